@@ -1,0 +1,47 @@
+# Helpers shared by all folders: warnings, one library per folder, one test program per folder, flatc schemas.
+
+add_library(depute_options INTERFACE)
+target_include_directories(depute_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_compile_options(depute_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
+                                                -Wno-missing-field-initializers)
+if(DEPUTE_SANITIZE)
+  target_compile_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE} -fno-omit-frame-pointer
+                                                  -fno-sanitize-recover=all)
+  target_link_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE})
+endif()
+
+# depute_library(NAME [DEPS...]): all .cpp files of the current folder as the static library depute_NAME.
+function(depute_library name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(depute_${name} STATIC ${sources})
+  target_link_libraries(depute_${name} PUBLIC depute_options ${ARGN})
+endfunction()
+
+# depute_unit_tests(NAME [DEPS...]): all *_test.cpp files below tests/unit/NAME as the test program depute_NAME_tests.
+function(depute_unit_tests name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(depute_${name}_tests ${sources})
+  target_link_libraries(depute_${name}_tests PRIVATE depute_options ${ARGN} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND depute_${name}_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# depute_flatbuffers(TARGET SCHEMA...): an INTERFACE library that generates C++ headers from our .fbs files.
+function(depute_flatbuffers target)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  set(headers)
+  foreach(schema ${ARGN})
+    get_filename_component(stem ${schema} NAME_WE)
+    set(header ${out}/${stem}_generated.h)
+    add_custom_command(OUTPUT ${header}
+      COMMAND ${FLATC} --cpp --scoped-enums --gen-mutable -o ${out} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${schema})
+    list(APPEND headers ${header})
+  endforeach()
+  add_custom_target(${target}_generate DEPENDS ${headers})
+  add_library(${target} INTERFACE)
+  add_dependencies(${target} ${target}_generate)
+  target_include_directories(${target} SYSTEM INTERFACE ${out})
+endfunction()

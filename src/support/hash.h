@@ -1,0 +1,45 @@
+// Content hashes: XXH3 over bytes, for deduplicating constants and comparing graphs. Stable between machines and versions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace depute {
+
+struct Hash128 {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  std::string hex() const;  // 32 lower-case digits
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+};
+
+Hash128 hash128(std::span<const std::byte> bytes);
+
+// Hashes a sequence of parts. Lengths are part of the hash, so ("ab", "c") differs from ("a", "bc").
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+
+  void add(std::span<const std::byte> bytes);
+  void add(std::string_view text);
+  void add(std::uint64_t number);
+  Hash128 finish() const;
+
+ private:
+  void* state_;
+};
+
+}  // namespace depute
+
+template <>
+struct std::hash<depute::Hash128> {
+  std::size_t operator()(const depute::Hash128& hash) const { return hash.low; }
+};

@@ -1,0 +1,37 @@
+// A file mapped read-only into memory: weights are used where they lie and never copied.
+//
+//   TRY(auto file, MappedFile::open("model.pt2"));
+//   std::span<const std::byte> bytes = file->bytes();
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "support/result.h"
+
+namespace depute {
+
+class MappedFile {
+ public:
+  // Fails with code "open" and the system's reason. An empty file gives an empty span.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }  // for copy_file_range; owned by this object
+
+ private:
+  MappedFile(std::string path, int descriptor, std::span<const std::byte> bytes)
+      : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+
+  std::string path_;
+  int descriptor_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace depute

@@ -1,0 +1,44 @@
+// A file that appears whole or not at all: written beside its final place and renamed by commit().
+//
+//   TRY(auto out, OutputFile::create("model.pte"));
+//   TRY_STATUS(out.write(header));
+//   TRY_STATUS(out.commit());                 // without it the temporary file is removed
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "support/mapped_file.h"
+#include "support/result.h"
+
+namespace depute {
+
+class OutputFile {
+ public:
+  static Result<OutputFile> create(const std::string& path);
+  ~OutputFile();
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  Status write(std::span<const std::byte> bytes);
+  // Copies bytes that lie in `source`'s mapping from file to file, without touching the pages where the system can.
+  Status write_from(const MappedFile& source, std::span<const std::byte> bytes);
+  Status pad_to(std::uint64_t offset);  // zero bytes up to `offset`, which is not before position()
+  std::uint64_t position() const { return position_ + buffer_.size(); }
+  Status commit();
+
+ private:
+  OutputFile(std::string path, std::string temporary, int descriptor)
+      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  Status flush();
+
+  std::string path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+  std::uint64_t position_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace depute

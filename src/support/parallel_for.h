@@ -1,0 +1,12 @@
+// parallel_for over a thread pool of a fixed number of jobs. Results must not depend on the order of the calls.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace depute {
+
+// Calls body(i) for every i in [0, count), on at most `jobs` threads; jobs 1 (or count 1) runs in the caller.
+void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body);
+
+}  // namespace depute

@@ -1,0 +1,22 @@
+#include "support/result.h"
+
+namespace depute {
+
+std::string Diagnostic::str() const {
+  std::string text = "[" + code + "]";
+  if (!where.empty()) text += " " + where + ":";
+  text += " " + message;
+  if (!source.empty()) text += " (" + source + ")";
+  return text;
+}
+
+std::unexpected<Diagnostic> error(std::string_view code, std::string_view where, std::string_view message,
+                                  std::string_view hint) {
+  return std::unexpected(Diagnostic{.code = std::string(code),
+                                    .where = std::string(where),
+                                    .message = std::string(message),
+                                    .hint = std::string(hint),
+                                    .source = {}});
+}
+
+}  // namespace depute

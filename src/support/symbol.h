@@ -1,0 +1,41 @@
+// Interned strings: op names, value names, tags, keys. Equal text is the same pointer, so comparing and hashing are free.
+//
+//   Symbol relu("aten.relu.default");
+//   if (node.op() == relu) ...
+//
+// Interned text lives until the process ends. Safe to use from several threads. Never order output by operator< of the
+// pointer: use str().
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace depute {
+
+class Symbol {
+ public:
+  constexpr Symbol() = default;  // the empty text
+  explicit Symbol(std::string_view text);
+
+  std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  bool empty() const { return text_ == nullptr; }
+  const void* id() const { return text_; }
+
+  friend bool operator==(Symbol, Symbol) = default;
+  friend bool operator==(Symbol a, std::string_view b) { return a.str() == b; }
+
+ private:
+  const std::string* text_ = nullptr;
+};
+
+}  // namespace depute
+
+template <>
+struct std::hash<depute::Symbol> {
+  std::size_t operator()(depute::Symbol symbol) const {
+    auto bits = reinterpret_cast<std::size_t>(symbol.id());
+    return (bits >> 4) * 0x9E3779B97F4A7C15ULL;
+  }
+};
