@@ -6,7 +6,8 @@
 namespace depute::internal {
 
 CheckFailure::CheckFailure(const char* condition, const char* file, int line) {
-  text_ << "internal error, please report it: CHECK(" << condition << ") failed at " << file << ":" << line << " ";
+  text_ << "internal error, please report it: CHECK(" << condition << ") failed at " << file << ":" << line
+        << " ";
 }
 
 CheckFailure::~CheckFailure() {

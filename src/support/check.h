@@ -1,4 +1,5 @@
-// CHECK: invariants that only a bug of ours can break. Prints the condition, the place and the streamed text, then aborts.
+// CHECK: invariants that only a bug of ours can break. Prints the condition, the place and the streamed text,
+// then aborts.
 //
 //   CHECK(node.uses().empty()) << "erasing " << node.op();
 //
@@ -34,6 +35,7 @@ struct Voidify {
 
 }  // namespace depute::internal
 
-#define CHECK(condition)                 \
-  (condition) ? static_cast<void>(0)     \
-              : ::depute::internal::Voidify() & ::depute::internal::CheckFailure(#condition, __FILE__, __LINE__)
+#define CHECK(condition)     \
+  (condition)                \
+      ? static_cast<void>(0) \
+      : ::depute::internal::Voidify() & ::depute::internal::CheckFailure(#condition, __FILE__, __LINE__)

@@ -1,4 +1,5 @@
-// Content hashes: XXH3 over bytes, for deduplicating constants and comparing graphs. Stable between machines and versions.
+// Content hashes: XXH3 over bytes, for deduplicating constants and comparing graphs. Stable between machines
+// and versions.
 #pragma once
 
 #include <cstddef>

@@ -13,14 +13,15 @@ namespace depute {
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return error("open", path, std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(descriptor);
     return error("open", path, "not a regular file");
   }
   std::span<const std::byte> bytes;
   if (info.st_size > 0) {
-    void* address = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* address =
+        mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) {
       int reason = errno;
       ::close(descriptor);

@@ -18,7 +18,7 @@ constexpr std::size_t buffer_size = 1 << 16;
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     return error("write", path, "exists and is not a regular file");
   }

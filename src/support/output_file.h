@@ -23,7 +23,8 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   Status write(std::span<const std::byte> bytes);
-  // Copies bytes that lie in `source`'s mapping from file to file, without touching the pages where the system can.
+  // Copies bytes that lie in `source`'s mapping from file to file, without touching the pages where the
+  // system can.
   Status write_from(const MappedFile& source, std::span<const std::byte> bytes);
   Status pad_to(std::uint64_t offset);  // zero bytes up to `offset`, which is not before position()
   std::uint64_t position() const { return position_ + buffer_.size(); }

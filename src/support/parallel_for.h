@@ -1,4 +1,5 @@
-// parallel_for over a thread pool of a fixed number of jobs. Results must not depend on the order of the calls.
+// parallel_for over a thread pool of a fixed number of jobs. Results must not depend on the order of the
+// calls.
 #pragma once
 
 #include <cstddef>

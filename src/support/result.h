@@ -1,8 +1,8 @@
 // Errors that come from the user's data: a value or a Diagnostic, passed upward on one line.
 //
 //   Result<Graph> read_graph(Json json);
-//   TRY(Graph graph, read_graph(json["graph"]));        // returns the Diagnostic to our caller if there is one
-//   return error("read_pt2", "graph.nodes[3]", "unknown tensor 'x_2'");
+//   TRY(Graph graph, read_graph(json["graph"]));        // returns the Diagnostic to our caller if there is
+//   one return error("read_pt2", "graph.nodes[3]", "unknown tensor 'x_2'");
 //
 // Failures that only a bug of ours can cause are not Results: see check.h.
 #pragma once
@@ -15,7 +15,8 @@
 
 namespace depute {
 
-// What went wrong, where, and what the user can do. Printed as "error[code] where: message", then source and hint.
+// What went wrong, where, and what the user can do. Printed as "error[code] where: message", then source and
+// hint.
 struct Diagnostic {
   std::string code;     // the step that refuses, e.g. "read_pt2"; messages start with it in brackets
   std::string where;    // place in the input: entry, JSON path, byte offset, or node name; may be empty
@@ -41,18 +42,18 @@ std::unexpected<Diagnostic> error(std::string_view code, std::string_view where,
 
 #define DEPUTE_CONCAT_(a, b) a##b
 #define DEPUTE_CONCAT(a, b) DEPUTE_CONCAT_(a, b)
-#define DEPUTE_TRY_(tmp, declaration, ...)                       \
-  auto tmp = (__VA_ARGS__);                                      \
-  if (!tmp) return std::unexpected(std::move(tmp).error());      \
+#define DEPUTE_TRY_(tmp, declaration, ...)                  \
+  auto tmp = (__VA_ARGS__);                                 \
+  if (!tmp) return std::unexpected(std::move(tmp).error()); \
   declaration = std::move(tmp).value()
 
 // TRY(auto x, f()): declares x with f()'s value, or returns f()'s Diagnostic from the enclosing function.
 #define TRY(declaration, ...) DEPUTE_TRY_(DEPUTE_CONCAT(try_result_, __COUNTER__), declaration, __VA_ARGS__)
 
 // TRY_STATUS(f()): the same for a Status.
-#define TRY_STATUS(...)                                                    \
-  do {                                                                     \
-    if (auto try_status_ = (__VA_ARGS__); !try_status_) {                  \
-      return std::unexpected(std::move(try_status_).error());              \
-    }                                                                      \
+#define TRY_STATUS(...)                                       \
+  do {                                                        \
+    if (auto try_status_ = (__VA_ARGS__); !try_status_) {     \
+      return std::unexpected(std::move(try_status_).error()); \
+    }                                                         \
   } while (false)

@@ -1,10 +1,11 @@
-// Interned strings: op names, value names, tags, keys. Equal text is the same pointer, so comparing and hashing are free.
+// Interned strings: op names, value names, tags, keys. Equal text is the same pointer, so comparing and
+// hashing are free.
 //
 //   Symbol relu("aten.relu.default");
 //   if (node.op() == relu) ...
 //
-// Interned text lives until the process ends. Safe to use from several threads. Never order output by operator< of the
-// pointer: use str().
+// Interned text lives until the process ends. Safe to use from several threads. Never order output by
+// operator< of the pointer: use str().
 #pragma once
 
 #include <cstddef>

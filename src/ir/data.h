@@ -1,0 +1,74 @@
+// Constant data: views of storages that are mapped, owned or made on demand. Weight bytes are never copied
+// before they are written out; tied and overlapping tensors keep sharing one storage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/type.h"
+#include "support/hash.h"
+#include "support/mapped_file.h"
+
+namespace depute {
+
+// Bytes with an owner. Immutable once made; shared by all views and programs that need it.
+class Storage {
+ public:
+  static std::shared_ptr<const Storage> mapped(std::shared_ptr<const MappedFile> file,
+                                               std::span<const std::byte> bytes);
+  static std::shared_ptr<const Storage> owned(std::vector<std::byte> bytes);
+  // `size` bytes produced when first needed (packing, transposing); `produce` must be pure and is called at
+  // most once.
+  static std::shared_ptr<const Storage> lazy(std::size_t size,
+                                             std::function<std::vector<std::byte>()> produce);
+  static std::shared_ptr<const Storage> zeros(std::size_t size);  // no memory until bytes() is called
+
+  std::size_t size() const { return size_; }
+  std::span<const std::byte> bytes() const;               // thread-safe
+  const MappedFile* file() const { return file_.get(); }  // null unless mapped
+  bool is_zeros() const { return is_zeros_; }
+
+ private:
+  Storage() = default;
+  std::size_t size_ = 0;
+  std::shared_ptr<const MappedFile> file_;
+  bool is_zeros_ = false;
+  struct Lazy;
+  std::shared_ptr<Lazy> lazy_;
+  std::vector<std::byte> owned_;
+  std::span<const std::byte> view_;
+};
+
+// A constant tensor: a strided view of a storage.
+struct TensorData {
+  TensorType type;          // sizes and strides, all constant
+  std::int64_t offset = 0;  // elements from the storage's start
+  std::shared_ptr<const Storage> storage;
+
+  // True when the elements lie densely, in row-major order of the sizes.
+  bool is_dense() const { return type.is_contiguous(); }
+  // The bytes of a dense tensor, without a copy. CHECKs is_dense().
+  std::span<const std::byte> dense_bytes() const;
+  // The same elements densely in row-major order; the view itself when it is dense already, else a lazy copy.
+  TensorData contiguous() const;
+  std::size_t byte_size() const;  // of the dense form
+};
+
+// All sizes, strides and the offset stay inside the storage.
+bool fits_storage(const TensorData& data);
+
+TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
+
+// A dense owned tensor of numbers: make_data<float>(ScalarType::F32, {2}, {1.0f, 2.0f}).
+template <typename T>
+TensorData make_data(ScalarType dtype, Dims sizes, std::span<const T> values) {
+  auto bytes = std::as_bytes(values);
+  return make_data(make_tensor(dtype, std::move(sizes)), std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
+
+}  // namespace depute

@@ -1,0 +1,24 @@
+// Structural equality and hashing of programs: ops, literals, kwargs, bodies, outputs, signatures, tags,
+// handles, constants by content. Value names count; source locations and storage sharing do not.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/program.h"
+#include "support/hash.h"
+
+namespace depute {
+
+// The first difference in words ("method forward, node %relu: op aten.relu.default / aten.tanh.default"), or
+// nothing.
+std::optional<std::string> first_difference(const Program& a, const Program& b);
+bool equal(const Program& a, const Program& b);
+
+// Equal programs have equal hashes. O(nodes) without constants' content; `with_data` also hashes the
+// constants' bytes.
+Hash128 structural_hash(const Program& program, bool with_data = false);
+// Of a graph with its bodies. `with_tags` false leaves delegation tags out: what a partitioner may change.
+Hash128 structural_hash(const Graph& graph, bool with_tags = true);
+
+}  // namespace depute

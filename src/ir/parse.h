@@ -1,0 +1,19 @@
+// Reads the text form back into a program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace depute {
+
+// Limits on text from outside; each is named in the error that enforces it.
+inline constexpr std::size_t max_text_bytes = std::size_t{1} << 32;
+inline constexpr int max_text_nesting = 128;
+
+// `file_name` is for diagnostics ("model.ir:12:7") and for resolving file("...") data beside it.
+Result<Program> parse_program(std::string_view text, const std::string& file_name = "<text>");
+
+}  // namespace depute
