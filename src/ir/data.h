@@ -32,6 +32,10 @@ class Storage {
   std::span<const std::byte> bytes() const;               // thread-safe
   const MappedFile* file() const { return file_.get(); }  // null unless mapped
   bool is_zeros() const { return is_zeros_; }
+  bool is_lazy() const { return lazy_ != nullptr; }
+  // The bytes of a lazy storage made anew for the caller and not kept: how the writer streams without holding
+  // them.
+  std::vector<std::byte> produce() const;
 
  private:
   Storage() = default;

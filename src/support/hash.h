@@ -42,5 +42,5 @@ class Hasher {
 
 template <>
 struct std::hash<depute::Hash128> {
-  std::size_t operator()(const depute::Hash128& hash) const { return hash.low; }
+  std::size_t operator()(const depute::Hash128& value) const { return value.low; }
 };

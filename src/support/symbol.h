@@ -22,7 +22,14 @@ class Symbol {
 
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   bool empty() const { return text_ == nullptr; }
+
+  // The interned text's address, for cells that store a symbol in a union; from_id gives the symbol back.
   const void* id() const { return text_; }
+  static Symbol from_id(const void* id) {
+    Symbol symbol;
+    symbol.text_ = static_cast<const std::string*>(id);
+    return symbol;
+  }
 
   friend bool operator==(Symbol, Symbol) = default;
   friend bool operator==(Symbol a, std::string_view b) { return a.str() == b; }

@@ -1,0 +1,158 @@
+#include "ir/data.h"
+
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+std::size_t dense_size(const TensorType& type) {
+  auto size = type.static_bytes();
+  CHECK(size.has_value()) << str(type);
+  return *size;
+}
+
+// Copies the strided elements of `data` to `out`, densely; recursion is over dimensions, at most max_rank
+// deep.
+void copy_elements(const TensorData& data, const Dims& strides, std::span<const std::byte> bytes,
+                   std::size_t dim, std::int64_t offset, std::byte*& out) {
+  std::size_t item = item_size(data.type.dtype);
+  std::int64_t size = dim < data.type.rank() ? data.type.sizes[dim].value() : 1;
+  bool is_last = dim + 1 >= data.type.rank();
+  std::int64_t stride = dim < data.type.rank() ? strides[dim].value() : 1;
+  if (is_last && stride == 1) {
+    std::size_t count = static_cast<std::size_t>(size) * item;
+    if (count > 0) std::memcpy(out, bytes.data() + static_cast<std::size_t>(offset) * item, count);
+    out += count;
+    return;
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t position = offset + i * stride;
+    if (is_last) {
+      std::memcpy(out, bytes.data() + static_cast<std::size_t>(position) * item, item);
+      out += item;
+    } else {
+      copy_elements(data, strides, bytes, dim + 1, position, out);
+    }
+  }
+}
+
+}  // namespace
+
+struct Storage::Lazy {
+  std::function<std::vector<std::byte>()> produce;
+  std::once_flag once;
+  std::vector<std::byte> bytes;
+};
+
+std::shared_ptr<const Storage> Storage::mapped(std::shared_ptr<const MappedFile> file,
+                                               std::span<const std::byte> bytes) {
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = bytes.size();
+  storage->file_ = std::move(file);
+  storage->view_ = bytes;
+  return storage;
+}
+
+std::shared_ptr<const Storage> Storage::owned(std::vector<std::byte> bytes) {
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = bytes.size();
+  storage->owned_ = std::move(bytes);
+  storage->view_ = storage->owned_;
+  return storage;
+}
+
+std::shared_ptr<const Storage> Storage::lazy(std::size_t size,
+                                             std::function<std::vector<std::byte>()> produce) {
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = size;
+  storage->lazy_ = std::make_shared<Lazy>();
+  storage->lazy_->produce = std::move(produce);
+  return storage;
+}
+
+std::shared_ptr<const Storage> Storage::zeros(std::size_t size) {
+  auto storage = lazy(size, [size] { return std::vector<std::byte>(size); });
+  const_cast<Storage&>(*storage).is_zeros_ = true;  // still the only owner
+  return storage;
+}
+
+std::span<const std::byte> Storage::bytes() const {
+  if (lazy_ == nullptr) return view_;
+  std::call_once(lazy_->once, [&] {
+    lazy_->bytes = lazy_->produce();
+    CHECK(lazy_->bytes.size() == size_) << lazy_->bytes.size() << " bytes produced, " << size_ << " promised";
+  });
+  return lazy_->bytes;
+}
+
+std::vector<std::byte> Storage::produce() const {
+  CHECK(lazy_ != nullptr);
+  std::vector<std::byte> bytes = lazy_->produce();
+  CHECK(bytes.size() == size_) << bytes.size() << " bytes produced, " << size_ << " promised";
+  return bytes;
+}
+
+std::span<const std::byte> TensorData::dense_bytes() const {
+  CHECK(is_dense());
+  std::size_t start = static_cast<std::size_t>(offset) * item_size(type.dtype);
+  return storage->bytes().subspan(start, dense_size(type));
+}
+
+TensorData TensorData::contiguous() const {
+  if (is_dense()) return *this;
+  TensorData dense;
+  dense.type = make_tensor(type.dtype, type.sizes);
+  dense.storage = Storage::lazy(dense_size(dense.type), [view = *this] {
+    std::vector<std::byte> bytes(dense_size(view.type));
+    std::byte* out = bytes.data();
+    // A lazy storage below is produced for this copy alone, so that it is not kept.
+    std::vector<std::byte> below =
+        view.storage->is_lazy() ? view.storage->produce() : std::vector<std::byte>();
+    std::span<const std::byte> from = view.storage->is_lazy() ? below : view.storage->bytes();
+    if (!bytes.empty()) copy_elements(view, view.type.strides, from, 0, view.offset, out);
+    return bytes;
+  });
+  return dense;
+}
+
+std::size_t TensorData::byte_size() const {
+  return dense_size(type);
+}
+
+bool fits_storage(const TensorData& data) {
+  if (data.storage == nullptr || !data.type.is_static() || data.offset < 0) return false;
+  if (!data.type.static_bytes()) return false;
+  Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
+  if (strides.size() != data.type.sizes.size()) return false;
+  std::int64_t last = data.offset;  // the highest element's position
+  bool is_empty = false;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (!strides[i].is_constant() || strides[i].value() < 0 || data.type.sizes[i].value() < 0) return false;
+    if (data.type.sizes[i] == 0) {
+      is_empty = true;
+      continue;
+    }
+    std::int64_t span = 0;
+    if (__builtin_mul_overflow(data.type.sizes[i].value() - 1, strides[i].value(), &span)) return false;
+    if (__builtin_add_overflow(last, span, &last)) return false;
+  }
+  std::int64_t end = 0;
+  if (__builtin_add_overflow(is_empty ? data.offset : last, is_empty ? 0 : 1, &end)) return false;
+  if (__builtin_mul_overflow(end, static_cast<std::int64_t>(item_size(data.type.dtype)), &end)) return false;
+  if (is_empty) return true;
+  return static_cast<std::uint64_t>(end) <= data.storage->size();
+}
+
+TensorData make_data(TensorType type, std::vector<std::byte> bytes) {
+  TensorData data;
+  data.type = std::move(type);
+  CHECK(data.is_dense() && dense_size(data.type) == bytes.size()) << str(data.type);
+  data.storage = Storage::owned(std::move(bytes));
+  return data;
+}
+
+}  // namespace depute

@@ -1,0 +1,329 @@
+#include "ir/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+// Nested lists of arguments from torch.export are at most three deep; more is a bug.
+template <typename Visit>
+void for_each_cell(std::span<Argument> args, std::span<NamedArgument> kwargs, Visit&& visit) {
+  for (Argument& argument : args) for_each_value(argument, visit);
+  for (NamedArgument& argument : kwargs) for_each_value(argument.value, visit);
+}
+
+}  // namespace
+
+std::string SourceLocation::str() const {
+  std::string text;
+  if (!file.empty()) text = line > 0 ? fmt::format("{}:{}", file.str(), line) : std::string(file.str());
+  if (module_path.empty()) return text;
+  return text.empty() ? std::string(module_path.str()) : fmt::format("{} ({})", text, module_path.str());
+}
+
+std::size_t Value::use_count() const {
+  std::size_t count = 0;
+  for (const Use* use = uses_; use != nullptr; use = use->next) ++count;
+  return count;
+}
+
+std::string_view Node::display_name() const {
+  return results_.empty() ? op_.str() : results_[0]->name().str();
+}
+
+Graph::Graph(Symbol name) : name_(name) {
+  return_ = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
+  return_->op_ = Symbol("return");
+  return_->is_return_ = true;
+  return_->graph_ = this;
+}
+
+Graph::~Graph() {
+  for (Value* value : all_values_) value->~Value();
+}
+
+template <typename T>
+std::span<T> Graph::allocate(std::size_t count) {
+  if (count == 0) return {};
+  T* memory = static_cast<T*>(arena_.allocate(sizeof(T) * count, alignof(T)));
+  std::uninitialized_value_construct_n(memory, count);
+  return {memory, count};
+}
+
+// Makes one Use for every value cell of the node's arguments.
+void Graph::attach(Node& node) {
+  std::size_t count = 0;
+  for_each_cell(node.args_, node.kwargs_, [&](Argument&) { ++count; });
+  node.uses_ = count <= node.uses_.size() ? node.uses_.first(count) : allocate<Use>(count);
+  std::size_t i = 0;
+  for_each_cell(node.args_, node.kwargs_, [&](Argument& cell) {
+    Use& use = node.uses_[i++];
+    Value* value = cell.as_value();
+    use = {.user = &node, .argument = &cell, .next = value->uses_, .link = &value->uses_};
+    if (use.next != nullptr) use.next->link = &use.next;
+    value->uses_ = &use;
+  });
+}
+
+void Graph::detach(Node& node) {
+  for (Use& use : node.uses_) {
+    if (use.link == nullptr) continue;
+    *use.link = use.next;
+    if (use.next != nullptr) use.next->link = use.link;
+    use.link = nullptr;
+  }
+}
+
+void Graph::link(Node& node, Node* before) {
+  node.next_ = before;
+  node.previous_ = before != nullptr ? before->previous_ : last_;
+  (node.previous_ != nullptr ? node.previous_->next_ : first_) = &node;
+  (before != nullptr ? before->previous_ : last_) = &node;
+}
+
+void Graph::unlink(Node& node) {
+  (node.previous_ != nullptr ? node.previous_->next_ : first_) = node.next_;
+  (node.next_ != nullptr ? node.next_->previous_ : last_) = node.previous_;
+  node.next_ = node.previous_ = nullptr;
+}
+
+Value* Graph::add_input(Symbol name, Type type) {
+  Value* value = new (arena_.allocate(sizeof(Value), alignof(Value))) Value;
+  all_values_.push_back(value);
+  value->name_ = unique_name(name);
+  value->type_ = std::move(type);
+  value->index_ = static_cast<std::uint32_t>(inputs_.size());
+  inputs_.push_back(value);
+  ++revision_;
+  return value;
+}
+
+Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
+                 std::span<const ResultSpec> results, Node* before) {
+  CHECK(before == nullptr || before->graph_ == this);
+  Node* node = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
+  node->op_ = op;
+  node->graph_ = this;
+  node->args_ = allocate<Argument>(args.size());
+  std::ranges::copy(args, node->args_.begin());
+  node->kwargs_ = allocate<NamedArgument>(kwargs.size());
+  std::ranges::copy(kwargs, node->kwargs_.begin());
+  node->results_ = allocate<Value*>(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Value* value = new (arena_.allocate(sizeof(Value), alignof(Value))) Value;
+    all_values_.push_back(value);
+    value->name_ = unique_name(results[i].name);
+    value->type_ = results[i].type;
+    value->producer_ = node;
+    value->index_ = static_cast<std::uint32_t>(i);
+    node->results_[i] = value;
+  }
+  link(*node, before != nullptr && before->is_return_ ? nullptr : before);
+  attach(*node);
+  ++node_count_;
+  ++revision_;
+  return node;
+}
+
+Node* Graph::add(Symbol op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
+                 std::initializer_list<ResultSpec> results, Node* before) {
+  return add(op, std::span(args.begin(), args.size()), std::span(kwargs.begin(), kwargs.size()),
+             std::span(results.begin(), results.size()), before);
+}
+
+Argument Graph::list(std::span<const Argument> elements) {
+  std::span<Argument> copy = allocate<Argument>(elements.size());
+  std::ranges::copy(elements, copy.begin());
+  Argument argument;
+  argument.kind = Argument::Kind::List;
+  argument.count = static_cast<std::uint32_t>(copy.size());
+  argument.elements = copy.data();
+  return argument;
+}
+
+Argument Graph::list(std::initializer_list<Argument> elements) {
+  return list(std::span(elements.begin(), elements.size()));
+}
+
+Argument Graph::int_list(std::span<const std::int64_t> values) {
+  std::vector<Argument> elements;
+  elements.reserve(values.size());
+  for (std::int64_t value : values) elements.push_back(Argument::of(value));
+  return list(elements);
+}
+
+Argument Graph::int_list(std::initializer_list<std::int64_t> values) {
+  return int_list(std::span(values.begin(), values.size()));
+}
+
+Argument Graph::map(std::span<const NamedArgument> entries) {
+  std::span<NamedArgument> copy = allocate<NamedArgument>(entries.size());
+  std::ranges::copy(entries, copy.begin());
+  Argument argument;
+  argument.kind = Argument::Kind::Map;
+  argument.count = static_cast<std::uint32_t>(copy.size());
+  argument.entries = copy.data();
+  return argument;
+}
+
+Argument Graph::complex(double real, double imaginary) {
+  Argument argument = list({Argument::of(real), Argument::of(imaginary)});
+  argument.kind = Argument::Kind::Complex;
+  return argument;
+}
+
+void Graph::set_outputs(std::span<const Argument> outputs) {
+  set_args(*return_, outputs, {});
+}
+
+const SourceLocation* Graph::add_source(SourceLocation source) {
+  std::string key = fmt::format("{}:{}:{}:{}", source.file.id(), source.line, source.module_path.id(),
+                                source.original_op.id());
+  auto [found, is_new] = sources_.try_emplace(key, nullptr);
+  if (is_new) {
+    found->second =
+        new (arena_.allocate(sizeof(SourceLocation), alignof(SourceLocation))) SourceLocation(source);
+  }
+  return found->second;
+}
+
+void Graph::replace_uses(Value& old, Value* replacement) {
+  CHECK(replacement != nullptr && replacement != &old) << old.name().str();
+  while (old.uses_ != nullptr) set_operand(*old.uses_, Argument::of(replacement));
+}
+
+void Graph::set_operand(const Use& constant_use, Argument replacement) {
+  Use& use = const_cast<Use&>(constant_use);  // uses lie in this graph's nodes; only the graph edits them
+  CHECK(use.link != nullptr && use.user->graph_ == this);
+  *use.link = use.next;
+  if (use.next != nullptr) use.next->link = use.link;
+  use.link = nullptr;
+  *use.argument = replacement;
+  ++revision_;
+  if (replacement.is_value()) {
+    Value* value = replacement.as_value();
+    use.next = value->uses_;
+    use.link = &value->uses_;
+    if (use.next != nullptr) use.next->link = &use.next;
+    value->uses_ = &use;
+    return;
+  }
+  Node& node = *use.user;  // the cell holds no value, or a list of them: make the node's uses anew
+  detach(node);
+  attach(node);
+}
+
+void Graph::set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs) {
+  CHECK(node.graph_ == this);
+  detach(node);
+  std::span<Argument> new_args = allocate<Argument>(args.size());
+  std::ranges::copy(args, new_args.begin());
+  std::span<NamedArgument> new_kwargs = allocate<NamedArgument>(kwargs.size());
+  std::ranges::copy(kwargs, new_kwargs.begin());
+  node.args_ = new_args;
+  node.kwargs_ = new_kwargs;
+  attach(node);
+  ++revision_;
+}
+
+void Graph::set_op(Node& node, Symbol op) {
+  node.op_ = op;
+  ++revision_;
+}
+
+void Graph::set_type(Value& value, Type type) {
+  if (value.type_ == type) return;
+  value.type_ = std::move(type);
+  ++revision_;
+}
+
+void Graph::rename(Value& value, Symbol name) {
+  if (value.name_ == name) return;
+  value.name_ = unique_name(name);
+  ++revision_;
+}
+
+void Graph::erase(Node& node) {
+  CHECK(!node.is_return_ && node.graph_ == this);
+  for (Value* result : node.results_) CHECK(!result->has_uses()) << "erasing %" << result->name().str();
+  detach(node);
+  unlink(node);
+  --node_count_;
+  ++revision_;
+}
+
+void Graph::erase_input(std::size_t index) {
+  CHECK(!inputs_[index]->has_uses()) << "erasing input %" << inputs_[index]->name().str();
+  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index));
+  for (std::size_t i = index; i < inputs_.size(); ++i) inputs_[i]->index_ = static_cast<std::uint32_t>(i);
+  ++revision_;
+}
+
+void Graph::move_before(Node& node, Node* before) {
+  if (&node == before) return;
+  unlink(node);
+  link(node, before != nullptr && before->is_return_ ? nullptr : before);
+  ++revision_;
+}
+
+Argument Graph::import_argument(const Argument& argument, ImportFunction map_value, void* context) {
+  switch (argument.kind) {
+    case Argument::Kind::Value:
+      return map_value(context, argument.as_value());
+    case Argument::Kind::List:
+    case Argument::Kind::Complex: {
+      std::vector<Argument> elements;
+      for (const Argument& element : argument.as_list()) {
+        elements.push_back(import_argument(element, map_value, context));
+      }
+      Argument copy = list(elements);
+      copy.kind = argument.kind;
+      return copy;
+    }
+    case Argument::Kind::Map: {
+      std::vector<NamedArgument> entries;
+      for (const NamedArgument& entry : argument.as_map()) {
+        entries.push_back({entry.name, import_argument(entry.value, map_value, context)});
+      }
+      return map(entries);
+    }
+    case Argument::Kind::None:
+    case Argument::Kind::Int:
+    case Argument::Kind::Float:
+    case Argument::Kind::Bool:
+    case Argument::Kind::String:
+    case Argument::Kind::ScalarType:
+    case Argument::Kind::MemoryFormat:
+    case Argument::Kind::Layout:
+    case Argument::Kind::Device:
+    case Argument::Kind::Graph:
+    case Argument::Kind::Operator:
+    case Argument::Kind::Delegate:
+      return argument;
+  }
+  return argument;
+}
+
+Symbol Graph::unique_name(Symbol wanted) {
+  if (wanted.empty()) wanted = Symbol("value");
+  if (names_.try_emplace(wanted, 1).second) return wanted;
+  for (;;) {
+    std::uint32_t suffix = names_[wanted]++;
+    Symbol candidate(fmt::format("{}_{}", wanted.str(), suffix));
+    if (names_.try_emplace(candidate, 1).second) return candidate;
+  }
+}
+
+std::uint32_t Graph::number_nodes() const {
+  std::uint32_t count = 0;
+  for (Node& node : nodes()) node.scratch = count++;
+  return_->scratch = count;
+  return count;
+}
+
+}  // namespace depute

@@ -1,0 +1,136 @@
+#include "ir/program.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+using GraphMap = std::unordered_map<const Graph*, Graph*>;
+
+// Copies the nodes of `from` into the empty graph `to`; references to bodies follow `bodies`.
+void copy_graph(const Graph& from, Graph& to, const GraphMap& bodies) {
+  std::unordered_map<const Value*, Value*> values;
+  std::unordered_map<const SourceLocation*, const SourceLocation*> sources;
+  for (const Value* input : from.inputs()) values[input] = to.add_input(input->name(), input->type());
+  auto map_value = [&](Value* value) { return Argument::of(values.at(value)); };
+  auto import = [&](const Argument& argument) {
+    Argument copy = to.import(argument, map_value);
+    if (copy.kind == Argument::Kind::Graph) copy = Argument::of(bodies.at(copy.as_graph()));
+    return copy;
+  };
+  std::vector<Argument> args;
+  std::vector<NamedArgument> kwargs;
+  std::vector<ResultSpec> results;
+  for (const Node& node : from.nodes()) {
+    args.clear();
+    kwargs.clear();
+    results.clear();
+    for (const Argument& argument : node.args()) args.push_back(import(argument));
+    for (const NamedArgument& argument : node.kwargs())
+      kwargs.push_back({argument.name, import(argument.value)});
+    for (const Value* result : node.results()) results.push_back({result->name(), result->type()});
+    Node* copy = to.add(node.op(), args, kwargs, results);
+    copy->tag = node.tag;
+    copy->debug_handle = node.debug_handle;
+    if (node.source != nullptr) {
+      const SourceLocation*& source = sources[node.source];
+      if (source == nullptr) source = to.add_source(*node.source);
+      copy->source = source;
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) values[node.result(i)] = copy->result(i);
+  }
+  args.clear();
+  for (const Argument& argument : from.outputs()) args.push_back(import(argument));
+  to.set_outputs(args);
+}
+
+std::unique_ptr<Method> clone_method(const Method& method) {
+  auto copy = std::make_unique<Method>();
+  copy->name = method.name;
+  copy->inputs = method.inputs;
+  copy->outputs = method.outputs;
+  copy->in_spec = method.in_spec;
+  copy->out_spec = method.out_spec;
+  GraphMap bodies;
+  for (const auto& body : method.bodies) {
+    copy->bodies.push_back(std::make_unique<Graph>(body->name()));
+    bodies[body.get()] = copy->bodies.back().get();
+  }
+  for (std::size_t i = 0; i < method.bodies.size(); ++i)
+    copy_graph(*method.bodies[i], *copy->bodies[i], bodies);
+  copy->graph = std::make_unique<Graph>(method.graph->name());
+  copy_graph(*method.graph, *copy->graph, bodies);
+  return copy;
+}
+
+}  // namespace
+
+Method* Program::find_method(std::string_view name) const {
+  for (const auto& method : methods) {
+    if (method->name == name) return method.get();
+  }
+  return nullptr;
+}
+
+const Delegate* Program::find_delegate(Symbol name) const {
+  for (const auto& delegate : delegates) {
+    if (delegate->name == name) return delegate.get();
+  }
+  return nullptr;
+}
+
+const TensorData* Program::find_data(Symbol key) const {
+  auto found = data.find(key);
+  return found == data.end() ? nullptr : &found->second;
+}
+
+Symbol Program::unique_data_key(std::string_view wanted) const {
+  Symbol key(wanted);
+  for (int suffix = 1; data.contains(key); ++suffix) key = Symbol(fmt::format("{}_{}", wanted, suffix));
+  return key;
+}
+
+Method& Program::add_method(Symbol name) {
+  methods.push_back(std::make_unique<Method>());
+  methods.back()->name = name;
+  methods.back()->graph = std::make_unique<Graph>(name);
+  return *methods.back();
+}
+
+Program clone(const Program& program) {
+  Program copy;
+  for (const auto& method : program.methods) copy.methods.push_back(clone_method(*method));
+  copy.data = program.data;
+  copy.ranges = program.ranges;
+  for (const auto& delegate : program.delegates)
+    copy.delegates.push_back(std::make_unique<Delegate>(*delegate));
+  return copy;
+}
+
+const InputSpec* input_spec(const Method& method, const Value& value) {
+  if (value.producer() != nullptr) return nullptr;
+  CHECK(value.index() < method.inputs.size()) << value.name().str();
+  return &method.inputs[value.index()];
+}
+
+const TensorData* constant_data(const Program& program, const Method& method, const Value& value) {
+  const InputSpec* spec = input_spec(method, value);
+  if (spec == nullptr || !spec->has_data()) return nullptr;
+  return program.find_data(spec->target);
+}
+
+bool is_mutated(const Method& method, const InputSpec& spec) {
+  if (!spec.has_data()) return false;
+  for (const OutputSpec& output : method.outputs) {
+    bool mutates =
+        output.kind == OutputSpec::Kind::BufferMutation || output.kind == OutputSpec::Kind::ParameterMutation;
+    if (mutates && output.target == spec.target) return true;
+  }
+  return false;
+}
+
+}  // namespace depute
