@@ -1,0 +1,41 @@
+// Cuts the tagged parts out of a method, all tags in one pass: O(nodes + edges), whatever the number of tags.
+//
+//   %a = conv(%x, %w) !t0                      %t0 = delegate.call(@t0, %x)
+//   %b = relu(%a)     !t0          ->          %c = tan(%t0)                    and the subprogram of t0:
+//   %c = tan(%b)                               return %c                        (%w, %x) { conv, relu, return
+//   %b } return %c
+//
+// The method is not edited: a new one is built. Nodes keep their order as far as the delegates allow; a
+// dependency cycle through nodes outside of a partition is refused with its path.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ir/program.h"
+#include "partition/partitioner.h"
+#include "support/result.h"
+
+namespace depute {
+
+// One partition as a program of its own.
+struct CarvedPartition {
+  Symbol tag;
+  Symbol delegate_name;
+  DelegationSpec spec;
+  std::shared_ptr<Program>
+      program;  // one method, "forward": constants that moved in, then the call's arguments
+};
+
+struct CarvedMethod {
+  std::unique_ptr<Method> method;           // with one delegate.call per partition
+  std::vector<CarvedPartition> partitions;  // in the order of the calls
+};
+
+// `delegate_name` gives each tag's delegate a name that is unique in the program. A tag without nodes is
+// skipped.
+Result<CarvedMethod> carve(const Program& program, const Method& method, const PartitionResult& partitions,
+                           const std::function<Symbol(Symbol tag)>& delegate_name);
+
+}  // namespace depute

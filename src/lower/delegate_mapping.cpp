@@ -1,0 +1,53 @@
+#include "lower/delegate_mapping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace depute {
+namespace {
+
+constexpr std::string_view code = "delegate_mapping";
+
+std::string text(const DelegateDebugId& id) {
+  if (const auto* number = std::get_if<std::int64_t>(&id)) return fmt::format("{}", *number);
+  return fmt::format("'{}'", std::get<std::string>(id));
+}
+
+}  // namespace
+
+Result<DelegateDebugId> DelegateMappingBuilder::insert(std::span<const Node* const> nodes,
+                                                       std::optional<DelegateDebugId> id) {
+  std::vector<std::uint32_t> handles;
+  handles.reserve(nodes.size());
+  for (const Node* node : nodes) handles.push_back(node->debug_handle);
+  return insert_handles(handles, std::move(id));
+}
+
+Result<DelegateDebugId> DelegateMappingBuilder::insert(std::initializer_list<const Node*> nodes,
+                                                       std::optional<DelegateDebugId> id) {
+  return insert(std::span(nodes.begin(), nodes.size()), std::move(id));
+}
+
+Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const std::uint32_t> handles,
+                                                               std::optional<DelegateDebugId> id) {
+  if (identifiers_ == Identifiers::Generated && id.has_value()) {
+    return error(code, text(*id), "an identifier is given to a builder that generates them");
+  }
+  if (identifiers_ == Identifiers::Given && !id.has_value()) {
+    return error(code, "", "an entry needs an identifier in a builder that does not generate them");
+  }
+  DelegateDebugId key = id.has_value() ? *std::move(id) : DelegateDebugId(next_);
+  bool is_taken = std::ranges::any_of(mapping_, [&](const auto& entry) { return entry.first == key; });
+  if (is_taken) return error(code, text(key), "this identifier has an entry already");
+  std::vector<std::uint32_t> kept;
+  std::ranges::copy_if(handles, std::back_inserter(kept), [](std::uint32_t handle) { return handle != 0; });
+  if (kept.empty()) return error(code, text(key), "none of the nodes has a debug handle");
+  std::ranges::sort(kept);
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  if (identifiers_ == Identifiers::Generated) ++next_;
+  mapping_.emplace_back(key, std::move(kept));
+  return key;
+}
+
+}  // namespace depute

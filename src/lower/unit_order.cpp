@@ -1,0 +1,105 @@
+#include "lower/unit_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace depute {
+
+UnitOrder::UnitOrder(const Graph& graph, std::span<const std::uint32_t> group_of,
+                     std::span<const Symbol> group_names)
+    : graph_(graph), group_of_(group_of), group_names_(group_names) {
+  nodes_.reserve(group_of.size());
+  group_begin_.assign(group_names.size() + 2, 0);
+  for (const Node& node : graph.nodes()) {
+    nodes_.push_back(&node);
+    if (group_of_[node.scratch] != no_group) ++group_begin_[group_of_[node.scratch] + 2];
+  }
+  for (std::size_t i = 2; i < group_begin_.size(); ++i) group_begin_[i] += group_begin_[i - 1];
+  group_members_.resize(group_begin_.back());
+  for (const Node* node : nodes_) {
+    std::uint32_t group = group_of_[node->scratch];
+    if (group != no_group)
+      group_members_[group_begin_[group + 1]++] = node;  // counting sort: begin[g + 1] ends at g's end
+  }
+  state_.assign(nodes_.size() + group_names.size(), State::New);
+}
+
+std::uint32_t UnitOrder::unit_of(const Node& node) const {
+  std::uint32_t group = group_of_[node.scratch];
+  return group == no_group ? node.scratch : static_cast<std::uint32_t>(nodes_.size()) + group;
+}
+
+std::span<const Node* const> UnitOrder::members(std::uint32_t unit) const {
+  if (unit < nodes_.size()) return {&nodes_[unit], 1};
+  std::size_t group = unit - nodes_.size();
+  return std::span(group_members_)
+      .subspan(group_begin_[group], group_begin_[group + 1] - group_begin_[group]);
+}
+
+// The next producer outside of the unit that is not in the order yet; null when there is none.
+const Node* UnitOrder::next_open_producer(Frame& frame) const {
+  std::span<const Node* const> nodes = members(frame.unit);
+  for (; frame.member < nodes.size(); ++frame.member, frame.operand = 0) {
+    const Node& node = *nodes[frame.member];
+    while (frame.operand < node.operand_count()) {
+      const Node* producer = node.operand(frame.operand++)->producer();
+      if (producer == nullptr || unit_of(*producer) == frame.unit) continue;
+      if (state_[unit_of(*producer)] != State::Done) return producer;
+    }
+  }
+  return nullptr;
+}
+
+std::unexpected<Diagnostic> UnitOrder::cycle(std::uint32_t unit) const {
+  auto start = std::ranges::find_if(stack_, [&](const Frame& frame) { return frame.unit == unit; });
+  std::string path;
+  for (auto frame = stack_.end(); frame != start;) {
+    --frame;
+    bool is_node = frame->unit < nodes_.size();
+    path += is_node ? fmt::format("%{}", nodes_[frame->unit]->display_name())
+                    : fmt::format("partition {}", group_names_[frame->unit - nodes_.size()].str());
+    path += " -> ";
+  }
+  std::size_t group = unit - nodes_.size();
+  bool is_group = unit >= nodes_.size();
+  std::string name = is_group ? fmt::format("partition {}", group_names_[group].str())
+                              : fmt::format("%{}", nodes_[unit]->display_name());
+  return error("to_backend", name,
+               "invalid partition, found dependency cycles: " +
+                   fmt::format("{} -> {}", name, path.substr(0, path.size() - 4)),
+               "a partition must not need a value that depends on its own results");
+}
+
+Status UnitOrder::visit(std::uint32_t unit, std::vector<Unit>& order) {
+  stack_.push_back({unit});
+  state_[unit] = State::Open;
+  while (!stack_.empty()) {
+    const Node* producer = next_open_producer(stack_.back());
+    if (producer != nullptr) {
+      std::uint32_t needed = unit_of(*producer);
+      if (state_[needed] == State::Open) return cycle(needed);
+      state_[needed] = State::Open;
+      stack_.push_back({needed});
+      continue;
+    }
+    std::uint32_t done = stack_.back().unit;
+    stack_.pop_back();
+    state_[done] = State::Done;
+    bool is_node = done < nodes_.size();
+    order.push_back(is_node ? Unit{.node = nodes_[done]}
+                            : Unit{.group = static_cast<std::uint32_t>(done - nodes_.size())});
+  }
+  return {};
+}
+
+Result<std::vector<UnitOrder::Unit>> UnitOrder::run() {
+  std::vector<Unit> order;
+  for (const Node* node : nodes_) {
+    if (state_[unit_of(*node)] == State::New) TRY_STATUS(visit(unit_of(*node), order));
+  }
+  return order;
+}
+
+}  // namespace depute
