@@ -1,0 +1,47 @@
+// The compiler as one call: a .pt2 (or .ir) file in, a .pte file and a report out.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/registry.h"
+#include "report/report.h"
+#include "report/requirement.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct BackendRequest {
+  std::string name;  // as registered: "xnnpack"
+  BackendOptions options;
+};
+
+struct CompileOptions {
+  std::string input;  // .pt2 or .ir; may be empty when methods are given
+  std::vector<std::pair<std::string, std::string>> methods;  // further methods: name, file
+  std::vector<BackendRequest> backends;                      // asked in this order
+  std::vector<Requirement> requirements;                     // not met: nothing is written
+  std::string output;                                        // .pte; empty: stop after lowering
+  int jobs = 1;
+  bool verify_each_pass = false;
+  // Called with each step's and pass's name and the program it gave.
+  std::function<void(std::string_view step, const Program& program)> observe;
+};
+
+struct Compiled {
+  Program program;  // normalised and lowered
+  Report report;
+  std::vector<std::string> unmet;  // requirements that do not hold; then no file was written
+};
+
+// A failure leaves no output file behind, and an existing one as it was.
+Result<Compiled> compile(const CompileOptions& options, const Registry& registry);
+
+// The name of the compiler in its output and in `depute --version`.
+std::string version();
+
+}  // namespace depute

@@ -1,0 +1,82 @@
+// The report as one HTML page without scripts or outside files: totals, delegates, and a row per node.
+#include <fmt/format.h>
+
+#include "report/report.h"
+
+namespace depute {
+namespace {
+
+std::string escape(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+constexpr std::string_view style =
+    "body{font:14px/1.4 "
+    "system-ui,sans-serif;margin:2em;max-width:90em}table{border-collapse:collapse;margin:1em 0}"
+    "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ddd}tr.portable td{background:#fff3d6}"
+    "code{font:13px monospace}.bar{background:#ddd;width:30em;height:1em}.bar "
+    "div{background:#3a7;height:1em}";
+
+std::string node_row(const NodeReport& node) {
+  std::string reasons;
+  for (const auto& [backend, verdict] : node.reasons) {
+    reasons += fmt::format("{}: <b>{}</b> {}{} ", escape(backend), escape(verdict.rule), escape(verdict.seen),
+                           verdict.allowed.empty() ? "" : " (allowed: " + escape(verdict.allowed) + ")");
+  }
+  bool delegated = !node.delegate.empty();
+  return fmt::format(
+      "<tr class=\"{}\"><td>{}</td><td><code>%{}</code></td><td><code>{}</code></td><td>{}</td><td>{}</td>"
+      "<td>{}</td></tr>\n",
+      delegated ? "delegated" : "portable", escape(node.method.str()), escape(node.node.str()),
+      escape(node.op.str()), escape(node.owner), delegated ? escape(node.delegate.str()) : reasons,
+      escape(node.source));
+}
+
+}  // namespace
+
+std::string report_html(const Report& report) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html><head><meta "
+      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
+      "<h1>{0}</h1>\n<div class=\"bar\"><div style=\"width:{2:.1f}%\"></div></div>\n"
+      "<p>Total delegated subgraphs: {3}<br>Number of delegated nodes: {4}<br>Number of non-delegated nodes: "
+      "{5}</p>\n",
+      escape(report.input), style, report.coverage(), report.delegates.size(), report.delegated_nodes(),
+      report.non_delegated_nodes());
+  html +=
+      "<table><tr><th>delegate</th><th>method</th><th>backend</th><th>nodes</th><th>inputs</th><th>outputs</"
+      "th>"
+      "<th>blob bytes</th><th>data bytes</th></tr>\n";
+  for (const DelegateReport& d : report.delegates) {
+    html += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        escape(d.name.str()), escape(d.method.str()), escape(d.backend_id), d.nodes, d.inputs, d.outputs,
+        d.blob_bytes, d.data_bytes);
+  }
+  html +=
+      "</table>\n<table><tr><th>method</th><th>node</th><th>op</th><th>owner</th><th>delegate or reason</th>"
+      "<th>source</th></tr>\n";
+  for (const NodeReport& node : report.nodes) html += node_row(node);
+  return html + "</table></body></html>\n";
+}
+
+}  // namespace depute

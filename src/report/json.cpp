@@ -1,0 +1,59 @@
+// The report as JSON, for CI and tools. Keys are stable; see docs/cli.md.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/report.h"
+
+namespace depute {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json node_json(const NodeReport& node) {
+  Json json = {{"method", node.method.str()},
+               {"name", node.node.str()},
+               {"op", node.op.str()},
+               {"source", node.source},
+               {"owner", node.owner},
+               {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
+  Json reasons = Json::array();
+  for (const auto& [backend, verdict] : node.reasons) {
+    reasons.push_back(
+        {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}});
+  }
+  json["reasons"] = std::move(reasons);
+  return json;
+}
+
+Json delegate_json(const DelegateReport& delegate) {
+  return {{"name", delegate.name.str()},       {"method", delegate.method.str()},
+          {"backend_id", delegate.backend_id}, {"nodes", delegate.nodes},
+          {"inputs", delegate.inputs},         {"outputs", delegate.outputs},
+          {"blob_bytes", delegate.blob_bytes}, {"data_bytes", delegate.data_bytes}};
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  Json json;
+  json["version"] = 1;
+  json["input"] = report.input;
+  json["output"] = report.output.empty() ? Json(nullptr) : Json(report.output);
+  json["output_bytes"] = report.output_bytes;
+  json["totals"] = {{"delegated_subgraphs", report.delegates.size()},
+                    {"delegated_nodes", report.delegated_nodes()},
+                    {"non_delegated_nodes", report.non_delegated_nodes()},
+                    {"coverage_percent", report.coverage()}};
+  json["delegates"] = Json::array();
+  for (const DelegateReport& delegate : report.delegates)
+    json["delegates"].push_back(delegate_json(delegate));
+  json["nodes"] = Json::array();
+  for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
+  json["times_ms"] = Json::object();
+  for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;
+  // Names from the file may hold bytes that are not UTF-8; they are replaced, not refused.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace depute

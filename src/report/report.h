@@ -1,0 +1,74 @@
+// What happened to a program: every node's owner or the reasons it has none, the delegates, totals and times.
+// The text, JSON and HTML forms all print these same numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+#include "lower/to_backend.h"
+
+namespace depute {
+
+// One node of the normalised program.
+struct NodeReport {
+  Symbol method;
+  Symbol node;
+  Symbol op;
+  std::string source;  // "model.py:12 (features.0)"
+  std::string owner;   // backend name, or "portable"
+  Symbol delegate;     // when delegated
+  std::vector<std::pair<std::string, Verdict>>
+      reasons;  // refusals: backend name and its verdict, in the order asked
+};
+
+struct DelegateReport {
+  Symbol name;
+  Symbol method;
+  std::string backend_id;
+  std::uint64_t nodes = 0;
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  std::uint64_t blob_bytes = 0;
+  std::uint64_t data_bytes = 0;  // named data
+};
+
+struct StepTime {
+  std::string step;
+  double milliseconds = 0;
+};
+
+struct Report {
+  std::string input;
+  std::string output;  // empty when nothing was written
+  std::uint64_t output_bytes = 0;
+  std::vector<NodeReport> nodes;
+  std::vector<DelegateReport> delegates;
+  std::vector<StepTime> times;
+
+  std::uint64_t delegated_nodes() const;
+  std::uint64_t non_delegated_nodes() const;
+  double coverage() const;  // delegated share of all nodes, in percent; 100 for a program without nodes
+};
+
+// Starts the report with every node on the portable runtime.
+Report make_report(const Program& normalised);
+// Adds what one backend's lowering decided.
+void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
+// Lists the delegates of the lowered program.
+void add_delegates(Report& report, const Program& lowered);
+
+struct ExplainOptions {
+  std::string node;  // only this node; empty: all
+  bool colour = false;
+};
+
+std::string summary_text(const Report& report, bool verbose);  // what `lower` prints at its end
+std::string explain_text(const Report& report, const ExplainOptions& options);
+std::string report_json(const Report& report);
+std::string report_html(const Report& report);
+
+}  // namespace depute

@@ -1,0 +1,121 @@
+// The report as text: the summary at the end of `lower`, and the table of `explain`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/report.h"
+
+namespace depute {
+namespace {
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= 10'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  if (bytes >= 10'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
+  return fmt::format("{} bytes", bytes);
+}
+
+// "xnnpack: dtype (i64; allowed: f32, f16)"
+std::string reason_text(const std::string& backend, const Verdict& verdict) {
+  std::string text = fmt::format("{}: {}", backend, verdict.rule);
+  if (verdict.seen.empty() && verdict.allowed.empty()) return text;
+  text += " (";
+  text += verdict.seen;
+  if (!verdict.allowed.empty())
+    text += fmt::format("{}allowed: {}", verdict.seen.empty() ? "" : "; ", verdict.allowed);
+  return text + ")";
+}
+
+std::string reasons_text(const NodeReport& node) {
+  std::string text;
+  for (const auto& [backend, verdict] : node.reasons) {
+    if (!text.empty()) text += ", ";
+    text += reason_text(backend, verdict);
+  }
+  return text.empty() ? "no backend was asked" : text;
+}
+
+// Leftover nodes with the same op and reason, as one line.
+struct Leftovers {
+  std::string op;
+  std::string reason;
+  std::string first_source;
+  std::size_t count = 0;
+};
+
+std::vector<Leftovers> group_leftovers(const Report& report) {
+  std::map<std::pair<std::string, std::string>, Leftovers> groups;
+  for (const NodeReport& node : report.nodes) {
+    if (!node.delegate.empty() || node.reasons.empty()) continue;
+    Leftovers& group = groups[{std::string(node.op.str()), reasons_text(node)}];
+    if (group.count++ == 0) group.first_source = node.source;
+  }
+  std::vector<Leftovers> sorted;
+  for (auto& [key, group] : groups) {
+    group.op = key.first;
+    group.reason = key.second;
+    sorted.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(sorted, std::ranges::greater(), &Leftovers::count);
+  return sorted;
+}
+
+}  // namespace
+
+std::string summary_text(const Report& report, bool verbose) {
+  std::string text;
+  if (!report.output.empty()) {
+    text += fmt::format("{} -> {} ({})\n", report.input, report.output, bytes_text(report.output_bytes));
+  }
+  text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
+  text += fmt::format("Number of delegated nodes: {}\n", report.delegated_nodes());
+  text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());
+  std::vector<Leftovers> leftovers = group_leftovers(report);
+  std::size_t shown = verbose ? leftovers.size() : std::min<std::size_t>(leftovers.size(), 5);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Leftovers& group = leftovers[i];
+    text += fmt::format("  {} x {}: {}{}\n", group.count, group.op, group.reason,
+                        group.first_source.empty() ? "" : ", first at " + group.first_source);
+  }
+  if (shown < leftovers.size()) {
+    text += fmt::format("  and {} more kinds; `depute explain` lists every node\n", leftovers.size() - shown);
+  }
+  double total = 0;
+  std::string steps;
+  for (const StepTime& time : report.times) {
+    total += time.milliseconds;
+    steps += fmt::format("{}{} {:.1f}", steps.empty() ? "" : ", ", time.step, time.milliseconds);
+  }
+  text += fmt::format("Time: {:.1f} ms ({})\n", total, steps);
+  return text;
+}
+
+std::string explain_text(const Report& report, const ExplainOptions& options) {
+  const char* green = options.colour ? "\033[32m" : "";
+  const char* yellow = options.colour ? "\033[33m" : "";
+  const char* plain = options.colour ? "\033[0m" : "";
+  std::size_t name_width = 8;
+  std::size_t op_width = 8;
+  for (const NodeReport& node : report.nodes) {
+    name_width = std::max(name_width, std::min<std::size_t>(node.node.str().size() + 1, 40));
+    op_width = std::max(op_width, std::min<std::size_t>(node.op.str().size(), 48));
+  }
+  std::string text;
+  Symbol method;
+  for (const NodeReport& node : report.nodes) {
+    if (!options.node.empty() && node.node != options.node) continue;
+    if (node.method != method) text += fmt::format("method {}\n", node.method.str());
+    method = node.method;
+    bool delegated = !node.delegate.empty();
+    std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
+                                 : fmt::format("{} <- {}", node.owner, reasons_text(node));
+    text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + std::string(node.node.str()), name_width,
+                        node.op.str(), op_width, delegated ? green : yellow, fate, plain,
+                        node.source.empty() ? "" : "  ; " + node.source);
+  }
+  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} delegates\n", report.delegated_nodes(),
+                      report.nodes.size(), report.coverage(), report.delegates.size());
+  return text;
+}
+
+}  // namespace depute
