@@ -1,0 +1,56 @@
+# Every command here installs what it needs and is missing (Debian packages, Python packages into .venv), then works in build/.
+
+FUZZ_SECONDS ?= 60
+PYTHON_TESTS = .venv/bin/python -m pytest tests/python
+
+help:  ## this list
+	@echo "make COMMAND, where COMMAND is one of"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+build:  ## the compiler, as build/release/depute
+	@scripts/install_system.sh build
+	@scripts/build.sh release depute
+
+demo:  ## lower and run a small trained model and MobileNetV2, with comments
+	@scripts/install_system.sh build
+	@scripts/install_python.sh demo
+	@scripts/build.sh release depute
+	@scripts/demo.sh
+
+test:  ## all tests: unit and text tests, a short fuzz run, real models in the stock runtime
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release all
+	ctest --preset release
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+	.venv/bin/python tests/models/export_models.py
+	$(PYTHON_TESTS)
+
+test-asan:  ## unit and text tests, samples and damaged files under the address and undefined behaviour sanitizers
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh asan all
+	ctest --preset asan
+	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py
+
+bench:  ## time, memory and latency beside ExecuTorch's own flow (BENCH="--models lstm --runs 5" to choose)
+	@scripts/install_system.sh bench
+	@scripts/install_python.sh test
+	@scripts/build.sh bench all
+	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python bench/compare_executorch.py --depute build/bench/depute $(BENCH)
+
+format:  ## clang-format over all C++ files
+	@scripts/install_system.sh format
+	git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
+
+tidy:  ## clang-tidy over all C++ files
+	@scripts/install_system.sh test
+	@scripts/install_system.sh format
+	@scripts/build.sh release all
+	run-clang-tidy-19 -quiet -p build/release '$(CURDIR)/(src|backends|cli)/'
+
+clean:  ## remove build/ (.venv stays)
+	rm -rf build
+
+.PHONY: help build demo test test-asan bench format tidy clean

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Compares Depute with ExecuTorch's own flow and with a plain copy, and prints Markdown tables.
+
+    compare_executorch.py [--models a,b] [--runs N] [--json FILE] [--skip-executorch] [--reuse]
+
+For each exported model, whole processes take turns, and medians are reported:
+    depute       depute lower MODEL.pt2 --backend xnnpack --quiet -o OUT.pte
+    cp           cp MODEL.pt2 OUT, the floor for anything that must read and write the weights
+    ExecuTorch   a Python process: torch.export.load, to_edge_transform_and_lower, to_executorch, save
+ExecuTorch's time is given with and without importing its packages. Memory is the peak of anonymous pages, those no file
+backs, in runs of their own (process.py). Then both .pte files run in the stock runtime, on one thread, call by call in turns.
+
+ExecuTorch takes half a minute for most models and ten minutes for mlp1000. It runs --executorch-runs times, once if a run takes
+longer than two minutes. --reuse takes its results from an earlier comparison of the same model, if there was one.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import statistics
+import sys
+import tempfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import process
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+CACHE = ROOT / "build" / "bench_cache"
+MEMORY_RUNS = 5
+SLOW_SECONDS = 120
+SMALL_BYTES = 20_000_000
+MIB = 1 << 20
+
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+from export_models import MODELS  # noqa: E402
+
+
+def main() -> None:
+    options = parse_options()
+    results = []
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+        for name in options.models:
+            print(f"measuring {name}", file=sys.stderr, flush=True)
+            results.append(measure(name, Path(folder), options))
+            if options.json:
+                options.json.write_text(json.dumps(results, indent=1) + "\n")
+    print_lowering(results)
+    print_programs(results)
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare Depute with ExecuTorch's own flow and with cp.")
+    parser.add_argument("--models", default=",".join(MODELS), help="names, separated by commas (default: all)")
+    parser.add_argument("--runs", type=int, default=11, help="timed runs of depute and cp (default: %(default)s)")
+    parser.add_argument("--executorch-runs", type=int, default=3, help="timed runs of ExecuTorch (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=1800, help="seconds for one run of ExecuTorch (default: %(default)s)")
+    parser.add_argument("--skip-executorch", action="store_true", help="measure depute and cp alone")
+    parser.add_argument("--reuse", action="store_true", help="take ExecuTorch's results from an earlier comparison")
+    parser.add_argument("--depute", type=Path, default=ROOT / "build/release/depute", help="the binary to measure")
+    parser.add_argument("--models-dir", type=Path, default=ROOT / "build/models", help="where the exported models are")
+    parser.add_argument("--json", type=Path, help="also write all numbers to this file")
+    options = parser.parse_args()
+    options.models = options.models.split(",")
+    for name in options.models:
+        if not (options.models_dir / f"{name}.pt2").is_file():
+            parser.error(f"{options.models_dir}/{name}.pt2 does not exist; run tests/models/export_models.py")
+    return options
+
+
+# ---- measuring
+
+
+def measure(name: str, folder: Path, options) -> dict:
+    """Everything about one model."""
+    model = options.models_dir / f"{name}.pt2"
+    ours, theirs, copy = folder / "depute.pte", folder / "executorch.pte", folder / "copy.pt2"
+    lower = [options.depute, "lower", model, "--backend", "xnnpack", "--quiet", "-o", ours]
+    peer = Peer(model, theirs, options)
+
+    seconds = {"depute": [], "cp": []}
+    peaks = []
+    for round_number in range(max(options.runs, 1)):
+        for tool, out, command in (("depute", ours, lower), ("cp", copy, ["cp", model, copy])):
+            out.unlink(missing_ok=True)
+            run = process.run(command)
+            seconds[tool].append(run.seconds)
+            if tool == "depute":
+                peaks.append(run.peak_resident)
+        peer.run_once_more(round_number)
+    anonymous = [process.run(lower, watch=True).peak_anonymous for _ in range(MEMORY_RUNS)]
+    result = {
+        "model": name,
+        "bytes": model.stat().st_size,
+        "nodes": count_nodes(model),
+        "cp": {"seconds": statistics.median(seconds["cp"])},
+        "depute": {
+            "seconds": statistics.median(seconds["depute"]),
+            "peak_resident": max(peaks),
+            "peak_anonymous": max(anonymous),
+        },
+        "executorch": peer.summary(),
+    }
+    programs = [ours, theirs] if theirs.is_file() else [ours]
+    latency = process.run([sys.executable, HERE / "latency.py", model, *programs])
+    for tool, program in zip(("depute", "executorch"), json.loads(latency.output.splitlines()[-1])):
+        result[tool]["program"] = program
+    return result
+
+
+class Peer:
+    """ExecuTorch's runs on one model: few, since each is slow, and kept for --reuse."""
+
+    def __init__(self, model: Path, out: Path, options):
+        self.command = [sys.executable, HERE / "executorch_flow.py", model, out]
+        self.out, self.timeout = out, options.timeout
+        self.left = 0 if options.skip_executorch else options.executorch_runs
+        self.runs, self.timed_out = [], False
+        self.kept = CACHE / cache_key(model)
+        if options.reuse and self.left and (self.kept / "runs.json").is_file():
+            self.runs, self.left = json.loads((self.kept / "runs.json").read_text()), 0
+            out.write_bytes((self.kept / "executorch.pte").read_bytes())
+        elif self.left:
+            out.unlink(missing_ok=True)
+
+    def run_once_more(self, round_number: int) -> None:
+        if round_number >= self.left:
+            return
+        try:
+            run = process.run(self.command, timeout=self.timeout, watch=True)
+        except process.TimedOut:
+            self.timed_out, self.left = True, 0
+            return
+        times = json.loads(run.output.splitlines()[-1])
+        self.runs.append({"seconds": run.seconds, "peak_resident": run.peak_resident, "peak_anonymous": run.peak_anonymous, **times})
+        if run.seconds > SLOW_SECONDS:
+            self.left = 0
+        self.kept.mkdir(parents=True, exist_ok=True)
+        (self.kept / "executorch.pte").write_bytes(self.out.read_bytes())
+        (self.kept / "runs.json").write_text(json.dumps(self.runs))
+
+    def summary(self) -> dict:
+        if self.timed_out:
+            return {"longer_than": self.timeout}
+        if not self.runs:
+            return {}
+        middle = {key: statistics.median(run[key] for run in self.runs) for key in ("seconds", "lower_seconds")}
+        peaks = {key: max(run[key] for run in self.runs) for key in ("peak_resident", "peak_anonymous")}
+        return {**middle, **peaks, "runs": len(self.runs)}
+
+
+def cache_key(model: Path) -> str:
+    content = hashlib.sha256(model.read_bytes())
+    content.update((HERE / "executorch_flow.py").read_bytes())
+    content.update(f"{version('torch')} {version('executorch')}".encode())
+    return content.hexdigest()[:32]
+
+
+def count_nodes(model: Path) -> int:
+    """Nodes of the exported graph, those of nested graphs left out."""
+    with zipfile.ZipFile(model) as archive:
+        (entry,) = [name for name in archive.namelist() if "/models/" in name and name.endswith(".json")]
+        return len(json.loads(archive.read(entry))["graph_module"]["graph"]["nodes"])
+
+
+# ---- printing
+
+
+def print_lowering(results: list[dict]) -> None:
+    rows = []
+    for result in results:
+        depute, cp, peer = result["depute"], result["cp"]["seconds"], result["executorch"]
+        rows.append(
+            [
+                result["model"],
+                f"{result['bytes'] / 1e6:.1f}",
+                f"{result['nodes']}",
+                f"{cp * 1e3:.1f}",
+                f"{depute['seconds'] * 1e3:.1f}",
+                f"{depute['seconds'] / cp:.1f}",
+                f"{depute['peak_anonymous'] / MIB:.1f}",
+                executorch_seconds(peer),
+                f"{peer['lower_seconds']:.1f}" if "seconds" in peer else "",
+                f"{peer['peak_anonymous'] / MIB:.0f}" if "seconds" in peer else "",
+                f"{peer['seconds'] / depute['seconds']:.0f}" if "seconds" in peer else "",
+                f"{peer['lower_seconds'] / depute['seconds']:.0f}" if "seconds" in peer else "",
+            ]
+        )
+    print("\nLowering a model, whole processes; memory that no file backs\n")
+    print_table(
+        ["model", "MB", "nodes", "cp ms", "depute ms", "/ cp", "depute MiB"]
+        + ["ExecuTorch s", "without imports s", "ExecuTorch MiB", "times faster", "without imports"],
+        rows,
+    )
+    compared = [result for result in results if "seconds" in result["executorch"]]
+    small = [result for result in compared if result["bytes"] < SMALL_BYTES]
+    for label, chosen in (("all models", compared), ("models under 20 MB", small)):
+        if chosen:
+            whole = geometric_mean(r["executorch"]["seconds"] / r["depute"]["seconds"] for r in chosen)
+            bare = geometric_mean(r["executorch"]["lower_seconds"] / r["depute"]["seconds"] for r in chosen)
+            print(f"\nGeometric mean over {len(chosen)} {label}: {whole:.0f} times faster, {bare:.0f} without ExecuTorch's imports.")
+
+
+def print_programs(results: list[dict]) -> None:
+    rows, ratios = [], []
+    for result in results:
+        ours, theirs = result["depute"]["program"], result["executorch"].get("program")
+        row = [result["model"], f"{ours['delegates']} + {ours['kernels']}", f"{ours['bytes'] / 1e6:.2f}"]
+        row += [f"{ours['milliseconds']:.3f}", f"{ours['difference']:.1e}"]
+        if theirs:
+            ratios.append(theirs["milliseconds"] / ours["milliseconds"])
+            row += [f"{theirs['delegates']} + {theirs['kernels']}", f"{theirs['bytes'] / 1e6:.2f}"]
+            row += [f"{theirs['milliseconds']:.3f}", f"{theirs['difference']:.1e}", f"{ratios[-1]:.2f}"]
+        rows.append(row + [""] * (10 - len(row)))
+    print("\nThe lowered programs in the stock runtime, one thread: delegates + kernel calls, size, a call, difference from eager\n")
+    print_table(
+        ["model", "depute", "MB", "ms", "difference", "ExecuTorch", "MB", "ms", "difference", "times faster"], rows
+    )
+    if ratios:
+        print(f"\nGeometric mean over {len(ratios)} models: {geometric_mean(ratios):.2f} times faster.")
+
+
+def executorch_seconds(peer: dict) -> str:
+    if "longer_than" in peer:
+        return f"> {peer['longer_than']:.0f}"
+    return f"{peer['seconds']:.1f}" if "seconds" in peer else ""
+
+
+def print_table(headings: list[str], rows: list[list[str]]) -> None:
+    """Markdown that is also readable as it stands; the first column is left-aligned."""
+    widths = [max(len(row[column]) for row in [headings, *rows]) for column in range(len(headings))]
+    for number, row in enumerate([headings, *rows]):
+        cells = [f"{cell:<{width}}" if column == 0 else f"{cell:>{width}}" for column, (cell, width) in enumerate(zip(row, widths))]
+        print("| " + " | ".join(cells) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) if column == 0 else "-" * (width + 1) + ":" for column, width in enumerate(widths)) + "|")
+
+
+def geometric_mean(values) -> float:
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Configures and builds one preset of CMakePresets.json, quietly.
+#
+#   build.sh PRESET TARGET...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?usage: build.sh PRESET TARGET...}
+shift
+
+# A moved or copied tree leaves a cache that names the old place; CMake would refuse it.
+cache=build/$preset/CMakeCache.txt
+if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then
+  rm -rf "build/$preset"
+fi
+if [ ! -f "build/$preset/build.ninja" ]; then
+  echo "configuring build/$preset"
+  cmake --preset "$preset" --log-level=WARNING >/dev/null
+fi
+cmake --build --preset "$preset" --target "$@"

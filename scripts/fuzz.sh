@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Fuzzes every target of tests/fuzz for a while, at most one per core at a time.
+#
+#   fuzz.sh SECONDS [TARGET...]
+#
+# Each target starts from the committed inputs of tests/fuzz/corpus/TARGET and keeps what it finds in build/fuzz/corpus/TARGET.
+# The first input that crashes, hangs or leaks ends the run; it lies in build/fuzz/found.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:?usage: fuzz.sh SECONDS [TARGET...]}
+shift
+
+scripts/build.sh fuzz all
+if [ $# -gt 0 ]; then
+  targets=("$@")
+else
+  targets=()
+  for program in build/fuzz/tests/fuzz/fuzz_*; do
+    [ -f "$program" ] && [ -x "$program" ] && targets+=("${program##*/fuzz_}")
+  done
+fi
+[ ${#targets[@]} -gt 0 ] || { echo "error: build/fuzz/tests/fuzz has no fuzz target" >&2; exit 1; }
+
+fuzz_one() {
+  local target=$1 seconds=$2
+  local log=build/fuzz/$target.log found=build/fuzz/corpus/$target
+  mkdir -p "$found" build/fuzz/found
+  if "build/fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/found/$target-" "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
+    echo "fuzz $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s, no crash"
+  else
+    tail -n 40 "$log"
+    echo "fuzz $target: FAILED, see $log"
+    return 1
+  fi
+}
+export -f fuzz_one
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one {} "$0"' "$seconds"

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes .venv and installs the Python packages that a task needs; instant once they are there.
+#
+#   install_python.sh demo|test
+#
+# demo: the stock ExecuTorch runtime, and transformers for a real model.  test: and pytest, hypothesis, scikit-learn.
+# torch comes first and pinned, so that executorch does not choose another one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
+test=("${demo[@]}" pytest hypothesis scikit-learn)
+
+case "${1:-}" in
+  demo) packages=("${demo[@]}") ;;
+  test) packages=("${test[@]}") ;;
+  *) echo "usage: $0 demo|test" >&2; exit 2 ;;
+esac
+
+# A stamp holds the list that was installed; a changed list installs again.
+stamp=.venv/.depute-$1
+[ "$(cat "$stamp" 2>/dev/null)" != "${packages[*]}" ] || exit 0
+
+if ! "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))'; then
+  echo "error: the ExecuTorch runtime needs Python 3.10 to 3.13, and $python is $("$python" --version 2>&1)" >&2
+  echo "  set PYTHON to another interpreter, for example: make test PYTHON=python3.11" >&2
+  exit 1
+fi
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+echo "installing into .venv: ${packages[*]} (minutes, the first time)"
+pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install)
+"${pip[@]}" "${packages[0]}"
+"${pip[@]}" "${packages[@]}"
+echo "${packages[*]}" >"$stamp"

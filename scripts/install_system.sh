@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing, and says nothing when none is.
+#
+#   install_system.sh build|test|bench|format
+#
+# build: what compiles the compiler.  test: and what tests and fuzzes it.  bench: and google-benchmark.
+# format: clang-format and clang-tidy alone.
+set -euo pipefail
+
+build=(cmake ninja-build ccache g++ python3-venv
+       libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
+       libcli11-dev libfmt-dev libxxhash-dev libtbb-dev libboost-dev)
+test=(libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev)
+
+case "${1:-}" in
+  build) packages=("${build[@]}") ;;
+  test) packages=("${build[@]}" "${test[@]}") ;;
+  bench) packages=("${build[@]}" libbenchmark-dev) ;;
+  format) packages=(clang-format-19 clang-tidy-19) ;;
+  *) echo "usage: $0 build|test|bench|format" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "error: this machine has no apt-get; install these packages, or what your system calls them, by hand:" >&2
+  echo "  ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "error: packages are missing, and installing them needs root or sudo. As root, run:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
+fi
+
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() { "${as_root[@]}" apt-get install --yes --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
+# The first try may meet an old package index; the second has a fresh one.
+if ! install; then
+  "${as_root[@]}" apt-get update >"$log" 2>&1 && install || {
+    cat "$log" >&2
+    echo "error: apt-get could not install: ${missing[*]}" >&2
+    exit 1
+  }
+fi

@@ -1,0 +1,96 @@
+"""Runs the depute binary and the stock ExecuTorch runtime for the tests beside it.
+
+The binary is build/release/depute, or what DEPUTE_BIN names (the sanitizer run sets it).
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from executorch.runtime import Runtime
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "build" / "models"
+SAMPLES = ROOT / "tests" / "models" / "samples"
+DEPUTE = ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")
+TIMEOUT = 120
+TOLERANCE = 1e-3
+
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+from io_cases import Case, read_cases  # noqa: E402, F401  (re-exported)
+
+# What lower accepts today, and what it must refuse because the emitted program could not mean the same.
+SUPPORTED = ("args", "attn", "conv_relu_tan", "dynamic", "mlp", "multi", "tied")
+REFUSED = ("cond", "mutbuf", "qconv", "extra/cond_chain", "extra/loops", "extra/mutbuf_functional")
+
+
+def sample(name: str) -> Path:
+    return SAMPLES / f"{name}.pt2"
+
+
+@dataclass
+class Run:
+    """A finished process: what it returned and printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def diagnostics(self) -> list[str]:
+        """The lines of stderr that open an error."""
+        return [line for line in self.stderr.splitlines() if re.match(r"error\b", line)]
+
+
+def depute(*arguments, timeout: float = TIMEOUT) -> Run:
+    """Runs the compiler; a hang raises, a signal is a negative code."""
+    command = [str(DEPUTE), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, timeout=timeout, cwd=ROOT)
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def lower(model: Path, out: Path, *options) -> Run:
+    """`depute lower`, which must succeed."""
+    run = depute("lower", model, *options, "-o", out)
+    assert run.code == 0, f"depute lower {model.name} returned {run.code}\n{run.stderr}"
+    assert out.is_file()
+    return run
+
+
+def assert_refused(run: Run, out: Path) -> None:
+    """Bad input: exit code 1, exactly one diagnostic, opening stderr, and no output file."""
+    assert run.code == 1, f"exit code {run.code}\n{run.stderr}"
+    assert len(run.diagnostics) == 1 and run.stderr.startswith(run.diagnostics[0]), run.stderr
+    assert not out.exists()
+    assert not list(out.parent.glob(out.name + "*")), "a temporary file was left behind"
+
+
+def assert_matches_eager(pte: Path, cases: list[Case]) -> None:
+    """Runs the recorded calls in order, on one load of the program, and compares with eager PyTorch."""
+    program = Runtime.get().load_program(pte)  # methods point into it: it must outlive them
+    methods = {}
+    for index, case in enumerate(cases):
+        if case.method not in methods:
+            methods[case.method] = program.load_method(case.method)
+        got = methods[case.method].execute(case.inputs)
+        assert len(got) == len(case.outputs)
+        for place, (value, want) in enumerate(zip(got, case.outputs)):
+            assert_close(value, want, f"call {index}, output {place}")
+
+
+def assert_close(got, want, place: str) -> None:
+    """Numbers agree to TOLERANCE of the largest one expected (or of 1); infinities and NaNs stand in the same places."""
+    if not isinstance(want, torch.Tensor):
+        assert got == want, f"{place}: {got} instead of {want}"
+        return
+    assert got.shape == want.shape and got.dtype == want.dtype, f"{place}: {got.shape} {got.dtype}"
+    got, want = got.double(), want.double()
+    finite = want.isfinite()
+    assert torch.equal(got.nan_to_num()[~finite], want.nan_to_num()[~finite]), f"{place}: infinities differ"
+    scale = max(1.0, want[finite].abs().max().item()) if finite.any() else 1.0
+    difference = (got - want)[finite].abs().max().item() if finite.any() else 0.0
+    assert difference <= TOLERANCE * scale, f"{place}: off by {difference:.3g}, the largest value is {scale:.3g}"

@@ -1,0 +1,117 @@
+"""The command line as scripts meet it: exit codes, streams, reports that tell the same numbers in every form."""
+
+import json
+import re
+
+import pytest
+from harness import assert_refused, depute, lower, sample
+
+MLP = sample("mlp")
+
+
+def counts(stdout: str) -> dict[str, int]:
+    """The three closing numbers of lower."""
+    names = ("Total delegated subgraphs", "Number of delegated nodes", "Number of non-delegated nodes")
+    return {name: int(re.search(rf"^{name}: (\d+)$", stdout, re.MULTILINE).group(1)) for name in names}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("lower",), ("melt", MLP), ("lower", MLP, "--no-such-option"), ("lower", MLP, "--jobs", "many")],
+    ids=["nothing", "no-model", "no-such-command", "no-such-option", "bad-value"],
+)
+def test_usage_errors(arguments):
+    run = depute(*arguments)
+    assert run.code == 2, run.stderr
+    assert run.stderr and not run.stdout
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("lower", "--help"), ("--version",)], ids=" ".join)
+def test_help(arguments):
+    run = depute(*arguments)
+    assert run.code == 0
+    assert run.stdout and not run.stderr
+
+
+def test_missing_model(tmp_path):
+    out = tmp_path / "out.pte"
+    run = depute("lower", tmp_path / "absent.pt2", "-o", out)
+    assert_refused(run, out)
+    assert "absent.pt2" in run.stderr
+
+
+def test_unwritable_output(tmp_path):
+    run = depute("lower", MLP, "-o", tmp_path / "absent" / "out.pte")
+    assert run.code == 1
+    assert len(run.diagnostics) == 1
+
+
+def test_unknown_backend_names_the_known_ones(tmp_path):
+    run = depute("lower", MLP, "--backend", "nosuch", "-o", tmp_path / "out.pte")
+    assert run.code in (1, 2)
+    assert "nosuch" in run.stderr and "xnnpack" in run.stderr
+
+
+def test_failure_keeps_the_old_output(tmp_path):
+    out = tmp_path / "out.pte"
+    out.write_bytes(b"older")
+    assert depute("lower", sample("cond"), "-o", out).code == 1
+    assert out.read_bytes() == b"older"
+
+
+@pytest.mark.parametrize("rule, code", [("partitions<=9", 0), ("coverage>=1%", 0), ("partitions<=0", 3), ("partitions<=9,coverage>=101%", 3)])
+def test_require(rule, code, tmp_path):
+    run = depute("lower", MLP, "--backend", "xnnpack", "--require", rule, "-o", tmp_path / "out.pte")
+    assert run.code == code, run.stderr
+
+
+def test_counts(tmp_path):
+    portable = counts(lower(MLP, tmp_path / "portable.pte").stdout)
+    delegated = counts(lower(MLP, tmp_path / "xnnpack.pte", "--backend", "xnnpack").stdout)
+    assert portable["Total delegated subgraphs"] == portable["Number of delegated nodes"] == 0
+    assert portable["Number of non-delegated nodes"] > 0
+    assert delegated["Total delegated subgraphs"] >= 1
+    assert delegated["Number of delegated nodes"] > 0
+
+
+def test_quiet_prints_nothing(tmp_path):
+    run = lower(MLP, tmp_path / "out.pte", "--quiet")
+    assert not run.stdout and not run.stderr
+
+
+def test_json_report(tmp_path):
+    report = tmp_path / "report.json"
+    lower(MLP, tmp_path / "out.pte", "--backend", "xnnpack", "--report", report)
+    assert json.loads(report.read_text())
+
+
+def test_html_report(tmp_path):
+    report = tmp_path / "report.html"
+    lower(MLP, tmp_path / "out.pte", "--backend", "xnnpack", "--report", report)
+    assert report.read_text().lstrip().lower().startswith("<!doctype html>")
+
+
+def test_explain_gives_every_node_a_verdict():
+    text = depute("explain", MLP, "--backend", "xnnpack")
+    assert text.code == 0 and text.stdout, text.stderr
+    as_json = depute("explain", MLP, "--backend", "xnnpack", "--json")
+    assert as_json.code == 0 and json.loads(as_json.stdout)
+
+
+def test_show_reads_what_lower_writes(tmp_path):
+    out = tmp_path / "out.pte"
+    lower(MLP, out, "--backend", "xnnpack")
+    shown = depute("show", out)
+    assert shown.code == 0 and "XnnpackBackend" in shown.stdout, shown.stderr
+
+
+def test_backends():
+    run = depute("backends")
+    assert run.code == 0 and "xnnpack" in run.stdout
+    assert json.loads(depute("backends", "--json").stdout)
+    assert json.loads(depute("backends", "xnnpack", "--json").stdout)
+
+
+def test_no_colour_outside_a_terminal(tmp_path):
+    run = depute("lower", sample("cond"), "-o", tmp_path / "out.pte")
+    assert "\x1b" not in run.stdout + run.stderr

@@ -1,0 +1,44 @@
+"""Damaged archives: lower refuses them with one diagnostic, or the damage did not matter and the program is whole.
+
+A signal, a hang, a second diagnostic or half an output file is a fault of the compiler, whatever the input.
+"""
+
+import zipfile
+
+import pytest
+from damage import damaged, variants, write_archive
+from executorch.runtime import Runtime
+from harness import assert_refused, depute, lower, sample
+
+NAMES = ("args", "attn", "conv_relu_tan", "dynamic", "mlp")
+TIMEOUT = 20
+
+
+@pytest.mark.parametrize("kind, number", variants(), ids=lambda part: str(part))
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged(name, kind, number, tmp_path):
+    model, out = tmp_path / "damaged.pt2", tmp_path / "out.pte"
+    model.write_bytes(damaged(sample(name).read_bytes(), name, kind, number))
+    run = depute("lower", model, "--backend", "xnnpack", "-o", out, timeout=TIMEOUT)
+    if run.code == 0 and kind != "truncate":
+        assert not run.diagnostics
+        Runtime.get().load_program(out)
+    else:
+        assert_refused(run, out)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rewritten_archive_is_accepted(name, tmp_path):
+    """The edits above are met by the parser of the JSON, not by a fault in the zip around it."""
+    model, out = tmp_path / "rewritten.pt2", tmp_path / "out.pte"
+    with zipfile.ZipFile(sample(name)) as archive:
+        model.write_bytes(write_archive([(entry.filename, archive.read(entry)) for entry in archive.infolist()]))
+    lower(model, out)
+    Runtime.get().load_program(out)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip file", bytes(4096)], ids=["empty", "magic", "text", "zeros"])
+def test_other_files(content, tmp_path):
+    model, out = tmp_path / "other.pt2", tmp_path / "out.pte"
+    model.write_bytes(content)
+    assert_refused(depute("lower", model, "-o", out), out)
