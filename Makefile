@@ -37,6 +37,7 @@ bench:  ## time, memory and latency beside ExecuTorch's own flow (BENCH="--model
 	@scripts/install_system.sh bench
 	@scripts/install_python.sh test
 	@scripts/build.sh bench all
+	for program in build/bench/bench/*_bench; do [ ! -x $$program ] || $$program || exit 1; done
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python bench/compare_executorch.py --depute build/bench/depute $(BENCH)
 
