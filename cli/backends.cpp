@@ -1,0 +1,72 @@
+// depute backends: what is built in, and the support matrix of one backend, from its own rules.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+
+namespace depute {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Registry& registry) {
+  std::string text;
+  for (const BackendEntry& entry : registry.entries()) {
+    text += fmt::format("{:<12} {:<32} {}\n", entry.name, entry.backend->id(), entry.description);
+  }
+  return text;
+}
+
+std::string text_of(const BackendEntry& entry) {
+  std::string text = fmt::format("{} ({}): {}\n", entry.name, entry.backend->id(), entry.description);
+  for (const auto& [key, meaning] : entry.options) text += fmt::format("  option {:<16} {}\n", key, meaning);
+  std::size_t width = 0;
+  std::vector<SupportRow> rows = entry.support();
+  for (const SupportRow& row : rows) width = std::max(width, row.op.size());
+  for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, row.conditions);
+  return text;
+}
+
+Json json_of(const BackendEntry& entry) {
+  Json json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
+  json["options"] = Json::object();
+  for (const auto& [key, meaning] : entry.options) json["options"][key] = meaning;
+  json["support"] = Json::array();
+  for (const SupportRow& row : entry.support())
+    json["support"].push_back({{"op", row.op}, {"conditions", row.conditions}});
+  return json;
+}
+
+int run_backends(const Registry& registry, const std::string& name, bool as_json) {
+  if (name.empty() && !as_json) return print_out(text_of(registry));
+  if (name.empty()) {
+    Json json = Json::array();
+    for (const BackendEntry& entry : registry.entries()) json.push_back(json_of(entry));
+    return print_out(json.dump(1) + "\n");
+  }
+  const BackendEntry* entry = registry.find(name);
+  if (entry == nullptr) {
+    return report_usage({.code = "usage",
+                         .where = "NAME",
+                         .message = fmt::format("there is no backend '{}'", name),
+                         .hint = "`depute backends` lists them",
+                         .source = {}});
+  }
+  return print_out(as_json ? json_of(*entry).dump(1) + "\n" : text_of(*entry));
+}
+
+}  // namespace
+
+Command add_backends_command(CLI::App& app, const Registry& registry) {
+  auto name = std::make_shared<std::string>();
+  auto as_json = std::make_shared<bool>(false);
+  app.add_option("NAME", *name, "A backend: print its options and what it supports");
+  app.add_flag("--json", *as_json, "As JSON");
+  return [name, as_json, &registry] { return run_backends(registry, *name, *as_json); };
+}
+
+}  // namespace depute

@@ -1,0 +1,141 @@
+// depute lower: the whole path from a .pt2 to a .pte, with a report.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "cli/backend_argument.h"
+#include "cli/commands.h"
+#include "compile.h"
+#include "ir/print.h"
+#include "support/output_file.h"
+
+namespace depute {
+namespace {
+
+struct LowerArguments {
+  std::string model;
+  std::vector<std::string> backends;
+  std::vector<std::string> methods;
+  std::string output;
+  std::vector<std::string> reports;
+  std::string require;
+  std::string dump_after;
+  int jobs = 0;
+  bool quiet = false;
+  bool verbose = false;
+  bool verify = false;
+};
+
+Status write_text(const std::string& path, const std::string& text) {
+  TRY(OutputFile file, OutputFile::create(path));
+  TRY_STATUS(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
+}
+
+Status write_reports(const std::vector<std::string>& paths, const Report& report) {
+  for (const std::string& path : paths) {
+    TRY_STATUS(write_text(path, path.ends_with(".html") ? report_html(report) : report_json(report)));
+  }
+  return {};
+}
+
+Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
+  CompileOptions options;
+  options.input = arguments.model;
+  for (const std::string& text : arguments.backends) {
+    TRY(BackendRequest request, parse_backend_argument(text));
+    options.backends.push_back(std::move(request));
+  }
+  for (const std::string& text : arguments.methods) {
+    TRY(auto method, parse_method_argument(text));
+    options.methods.push_back(std::move(method));
+  }
+  if (options.input.empty() && options.methods.empty()) {
+    return error("usage", "MODEL", "a model or --method NAME=FILE is needed");
+  }
+  for (const std::string& path : arguments.reports) {
+    if (!path.ends_with(".json") && !path.ends_with(".html")) {
+      return error("usage", "--report", fmt::format("'{}' ends neither in .json nor in .html", path));
+    }
+  }
+  TRY(options.requirements, parse_requirements(arguments.require));
+  options.output = arguments.output;
+  if (options.output.empty()) {
+    const std::string& first = options.input.empty() ? options.methods[0].second : options.input;
+    options.output = std::filesystem::path(first).replace_extension(".pte").string();
+  }
+  options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
+  options.verify_each_pass = arguments.verify;
+  return options;
+}
+
+int run_lower(const LowerArguments& arguments, const Registry& registry) {
+  Result<CompileOptions> options = read_arguments(arguments);
+  if (!options) return report_usage(options.error());
+  bool dumped = arguments.dump_after.empty();
+  if (!dumped) {
+    options->observe = [&](std::string_view step, const Program& program) {
+      if (step != arguments.dump_after) return;
+      dumped = true;
+      print_out(fmt::format("; after {}\n{}", step, print(program)));
+    };
+  }
+  Result<Compiled> compiled = compile(*options, registry);
+  if (!compiled)
+    return compiled.error().code == "usage" ? report_usage(compiled.error()) : report_error(compiled.error());
+  if (Status written = write_reports(arguments.reports, compiled->report); !written)
+    return report_error(written.error());
+  if (!arguments.quiet) print_out(summary_text(compiled->report, arguments.verbose));
+  for (const std::string& line : compiled->unmet) {
+    report_error({.code = "require",
+                  .where = {},
+                  .message = "not met: " + line,
+                  .hint = "nothing was written; `depute explain` tells why nodes were left",
+                  .source = {}});
+  }
+  if (!compiled->unmet.empty()) return exit_require;
+  if (!dumped) {
+    return report_usage({.code = "usage",
+                         .where = "--dump-after",
+                         .message = fmt::format("there is no step '{}'", arguments.dump_after),
+                         .hint = "steps: read, normalise, lower, and the name of any pass",
+                         .source = {}});
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+Command add_lower_command(CLI::App& app, const Registry& registry) {
+  auto arguments = std::make_shared<LowerArguments>();
+  app.add_option("MODEL", arguments->model, "A .pt2 file of torch.export.save, or a program as text (.ir)");
+  app.add_option("--backend", arguments->backends,
+                 "NAME[:key=value,...]; several are asked in the order given")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--method", arguments->methods, "NAME=FILE.pt2: a further method of the program")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("-o,--output", arguments->output, "The .pte file to write; default: MODEL with .pte")
+      ->type_name("FILE");
+  app.add_option("--report", arguments->reports, "Also write the report: FILE.json or FILE.html")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--require", arguments->require,
+                 "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"")
+      ->type_name("CONDITIONS");
+  app.add_option("--jobs", arguments->jobs, "Threads; default: all. The output does not depend on it")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--dump-after", arguments->dump_after, "Print the program after a step or pass")
+      ->type_name("STEP");
+  app.add_flag("--verify", arguments->verify, "Check all invariants after each pass");
+  auto* quiet = app.add_flag("--quiet", arguments->quiet, "Print nothing but errors");
+  app.add_flag("--verbose", arguments->verbose, "List all kinds of leftover nodes")->excludes(quiet);
+  return [arguments, &registry] { return run_lower(*arguments, registry); };
+}
+
+}  // namespace depute

@@ -1,0 +1,96 @@
+// The command line: chooses the subcommand, and turns what goes wrong into messages and exit codes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <vector>
+
+#include "cli/commands.h"
+#include "compile.h"
+
+namespace depute {
+
+int report_error(const Diagnostic& diagnostic) {
+  std::string text = fmt::format("error[{}]: ", diagnostic.code);
+  if (!diagnostic.where.empty()) text += diagnostic.where + ": ";
+  text += diagnostic.message + "\n";
+  if (!diagnostic.source.empty()) text += fmt::format("  at {}\n", diagnostic.source);
+  if (!diagnostic.hint.empty()) text += fmt::format("  help: {}\n", diagnostic.hint);
+  std::fputs(text.c_str(), stderr);
+  return exit_error;
+}
+
+int report_usage(const Diagnostic& diagnostic) {
+  report_error(diagnostic);
+  return exit_usage;
+}
+
+bool is_terminal() {
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
+int print_out(const std::string& text) {
+  bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? exit_done
+                 : report_error({.code = "write", .where = "standard output", .message = "cannot write"});
+}
+
+}  // namespace depute
+
+namespace {
+
+int run(int argc, char** argv) {
+  depute::Registry registry = depute::make_registry();
+  CLI::App app("Lowers PyTorch exported programs (.pt2) to ExecuTorch programs (.pte).", "depute");
+  app.set_version_flag("--version", depute::version());
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  std::vector<std::pair<CLI::App*, depute::Command>> commands;
+  auto add = [&](const char* name, const char* text, auto&& add_options) {
+    CLI::App* command = app.add_subcommand(name, text);
+    commands.emplace_back(command, add_options(*command));
+  };
+  add("lower", "Compile a program to a .pte file",
+      [&](CLI::App& c) { return add_lower_command(c, registry); });
+  add("explain", "Tell for each node why it is or is not delegated",
+      [&](CLI::App& c) { return add_explain_command(c, registry); });
+  add("show", "Print a .pt2, .pte or .ir file as text",
+      [&](CLI::App& c) { return depute::add_show_command(c); });
+  add("backends", "List the backends, or what one of them supports",
+      [&](CLI::App& c) { return add_backends_command(c, registry); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& failure) {
+    return depute::report_usage({.code = "usage",
+                                 .where = {},
+                                 .message = failure.what(),
+                                 .hint = "`depute --help` and `depute COMMAND --help` list the options",
+                                 .source = {}});
+  }
+  for (const auto& [command, action] : commands) {
+    if (command->parsed()) return action();
+  }
+  return depute::exit_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return depute::report_error(
+        {.code = "memory", .where = {}, .message = "out of memory", .hint = {}, .source = {}});
+  } catch (const std::exception& exception) {
+    return depute::report_error({.code = "internal",
+                                 .where = {},
+                                 .message = exception.what(),
+                                 .hint = "this is a bug of depute: please report it",
+                                 .source = {}});
+  }
+}

@@ -1,0 +1,132 @@
+// The pipeline as one page: read -> normalise -> partition -> lower -> plan -> write.
+#include "compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "lower/to_backend.h"
+#include "normalise/normalise.h"
+#include "plan/plan.h"
+#include "read/read_program.h"
+#include "write/write_pte.h"
+
+namespace depute {
+namespace {
+
+// Adds the time since the last call to the report, under the step's name.
+class StepTimer {
+ public:
+  explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
+  void done(std::string_view step) {
+    auto now = std::chrono::steady_clock::now();
+    times_.push_back({std::string(step), std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = now;
+  }
+
+ private:
+  std::vector<StepTime>& times_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// A backend asked for, with the partitioner made from its options.
+struct RequestedBackend {
+  const BackendEntry* entry;
+  std::unique_ptr<Partitioner> partitioner;
+};
+
+Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
+                                                    const Registry& registry) {
+  std::vector<RequestedBackend> backends;
+  for (const BackendRequest& request : requests) {
+    const BackendEntry* entry = registry.find(request.name);
+    if (entry == nullptr) {
+      return error("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
+                   "`depute backends` lists them");
+    }
+    TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(request.options));
+    backends.push_back({entry, std::move(partitioner)});
+  }
+  return backends;
+}
+
+Result<Program> read_inputs(const CompileOptions& options) {
+  Program program;
+  if (!options.input.empty()) {
+    TRY(program, read_program(options.input));
+  }
+  for (const auto& [name, file] : options.methods) {
+    TRY(Program method, read_program(file));
+    TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
+  }
+  return program;
+}
+
+Result<Program> normalise_for(Program program, const std::vector<RequestedBackend>& backends,
+                              const CompileOptions& options) {
+  NormaliseOptions normalise_options;
+  for (const RequestedBackend& backend : backends) {
+    normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
+  }
+  normalise_options.verify = options.verify_each_pass;
+  normalise_options.observe = options.observe;
+  return normalise(std::move(program), normalise_options);
+}
+
+Result<Program> lower_to_backends(Program program, const std::vector<RequestedBackend>& backends,
+                                  const Registry& registry, const CompileOptions& options, Report& report) {
+  for (const RequestedBackend& backend : backends) {
+    TRY(Lowered lowered, to_backend(program, *backend.partitioner, registry, {.jobs = options.jobs}));
+    add_verdicts(report, backend.entry->name, lowered.verdicts);
+    program = std::move(lowered.program);
+  }
+  add_delegates(report, program);
+  return program;
+}
+
+Status plan_and_write(const Program& program, const CompileOptions& options, StepTimer& timer,
+                      Report& report) {
+  TRY(Plan plan, make_plan(program, {}));
+  timer.done("plan");
+  TRY_STATUS(write_pte(program, plan, options.output, {.jobs = options.jobs}));
+  timer.done("write");
+  report.output = options.output;
+  report.output_bytes = std::filesystem::file_size(options.output);
+  return {};
+}
+
+}  // namespace
+
+std::string version() {
+  return "depute 0.1.0";
+}
+
+Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
+  TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
+  std::vector<StepTime> times;
+  StepTimer timer(times);
+  auto observe = [&](std::string_view step, const Program& program) {
+    timer.done(step);
+    if (options.observe) options.observe(step, program);
+  };
+
+  TRY(Program program, read_inputs(options));
+  observe("read", program);
+  TRY(program, normalise_for(std::move(program), backends, options));
+  observe("normalise", program);
+  Report report = make_report(program);
+  report.input = options.input.empty() ? options.methods[0].second : options.input;
+  TRY(program, lower_to_backends(std::move(program), backends, registry, options, report));
+  observe("lower", program);
+
+  Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
+  compiled.unmet = unmet(compiled.report, options.requirements);
+  if (!options.output.empty() && compiled.unmet.empty()) {
+    TRY_STATUS(plan_and_write(compiled.program, options, timer, compiled.report));
+  }
+  compiled.report.times = std::move(times);
+  return compiled;
+}
+
+}  // namespace depute

@@ -1,0 +1,135 @@
+#include "read/read_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/parse.h"
+#include "read/read_pt2.h"
+#include "support/mapped_file.h"
+
+namespace depute {
+namespace {
+
+bool starts_like_zip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'};
+}
+
+// Renames symbols in expressions; results are remembered, as expressions share parts.
+class SymbolRenamer {
+ public:
+  explicit SymbolRenamer(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  const SymExpr* rename(const SymExpr* expr) {
+    if (expr == nullptr) return nullptr;
+    auto found = done_.find(expr);
+    if (found != done_.end()) return found->second;
+    const SymExpr* renamed = expr;
+    if (expr->kind == SymExpr::Kind::Symbol) {
+      renamed = sym_symbol(prefix_ + std::string(expr->name.str()));
+    } else if (expr->kind == SymExpr::Kind::Call) {
+      std::vector<const SymExpr*> args;
+      for (const SymExpr* arg : expr->args) args.push_back(rename(arg));
+      renamed = sym_call(expr->name.str(), std::move(args));
+    }
+    return done_[expr] = renamed;
+  }
+
+  void rename(Dims& dims) {
+    for (SymInt& dim : dims) {
+      if (!dim.is_constant()) dim = SymInt(rename(dim.expr()));
+    }
+  }
+
+  void rename(Graph& graph, Value& value) {
+    Type type = value.type();
+    rename(type.tensor.sizes);
+    rename(type.tensor.strides);
+    type.expr = rename(type.expr);
+    graph.set_type(value, std::move(type));
+  }
+
+  void rename(Graph& graph) {
+    for (Value* input : graph.inputs()) rename(graph, *input);
+    for (Node& node : graph.nodes()) {
+      for (Value* result : node.results()) rename(graph, *result);
+    }
+  }
+
+ private:
+  std::string prefix_;
+  std::unordered_map<const SymExpr*, const SymExpr*> done_;
+};
+
+// True when a symbol of `from` has a range in `to` as well.
+bool symbols_clash(const Program& to, const Program& from) {
+  return std::ranges::any_of(from.ranges, [&](const auto& entry) { return to.ranges.contains(entry.first); });
+}
+
+Status rename_symbols(Program& program, std::string_view name) {
+  SymbolRenamer renamer(fmt::format("{}.", name));
+  for (const auto& method : program.methods) {
+    renamer.rename(*method->graph);
+    for (const auto& body : method->bodies) renamer.rename(*body);
+  }
+  Ranges ranges;
+  for (const auto& [text, range] : program.ranges) {
+    TRY(const SymExpr* expr, parse_sym(text));
+    ranges[str(renamer.rename(expr))] = range;
+  }
+  program.ranges = std::move(ranges);
+  return {};
+}
+
+bool same_view(const TensorData& a, const TensorData& b) {
+  return a.storage == b.storage && a.offset == b.offset && a.type == b.type;
+}
+
+}  // namespace
+
+Result<Program> read_program(const std::string& path) {
+  TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  if (file->bytes().empty()) return error("read", path, "the file is empty");
+  if (starts_like_zip(file->bytes())) return read_pt2(std::move(file));
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  if (path.ends_with(".pt2")) {
+    return error("read_pt2", path, "not a zip archive: it does not start with PK",
+                 "a .pt2 file is what torch.export.save writes");
+  }
+  return parse_program(text, path);
+}
+
+Status join_method(Program& to, Program from, Symbol name) {
+  if (from.methods.size() != 1) {
+    return error(
+        "read", name.str(),
+        fmt::format("a method is read from a file with one method, this one has {}", from.methods.size()));
+  }
+  if (to.find_method(name.str()) != nullptr)
+    return error("read", name.str(), "there is a method of this name already");
+  if (!from.delegates.empty())
+    return error("read", name.str(), "a program with delegates cannot be joined to another");
+  if (symbols_clash(to, from)) TRY_STATUS(rename_symbols(from, name.str()));
+  Method& method = *from.methods[0];
+  method.name = name;
+  std::unordered_map<Symbol, Symbol> renamed;
+  for (auto& [key, data] : from.data) {
+    const TensorData* other = to.find_data(key);
+    bool clashes = other != nullptr && !same_view(*other, data);
+    Symbol new_key = clashes ? to.unique_data_key(fmt::format("{}::{}", name.str(), key.str())) : key;
+    renamed[key] = new_key;
+    to.data[new_key] = std::move(data);
+  }
+  for (InputSpec& spec : method.inputs) {
+    if (spec.has_data()) spec.target = renamed.at(spec.target);
+  }
+  for (OutputSpec& spec : method.outputs) {
+    if (renamed.contains(spec.target)) spec.target = renamed.at(spec.target);
+  }
+  to.ranges.insert(from.ranges.begin(), from.ranges.end());
+  to.methods.push_back(std::move(from.methods[0]));
+  return {};
+}
+
+}  // namespace depute
