@@ -96,16 +96,15 @@ NodeSupport refuse(std::string_view rule, std::string_view seen, std::string_vie
            .allowed = std::string(allowed)}};
 }
 
-PartitionResult propose_partitions(const Program& program, const Method& method,
-                                   const SupportFunction& support, const ProposeOptions& options) {
-  (void)program;
+PartitionResult propose_partitions(const Method& method, const SupportFunction& support,
+                                   const ProposeOptions& options) {
   const Graph& graph = *method.graph;
   graph.number_nodes();
   std::vector<const Node*> nodes;
   std::vector<NodeSupport> answers;
   for (const Node& node : graph.nodes()) {
     nodes.push_back(&node);
-    answers.push_back(support(node));
+    answers.push_back(node.op() == "delegate.call" ? refuse("delegated") : support(node));
   }
   graph.number_nodes();  // a support function may have used the numbers for itself
   RegionPlan plan = grow_regions(make_region_graph(graph, answers, options.groups), options.regions);

@@ -1,6 +1,6 @@
 // From "can the backend take this node?" to a PartitionResult: what most partitioners are made of.
 //
-//   propose_partitions(program, method,
+//   propose_partitions(method,
 //                      [](const Node& node) { return node.op() == "aten.relu.default" ? take() :
 //                      refuse("op"); },
 //                      {.owner = "mine", .spec = {"MyBackend", {}}})
@@ -43,9 +43,10 @@ struct ProposeOptions {
   bool move_constants = true;  // else constants stay with the method and are passed as arguments
 };
 
-// Rules of the verdicts it adds to the backend's own: "no-compute" (a neutral node without a region that
-// needs it), "too-small" (RegionOptions::min_nodes), "group" (its group could not be kept whole).
-PartitionResult propose_partitions(const Program& program, const Method& method,
-                                   const SupportFunction& support, const ProposeOptions& options);
+// Calls of delegates that an earlier backend took are refused without asking. Rules of the verdicts it adds
+// to the backend's own: "no-compute" (a neutral node without a region that needs it), "too-small"
+// (RegionOptions::min_nodes), "group" (its group could not be kept whole).
+PartitionResult propose_partitions(const Method& method, const SupportFunction& support,
+                                   const ProposeOptions& options);
 
 }  // namespace depute

@@ -1,0 +1,116 @@
+#include "demo_backend.h"
+
+#include <fmt/format.h>
+
+#include "lower/delegate_mapping.h"
+#include "lower/registry.h"
+#include "partition/propose_partitions.h"
+#include "support/check.h"
+
+namespace depute::demo {
+namespace {
+
+constexpr std::string_view convolution = "aten.convolution.default";
+constexpr std::string_view relu = "aten.relu.default";
+constexpr std::string_view tangent = "aten.tan.default";
+
+// The relu that is the only user of a convolution's result; null when there is none.
+const Node* fusable_relu(const Node& node) {
+  if (node.op() != convolution || !node.result()->has_one_use()) return nullptr;
+  const Node* user = node.result()->uses().begin()->user;
+  return user->op() == relu ? user : nullptr;
+}
+
+// The convolution that a relu is fused with; null when it stands alone.
+const Node* fused_convolution(const Node& node) {
+  const Node* producer = node.operand(0)->producer();
+  return producer != nullptr && fusable_relu(*producer) == &node ? producer : nullptr;
+}
+
+NodeSupport support(const Node& node) {
+  if (node.op() == tangent) return take();
+  if (node.op() == convolution) {
+    if (fusable_relu(node) != nullptr) return take();
+    return refuse("fusion", "a convolution without a relu as its only user", "convolution -> relu");
+  }
+  if (node.op() == relu) {
+    if (fused_convolution(node) != nullptr) return take();
+    return refuse("fusion", "a relu that follows no convolution", "convolution -> relu");
+  }
+  return refuse("op", node.op().str(), "convolution -> relu, tan");
+}
+
+// The blob under construction: instructions with the debug ids that the delegate map explains.
+class DemoProgram {
+ public:
+  Status add(std::string_view op, std::initializer_list<const Node*> nodes) {
+    TRY(DelegateDebugId id, mapping_.insert(nodes));
+    text_ += fmt::format("{},{},", op, std::get<std::int64_t>(id));
+    ++count_;
+    return {};
+  }
+
+  PreprocessResult finish() && {
+    std::string blob = fmt::format("{}#{}", count_, text_);
+    auto bytes = std::as_bytes(std::span(blob));
+    return {.processed_bytes = Storage::owned({bytes.begin(), bytes.end()}),
+            .debug_handle_map = mapping_.mapping(),
+            .data_store_output = {},
+            .delegate_info = {}};
+  }
+
+ private:
+  DelegateMappingBuilder mapping_{DelegateMappingBuilder::Identifiers::Generated};
+  std::string text_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
+                                                 std::span<const CompileSpec>) const {
+  DemoProgram program;
+  for (const Node& node : edge_program.methods.at(0)->graph->nodes()) {
+    if (fusable_relu(node) != nullptr) continue;  // emitted with its relu
+    if (node.op() == relu && fused_convolution(node) != nullptr) {
+      TRY_STATUS(program.add("conv_relu_op", {fused_convolution(node), &node}));
+    } else if (node.op() == tangent) {
+      TRY_STATUS(program.add("sin_decomp_from_tan", {&node}));
+      TRY_STATUS(program.add("cos_decomp_from_tan", {&node}));
+      TRY_STATUS(program.add("div_decomp_from_tan", {&node}));
+    } else {
+      return error("demo", node.display_name(), fmt::format("{} is not supported", node.op().str()),
+                   "use the demo partitioner, which leaves it to the portable runtime");
+    }
+  }
+  return std::move(program).finish();
+}
+
+Result<PartitionResult> DemoPartitioner::partition(const Program&, const Method& method) const {
+  ProposeOptions options{.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}};
+  for (const Node& node : method.graph->nodes()) {
+    if (const Node* user = fusable_relu(node)) options.groups.push_back({&node, user});
+  }
+  return propose_partitions(method, support, options);
+}
+
+void register_backend(Registry& registry) {
+  BackendEntry entry;
+  entry.name = "demo";
+  entry.description = "Writes a text program; the template for backend authors";
+  entry.backend = std::make_unique<DemoBackend>();
+  entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
+    if (!options.empty())
+      return error("usage", "--backend demo", fmt::format("no option '{}'", options[0].first));
+    return std::make_unique<DemoPartitioner>();
+  };
+  entry.support = [] {
+    return std::vector<SupportRow>{{std::string(convolution), "its only user is a relu"},
+                                   {std::string(relu), "follows such a convolution"},
+                                   {std::string(tangent), ""}};
+  };
+  Status added = registry.add(std::move(entry));
+  CHECK(added.has_value()) << added.error().str();
+}
+
+}  // namespace depute::demo

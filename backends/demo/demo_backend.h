@@ -1,0 +1,33 @@
+// The demo backend: small enough to read in one go, complete enough to copy. docs/backends.md walks through
+// it.
+//
+//   conv -> relu -> tan        becomes the text program       conv_relu_op, sin, cos, div
+//
+// It shows the two things a backend author has to get right beside the bytes themselves: fusing several nodes
+// into one instruction (convolution with relu), and spreading one node over several (tangent as sine, cosine,
+// division), both with their entries in the delegate map. Its blob is that of ExecuTorch's
+// BackendWithDelegateMappingDemo.
+#pragma once
+
+#include <memory>
+
+#include "lower/backend.h"
+#include "partition/partitioner.h"
+
+namespace depute::demo {
+
+// blob = "<number of instructions>#" { "<op>,<delegate debug id>," }
+class DemoBackend : public Backend {
+ public:
+  std::string_view id() const override { return "BackendWithDelegateMappingDemo"; }
+  Result<PreprocessResult> preprocess(const Program& edge_program,
+                                      std::span<const CompileSpec> compile_specs) const override;
+};
+
+// Takes a convolution whose only user is a relu, together with that relu, and every tangent.
+class DemoPartitioner : public Partitioner {
+ public:
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+};
+
+}  // namespace depute::demo
