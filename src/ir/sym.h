@@ -2,7 +2,7 @@
 // ranges.
 //
 //   SymInt h = SymInt::symbol("s96");
-//   SymInt half = floor_div(h * 2, 4);            // (s96*2//4), printed "(2*s96//4)"
+//   SymInt half = floor_div(h * 2, 4);            // printed "(s96//2)"
 //   bounds(half, ranges)                          // [0, 64] when s96 is in [1, 128]
 //
 // Expressions are hash-consed: equal ones are the same pointer, and live until the process ends. Sums and
@@ -34,6 +34,7 @@ struct SymExpr {
   Symbol name;                 // Symbol: its name; Call: the function ("Add", "Mul", "FloorDiv", "Max", ...)
   std::vector<const SymExpr*> args;  // Call
   std::uint32_t depth = 1;
+  std::uint32_t size = 1;  // nodes of the tree
 };
 
 // An integer that is a constant or an expression.
@@ -65,15 +66,22 @@ SymInt sym_max(const SymInt& a, const SymInt& b);
 SymInt sym_min(const SymInt& a, const SymInt& b);
 SymInt product(std::span<const SymInt> factors);
 
-// Interned constructors; `call` simplifies (constant folding, canonical Add and Mul).
+// Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul). Synonyms become one
+// name: PowByNatural is Pow, PythonMod is Mod, CleanDiv is FloorDiv,
+// Equality/Unequality/StrictLessThan/LessThan/ StrictGreaterThan/GreaterThan are Eq/Ne/Lt/Le/Gt/Ge. The truth
+// values are calls "true" and "false" without arguments. What a constant expression overflows to stays
+// unevaluated. An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>" that stands
+// for it: still equal to itself, but without known bounds.
 const SymExpr* sym_int(std::int64_t value);
 const SymExpr* sym_float(double value);
 const SymExpr* sym_symbol(std::string_view name);
 const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
 
-// The infix text of an expression, and back. Parsing fails with the column of the fault; nesting deeper than
-// max_sym_depth is refused.
 inline constexpr std::uint32_t max_sym_depth = 256;
+inline constexpr std::uint32_t max_sym_size = 4096;
+
+// The infix text of an expression, and back. Parsing fails with the column of the fault, and refuses what
+// exceeds max_sym_depth or max_sym_size.
 std::string str(const SymExpr* expr);
 Result<const SymExpr*> parse_sym(std::string_view text);
 
