@@ -1,4 +1,5 @@
-# Every command here installs what it needs and is missing (Debian packages, Python packages into .venv), then works in build/.
+# Every command installs what it needs and is missing (Debian packages, and Python packages into .venv),
+# then works in build/.
 
 FUZZ_SECONDS ?= 60
 PYTHON_TESTS = .venv/bin/python -m pytest tests/python

@@ -7,11 +7,13 @@ For each exported model, whole processes take turns, and medians are reported:
     depute       depute lower MODEL.pt2 --backend xnnpack --quiet -o OUT.pte
     cp           cp MODEL.pt2 OUT, the floor for anything that must read and write the weights
     ExecuTorch   a Python process: torch.export.load, to_edge_transform_and_lower, to_executorch, save
-ExecuTorch's time is given with and without importing its packages. Memory is the peak of anonymous pages, those no file
-backs, in runs of their own (process.py). Then both .pte files run in the stock runtime, on one thread, call by call in turns.
+ExecuTorch's time is given with and without importing its packages. Memory is the peak of anonymous pages,
+those no file backs, in runs of their own (process.py). Then both .pte files run in the stock runtime, on one
+thread, call by call in turns.
 
-ExecuTorch takes half a minute for most models and ten minutes for mlp1000. It runs --executorch-runs times, once if a run takes
-longer than two minutes. --reuse takes its results from an earlier comparison of the same model, if there was one.
+ExecuTorch takes half a minute for most models and ten minutes for mlp1000. It runs --executorch-runs times,
+once if a run takes longer than two minutes. --reuse takes its results from an earlier comparison of the same
+model, if there was one.
 """
 
 import argparse
@@ -56,12 +58,20 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare Depute with ExecuTorch's own flow and with cp.")
     parser.add_argument("--models", default=",".join(MODELS), help="names, separated by commas (default: all)")
     parser.add_argument("--runs", type=int, default=11, help="timed runs of depute and cp (default: %(default)s)")
-    parser.add_argument("--executorch-runs", type=int, default=3, help="timed runs of ExecuTorch (default: %(default)s)")
-    parser.add_argument("--timeout", type=float, default=1800, help="seconds for one run of ExecuTorch (default: %(default)s)")
+    parser.add_argument(
+        "--executorch-runs", type=int, default=3, help="timed runs of ExecuTorch (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=1800, help="seconds for one run of ExecuTorch (default: %(default)s)"
+    )
     parser.add_argument("--skip-executorch", action="store_true", help="measure depute and cp alone")
-    parser.add_argument("--reuse", action="store_true", help="take ExecuTorch's results from an earlier comparison")
+    parser.add_argument(
+        "--reuse", action="store_true", help="take ExecuTorch's results from an earlier comparison"
+    )
     parser.add_argument("--depute", type=Path, default=ROOT / "build/release/depute", help="the binary to measure")
-    parser.add_argument("--models-dir", type=Path, default=ROOT / "build/models", help="where the exported models are")
+    parser.add_argument(
+        "--models-dir", type=Path, default=ROOT / "build/models", help="where the exported models are"
+    )
     parser.add_argument("--json", type=Path, help="also write all numbers to this file")
     options = parser.parse_args()
     options.models = options.models.split(",")
@@ -135,7 +145,14 @@ class Peer:
             self.timed_out, self.left = True, 0
             return
         times = json.loads(run.output.splitlines()[-1])
-        self.runs.append({"seconds": run.seconds, "peak_resident": run.peak_resident, "peak_anonymous": run.peak_anonymous, **times})
+        self.runs.append(
+            {
+                "seconds": run.seconds,
+                "peak_resident": run.peak_resident,
+                "peak_anonymous": run.peak_anonymous,
+                **times,
+            }
+        )
         if run.seconds > SLOW_SECONDS:
             self.left = 0
         self.kept.mkdir(parents=True, exist_ok=True)
@@ -201,7 +218,8 @@ def print_lowering(results: list[dict]) -> None:
         if chosen:
             whole = geometric_mean(r["executorch"]["seconds"] / r["depute"]["seconds"] for r in chosen)
             bare = geometric_mean(r["executorch"]["lower_seconds"] / r["depute"]["seconds"] for r in chosen)
-            print(f"\nGeometric mean over {len(chosen)} {label}: {whole:.0f} times faster, {bare:.0f} without ExecuTorch's imports.")
+            print(f"\nGeometric mean, {label} ({len(chosen)}): {whole:.0f} times faster,", end=" ")
+            print(f"{bare:.0f} without ExecuTorch's imports.")
 
 
 def print_programs(results: list[dict]) -> None:
@@ -215,12 +233,13 @@ def print_programs(results: list[dict]) -> None:
             row += [f"{theirs['delegates']} + {theirs['kernels']}", f"{theirs['bytes'] / 1e6:.2f}"]
             row += [f"{theirs['milliseconds']:.3f}", f"{theirs['difference']:.1e}", f"{ratios[-1]:.2f}"]
         rows.append(row + [""] * (10 - len(row)))
-    print("\nThe lowered programs in the stock runtime, one thread: delegates + kernel calls, size, a call, difference from eager\n")
+    print("\nThe lowered programs in the stock runtime, on one thread:", end=" ")
+    print("delegates + kernel calls, size, a call, difference from eager PyTorch\n")
     print_table(
         ["model", "depute", "MB", "ms", "difference", "ExecuTorch", "MB", "ms", "difference", "times faster"], rows
     )
     if ratios:
-        print(f"\nGeometric mean over {len(ratios)} models: {geometric_mean(ratios):.2f} times faster.")
+        print(f"\nGeometric mean, all models ({len(ratios)}): {geometric_mean(ratios):.2f} times faster.")
 
 
 def executorch_seconds(peer: dict) -> str:
@@ -231,12 +250,14 @@ def executorch_seconds(peer: dict) -> str:
 
 def print_table(headings: list[str], rows: list[list[str]]) -> None:
     """Markdown that is also readable as it stands; the first column is left-aligned."""
-    widths = [max(len(row[column]) for row in [headings, *rows]) for column in range(len(headings))]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    rule = ["-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:])]
     for number, row in enumerate([headings, *rows]):
-        cells = [f"{cell:<{width}}" if column == 0 else f"{cell:>{width}}" for column, (cell, width) in enumerate(zip(row, widths))]
+        first, *others = zip(row, widths, strict=True)
+        cells = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
         print("| " + " | ".join(cells) + " |")
         if number == 0:
-            print("|" + "|".join("-" * (width + 2) if column == 0 else "-" * (width + 1) + ":" for column, width in enumerate(widths)) + "|")
+            print("|" + "|".join(rule) + "|")
 
 
 def geometric_mean(values) -> float:

@@ -1,4 +1,5 @@
-"""ExecuTorch's own flow as a process: MODEL.pt2 to OUT.pte through the XNNPACK partitioner. Prints its times as JSON."""
+"""ExecuTorch's own flow as a process: MODEL.pt2 to OUT.pte through the XNNPACK partitioner. Prints its times
+as JSON."""
 
 import json
 import sys

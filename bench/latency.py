@@ -1,9 +1,11 @@
-"""Runs programs lowered from one model side by side in the stock runtime, on one thread. Prints the results as JSON.
+"""Runs programs lowered from one model side by side in the stock runtime, on one thread. Prints the results
+as JSON.
 
     latency.py MODEL.pt2 PROGRAM.pte...
 
-Calls take turns, so that a slow moment of the machine meets all programs alike. A call is what a Python user sees: the copy
-of the outputs is part of it. The differences are from eager PyTorch's recorded outputs beside the model.
+Calls take turns, so that a slow moment of the machine meets all programs alike. A call is what a Python user
+sees: the copy of the outputs is part of it. The differences are from eager PyTorch's recorded outputs beside
+the model.
 """
 
 import json
@@ -53,7 +55,11 @@ def contents(file: Path) -> dict:
     """How many delegates a program has, and how many kernels it calls beside them."""
     (plan,) = deserialize_pte_binary(file.read_bytes()).program.execution_plan
     kinds = [type(instruction.instr_args).__name__ for chain in plan.chains for instruction in chain.instructions]
-    return {"bytes": file.stat().st_size, "delegates": kinds.count("DelegateCall"), "kernels": kinds.count("KernelCall")}
+    return {
+        "bytes": file.stat().st_size,
+        "delegates": kinds.count("DelegateCall"),
+        "kernels": kinds.count("KernelCall"),
+    }
 
 
 def difference(got: list, want: list) -> float:

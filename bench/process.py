@@ -1,9 +1,10 @@
 """Measures whole processes: wall time, peak memory, and the part of that memory that no file backs.
 
-The kernel keeps the peak of all resident pages (ru_maxrss), but a page of a mapped input counts there too, though it can be
-dropped at any moment. The peak of anonymous pages alone (RssAnon) is not kept by anyone, so `watch` reads it in a loop, without
-a pause at first and then every 1/200 of the time passed. That takes a core, so a watched run is not a timed one, and a peak
-shorter than a reading (about 20 us for a young process) can be missed: watch a short process several times.
+The kernel keeps the peak of all resident pages (ru_maxrss), but a page of a mapped input counts there too,
+though it can be dropped at any moment. The peak of anonymous pages alone (RssAnon) is not kept by anyone, so
+`watch` reads it in a loop, without a pause at first and then every 1/200 of the time passed. That takes a
+core, so a watched run is not a timed one, and a peak shorter than a reading (about 20 us for a young process)
+can be missed: watch a short process several times.
 """
 
 import os

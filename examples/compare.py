@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs an exported program in PyTorch and its lowered form in the stock ExecuTorch runtime, on the same input.
+"""Runs an exported program in PyTorch and its lowered form in the stock ExecuTorch runtime, on the same
+input.
 
     compare.py MODEL.pt2 PROGRAM.pte
 
-Prints the largest difference and how long a call takes in each. Ends with 1 if the results differ by more than 0.1 % of
-the largest output. The input is the one the model was exported with, so any single-method .pt2 that carries one will do.
+Prints the largest difference and how long a call takes in each. Ends with 1 if the results differ by more
+than 0.1 % of the largest output. The input is the one the model was exported with, so any single-method .pt2
+that carries one will do.
 """
 
 import argparse

@@ -29,7 +29,7 @@ if ! "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (
 fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 echo "installing into .venv: ${packages[*]} (minutes, the first time)"
-pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install)
+pip=(.venv/bin/python -m pip --disable-pip-version-check -qq install)
 "${pip[@]}" "${packages[0]}"
 "${pip[@]}" "${packages[@]}"
 echo "${packages[*]}" >"$stamp"

@@ -3,7 +3,8 @@
 
     run.py digits.pte
 
-Prints how many digits are recognised, here and by eager PyTorch, and ends with 1 if the two disagree about any image.
+Prints how many digits are recognised, here and by eager PyTorch, and ends with 1 if the two disagree about
+any image.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Trains a small network on scikit-learn's handwritten digits and exports it; the two files it writes are committed.
+"""Trains a small network on scikit-learn's handwritten digits and exports it; the two files it writes are
+committed.
 
     train.py      writes digits.pt2 and digits_test.npz beside this script (about 20 s)
 
-digits.pt2 is what torch.export.save writes, nothing else. digits_test.npz holds the images the network never saw, their
-labels, and what eager PyTorch answers for them. Needs torch and scikit-learn: scripts/install_python.sh test
+digits.pt2 is what torch.export.save writes, nothing else. digits_test.npz holds the images the network never
+saw, their labels, and what eager PyTorch answers for them. Needs torch and scikit-learn:
+scripts/install_python.sh test
 """
 
 from pathlib import Path
@@ -44,7 +46,9 @@ class Digits(nn.Module):
 def load_split():
     digits = load_digits()
     images = (digits.images / 16.0).astype(np.float32)
-    train, test, *labels = train_test_split(images, digits.target, test_size=0.25, random_state=SEED, stratify=digits.target)
+    train, test, *labels = train_test_split(
+        images, digits.target, test_size=0.25, random_state=SEED, stratify=digits.target
+    )
     return train.reshape(-1, 1, 8, 8), test.reshape(-1, 1, 8, 8), *labels
 
 
@@ -74,7 +78,10 @@ def main() -> None:
     torch.export.save(program, HERE / "digits.pt2")
     pixels = np.round(test_images * 16).astype(np.uint8)
     np.savez_compressed(
-        HERE / "digits_test.npz", pixels=pixels, labels=test_labels.astype(np.uint8), scores=scores.astype(np.float32)
+        HERE / "digits_test.npz",
+        pixels=pixels,
+        labels=test_labels.astype(np.uint8),
+        scores=scores.astype(np.float32),
     )
 
 

@@ -3,9 +3,10 @@
 
     export_models.py [--out DIR] [NAME ...]      all models without a NAME
 
-Writes DIR/NAME.pt2, the training IR of a plain torch.export.export, and the recorded calls of io_cases.py beside it.
-Weights are random but seeded, and calibrated so that each layer's output keeps a natural size: the comparison with eager
-PyTorch would say little about a model whose activations have vanished. Nothing is downloaded.
+Writes DIR/NAME.pt2, the training IR of a plain torch.export.export, and the recorded calls of io_cases.py
+beside it. Weights are random but seeded, and calibrated so that each layer's output keeps a natural size: the
+comparison with eager PyTorch would say little about a model whose activations have vanished. Nothing is
+downloaded.
 
 A model is exported again only when these scripts or the version of torch or transformers changed.
 """
@@ -93,7 +94,9 @@ def main() -> None:
         start = time.monotonic()
         export_model(name, model_file)
         stamp.write_text(current)
-        print(f"{name:14} {megabytes(model_file):7.1f} MB  exported in {time.monotonic() - start:.1f} s", flush=True)
+        print(
+            f"{name:14} {megabytes(model_file):7.1f} MB  exported in {time.monotonic() - start:.1f} s", flush=True
+        )
 
 
 def megabytes(file: Path) -> float:

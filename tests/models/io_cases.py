@@ -3,8 +3,8 @@
 A model NAME.pt2 has two files beside it:
     NAME.io.json   {"note", "bin", "cases": [{"method", "inputs": [value], "outputs": [value]}]}
     NAME.io.bin    the bytes of all tensors, little endian and contiguous, each at a multiple of 64
-A value is {"kind": "tensor", "dtype", "shape", "offset", "nbytes"}, {"kind": "int" | "float" | "bool", "value"} or
-{"kind": "none"}. Inputs and outputs are flat, in the order of the model's own signature.
+A value is {"kind": "tensor", "dtype", "shape", "offset", "nbytes"}, {"kind": "int" | "float" | "bool",
+"value"} or {"kind": "none"}. Inputs and outputs are flat, in the order of the model's own signature.
 """
 
 import json

@@ -1,8 +1,9 @@
 """The models of export_models.py: each function returns (module in eval mode, example input).
 
-Vision models are the real architectures, built from transformers' default configurations: no download, no torchvision.
-`calibrate` and `perturb_batch_norms` give random weights the traits of trained ones that matter to a compiler: batch norms
-whose statistics differ from 0 and 1, so that folding them is seen in the output, and activations of a natural size.
+Vision models are the real architectures, built from transformers' default configurations: no download, no
+torchvision. `calibrate` and `perturb_batch_norms` give random weights the traits of trained ones that matter
+to a compiler: batch norms whose statistics differ from 0 and 1, so that folding them is seen in the output,
+and activations of a natural size.
 """
 
 import torch
@@ -112,7 +113,7 @@ def calibrated_classifier(model: nn.Module):
 
 
 def perturb_batch_norms(model: nn.Module, batch: torch.Tensor) -> None:
-    """Gives each batch norm the statistics of `batch`, then moves them and its scale and shift off their neat values."""
+    """Gives each batch norm the statistics of `batch`, then moves them and its scale and shift off neat values."""
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = None  # the plain average: running statistics become those of the batches seen

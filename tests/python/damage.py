@@ -1,9 +1,8 @@
 """Makes damaged variants of an archive, the same ones in every run.
 
-    flip       some bits anywhere in the file
-    directory  some bits among the last bytes, where a zip keeps its index
-    truncate   the end is missing
-    json       one value of one JSON entry is replaced, and the archive is sound again around it
+flip       some bits anywhere in the file directory  some bits among the last bytes, where a zip keeps its
+index truncate   the end is missing json       one value of one JSON entry is replaced, and the archive is
+sound again around it
 """
 
 import io
@@ -83,7 +82,24 @@ def strange_values(value) -> list:
     nested = []
     for _ in range(400):
         nested = [nested]
-    values = [None, True, 0, -1, 7, 2**31, 2**63 - 1, -(2**63), 2**70, 1e308, "", "x" * 5000, "../../etc/passwd", [], {}, nested]
+    values = [
+        None,
+        True,
+        0,
+        -1,
+        7,
+        2**31,
+        2**63 - 1,
+        -(2**63),
+        2**70,
+        1e308,
+        "",
+        "x" * 5000,
+        "../../etc/passwd",
+        [],
+        {},
+        nested,
+    ]
     if isinstance(value, str):
         values += [value + "_", value[:-1], value[::-1]] * 3
     if isinstance(value, int):

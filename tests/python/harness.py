@@ -83,7 +83,7 @@ def assert_matches_eager(pte: Path, cases: list[Case]) -> None:
 
 
 def assert_close(got, want, place: str) -> None:
-    """Numbers agree to TOLERANCE of the largest one expected (or of 1); infinities and NaNs stand in the same places."""
+    """Numbers agree to TOLERANCE of the largest one expected, or of 1; infinities and NaNs agree in place."""
     if not isinstance(want, torch.Tensor):
         assert got == want, f"{place}: {got} instead of {want}"
         return

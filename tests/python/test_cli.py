@@ -59,10 +59,15 @@ def test_failure_keeps_the_old_output(tmp_path):
     assert out.read_bytes() == b"older"
 
 
-@pytest.mark.parametrize("rule, code", [("partitions<=9", 0), ("coverage>=1%", 0), ("partitions<=0", 3), ("partitions<=9,coverage>=101%", 3)])
+@pytest.mark.parametrize(
+    "rule, code",
+    [("partitions<=9", 0), ("coverage>=1%", 0), ("partitions<=0", 3), ("partitions<=9,coverage>=101%", 3)],
+)
 def test_require(rule, code, tmp_path):
-    run = depute("lower", MLP, "--backend", "xnnpack", "--require", rule, "-o", tmp_path / "out.pte")
+    out = tmp_path / "out.pte"
+    run = depute("lower", MLP, "--backend", "xnnpack", "--require", rule, "-o", out)
     assert run.code == code, run.stderr
+    assert out.exists() == (code == 0)
 
 
 def test_counts(tmp_path):
@@ -81,8 +86,16 @@ def test_quiet_prints_nothing(tmp_path):
 
 def test_json_report(tmp_path):
     report = tmp_path / "report.json"
-    lower(MLP, tmp_path / "out.pte", "--backend", "xnnpack", "--report", report)
-    assert json.loads(report.read_text())
+    out = tmp_path / "out.pte"
+    told = counts(lower(MLP, out, "--backend", "xnnpack", "--report", report).stdout)
+    written = json.loads(report.read_text())
+    assert [*told.values()] == [
+        written["totals"]["delegated_subgraphs"],
+        written["totals"]["delegated_nodes"],
+        written["totals"]["non_delegated_nodes"],
+    ]
+    assert written["output_bytes"] == out.stat().st_size
+    assert len(written["delegates"]) == written["totals"]["delegated_subgraphs"]
 
 
 def test_html_report(tmp_path):
@@ -95,7 +108,9 @@ def test_explain_gives_every_node_a_verdict():
     text = depute("explain", MLP, "--backend", "xnnpack")
     assert text.code == 0 and text.stdout, text.stderr
     as_json = depute("explain", MLP, "--backend", "xnnpack", "--json")
-    assert as_json.code == 0 and json.loads(as_json.stdout)
+    assert as_json.code == 0, as_json.stderr
+    for node in json.loads(as_json.stdout)["nodes"]:
+        assert node["delegate"] or node["reasons"], node
 
 
 def test_show_reads_what_lower_writes(tmp_path):

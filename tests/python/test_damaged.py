@@ -1,4 +1,5 @@
-"""Damaged archives: lower refuses them with one diagnostic, or the damage did not matter and the program is whole.
+"""Damaged archives: lower refuses them with one diagnostic, or the damage did not matter and the program is
+whole.
 
 A signal, a hang, a second diagnostic or half an output file is a fault of the compiler, whatever the input.
 """
@@ -37,7 +38,9 @@ def test_rewritten_archive_is_accepted(name, tmp_path):
     Runtime.get().load_program(out)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip file", bytes(4096)], ids=["empty", "magic", "text", "zeros"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"not a zip file", bytes(4096)], ids=["empty", "magic", "text", "zeros"]
+)
 def test_other_files(content, tmp_path):
     model, out = tmp_path / "other.pt2", tmp_path / "out.pte"
     model.write_bytes(content)

@@ -1,4 +1,5 @@
-"""Small programs, each with features of its own (tests/models/samples/README.md), lowered and run in the stock runtime."""
+"""Small programs, each with features of its own (tests/models/samples/README.md), lowered and run in the
+stock runtime."""
 
 import pytest
 from harness import REFUSED, SUPPORTED, assert_matches_eager, assert_refused, depute, lower, read_cases, sample
@@ -16,7 +17,7 @@ def test_matches_eager(name, backend, tmp_path):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_methods_from_several_files(backend, tmp_path):
-    """Two archives make one program with two methods; the recorded calls are those of the archive that holds both."""
+    """Two archives make one program of two methods; the recorded calls are those of the archive of both."""
     out = tmp_path / "out.pte"
     methods = [f"--method={name}={sample(f'multi_{name}')}" for name in ("encode", "decode")]
     run = depute("lower", *methods, *BACKENDS[backend], "-o", out)
