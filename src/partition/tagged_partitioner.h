@@ -1,0 +1,18 @@
+// Takes the tags that the program already carries (`!tag` in the text form): partitions drawn by hand.
+#pragma once
+
+#include "partition/partitioner.h"
+
+namespace depute {
+
+class TaggedPartitioner : public Partitioner {
+ public:
+  // Every tag becomes a partition with this spec; a constant moves with each tag that uses it.
+  explicit TaggedPartitioner(DelegationSpec spec) : spec_(std::move(spec)) {}
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+
+ private:
+  DelegationSpec spec_;
+};
+
+}  // namespace depute

@@ -1,0 +1,362 @@
+// to_backend and carving: what moves, what stays, in which order, and what wrong partitioners and backends
+// get told.
+#include "lower/to_backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "ir/equal.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "partition/tagged_partitioner.h"
+
+namespace depute {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Writes the names of the ops it got.
+class EchoBackend : public Backend {
+ public:
+  std::string_view id() const override { return "Echo"; }
+  Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
+    std::string text;
+    for (const Node& node : program.methods[0]->graph->nodes()) text += std::string(node.op().str()) + ";";
+    auto bytes = std::as_bytes(std::span(text));
+    return PreprocessResult{.processed_bytes = Storage::owned({bytes.begin(), bytes.end()})};
+  }
+};
+
+class BrokenBackend : public Backend {
+ public:
+  enum class Fault { Throws, ReturnsNothing, ReturnsError, WrongLength, ForgetsMethod };
+  explicit BrokenBackend(Fault fault) : fault_(fault) {}
+  std::string_view id() const override { return "Broken"; }
+  Result<PreprocessResult> preprocess(const Program&, std::span<const CompileSpec>) const override {
+    if (fault_ == Fault::Throws) throw std::runtime_error("my compiler fell over");
+    if (fault_ == Fault::ReturnsError) return error("broken", "%relu", "no room");
+    return PreprocessResult{};
+  }
+  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
+                                               int jobs) const override {
+    if (fault_ == Fault::ForgetsMethod) return MethodResults{};
+    if (fault_ == Fault::WrongLength) return MethodResults{{"forward", {}}};
+    return Backend::preprocess_multimethod(programs, specs, jobs);
+  }
+
+ private:
+  Fault fault_;
+};
+
+Registry registry_with(std::unique_ptr<Backend> backend) {
+  Registry registry;
+  BackendEntry entry;
+  entry.name = std::string(backend->id());
+  entry.backend = std::move(backend);
+  EXPECT_TRUE(registry.add(std::move(entry)).has_value());
+  return registry;
+}
+
+Program parse(std::string_view text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return std::move(*program);
+}
+
+Result<Lowered> lower(const Program& program, int jobs = 1) {
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  return to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {.jobs = jobs});
+}
+
+std::string blob(const Delegate& delegate) {
+  auto bytes = delegate.processed_bytes->bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> ops(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) names.emplace_back(node.op().str());
+  return names;
+}
+
+constexpr std::string_view shared_constant = R"(program
+data "w": f32[2] = [1, 2]
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %a: f32[2] = aten.mul.Tensor(%x, %w) !t0 #1
+  %b: f32[2] = aten.tan.default(%a) #2
+  %c: f32[2] = aten.mul.Tensor(%b, %w) !t1 #3
+  %d: f32[2] = aten.add.Tensor(%c, %w) !t1 #4
+  return %d
+}
+)";
+
+TEST(ToBackend, SharedConstantIsGivenToEachTagOnceAndLeavesTheMethod) {
+  Program program = parse(shared_constant);
+  auto lowered = lower(program);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  const Program& result = lowered->program;
+  ASSERT_EQ(result.delegates.size(), 2u);
+  EXPECT_EQ(blob(*result.delegates[0]), "aten.mul.Tensor;");
+  EXPECT_EQ(blob(*result.delegates[1]), "aten.mul.Tensor;aten.add.Tensor;");
+  EXPECT_TRUE(result.data.empty());
+  EXPECT_EQ(result.methods[0]->graph->inputs().size(), 1u);
+  for (const auto& delegate : result.delegates) {
+    ASSERT_EQ(delegate->original->data.size(), 1u);
+    EXPECT_EQ(delegate->original->data.begin()->second.storage, program.data.begin()->second.storage);
+    EXPECT_EQ(delegate->original->methods[0]->inputs[0].kind, InputSpec::Kind::Parameter);
+    EXPECT_TRUE(verify(*delegate->original).empty());
+  }
+  EXPECT_TRUE(verify(result).empty());
+}
+
+TEST(ToBackend, InputProgramIsUnchanged) {
+  Program program = parse(shared_constant);
+  Program before = clone(program);
+  ASSERT_TRUE(lower(program).has_value());
+  EXPECT_TRUE(equal(program, before));
+}
+
+TEST(ToBackend, ConstantUsedOutsideStaysToo) {
+  Program program = parse(R"(program
+data "w": f32[2] = [1, 2]
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %a: f32[2] = aten.mul.Tensor(%x, %w) !t0
+  %b: f32[2] = aten.add.Tensor(%a, %w)
+  return %b, %w
+}
+)");
+  auto lowered = lower(program);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(lowered->program.methods[0]->graph->inputs().size(), 2u);
+  EXPECT_EQ(lowered->program.data.size(), 1u);
+  EXPECT_EQ(lowered->program.delegates[0]->original->data.size(), 1u);
+}
+
+TEST(ToBackend, NodesThatAPartitionNeedsComeBeforeItsCall) {
+  auto lowered = lower(parse(R"(program
+method forward(%x: f32[2], %y: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !t
+  %b: f32[2] = aten.cos.default(%y)
+  %c: f32[2] = aten.add.Tensor(%a, %b) !t
+  %d: f32[2] = aten.neg.default(%b)
+  return %c, %d
+}
+)"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(ops(*lowered->program.methods[0]->graph),
+            (std::vector<std::string>{"aten.cos.default", "delegate.call", "aten.neg.default"}));
+}
+
+TEST(ToBackend, CycleThroughAnOutsideNodeIsRefusedWithItsPath) {
+  auto lowered = lower(parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !t
+  %b: f32[2] = aten.cos.default(%a)
+  %c: f32[2] = aten.add.Tensor(%a, %b) !t
+  return %c
+}
+)"));
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_THAT(lowered.error().message, HasSubstr("partition t -> %b -> partition t"));
+}
+
+TEST(ToBackend, TwoPartitionsThatNeedEachOtherAreRefused) {
+  auto lowered = lower(parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !p
+  %b: f32[2] = aten.cos.default(%x) !q
+  %c: f32[2] = aten.add.Tensor(%a, %b) !p
+  %d: f32[2] = aten.mul.Tensor(%a, %b) !q
+  return %c, %d
+}
+)"));
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_THAT(lowered.error().message, HasSubstr("partition p -> partition q -> partition p"));
+}
+
+TEST(ToBackend, UnrelatedPiecesOfOneTagAreOneDelegate) {
+  auto lowered = lower(parse(R"(program
+method forward(%x: f32[2], %y: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !t
+  %b: f32[2] = aten.cos.default(%y) !t
+  return %b, %a
+}
+)"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  ASSERT_EQ(lowered->program.delegates.size(), 1u);
+  const Node* call = lowered->program.methods[0]->graph->first();
+  EXPECT_EQ(call->results().size(), 2u);
+  EXPECT_EQ(lowered->program.methods[0]->graph->outputs()[0].as_value(), call->result(1));
+}
+
+TEST(ToBackend, DeadPartitionDisappears) {
+  auto lowered = lower(parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !t
+  return %x
+}
+)"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_TRUE(lowered->program.delegates.empty());
+}
+
+TEST(ToBackend, ConstantInsideAListMoves) {
+  auto lowered = lower(parse(R"(program
+data "w": f32[2] = [1, 2]
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %a: f32[4] = aten.cat.default([%x, %w]) !t
+  return %a
+}
+)"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(lowered->program.methods[0]->graph->first()->args().size(), 2u);
+}
+
+TEST(ToBackend, EqualTagsOfTwoMethodsGetTwoDelegates) {
+  auto lowered = lower(parse(R"(program
+method encode(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x) !t
+  return %a
+}
+method decode(%x: f32[2]) {
+  %a: f32[2] = aten.cos.default(%x) !t
+  return %a
+}
+)"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  ASSERT_EQ(lowered->program.delegates.size(), 2u);
+  EXPECT_EQ(lowered->program.delegates[0]->name, "t");
+  EXPECT_EQ(lowered->program.delegates[1]->name, "t_1");
+}
+
+TEST(ToBackend, ThreadsDoNotChangeTheResult) {
+  std::string text = "program\nmethod forward(%v0: f32[2]) {\n";
+  for (int i = 0; i < 200; ++i) {
+    text += "  %v" + std::to_string(i + 1) + ": f32[2] = aten.sin.default(%v" + std::to_string(i) + ")";
+    if (i % 3 != 0) text += " !t" + std::to_string(i / 3);
+    text += "\n";
+  }
+  Program program = parse(text + "  return %v200\n}\n");
+  auto one = lower(program, 1);
+  auto four = lower(program, 4);
+  ASSERT_TRUE(one.has_value() && four.has_value());
+  EXPECT_EQ(first_difference(one->program, four->program), std::nullopt);
+}
+
+// A partitioner made of one function.
+class FunctionPartitioner : public Partitioner {
+ public:
+  using Function = std::function<Result<PartitionResult>(const Program&, const Method&)>;
+  explicit FunctionPartitioner(Function function) : function_(std::move(function)) {}
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    return function_(program, method);
+  }
+
+ private:
+  Function function_;
+};
+
+std::string refusal(FunctionPartitioner::Function function) {
+  Program program = parse(shared_constant);
+  Program before = clone(program);
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  auto lowered = to_backend(program, FunctionPartitioner(std::move(function)), registry);
+  EXPECT_TRUE(equal(program, before));
+  return lowered.has_value() ? "accepted" : lowered.error().str();
+}
+
+TEST(WrongPartitioner, Throws) {
+  EXPECT_THAT(refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); }),
+              HasSubstr("oh no"));
+}
+
+TEST(WrongPartitioner, TagWithoutSpec) {
+  EXPECT_THAT(refusal([](auto&, const Method& method) {
+                PartitionResult result;
+                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                return result;
+              }),
+              HasSubstr("tag 't' has no delegation spec"));
+}
+
+TEST(WrongPartitioner, TagsTheOutputs) {
+  EXPECT_THAT(refusal([](auto&, const Method& method) {
+                PartitionResult result;
+                result.partition_tags[Symbol("t")] = {"Echo", {}};
+                result.node_tags.emplace_back(method.graph->return_node(), Symbol("t"));
+                return result;
+              }),
+              HasSubstr("outputs should not be tagged"));
+}
+
+TEST(WrongPartitioner, TagsANodeTwice) {
+  EXPECT_THAT(refusal([](auto&, const Method& method) {
+                PartitionResult result;
+                result.partition_tags[Symbol("t")] = {"Echo", {}};
+                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                return result;
+              }),
+              HasSubstr("tagged twice"));
+}
+
+TEST(WrongPartitioner, TagsAUserInputAsConstant) {
+  EXPECT_THAT(refusal([](auto&, const Method& method) {
+                PartitionResult result;
+                result.partition_tags[Symbol("t")] = {"Echo", {}};
+                result.constant_tags.emplace_back(method.graph->inputs()[1], Symbol("t"));
+                return result;
+              }),
+              HasSubstr("only parameters, buffers and constants"));
+}
+
+TEST(WrongPartitioner, NamesAnUnknownBackend) {
+  EXPECT_THAT(refusal([](auto&, const Method& method) {
+                PartitionResult result;
+                result.partition_tags[Symbol("t")] = {"Nobody", {}};
+                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                return result;
+              }),
+              HasSubstr("Nobody"));
+}
+
+TEST(WrongPartitioner, EditsTheProgram) {
+  Program program = parse(shared_constant);
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  FunctionPartitioner partitioner([](auto&, const Method& method) {
+    method.graph->set_op(*method.graph->first(), Symbol("aten.sub.Tensor"));
+    return PartitionResult{};
+  });
+  auto lowered = to_backend(program, partitioner, registry);
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_THAT(lowered.error().message, HasSubstr("changed the program"));
+}
+
+std::string refusal(BrokenBackend::Fault fault) {
+  Program program = parse(shared_constant);
+  Registry registry = registry_with(std::make_unique<BrokenBackend>(fault));
+  auto lowered = to_backend(program, TaggedPartitioner({"Broken", {}}), registry);
+  return lowered.has_value() ? "accepted" : lowered.error().str();
+}
+
+TEST(WrongBackend, EachFaultIsATypedError) {
+  EXPECT_THAT(refusal(BrokenBackend::Fault::Throws), HasSubstr("my compiler fell over"));
+  EXPECT_THAT(refusal(BrokenBackend::Fault::ReturnsNothing), HasSubstr("returned no bytes"));
+  EXPECT_THAT(refusal(BrokenBackend::Fault::ReturnsError), HasSubstr("no room"));
+  EXPECT_THAT(refusal(BrokenBackend::Fault::WrongLength), HasSubstr("0 results for 2 partitions"));
+  EXPECT_THAT(refusal(BrokenBackend::Fault::ForgetsMethod), HasSubstr("0 results for 2 partitions"));
+}
+
+TEST(Registry, RefusesTheSameNameTwice) {
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  BackendEntry again;
+  again.name = "other";
+  again.backend = std::make_unique<EchoBackend>();
+  EXPECT_FALSE(registry.add(std::move(again)).has_value());
+}
+
+}  // namespace
+}  // namespace depute
