@@ -1,0 +1,12 @@
+// A program as JSON, for tools: methods, inputs, nodes, constants, delegates. No weight bytes.
+#pragma once
+
+#include <string>
+
+#include "ir/program.h"
+
+namespace depute {
+
+std::string program_json(const Program& program);
+
+}  // namespace depute
