@@ -4,6 +4,10 @@ add_library(depute_options INTERFACE)
 target_include_directories(depute_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 target_compile_options(depute_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
                                                 -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 gives these two for inlined copies of std::string and boost::container::small_vector that are in order.
+  target_compile_options(depute_options INTERFACE -Wno-restrict -Wno-stringop-overread)
+endif()
 if(DEPUTE_SANITIZE)
   target_compile_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)
@@ -13,6 +17,11 @@ endif()
 # depute_library(NAME [DEPS...]): all .cpp files of the current folder as the static library depute_NAME.
 function(depute_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(depute_${name} INTERFACE)
+    target_link_libraries(depute_${name} INTERFACE depute_options ${ARGN})
+    return()
+  endif()
   add_library(depute_${name} STATIC ${sources})
   target_link_libraries(depute_${name} PUBLIC depute_options ${ARGN})
 endfunction()
