@@ -1,4 +1,4 @@
-#include "demo_backend.h"
+#include "backends/demo/demo_backend.h"
 
 #include <fmt/format.h>
 
