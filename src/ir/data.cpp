@@ -80,7 +80,15 @@ std::shared_ptr<const Storage> Storage::zeros(std::size_t size) {
   return storage;
 }
 
+std::shared_ptr<const Storage> Storage::elided(std::size_t size, Hash128 content) {
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = size;
+  storage->elided_content_ = content;
+  return storage;
+}
+
 std::span<const std::byte> Storage::bytes() const {
+  CHECK(!is_elided()) << "the text form left out these " << size_ << " bytes";
   if (lazy_ == nullptr) return view_;
   std::call_once(lazy_->once, [&] {
     lazy_->bytes = lazy_->produce();
@@ -106,6 +114,10 @@ TensorData TensorData::contiguous() const {
   if (is_dense()) return *this;
   TensorData dense;
   dense.type = make_tensor(type.dtype, type.sizes);
+  if (storage->is_elided()) {
+    dense.storage = storage;
+    return dense;
+  }
   dense.storage = Storage::lazy(dense_size(dense.type), [view = *this] {
     std::vector<std::byte> bytes(dense_size(view.type));
     std::byte* out = bytes.data();
@@ -126,6 +138,7 @@ std::size_t TensorData::byte_size() const {
 bool fits_storage(const TensorData& data) {
   if (data.storage == nullptr || !data.type.is_static() || data.offset < 0) return false;
   if (!data.type.static_bytes()) return false;
+  if (data.storage->is_elided()) return *data.type.static_bytes() == data.storage->size();
   Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
   if (strides.size() != data.type.sizes.size()) return false;
   std::int64_t last = data.offset;  // the highest element's position
@@ -145,6 +158,18 @@ bool fits_storage(const TensorData& data) {
   if (__builtin_mul_overflow(end, static_cast<std::int64_t>(item_size(data.type.dtype)), &end)) return false;
   if (is_empty) return true;
   return static_cast<std::uint64_t>(end) <= data.storage->size();
+}
+
+Hash128 content_hash(const Storage& storage) {
+  if (storage.is_elided()) return *storage.elided_content();
+  if (storage.is_zeros()) return hash128_of_zeros(storage.size());
+  return hash128(storage.bytes());
+}
+
+Hash128 content_hash(const TensorData& data) {
+  if (data.storage->is_elided()) return *data.storage->elided_content();
+  if (data.storage->is_zeros()) return hash128_of_zeros(data.byte_size());
+  return hash128(data.contiguous().dense_bytes());
 }
 
 TensorData make_data(TensorType type, std::vector<std::byte> bytes) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,10 +29,16 @@ class Storage {
                                              std::function<std::vector<std::byte>()> produce);
   static std::shared_ptr<const Storage> zeros(std::size_t size);  // no memory until bytes() is called
 
+  // Stands for bytes that a text form left out; only their size and hash are known, so bytes() may not be
+  // called.
+  static std::shared_ptr<const Storage> elided(std::size_t size, Hash128 content);
+
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const;               // thread-safe
   const MappedFile* file() const { return file_.get(); }  // null unless mapped
   bool is_zeros() const { return is_zeros_; }
+  const std::optional<Hash128>& elided_content() const { return elided_content_; }
+  bool is_elided() const { return elided_content_.has_value(); }
   bool is_lazy() const { return lazy_ != nullptr; }
   // The bytes of a lazy storage made anew for the caller and not kept: how the writer streams without holding
   // them.
@@ -42,6 +49,7 @@ class Storage {
   std::size_t size_ = 0;
   std::shared_ptr<const MappedFile> file_;
   bool is_zeros_ = false;
+  std::optional<Hash128> elided_content_;
   struct Lazy;
   std::shared_ptr<Lazy> lazy_;
   std::vector<std::byte> owned_;
@@ -63,8 +71,12 @@ struct TensorData {
   std::size_t byte_size() const;  // of the dense form
 };
 
-// All sizes, strides and the offset stay inside the storage.
+// All sizes, strides and the offset stay inside the storage. Elided data holds the tensor's elements densely.
 bool fits_storage(const TensorData& data);
+
+// The hash of a storage's bytes, and of a tensor's elements in row-major order. Neither needs elided bytes.
+Hash128 content_hash(const Storage& storage);
+Hash128 content_hash(const TensorData& data);
 
 TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
 

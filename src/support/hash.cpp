@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 namespace depute {
 
 std::string Hash128::hex() const {
@@ -12,6 +16,31 @@ std::string Hash128::hex() const {
 Hash128 hash128(std::span<const std::byte> bytes) {
   XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return {hash.low64, hash.high64};
+}
+
+Hash128 hash128_of_zeros(std::size_t size) {
+  static constexpr std::array<std::byte, 65536> zeros = {};
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  for (std::size_t left = size; left > 0;) {
+    std::size_t chunk = std::min(left, zeros.size());
+    XXH3_128bits_update(state, zeros.data(), chunk);
+    left -= chunk;
+  }
+  XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return {hash.low64, hash.high64};
+}
+
+std::optional<Hash128> hash128_from_hex(std::string_view digits) {
+  if (digits.size() != 32) return std::nullopt;
+  Hash128 hash;
+  for (std::uint64_t* half : {&hash.high, &hash.low}) {
+    const char* first = digits.data() + (half == &hash.high ? 0 : 16);
+    auto [end, status] = std::from_chars(first, first + 16, *half, 16);
+    if (status != std::errc() || end != first + 16) return std::nullopt;
+  }
+  return hash;
 }
 
 Hasher::Hasher() : state_(XXH3_createState()) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ struct Hash128 {
 };
 
 Hash128 hash128(std::span<const std::byte> bytes);
+Hash128 hash128_of_zeros(std::size_t size);  // of that many zero bytes, without the memory for them
+std::optional<Hash128> hash128_from_hex(std::string_view digits);  // reads what hex() writes
 
 // Hashes a sequence of parts. Lengths are part of the hash, so ("ab", "c") differs from ("a", "bc").
 class Hasher {
