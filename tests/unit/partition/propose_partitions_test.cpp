@@ -1,0 +1,109 @@
+// From answers per node to tags, constants and verdicts.
+#include "partition/propose_partitions.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+
+namespace depute {
+namespace {
+
+Program parse(std::string_view text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return std::move(*program);
+}
+
+NodeSupport support(const Node& node) {
+  if (node.op() == "aten.view.default") return take_if_useful();
+  if (node.op() == "aten.tan.default") return refuse("op", "aten.tan.default", "all others");
+  return take();
+}
+
+const Verdict& verdict(const PartitionResult& result, std::string_view name) {
+  for (const auto& [node, verdict] : result.verdicts) {
+    if (node->display_name() == name) return verdict;
+  }
+  ADD_FAILURE() << "no verdict for " << name;
+  static const Verdict none;
+  return none;
+}
+
+TEST(ProposePartitions, TagsRegionsInGraphOrderAndGivesEveryNodeOneVerdict) {
+  Program program = parse(R"(program
+data "w": f32[2] = [1, 2]
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %a: f32[2] = aten.add.Tensor(%x, %w)
+  %b: f32[2] = aten.tan.default(%a)
+  %c: f32[2] = aten.mul.Tensor(%b, %w)
+  %v: f32[2, 1] = aten.view.default(%x, [2, 1])
+  return %c, %v
+}
+)");
+  PartitionResult result =
+      propose_partitions(*program.methods[0], support, {.owner = "mine", .spec = {"Mine", {}}});
+  ASSERT_EQ(result.node_tags.size(), 2u);
+  EXPECT_EQ(result.node_tags[0].second, "mine0");
+  EXPECT_EQ(result.node_tags[1].second, "mine1");
+  EXPECT_EQ(result.partition_tags.size(), 2u);
+  EXPECT_EQ(result.constant_tags.size(), 2u) << "the shared constant is given to each region once";
+  ASSERT_EQ(result.verdicts.size(), 4u);
+  EXPECT_TRUE(verdict(result, "a").delegated);
+  EXPECT_EQ(verdict(result, "a").owner, "mine");
+  EXPECT_EQ(verdict(result, "b").rule, "op");
+  EXPECT_EQ(verdict(result, "b").allowed, "all others");
+  EXPECT_EQ(verdict(result, "v").rule, "no-compute");
+}
+
+TEST(ProposePartitions, SmallRegionsAreRefusedWithTheirSize) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x)
+  %b: f32[2] = aten.tan.default(%a)
+  return %b
+}
+)");
+  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
+  options.regions.min_nodes = 2;
+  PartitionResult result = propose_partitions(*program.methods[0], support, options);
+  EXPECT_TRUE(result.node_tags.empty());
+  EXPECT_EQ(verdict(result, "a").rule, "too-small");
+  EXPECT_EQ(verdict(result, "a").seen, "1 nodes");
+  EXPECT_EQ(verdict(result, "a").allowed, "at least 2");
+}
+
+TEST(ProposePartitions, AGroupAroundAnUnsupportedNodeIsLeftWithItsReason) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x)
+  %b: f32[2] = aten.tan.default(%a)
+  %c: f32[2] = aten.add.Tensor(%a, %b)
+  return %c
+}
+)");
+  const Graph& graph = *program.methods[0]->graph;
+  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
+  options.groups = {{graph.first(), graph.last()}};
+  PartitionResult result = propose_partitions(
+      *program.methods[0], [](const Node&) { return refuse("alone", "one node", "its group"); }, options);
+  EXPECT_TRUE(result.node_tags.empty());
+  EXPECT_EQ(verdict(result, "a").rule, "alone");
+}
+
+TEST(ProposePartitions, MutatedBuffersStayOutside) {
+  Program program = parse(R"(program
+data "state": f32[2] = [0, 0]
+method forward(%s: f32[2] = buffer "state", %x: f32[2]) {
+  %a: f32[2] = aten.add.Tensor(%s, %x)
+  store buffer "state" = %a
+  return %a
+}
+)");
+  PartitionResult result =
+      propose_partitions(*program.methods[0], support, {.owner = "mine", .spec = {"Mine", {}}});
+  EXPECT_EQ(result.node_tags.size(), 1u);
+  EXPECT_TRUE(result.constant_tags.empty());
+}
+
+}  // namespace
+}  // namespace depute

@@ -1,0 +1,101 @@
+// Requirements and the three forms of the report.
+#include "report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/requirement.h"
+
+namespace depute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Report sample() {
+  Report report;
+  report.input = "m.pt2";
+  report.nodes.push_back({.method = Symbol("forward"),
+                          .node = Symbol("conv"),
+                          .op = Symbol("aten.convolution.default"),
+                          .source = "model.py:3",
+                          .owner = "xnnpack",
+                          .delegate = Symbol("xnnpack0"),
+                          .reasons = {}});
+  report.nodes.push_back(
+      {.method = Symbol("forward"),
+       .node = Symbol("tan"),
+       .op = Symbol("aten.tan.default"),
+       .source = "model.py:4 (<head>)",
+       .owner = "portable",
+       .delegate = {},
+       .reasons = {{"xnnpack", {.rule = "op", .seen = "aten.tan.default", .allowed = "others"}}}});
+  report.delegates.push_back({.name = Symbol("xnnpack0"),
+                              .method = Symbol("forward"),
+                              .backend_id = "XnnpackBackend",
+                              .nodes = 1,
+                              .inputs = 1,
+                              .outputs = 1,
+                              .blob_bytes = 100,
+                              .data_bytes = 20});
+  report.times.push_back({"read", 1.5});
+  return report;
+}
+
+std::vector<std::string> check(std::string_view text) {
+  auto requirements = parse_requirements(text);
+  EXPECT_TRUE(requirements.has_value()) << requirements.error().str();
+  return unmet(sample(), *requirements);
+}
+
+TEST(Requirement, HoldsOrSaysWhatIs) {
+  EXPECT_THAT(check(""), IsEmpty());
+  EXPECT_THAT(check("coverage>=50%,partitions<=1"), IsEmpty());
+  EXPECT_THAT(check(" coverage >= 50 , non_delegated == 1, delegated==1"), IsEmpty());
+  EXPECT_THAT(check("coverage>=95%,partitions<=0"),
+              ElementsAre("coverage>=95% (is 50.0%)", "partitions<=0 (is 1)"));
+}
+
+TEST(Requirement, RefusesWhatItCannotRead) {
+  for (std::string_view text : {"coverage", "coverage>5", "speed>=5", "coverage>=", "coverage>=x",
+                                "coverage>=-1", "partitions<=1,,coverage>=5", "coverage>=nan"}) {
+    EXPECT_FALSE(parse_requirements(text).has_value()) << text;
+  }
+}
+
+TEST(Report, TextHasTheLinesThatScriptsLookFor) {
+  std::string text = summary_text(sample(), false);
+  EXPECT_THAT(text, HasSubstr("Total delegated subgraphs: 1\n"));
+  EXPECT_THAT(text, HasSubstr("Number of delegated nodes: 1\n"));
+  EXPECT_THAT(text, HasSubstr("Number of non-delegated nodes: 1\n"));
+  EXPECT_THAT(text, HasSubstr("1 x aten.tan.default: xnnpack: op (aten.tan.default; allowed: others)"));
+}
+
+TEST(Report, JsonTellsTheSameNumbers) {
+  auto json = nlohmann::json::parse(report_json(sample()));
+  EXPECT_EQ(json["totals"]["delegated_subgraphs"], 1);
+  EXPECT_EQ(json["totals"]["coverage_percent"], 50.0);
+  EXPECT_EQ(json["output"], nullptr);
+  EXPECT_EQ(json["nodes"][0]["delegate"], "xnnpack0");
+  EXPECT_EQ(json["nodes"][1]["reasons"][0]["rule"], "op");
+  EXPECT_EQ(json["times_ms"]["read"], 1.5);
+}
+
+TEST(Report, HtmlEscapesTextFromTheFile) {
+  std::string html = report_html(sample());
+  EXPECT_THAT(html, HasSubstr("model.py:4 (&lt;head&gt;)"));
+  EXPECT_THAT(html, Not(HasSubstr("<head>)")));
+}
+
+TEST(Report, ExplainShowsOneNodeOrAll) {
+  EXPECT_THAT(explain_text(sample(), {}), HasSubstr("%conv"));
+  std::string one = explain_text(sample(), {.node = "tan"});
+  EXPECT_THAT(one, HasSubstr("portable <- xnnpack: op"));
+  EXPECT_THAT(one, Not(HasSubstr("%conv ")));
+}
+
+}  // namespace
+}  // namespace depute

@@ -1,0 +1,112 @@
+// Files that appear whole or not at all, interned texts, hashes, parallel loops.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "support/hash.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "support/parallel_for.h"
+#include "support/symbol.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("depute_support_test" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST_F(Files, OutputWithoutCommitLeavesNothing) {
+  {
+    auto file = OutputFile::create(path("a"));
+    ASSERT_TRUE(file.has_value());
+    ASSERT_TRUE(file->write(bytes_of("text")).has_value());
+  }
+  EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(Files, CommitReplacesAndPadsAndCopiesFromMappings) {
+  std::string large(200'000, 'x');
+  std::ofstream(path("in")) << large;
+  auto mapped = MappedFile::open(path("in"));
+  ASSERT_TRUE(mapped.has_value());
+  {
+    auto file = OutputFile::create(path("out"));
+    ASSERT_TRUE(file.has_value());
+    ASSERT_TRUE(file->write(bytes_of("head")).has_value());
+    ASSERT_TRUE(file->pad_to(8192).has_value());
+    EXPECT_EQ(file->position(), 8192u);
+    ASSERT_TRUE(file->write_from(**mapped, (*mapped)->bytes()).has_value());
+    ASSERT_TRUE(file->commit().has_value());
+  }
+  auto out = MappedFile::open(path("out"));
+  ASSERT_TRUE(out.has_value());
+  std::string_view text(reinterpret_cast<const char*>((*out)->bytes().data()), (*out)->bytes().size());
+  EXPECT_EQ(text.substr(0, 5), std::string_view("head\0", 5));
+  EXPECT_EQ(text.substr(8192), large);
+  EXPECT_EQ(count(), 2u) << "no temporary file is left";
+}
+
+TEST_F(Files, MissingAndOddFilesAreRefused) {
+  EXPECT_FALSE(MappedFile::open(path("missing")).has_value());
+  EXPECT_FALSE(MappedFile::open(folder_.string()).has_value());
+  EXPECT_FALSE(OutputFile::create(path("no/such/folder")).has_value());
+  EXPECT_FALSE(OutputFile::create(folder_.string()).has_value());
+}
+
+TEST(Symbols, EqualTextIsOneSymbolInAllThreads) {
+  std::vector<std::thread> threads;
+  std::vector<Symbol> symbols(8);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int j = 0; j < 1000; ++j) Symbol("thread_test_" + std::to_string(j));
+      symbols[i] = Symbol("thread_test_7");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (Symbol symbol : symbols) EXPECT_EQ(symbol, symbols[0]);
+  EXPECT_TRUE(Symbol("").empty());
+  EXPECT_EQ(Symbol::from_id(symbols[0].id()), symbols[0]);
+}
+
+TEST(Hashing, LengthsArePartOfTheHash) {
+  Hasher a;
+  a.add("ab");
+  a.add("c");
+  Hasher b;
+  b.add("a");
+  b.add("bc");
+  EXPECT_NE(a.finish(), b.finish());
+  EXPECT_EQ(hash128({}).hex().size(), 32u);
+}
+
+TEST(ParallelFor, CallsEveryIndexOnce) {
+  for (int jobs : {1, 2, 7}) {
+    std::vector<std::atomic<int>> calls(1000);
+    parallel_for(calls.size(), jobs, [&](std::size_t i) { ++calls[i]; });
+    for (const auto& count : calls) EXPECT_EQ(count, 1);
+  }
+}
+
+}  // namespace
+}  // namespace depute
