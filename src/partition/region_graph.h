@@ -1,0 +1,76 @@
+// The graph that region growing works on: nodes as numbers, edges as numbers, nothing of the program.
+//
+//   x -> conv -> tan -> relu          RegionGraph graph;
+//                                     auto conv = graph.add_node(Support::Supported, {});
+//                                     auto tan = graph.add_node(Support::Unsupported, {conv});
+//                                     auto relu = graph.add_node(Support::Supported, {tan});
+//
+// Nodes are numbered in a topological order: every edge leads from a smaller to a larger number. Adjacency is
+// stored as compressed rows (Csr), so a pass over a million nodes reads memory from front to back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace depute {
+
+inline constexpr std::uint32_t kNoRegion = 0xFFFFFFFF;
+
+// What a backend can do with a node.
+enum class Support : std::uint8_t {
+  Unsupported,  // stays outside of all regions
+  Supported,    // is placed in a region
+  Neutral,  // may go either side (views, reshapes): joins a region only where that holds the region together
+};
+
+// Rows of numbers behind one another: row i is items[start[i]] up to items[start[i + 1]].
+struct Csr {
+  std::vector<std::uint32_t> start{0};
+  std::vector<std::uint32_t> items;
+
+  std::size_t size() const { return start.size() - 1; }
+  std::span<const std::uint32_t> operator[](std::size_t row) const {
+    return {items.data() + start[row], items.data() + start[row + 1]};
+  }
+  void add_row(std::span<const std::uint32_t> row) {
+    items.insert(items.end(), row.begin(), row.end());
+    start.push_back(static_cast<std::uint32_t>(items.size()));
+  }
+
+  friend bool operator==(const Csr&, const Csr&) = default;
+};
+
+// The same edges seen from the other end; rows come out in ascending order.
+Csr transposed(const Csr& rows);
+
+struct RegionGraph {
+  std::vector<Support> support;        // what each node can do when it stands alone
+  Csr preds;                           // per node: the nodes it reads or must follow
+  Csr groups;                          // sets of nodes that a backend takes whole, whatever they can do alone
+  std::vector<std::uint32_t> outputs;  // nodes whose value the program returns
+  std::vector<std::uint64_t> bytes;    // size of each node's value; empty: all count the same
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(support.size()); }
+
+  // Both return the number of what was added. `preds` are nodes added before.
+  std::uint32_t add_node(Support kind, std::span<const std::uint32_t> inputs) {
+    support.push_back(kind);
+    preds.add_row(inputs);
+    return size() - 1;
+  }
+  std::uint32_t add_node(Support kind, std::initializer_list<std::uint32_t> inputs) {
+    return add_node(kind, std::span(inputs.begin(), inputs.size()));
+  }
+  std::uint32_t add_group(std::span<const std::uint32_t> nodes) {
+    groups.add_row(nodes);
+    return static_cast<std::uint32_t>(groups.size()) - 1;
+  }
+  std::uint32_t add_group(std::initializer_list<std::uint32_t> nodes) {
+    return add_group(std::span(nodes.begin(), nodes.size()));
+  }
+};
+
+}  // namespace depute
