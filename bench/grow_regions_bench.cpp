@@ -94,15 +94,15 @@ struct Mode {
   RegionMode mode;
 };
 
-constexpr Shape kShapes[] = {{"chain", chain}, {"window", window}, {"transformer", transformer}};
-constexpr Mode kModes[] = {{"settled", RegionMode::Settled},
-                           {"fx", RegionMode::Fx},
-                           {"earliest", RegionMode::Earliest},
-                           {"connected", RegionMode::Connected}};
+constexpr Shape all_shapes[] = {{"chain", chain}, {"window", window}, {"transformer", transformer}};
+constexpr Mode all_modes[] = {{"settled", RegionMode::Settled},
+                              {"fx", RegionMode::Fx},
+                              {"earliest", RegionMode::Earliest},
+                              {"connected", RegionMode::Connected}};
 
 void register_all() {
-  for (const Shape& shape : kShapes) {
-    for (const Mode& mode : kModes) {
+  for (const Shape& shape : all_shapes) {
+    for (const Mode& mode : all_modes) {
       for (std::uint32_t nodes : {10'000U, 40'000U, 100'000U, 1'000'000U}) {
         for (int percent : {0, 1, 10}) {
           const std::string name = std::string(shape.name) + "/" + mode.name + "/" + std::to_string(nodes) +

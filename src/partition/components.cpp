@@ -12,7 +12,7 @@ class Tarjan {
         next_edge_(preds.start.begin(), preds.start.end() - 1),
         visited_(preds.size(), 0),
         lowest_(preds.size(), 0) {
-    result_.of.assign(preds.size(), kOpen);
+    result_.of.assign(preds.size(), still_open);
   }
 
   Components run() {
@@ -23,7 +23,7 @@ class Tarjan {
   }
 
  private:
-  static constexpr std::uint32_t kOpen = 0xFFFFFFFF;
+  static constexpr std::uint32_t still_open = 0xFFFFFFFF;
 
   void enter(std::uint32_t vertex) {
     visited_[vertex] = lowest_[vertex] = ++clock_;
@@ -39,7 +39,7 @@ class Tarjan {
         const std::uint32_t pred = preds_.items[next_edge_[vertex]++];
         if (visited_[pred] == 0) {
           enter(pred);
-        } else if (result_.of[pred] == kOpen) {
+        } else if (result_.of[pred] == still_open) {
           lowest_[vertex] = std::min(lowest_[vertex], visited_[pred]);
         }
         continue;

@@ -12,10 +12,10 @@
 namespace depute {
 namespace {
 
-constexpr std::uint32_t kNone = 0xFFFFFFFF;
-constexpr std::size_t kBudget = 256;  // edges looked at for one contraction
+constexpr std::uint32_t no_atom = 0xFFFFFFFF;
+constexpr std::size_t search_budget = 256;  // edges looked at for one contraction
 // With more searches given up than this and one in 64 edges, a first attempt is not worth finishing.
-constexpr std::size_t kManyGivenUp = 1024;
+constexpr std::size_t many_given_up = 1024;
 
 // The edges between sets, seen from one end: per set a linked list of the atoms that have some. Joining is
 // O(1). Sets only grow, so an edge that has become an inner one stays so: leading ones are skipped for good,
@@ -27,15 +27,15 @@ class OuterEdges {
         sets_(sets),
         first_(edges.size()),
         last_(edges.size()),
-        next_(edges.size(), kNone),
+        next_(edges.size(), no_atom),
         skip_(edges.size(), 0) {
     std::iota(first_.begin(), first_.end(), 0U);
     std::iota(last_.begin(), last_.end(), 0U);
   }
 
   void join(std::uint32_t into, std::uint32_t from) {
-    if (first_[from] == kNone) return;
-    if (first_[into] == kNone) {
+    if (first_[from] == no_atom) return;
+    if (first_[into] == no_atom) {
       first_[into] = first_[from];
     } else {
       next_[last_[into]] = first_[from];
@@ -43,17 +43,16 @@ class OuterEdges {
     last_[into] = last_[from];
   }
 
-  // Calls visit(neighbour) for the edges of `set` until it returns false. A few inner edges may be among
-  // them.
+  // Calls visit(neighbour) for the edges of `set`, a few inner ones among them, until it returns false.
   template <typename Visit>
   bool for_each(std::uint32_t set, Visit visit) {
-    std::uint32_t previous = kNone;
-    for (std::uint32_t atom = first_[set]; atom != kNone; atom = next_[atom]) {
+    std::uint32_t previous = no_atom;
+    for (std::uint32_t atom = first_[set]; atom != no_atom; atom = next_[atom]) {
       const std::span<const std::uint32_t> row = edges_[atom];
       std::uint32_t& skip = skip_[atom];
       while (skip < row.size() && sets_.find(row[skip]) == set) ++skip;
       if (skip == row.size()) {
-        (previous == kNone ? first_[set] : next_[previous]) = next_[atom];
+        (previous == no_atom ? first_[set] : next_[previous]) = next_[atom];
         if (last_[set] == atom) last_[set] = previous;
         continue;
       }
@@ -96,12 +95,12 @@ class Contraction {
         if (placeable(pred) && label[pred] == label[atom]) unite(sets_.find(pred), sets_.find(atom));
       }
     }
-    std::vector<std::uint32_t> next(graph_.size() + 3, 0);  // labels start at -1
-    for (std::int32_t l : label) ++next[static_cast<std::size_t>(l + 2)];
-    std::partial_sum(next.begin(), next.end(), next.begin());
-    for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) {
-      rank_[atom] = next[static_cast<std::size_t>(label[atom] + 1)]++;
-    }
+    // Labels start at -1.
+    const auto level = [&](std::uint32_t atom) { return static_cast<std::uint32_t>(label[atom] + 1); };
+    std::vector<std::uint32_t> next_rank(graph_.size() + 3, 0);
+    for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) ++next_rank[level(atom) + 1];
+    std::partial_sum(next_rank.begin(), next_rank.end(), next_rank.begin());
+    for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) rank_[atom] = next_rank[level(atom)]++;
   }
 
   // Stops early when more than `patience` searches have been given up.
@@ -130,7 +129,7 @@ class Contraction {
     regions.order.resize(graph_.size());
     for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) {
       const std::uint32_t set = sets_.find(atom);
-      regions.region[atom] = placeable(atom) ? set : kNoRegion;
+      regions.region[atom] = placeable(atom) ? set : no_region;
       regions.order[atom] = rank_[set];
     }
     return regions;
@@ -151,7 +150,7 @@ class Contraction {
   void contract(std::uint32_t source, std::uint32_t reader) {
     if (source == reader) return;
     ++stamp_;
-    edges_left_ = kBudget;
+    edges_left_ = search_budget;
     after_.clear();
     before_.clear();
     const std::uint32_t low = rank_[source];
@@ -170,8 +169,7 @@ class Contraction {
     }
   }
 
-  // Collects the sets between `from` and `target` that are reached from `from`. The direct edge is not a
-  // path.
+  // Collects the sets between `from` and `target` that are reached from `from`. Direct edges are no path.
   template <typename Between>
   Search search(OuterEdges& edges, std::uint32_t from, std::uint32_t target,
                 std::vector<std::uint32_t>& reached, Between between) {
@@ -195,8 +193,7 @@ class Contraction {
     return Search::Clear;
   }
 
-  // The ranks in use are dealt out anew: first what the reader needs, then the joined set, then what reads
-  // the source.
+  // Deals the ranks in use out anew: what the reader needs, then the joined set, then what reads the source.
   void reorder(std::uint32_t joined, std::uint32_t low, std::uint32_t high) {
     const auto by_rank = [&](std::uint32_t a, std::uint32_t b) { return rank_[a] < rank_[b]; };
     std::ranges::sort(before_, by_rank);
@@ -227,7 +224,7 @@ class Contraction {
 }  // namespace
 
 AtomRegions connect_regions(const AtomGraph& graph, const LabelRange& range) {
-  const std::size_t patience = kManyGivenUp + graph.preds.items.size() / 64;
+  const std::size_t patience = many_given_up + graph.preds.items.size() / 64;
   Contraction plain(graph);
   plain.contract_edges(patience);
   if (plain.given_up() == 0) return plain.result();

@@ -9,9 +9,9 @@
 namespace depute {
 namespace {
 
-constexpr std::uint32_t kNone = 0xFFFFFFFF;
-constexpr int kRetries = 2;               // chances for dissolved groups to come back beside the kept ones
-constexpr std::size_t kMaxHalfPath = 32;  // atoms kept at each end of a reported path
+constexpr std::uint32_t no_unit = 0xFFFFFFFF;
+constexpr int max_retries = 2;             // chances for dissolved groups to come back beside the kept ones
+constexpr std::size_t max_half_path = 32;  // atoms kept at each end of a reported path
 
 enum class GroupState : std::uint8_t {
   Candidate,
@@ -37,7 +37,7 @@ Csr preds_between(const Csr& preds, const Csr& nodes, std::span<const std::uint3
   Csr result;
   result.start.reserve(nodes.start.size());
   result.items.reserve(preds.items.size());
-  std::vector<std::uint32_t> last_reader(nodes.size(), kNone);
+  std::vector<std::uint32_t> last_reader(nodes.size(), no_unit);
   for (std::uint32_t reader = 0; reader < nodes.size(); ++reader) {
     for (std::uint32_t node : nodes[reader]) {
       for (std::uint32_t pred : preds[node]) {
@@ -71,7 +71,8 @@ class GroupContraction {
 
   Atoms run() {
     Units units = contract_candidates();
-    for (int retry = 0; retry < kRetries && std::ranges::count(state_, GroupState::Dissolved) > 0; ++retry) {
+    for (int retry = 0; retry < max_retries && std::ranges::count(state_, GroupState::Dissolved) > 0;
+         ++retry) {
       std::ranges::replace(state_, GroupState::Dissolved, GroupState::Candidate);
       units = contract_candidates();
     }
@@ -88,13 +89,12 @@ class GroupContraction {
     return state_[group] == GroupState::Candidate || state_[group] == GroupState::Kept;
   }
 
-  // Dissolves candidates until no component holds an unsupported node; the candidates left over are kept from
-  // now on.
+  // Dissolves candidates until no cycle holds an unsupported node; those left over are kept from now on.
   Units contract_candidates() {
     for (;;) {
       Units units = contract();
       const std::vector<std::uint32_t> enclosed = enclosed_units(units);
-      if (std::ranges::all_of(enclosed, [](std::uint32_t unit) { return unit == kNone; })) {
+      if (std::ranges::all_of(enclosed, [](std::uint32_t unit) { return unit == no_unit; })) {
         std::ranges::replace(state_, GroupState::Candidate, GroupState::Kept);
         return units;
       }
@@ -133,12 +133,12 @@ class GroupContraction {
     return units;
   }
 
-  // Per component of several units: its first unsupported unit, or kNone.
+  // Per component of several units: its first unsupported unit, or no_unit.
   static std::vector<std::uint32_t> enclosed_units(const Units& units) {
     const Components& components = units.components;
     std::vector<std::uint32_t> size(components.count, 0);
     for (std::uint32_t component : components.of) ++size[component];
-    std::vector<std::uint32_t> enclosed(components.count, kNone);
+    std::vector<std::uint32_t> enclosed(components.count, no_unit);
     for (std::uint32_t unit = 0; unit < units.support.size(); ++unit) {
       std::uint32_t& first = enclosed[components.of[unit]];
       if (size[components.of[unit]] == 1 || units.support[unit] != Support::Unsupported) continue;
@@ -168,7 +168,7 @@ class GroupContraction {
     for (std::uint32_t group = 0; group < state_.size(); ++group) {
       if (state_[group] != GroupState::Candidate || graph_.groups[group].empty()) continue;
       const std::uint32_t component = units.components.of[units.unit_of[graph_.groups[group].front()]];
-      if (enclosed[component] != kNone) visit(group, component);
+      if (enclosed[component] != no_unit) visit(group, component);
     }
   }
 
@@ -186,17 +186,17 @@ class GroupContraction {
 
   static std::vector<std::uint32_t> breadth_first(const Csr& edges, const Components& components,
                                                   std::span<const std::uint32_t> roots) {
-    std::vector<std::uint32_t> parent(edges.size(), kNone);
+    std::vector<std::uint32_t> parent(edges.size(), no_unit);
     std::vector<std::uint32_t> queue;
     for (std::uint32_t root : roots) {
-      if (root == kNone) continue;
+      if (root == no_unit) continue;
       parent[root] = root;
       queue.push_back(root);
     }
     for (std::size_t i = 0; i < queue.size(); ++i) {
       const std::uint32_t unit = queue[i];
       for (std::uint32_t next : edges[unit]) {
-        if (parent[next] != kNone || components.of[next] != components.of[unit]) continue;
+        if (parent[next] != no_unit || components.of[next] != components.of[unit]) continue;
         parent[next] = unit;
         queue.push_back(next);
       }
@@ -209,7 +209,7 @@ class GroupContraction {
     const std::uint32_t unit = units.unit_of[graph_.groups[group].front()];
     const auto along = [&](const std::vector<std::uint32_t>& parent) {
       std::vector<std::uint32_t> path{unit};
-      while (path.back() != enclosed && path.size() < kMaxHalfPath) path.push_back(parent[path.back()]);
+      while (path.back() != enclosed && path.size() < max_half_path) path.push_back(parent[path.back()]);
       return path;
     };
     const std::vector<std::uint32_t> out = along(paths.towards);

@@ -12,7 +12,7 @@
 namespace depute {
 namespace {
 
-constexpr int kMaxRefusalRounds = 3;  // each one only takes support away
+constexpr int max_refusal_rounds = 3;  // each one only takes support away
 
 AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
   AtomRegions regions;
@@ -20,7 +20,7 @@ AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
   regions.order.resize(label.size());
   for (std::size_t atom = 0; atom < label.size(); ++atom) {
     const bool inside = (label[atom] & 1) == 0;
-    regions.region[atom] = inside ? static_cast<std::uint32_t>(label[atom] / 2) : kNoRegion;
+    regions.region[atom] = inside ? static_cast<std::uint32_t>(label[atom] / 2) : no_region;
     regions.order[atom] = static_cast<std::uint32_t>(label[atom] + 1);
   }
   return regions;
@@ -80,7 +80,7 @@ class RegionGrower {
       check_order(atom_graph_, regions);
       trim_neutral(atom_graph_, regions.region);
       if (!refuse_small(regions)) break;
-      if (round == kMaxRefusalRounds) {
+      if (round == max_refusal_rounds) {
         range = label_regions(atom_graph_);  // for the bound
         break;
       }
@@ -106,13 +106,13 @@ class RegionGrower {
     const std::vector<std::uint32_t> island = islands_of(atom_graph_, regions.region);
     std::vector<std::uint32_t> size(atom_graph_.size(), 0);
     for (std::uint32_t atom = 0; atom < atom_graph_.size(); ++atom) {
-      if (island[atom] == kNoRegion || atom_graph_.support[atom] != Support::Supported) continue;
+      if (island[atom] == no_region || atom_graph_.support[atom] != Support::Supported) continue;
       size[island[atom]] += static_cast<std::uint32_t>(atom_graph_.nodes[atom].size());
     }
     bool refused = false;
     for (std::uint32_t atom = 0; atom < atom_graph_.size(); ++atom) {
-      if (island[atom] == kNoRegion || size[island[atom]] >= options_.min_nodes) continue;
-      regions.region[atom] = kNoRegion;
+      if (island[atom] == no_region || size[island[atom]] >= options_.min_nodes) continue;
+      regions.region[atom] = no_region;
       if (atom_graph_.support[atom] != Support::Supported) continue;
       atom_graph_.support[atom] = Support::Unsupported;
       plan_.refused_size.resize(graph_.size(), 0);
@@ -123,7 +123,7 @@ class RegionGrower {
   }
 
   void emit(const Csr& rows) {
-    plan_.region_of.assign(graph_.size(), kNoRegion);
+    plan_.region_of.assign(graph_.size(), no_region);
     for (std::uint32_t region = 0; region < rows.size(); ++region) {
       for (std::uint32_t atom : rows[region]) {
         for (std::uint32_t node : atom_graph_.nodes[atom]) plan_.region_of[node] = region;
@@ -133,7 +133,7 @@ class RegionGrower {
     plan_.regions.start.assign(rows.size() + 1, 0);
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
       plan_.placement[node] = placement_of(node);
-      if (plan_.region_of[node] != kNoRegion) ++plan_.regions.start[plan_.region_of[node] + 1];
+      if (plan_.region_of[node] != no_region) ++plan_.regions.start[plan_.region_of[node] + 1];
     }
     for (std::size_t region = 0; region < rows.size(); ++region) {
       plan_.regions.start[region + 1] += plan_.regions.start[region];
@@ -141,12 +141,12 @@ class RegionGrower {
     plan_.regions.items.resize(plan_.regions.start.back());
     std::vector<std::uint32_t> next(plan_.regions.start.begin(), plan_.regions.start.end() - 1);
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
-      if (plan_.region_of[node] != kNoRegion) plan_.regions.items[next[plan_.region_of[node]]++] = node;
+      if (plan_.region_of[node] != no_region) plan_.regions.items[next[plan_.region_of[node]]++] = node;
     }
   }
 
   Placement placement_of(std::uint32_t node) const {
-    if (plan_.region_of[node] != kNoRegion) return Placement::InRegion;
+    if (plan_.region_of[node] != no_region) return Placement::InRegion;
     if (!plan_.refused_size.empty() && plan_.refused_size[node] != 0) return Placement::TooSmall;
     return graph_.support[node] == Support::Neutral ? Placement::Neutral : Placement::Unsupported;
   }
@@ -168,18 +168,18 @@ RegionPlan grow_regions(const RegionGraph& graph, const RegionOptions& options) 
 std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan) {
   std::vector<std::uint8_t> returned(graph.size(), 0);
   for (std::uint32_t node : graph.outputs) returned[node] = 1;
-  std::vector<std::uint32_t> last_entered(plan.regions.size(), kNoRegion);
+  std::vector<std::uint32_t> last_entered(plan.regions.size(), no_region);
   const Csr readers = transposed(graph.preds);
   std::uint64_t total = 0;
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     const std::uint32_t own = plan.region_of[node];
-    bool leaves = own != kNoRegion && returned[node] != 0;
+    bool leaves = own != no_region && returned[node] != 0;
     std::uint64_t crossings = 0;
     for (std::uint32_t reader : readers[node]) {
       const std::uint32_t region = plan.region_of[reader];
       if (region == own) continue;
-      leaves |= own != kNoRegion;
-      if (region == kNoRegion || last_entered[region] == node) continue;
+      leaves |= own != no_region;
+      if (region == no_region || last_entered[region] == node) continue;
       last_entered[region] = node;
       ++crossings;
     }

@@ -55,7 +55,7 @@ enum class Placement : std::uint8_t {
 
 struct RegionPlan {
   Csr regions;  // nodes of each region, ascending; edges between regions lead to larger numbers
-  std::vector<std::uint32_t> region_of;  // per node, or kNoRegion
+  std::vector<std::uint32_t> region_of;  // per node, or no_region
   std::vector<Placement> placement;      // per node
   // Supported nodes of the piece for which a node was refused; empty if none was, 0 for nodes that were not.
   std::vector<std::uint32_t> refused_size;
@@ -71,8 +71,8 @@ struct RegionPlan {
 
 RegionPlan grow_regions(const RegionGraph& graph, const RegionOptions& options = {});
 
-// Size of the values that enter regions (once per region) and leave them; the number of values if the graph
-// has no bytes.
+// Size of the values that enter regions (once per region) and leave them; their number if the graph has no
+// bytes.
 std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan);
 
 }  // namespace depute

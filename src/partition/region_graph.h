@@ -17,7 +17,7 @@
 
 namespace depute {
 
-inline constexpr std::uint32_t kNoRegion = 0xFFFFFFFF;
+inline constexpr std::uint32_t no_region = 0xFFFFFFFF;
 
 // What a backend can do with a node.
 enum class Support : std::uint8_t {

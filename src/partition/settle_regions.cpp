@@ -8,11 +8,11 @@ namespace depute {
 namespace {
 
 // Readers of a value that are looked at to learn whether a region has it already.
-constexpr std::uint32_t kMaxSiblings = 16;
-constexpr int kRounds = 2;
+constexpr std::uint32_t max_siblings = 16;
+constexpr int rounds = 2;
 // Graphs with fewer movable atoms are settled from both the earliest and the latest labels, others from the
 // better one.
-constexpr std::size_t kBothStarts = 8192;
+constexpr std::size_t both_starts = 8192;
 
 enum class Sweep { TowardsInputs, TowardsOutputs };
 
@@ -40,7 +40,7 @@ class Settler {
       best_border_ = earliest_border;
     }
     settle(earliest_first ? range_.earliest : range_.latest);
-    if (movable_.size() < kBothStarts) settle(earliest_first ? range_.latest : range_.earliest);
+    if (movable_.size() < both_starts) settle(earliest_first ? range_.latest : range_.earliest);
     return std::move(best_);
   }
 
@@ -48,7 +48,7 @@ class Settler {
   void settle(const std::vector<std::int32_t>& start) {
     label_ = start;
     std::uint64_t previous = std::numeric_limits<std::uint64_t>::max();
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       for (std::size_t i = movable_.size(); i-- > 0;) move(movable_[i], Sweep::TowardsInputs);
       for (std::uint32_t atom : movable_) move(atom, Sweep::TowardsOutputs);
       const std::uint64_t now = border(label_);
@@ -101,7 +101,7 @@ class Settler {
       std::uint32_t looked_at = 0;
       for (std::uint32_t sibling : graph_.succs[pred]) {
         if (sibling == atom) continue;
-        if (++looked_at > kMaxSiblings) break;
+        if (++looked_at > max_siblings) break;
         sibling_at_low |= label_[sibling] == low;
         sibling_at_high |= label_[sibling] == high;
         pred_leaves_low |= label_[sibling] != low;

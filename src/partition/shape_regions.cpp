@@ -16,16 +16,16 @@ class NeutralTrimmer {
 
   void run() {
     for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) {
-      if (is_candidate(atom) && hangs_at_entry(atom)) region_[atom] = kNoRegion;
+      if (is_candidate(atom) && hangs_at_entry(atom)) region_[atom] = no_region;
     }
     for (std::uint32_t atom = graph_.size(); atom-- > 0;) {
-      if (is_candidate(atom) && hangs_at_exit(atom)) region_[atom] = kNoRegion;
+      if (is_candidate(atom) && hangs_at_exit(atom)) region_[atom] = no_region;
     }
   }
 
  private:
   bool is_candidate(std::uint32_t atom) const {
-    return graph_.support[atom] == Support::Neutral && region_[atom] != kNoRegion;
+    return graph_.support[atom] == Support::Neutral && region_[atom] != no_region;
   }
 
   // Does some atom of the region other than `except` read `value`?
@@ -43,13 +43,13 @@ class NeutralTrimmer {
 
   // How many different atoms of the row are in the region; counts up to 2.
   int neighbours_inside(std::span<const std::uint32_t> row, std::uint32_t region) const {
-    std::uint32_t first = kNoRegion;
+    std::uint32_t first = no_region;
     for (std::uint32_t other : row) {
       if (region_[other] != region || other == first) continue;
-      if (first != kNoRegion) return 2;
+      if (first != no_region) return 2;
       first = other;
     }
-    return first == kNoRegion ? 0 : 1;
+    return first == no_region ? 0 : 1;
   }
 
   // The size of the values that the region needs for `atom` alone.
@@ -95,18 +95,18 @@ void drop_without_supported(const AtomGraph& graph, std::vector<std::uint32_t>& 
   const std::vector<std::uint32_t> island = islands_of(graph, region);
   std::vector<std::uint8_t> filled(graph.size(), 0);
   for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
-    if (island[atom] != kNoRegion && graph.support[atom] == Support::Supported) filled[island[atom]] = 1;
+    if (island[atom] != no_region && graph.support[atom] == Support::Supported) filled[island[atom]] = 1;
   }
   for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
-    if (island[atom] != kNoRegion && !filled[island[atom]]) region[atom] = kNoRegion;
+    if (island[atom] != no_region && !filled[island[atom]]) region[atom] = no_region;
   }
 }
 
-// Where the runs of one region end. `place` holds the position of each atom of the region in `atoms`.
+// Finds where the runs of a region end.
 class RegionCutter {
  public:
   RegionCutter(const AtomGraph& graph, std::uint32_t max_nodes)
-      : graph_(graph), max_nodes_(max_nodes), region_(graph.size(), kNoRegion), place_(graph.size(), 0) {}
+      : graph_(graph), max_nodes_(max_nodes), region_(graph.size(), no_region), place_(graph.size(), 0) {}
 
   // Runs of neutral atoms alone are left out.
   void cut(std::span<const std::uint32_t> atoms, Csr& result) {
@@ -129,7 +129,7 @@ class RegionCutter {
   }
 
  private:
-  // alive_[i]: size of the values made before place i + 1 and read there or later, in this region.
+  // alive_[i]: size of the values made up to place i and read after it, in this region.
   void measure_alive(std::span<const std::uint32_t> atoms) {
     const std::uint32_t region = atoms.front();
     for (std::uint32_t i = 0; i < atoms.size(); ++i) {
@@ -173,14 +173,14 @@ class RegionCutter {
 std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<std::uint32_t>& region) {
   DisjointSets sets(graph.size());
   for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
-    if (region[atom] == kNoRegion) continue;
+    if (region[atom] == no_region) continue;
     for (std::uint32_t pred : graph.preds[atom]) {
       if (region[pred] == region[atom]) sets.join(pred, atom);
     }
   }
-  std::vector<std::uint32_t> island(graph.size(), kNoRegion);
+  std::vector<std::uint32_t> island(graph.size(), no_region);
   for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
-    if (region[atom] != kNoRegion) island[atom] = sets.find(atom);
+    if (region[atom] != no_region) island[atom] = sets.find(atom);
   }
   return island;
 }
@@ -195,11 +195,11 @@ Csr collect_regions(const AtomRegions& regions) {
   const std::uint32_t count = static_cast<std::uint32_t>(regions.region.size());
   std::vector<std::uint32_t> first;  // first atom of each region, in the order of discovery
   std::vector<std::uint32_t> size;
-  std::vector<std::uint32_t> found(count, kNoRegion);
+  std::vector<std::uint32_t> found(count, no_region);
   for (std::uint32_t atom = 0; atom < count; ++atom) {
-    if (regions.region[atom] == kNoRegion) continue;
+    if (regions.region[atom] == no_region) continue;
     std::uint32_t& index = found[regions.region[atom]];
-    if (index == kNoRegion) {
+    if (index == no_region) {
       index = static_cast<std::uint32_t>(first.size());
       first.push_back(atom);
       size.push_back(0);
@@ -218,7 +218,7 @@ Csr collect_regions(const AtomRegions& regions) {
   }
   rows.items.resize(rows.start.back());
   for (std::uint32_t atom = 0; atom < count; ++atom) {
-    if (regions.region[atom] != kNoRegion) rows.items[next[found[regions.region[atom]]]++] = atom;
+    if (regions.region[atom] != no_region) rows.items[next[found[regions.region[atom]]]++] = atom;
   }
   return rows;
 }

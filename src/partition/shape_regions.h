@@ -10,11 +10,11 @@
 namespace depute {
 
 struct AtomRegions {
-  std::vector<std::uint32_t> region;  // per atom: any number below the number of atoms, or kNoRegion
+  std::vector<std::uint32_t> region;  // per atom: any number below the number of atoms, or no_region
   std::vector<std::uint32_t> order;   // per atom: the same all over a region, and never falling along an edge
 };
 
-// Connected pieces of regions, per atom, named by their first atom; kNoRegion outside. Pieces of one region
+// Connected pieces of regions, per atom, named by their first atom; no_region outside. Pieces of one region
 // do not reach each other when regions come from labels.
 std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<std::uint32_t>& region);
 

@@ -30,7 +30,7 @@ TEST(GroupedRegions, AGroupIsSupportedWhateverItsNodesAreAlone) {
   graph.add_node(U, {});
   graph.add_node(S, {0});
   graph.add_node(U, {1});
-  EXPECT_THAT(grow(graph).region_of, ElementsAre(kNoRegion, 0, kNoRegion));
+  EXPECT_THAT(grow(graph).region_of, ElementsAre(no_region, 0, no_region));
   graph.add_group({0, 1, 2});
   EXPECT_THAT(grow(graph).region_of, ElementsAre(0, 0, 0));
 }

@@ -19,8 +19,8 @@ using testing::broken_rule;
 using testing::fewest_regions;
 using testing::random_graph;
 
-constexpr RegionMode kModes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
-                                 RegionMode::Connected};
+constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
+                                    RegionMode::Connected};
 
 std::uint32_t count_of(const RegionGraph& graph, Support kind) {
   return static_cast<std::uint32_t>(std::ranges::count(graph.support, kind));
@@ -74,7 +74,7 @@ TEST(RandomRegions, EveryPlanIsValid) {
                                      .unsupported = seed % 11 * 0.09,
                                      .neutral = seed % 4 * 0.15};
     const RegionGraph graph = random_graph(shape, seed);
-    for (RegionMode mode : kModes) {
+    for (RegionMode mode : all_modes) {
       for (RegionOptions options :
            {RegionOptions{.mode = mode}, RegionOptions{.mode = mode, .horizontal = Horizontal::None},
             RegionOptions{.mode = mode, .min_nodes = 3}, RegionOptions{.mode = mode, .max_nodes = 7},
@@ -94,7 +94,7 @@ TEST(RandomRegions, LargePlansAreValid) {
   for (std::uint32_t seed = 0; seed < 4; ++seed) {
     const RegionGraph graph =
         random_graph({.nodes = 5000, .window = 5000, .inputs = 2, .unsupported = 0.1}, seed);
-    for (RegionMode mode : kModes) ASSERT_EQ(broken_rule(graph, grow_regions(graph, {.mode = mode})), "");
+    for (RegionMode mode : all_modes) ASSERT_EQ(broken_rule(graph, grow_regions(graph, {.mode = mode})), "");
   }
 }
 
@@ -170,7 +170,7 @@ TEST(RandomRegions, FxModeFindsTorchsPartitions) {
       torch_partition.push_back(sign == std::string::npos ? -1 : std::stoi(word.substr(0, sign)));
     }
     const RegionPlan plan = grow_regions(graph, {.mode = RegionMode::Fx});
-    std::map<int, std::uint32_t> same{{-1, kNoRegion}};
+    std::map<int, std::uint32_t> same{{-1, no_region}};
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
       const std::uint32_t region =
           same.try_emplace(torch_partition[node], plan.region_of[node]).first->second;
@@ -185,7 +185,7 @@ TEST(RandomRegions, FxModeFindsTorchsPartitions) {
 TEST(RandomRegions, RefusalLeavesNoSmallIsland) {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     const RegionGraph graph = random_graph({.nodes = 120, .window = 12, .unsupported = 0.25}, seed);
-    for (RegionMode mode : kModes) {
+    for (RegionMode mode : all_modes) {
       const RegionPlan plan =
           grow_regions(graph, {.mode = mode, .horizontal = Horizontal::None, .min_nodes = 4});
       ASSERT_EQ(broken_rule(graph, plan), "") << "seed " << seed;

@@ -46,11 +46,11 @@ RegionGraph chain(const std::vector<Support>& kinds) {
   return graph;
 }
 
-constexpr RegionMode kModes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
-                                 RegionMode::Connected};
+constexpr RegionMode all_modes[] = {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest,
+                                    RegionMode::Connected};
 
 TEST(GrowRegions, EmptyGraph) {
-  for (RegionMode mode : kModes) {
+  for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(RegionGraph{}, {.mode = mode});
     EXPECT_EQ(plan.regions.size(), 0U);
     EXPECT_EQ(plan.fewest_possible, 0U);
@@ -58,15 +58,15 @@ TEST(GrowRegions, EmptyGraph) {
 }
 
 TEST(GrowRegions, AllSupportedIsOneRegion) {
-  for (RegionMode mode : kModes)
+  for (RegionMode mode : all_modes)
     EXPECT_THAT(rows(grow(chain({S, S, S}), {.mode = mode}).regions), ElementsAre(std::vector{0U, 1U, 2U}));
 }
 
 TEST(GrowRegions, AllUnsupportedIsNone) {
-  for (RegionMode mode : kModes) {
+  for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(chain({U, U, U}), {.mode = mode});
     EXPECT_EQ(plan.regions.size(), 0U);
-    EXPECT_THAT(plan.region_of, Each(kNoRegion));
+    EXPECT_THAT(plan.region_of, Each(no_region));
     EXPECT_THAT(plan.placement, Each(Placement::Unsupported));
     EXPECT_THAT(plan.witness, IsEmpty());
   }
@@ -81,7 +81,7 @@ TEST(GrowRegions, IsolatedNodesShareARegionUnlessPiecesAreWanted) {
 }
 
 TEST(GrowRegions, UnsupportedNodeInAChainPartsIt) {
-  for (RegionMode mode : kModes) {
+  for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(chain({S, S, U, S}), {.mode = mode});
     EXPECT_EQ(rows(plan.regions), (Rows{{0, 1}, {3}}));
     EXPECT_THAT(plan.witness, ElementsAre(0, 1, 2, 3));
@@ -123,7 +123,7 @@ TEST(GrowRegions, ConnectedRegionsThatWouldNeedEachOther) {
   graph.add_node(S, {3, 4});
   graph.add_node(U, {5});
   graph.add_node(S, {2, 6});
-  for (RegionMode mode : kModes) {
+  for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(graph, {.mode = mode});
     EXPECT_EQ(plan.regions.size(), 3U);
     EXPECT_EQ(plan.fewest_possible, 3U);
@@ -131,7 +131,7 @@ TEST(GrowRegions, ConnectedRegionsThatWouldNeedEachOther) {
 }
 
 TEST(GrowRegions, NeutralNodesBridgeAndAreTrimmed) {
-  for (RegionMode mode : kModes) {
+  for (RegionMode mode : all_modes) {
     const RegionPlan plan = grow(chain({U, N, S, N, S, N, N, U}), {.mode = mode});
     EXPECT_EQ(rows(plan.regions), (Rows{{2, 3, 4}}));
     for (std::uint32_t node : {1, 5, 6}) EXPECT_EQ(plan.placement[node], Placement::Neutral);
@@ -139,7 +139,7 @@ TEST(GrowRegions, NeutralNodesBridgeAndAreTrimmed) {
 }
 
 TEST(GrowRegions, NeutralNodesAloneAreNoRegion) {
-  for (RegionMode mode : kModes) EXPECT_EQ(grow(chain({N, N, U, N}), {.mode = mode}).regions.size(), 0U);
+  for (RegionMode mode : all_modes) EXPECT_EQ(grow(chain({N, N, U, N}), {.mode = mode}).regions.size(), 0U);
 }
 
 TEST(GrowRegions, SmallIslandsAreRefusedWithTheirSize) {
@@ -195,12 +195,12 @@ TEST(GrowRegions, MillionNodesInAChain) {
   std::vector<Support> kinds(1'000'000, S);
   for (std::size_t i = 1; i < kinds.size(); i += 2) kinds[i] = U;
   const RegionGraph graph = chain(kinds);
-  for (RegionMode mode : kModes) EXPECT_EQ(grow_regions(graph, {.mode = mode}).regions.size(), 500'000U);
+  for (RegionMode mode : all_modes) EXPECT_EQ(grow_regions(graph, {.mode = mode}).regions.size(), 500'000U);
 }
 
 TEST(GrowRegions, MillionNodesInOneRegion) {
   const RegionGraph graph = chain(std::vector<Support>(1'000'000, S));
-  for (RegionMode mode : kModes) EXPECT_EQ(grow_regions(graph, {.mode = mode}).regions.size(), 1U);
+  for (RegionMode mode : all_modes) EXPECT_EQ(grow_regions(graph, {.mode = mode}).regions.size(), 1U);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 bool is_acyclic(const RegionGraph& graph, const std::vector<std::uint32_t>& region_of) {
   const std::uint32_t count = graph.size();
   const auto vertex = [&](std::uint32_t node) {
-    return region_of[node] == kNoRegion ? node : count + region_of[node];
+    return region_of[node] == no_region ? node : count + region_of[node];
   };
   std::vector<std::vector<std::uint32_t>> succs(2 * count);
   std::vector<std::uint32_t> waiting(2 * count, 0);
@@ -65,7 +65,7 @@ std::string broken_coverage(const RegionGraph& graph, const RegionPlan& plan,
   std::size_t placed = 0;
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     const std::string name = "node " + std::to_string(node);
-    const bool inside = plan.region_of[node] != kNoRegion;
+    const bool inside = plan.region_of[node] != no_region;
     placed += inside;
     if (inside != (plan.placement[node] == Placement::InRegion)) return name + ": placement";
     if (support[node] == Support::Unsupported && inside) return name + " is unsupported and placed";
@@ -123,7 +123,7 @@ void for_each_partition(const RegionGraph& graph, const std::vector<std::uint32_
     region_of[node] = region;
     for_each_partition(graph, open, next + 1, std::max(used, region + 1), limit, region_of, visit);
   }
-  region_of[node] = kNoRegion;
+  region_of[node] = no_region;
   if (graph.support[node] == Support::Neutral) {
     for_each_partition(graph, open, next + 1, used, limit, region_of, visit);
   }
@@ -136,18 +136,18 @@ bool all_connected(const RegionGraph& graph, const std::vector<std::uint32_t>& r
     changed = false;
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
       for (std::uint32_t pred : graph.preds[node]) {
-        if (region_of[node] == kNoRegion || region_of[node] != region_of[pred] || root[node] == root[pred])
+        if (region_of[node] == no_region || region_of[node] != region_of[pred] || root[node] == root[pred])
           continue;
         root[node] = root[pred] = std::min(root[node], root[pred]);
         changed = true;
       }
     }
   }
-  std::vector<std::uint32_t> root_of(graph.size(), kNoRegion);
+  std::vector<std::uint32_t> root_of(graph.size(), no_region);
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
-    if (region_of[node] == kNoRegion) continue;
+    if (region_of[node] == no_region) continue;
     std::uint32_t& expected = root_of[region_of[node]];
-    if (expected == kNoRegion) expected = root[node];
+    if (expected == no_region) expected = root[node];
     if (expected != root[node]) return false;
   }
   return true;
@@ -192,7 +192,7 @@ std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan, LooseN
   if (!is_acyclic(graph, plan.region_of)) return "regions depend on each other in a circle";
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     for (std::uint32_t pred : graph.preds[node]) {
-      if (plan.region_of[pred] != kNoRegion && plan.region_of[pred] > plan.region_of[node])
+      if (plan.region_of[pred] != no_region && plan.region_of[pred] > plan.region_of[node])
         return "numbers fall";
     }
   }
@@ -212,7 +212,7 @@ std::uint32_t fewest_regions(const RegionGraph& graph, bool connected) {
   }
   std::uint32_t supported = 0;
   for (Support kind : graph.support) supported += kind == Support::Supported;
-  std::vector<std::uint32_t> region_of(graph.size(), kNoRegion);
+  std::vector<std::uint32_t> region_of(graph.size(), no_region);
   std::uint32_t fewest = supported;
   for (std::uint32_t limit = 0; limit < supported; ++limit) {
     bool found = false;
