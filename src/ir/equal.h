@@ -1,5 +1,6 @@
 // Structural equality and hashing of programs: ops, literals, kwargs, bodies, outputs, signatures, tags,
-// handles, constants by content. Value names count; source locations and storage sharing do not.
+// handles, constants by content. Value names count; source locations, storage sharing and the originals of
+// delegates do not.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ struct PrintOptions {
   // comparable but not runnable.
   std::size_t max_inline_bytes = 256;
   bool originals = false;  // also the subprograms that delegates were made from
-  bool sources = false;    // a trailing comment with the user's Python line
+  bool sources = false;    // also where nodes come from: from "model.py":12 "features.0"
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});

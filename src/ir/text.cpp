@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -28,6 +29,19 @@ bool is_plain(char c) {
 bool is_identifier(std::string_view text) {
   if (text.empty() || !is_letter(text[0])) return false;
   return std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_plain_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_plain_op(std::string_view text) {
+  static constexpr std::array<std::string_view, 7> statements = {"from",   "graph",  "in_spec", "out_spec",
+                                                                 "output", "return", "store"};
+  if (text.empty() || !is_letter(text[0]) || std::ranges::find(statements, text) != statements.end())
+    return false;
+  return std::ranges::all_of(text,
+                             [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == ':'; });
 }
 
 void append_quoted(std::string& out, std::string_view text) {

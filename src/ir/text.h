@@ -17,6 +17,12 @@ constexpr bool is_digit(char c) {
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_identifier(std::string_view text);
 
+// Letters, digits and underscores: what a value's name may be without quotes.
+bool is_plain_name(std::string_view text);
+
+// [A-Za-z_][A-Za-z0-9_.:]*, and none of the words of statements: an op that needs no quotes.
+bool is_plain_op(std::string_view text);
+
 // Appends `text` in double quotes: \" \\ \n \t, and \xNN for other control characters. All other bytes stay
 // as they are.
 void append_quoted(std::string& out, std::string_view text);

@@ -1,0 +1,58 @@
+// Reads the text form character by character: words, names, strings and numbers, with the place of every
+// fault.
+//
+// Blanks, line ends and comments (from ; to the end of the line) separate tokens and mean nothing else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+#include "support/symbol.h"
+
+namespace depute::text {
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, const std::string& file_name) : text_(text), file_name_(file_name) {}
+
+  // --- looking: each first moves to the next token
+  bool at_end();
+  char peek();              // '\0' at the end
+  std::size_t position();   // byte offset of the next token
+  std::string_view rest();  // the text from the next token on
+
+  // --- taking, when it is there
+  bool accept(char c);
+  bool accept_word(std::string_view word);  // a whole identifier
+  std::string_view take_identifier();       // [A-Za-z_][A-Za-z0-9_]*, or empty
+  std::string_view take_op();               // [A-Za-z_][A-Za-z0-9_.:]*, or empty
+  std::string_view take_plain_name();       // [A-Za-z0-9_]+, or empty
+  std::string_view take_number();  // characters of a number or of inf, nan, true, false; may be empty
+  void skip(std::size_t count) { at_ += count; }
+  void go_back(std::size_t position) { at_ = position; }
+
+  // --- taking, or failing; `what` completes "expected ..."
+  Status expect(char c);
+  Status expect_word(std::string_view word);
+  Result<std::string> string(std::string_view what);
+  Result<Symbol> name(std::string_view what);  // an identifier or a string that is not empty
+  Result<std::int64_t> integer(std::string_view what);
+
+  // A failure at the next token, or at the byte offset `position`: "[parse] model.ir:12:7: message".
+  std::unexpected<Diagnostic> fault(std::string_view message);
+  std::unexpected<Diagnostic> fault_at(std::size_t position, std::string_view message) const;
+  const std::string& file_name() const { return file_name_; }
+
+ private:
+  void skip_blanks();
+  template <typename Belongs>
+  std::string_view take_while(Belongs belongs);
+
+  std::string_view text_;
+  const std::string& file_name_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace depute::text

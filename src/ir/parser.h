@@ -1,0 +1,129 @@
+// The parser of the text form, a function per rule of the grammar (docs/ir.md), in pieces: parse.cpp reads
+// programs, parse_method.cpp methods and nodes, parse_literal.cpp literals and types, parse_data.cpp
+// constants, blobs and delegates.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/lexer.h"
+#include "ir/parse.h"
+
+namespace depute::text {
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& file_name) : in_(text, file_name) {}
+
+  Result<Program> whole();
+
+ private:
+  // --- programs
+  // The names of a program while it is being read.
+  struct ProgramScope {
+    Program program;
+    std::unordered_set<Symbol> methods;
+    std::unordered_set<Symbol> delegates;
+    std::vector<std::pair<Symbol, std::size_t>> delegate_uses;  // name, place
+  };
+  Status items(ProgramScope& scope, char end);
+  Status item(ProgramScope& scope, std::string_view word);
+  Status dim(Ranges& ranges);
+  Result<std::int64_t> bound();
+
+  // --- methods
+  // The values of a graph while it is being read.
+  struct GraphScope {
+    Graph* graph = nullptr;
+    std::unordered_map<Symbol, Value*> values;
+    std::vector<Argument> outputs;
+    std::vector<OutputSpec> output_specs;
+  };
+  struct MethodScope {
+    Method* method = nullptr;
+    std::unordered_map<Symbol, Graph*> bodies;
+    // Nodes with @name literals and the places of those: bodies and delegates are told apart when all bodies
+    // are known.
+    struct Reference {
+      Node* node;
+      Symbol name;
+      std::size_t position;
+    };
+    std::vector<Reference> references;
+  };
+  Status method(ProgramScope& scope);
+  Status statements(MethodScope& method, GraphScope& scope);
+  Result<bool> method_statement(MethodScope& method, GraphScope& scope);
+  Status body(MethodScope& method);
+  Status inputs(MethodScope* method, GraphScope& scope);
+  Result<InputSpec> role(GraphScope& scope);
+  Status store(GraphScope& scope);
+  Result<Argument> output_value(GraphScope& scope);
+  Status output(GraphScope& scope);
+  Status return_values(GraphScope& scope);
+  Status node(MethodScope& method, GraphScope& scope);
+  Result<std::vector<ResultSpec>> results(GraphScope& scope);
+  Result<Symbol> op();
+  Status arguments(GraphScope& scope);
+  Status attributes(Node& node);
+  Status source(Node& node);
+  Status resolve_references(ProgramScope& scope, MethodScope& method);
+
+  // --- literals and types
+  Result<Argument> literal(GraphScope& scope);
+  Result<Argument> value_literal(const GraphScope& scope);
+  Result<Argument> reference_literal();
+  Result<Argument> enum_literal();
+  Result<Argument> number_literal();
+  Result<Argument> word_literal(GraphScope& scope);
+  Result<Argument> complex_literal(GraphScope& scope);
+  Result<Argument> list_literal(GraphScope& scope);
+  Result<Argument> map_literal(GraphScope& scope);
+  Result<Symbol> value_name();
+  Result<Type> type();
+  Result<TensorType> tensor_type(std::string_view dtype, std::size_t position);
+  Status dims(Dims& dims);
+  Result<SymInt> dim_expr();
+  Result<const SymExpr*> expression();
+  Status enter();  // one level deeper, up to max_text_nesting
+  void leave() { --nesting_; }
+
+  // --- constants, blobs, delegates
+  // What is said about a tensor's storage, before its size is known.
+  struct Content {
+    enum class Kind : std::uint8_t { Zeros, Random, Storage };
+    Kind kind = Kind::Storage;
+    std::uint64_t seed = 0;
+    std::shared_ptr<const Storage> storage;
+  };
+  Status data(Program& program);
+  Result<Content> content(const Program& program, const TensorType& type);
+  Result<Content> elements(ScalarType type);
+  Status element(ScalarType type, std::vector<std::byte>& bytes);
+  Result<std::shared_ptr<const Storage>> make_storage(const Content& content, const TensorData& data,
+                                                      std::size_t position);
+  Result<std::shared_ptr<const Storage>> bytes();
+  Result<std::vector<std::byte>> hex();
+  Result<std::shared_ptr<const Storage>> elided();
+  Result<std::shared_ptr<const Storage>> file();
+  Status delegate(ProgramScope& scope);
+  Status delegate_entry(Delegate& delegate, std::string_view word);
+  Status named_data(Delegate& delegate);
+  Status debug_handles(Delegate& delegate);
+  Status original(Delegate& delegate);
+  Result<std::uint32_t> handle();
+
+  Lexer in_;
+  int nesting_ = 0;
+  std::size_t random_bytes_ = 0;  // asked for so far
+
+  // The parts of the node that is being read; members so that their memory is used again.
+  std::vector<Argument> args_;
+  std::vector<NamedArgument> kwargs_;
+  std::vector<std::pair<Symbol, std::size_t>> references_;  // @names in it
+};
+
+}  // namespace depute::text

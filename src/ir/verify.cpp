@@ -1,0 +1,306 @@
+// The invariants of programs. Each is one small function; the loops over methods, graphs and nodes are at the
+// end.
+#include "ir/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace depute {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program) {}
+
+  std::vector<Diagnostic> run() {
+    ranges_are_not_empty();
+    data_fit_their_storages();
+    delegates_are_sound();
+    std::unordered_set<Symbol> names;
+    for (const auto& method : program_.methods) {
+      place_ = fmt::format("method {}", method->name.str());
+      if (method->name.empty()) fail("the method has no name");
+      if (!names.insert(method->name).second) fail("two methods have this name");
+      check(*method);
+    }
+    return std::move(diagnostics_);
+  }
+
+ private:
+  void fail(std::string_view message, const Node* node = nullptr) {
+    Diagnostic diagnostic = {
+        .code = "verify", .where = place_, .message = std::string(message), .hint = {}, .source = {}};
+    if (node != nullptr) {
+      std::string_view sigil = node->results().empty() ? "" : "%";
+      diagnostic.where += fmt::format(", node {}{}", sigil, node->display_name());
+      if (node->source != nullptr) diagnostic.source = node->source->str();
+    }
+    diagnostics_.push_back(std::move(diagnostic));
+  }
+
+  // --- the program
+
+  void ranges_are_not_empty() {
+    place_ = "dims";
+    for (const auto& [key, range] : program_.ranges) {
+      if (range.min > range.max) fail(fmt::format("the range of {} is empty", key));
+    }
+  }
+
+  void data_fit_their_storages() {
+    for (const auto& [key, data] : program_.data) {
+      place_ = fmt::format("data \"{}\"", key.str());
+      if (data.storage == nullptr) {
+        fail("it has no storage");
+      } else if (!data.type.is_static()) {
+        fail(fmt::format("the sizes of {} are not all numbers", str(data.type)));
+      } else if (!fits_storage(data)) {
+        fail(fmt::format("{} at element {} does not lie in its {} bytes", str(data.type), data.offset,
+                         data.storage->size()));
+      }
+      tensor_is_sound(data.type, nullptr, "it");
+    }
+  }
+
+  void delegates_are_sound() {
+    for (const auto& delegate : program_.delegates) {
+      place_ = fmt::format("delegate {}", delegate->name.str());
+      if (delegate->name.empty()) fail("the delegate has no name");
+      if (!delegates_.insert(delegate->name).second) fail("two delegates have this name");
+      if (delegate->backend_id.empty()) fail("it names no backend");
+      for (const NamedData& named : delegate->named_data) {
+        if (named.storage == nullptr) fail(fmt::format("named data \"{}\" has no storage", named.key));
+        if (!std::has_single_bit(named.alignment)) {
+          fail(fmt::format("the alignment {} of named data \"{}\" is no power of two", named.alignment,
+                           named.key));
+        }
+      }
+      for (const auto& [id, handles] : delegate->debug_handle_map) {
+        bool ascending = std::ranges::adjacent_find(handles, std::greater_equal<>()) == handles.end();
+        if (!ascending) fail("debug handles are not in ascending order");
+      }
+    }
+  }
+
+  // --- methods
+
+  void check(const Method& method) {
+    if (method.graph == nullptr) return fail("the method has no graph");
+    bodies_.clear();
+    bodies_have_own_names(method);
+    bodies_are_not_recursive(method);
+    inputs_match_specs(method);
+    outputs_match_specs(method);
+    check(*method.graph);
+    std::string method_place = place_;
+    for (const auto& body : method.bodies) {
+      place_ = fmt::format("{}, graph @{}", method_place, body->name().str());
+      check(*body);
+    }
+  }
+
+  void bodies_have_own_names(const Method& method) {
+    std::unordered_set<Symbol> names;
+    for (const auto& body : method.bodies) {
+      bodies_.insert(body.get());
+      if (body->name().empty()) fail("a graph has no name");
+      if (!names.insert(body->name()).second)
+        fail(fmt::format("two graphs are called @{}", body->name().str()));
+    }
+  }
+
+  static std::vector<const Graph*> bodies_used_by(const Graph& graph) {
+    std::vector<const Graph*> used;
+    for_each_cell(graph, [&](const Node&, const Argument& cell) {
+      if (cell.kind == Argument::Kind::Graph) used.push_back(cell.as_graph());
+    });
+    return used;
+  }
+
+  // Depth first with an explicit stack; a body that is met again while it is still open calls itself.
+  void bodies_are_not_recursive(const Method& method) {
+    enum class State : std::uint8_t { New, Open, Done };
+    std::unordered_map<const Graph*, State> states;
+    std::vector<const Graph*> stack;
+    for (const auto& body : method.bodies) stack.push_back(body.get());
+    while (!stack.empty()) {
+      const Graph* graph = stack.back();
+      State& state = states[graph];
+      if (state != State::New) {
+        if (state == State::Open) state = State::Done;
+        stack.pop_back();
+        continue;
+      }
+      state = State::Open;
+      for (const Graph* used : bodies_used_by(*graph)) {
+        auto found = states.find(used);
+        if (found == states.end() || found->second == State::New) {
+          stack.push_back(used);
+        } else if (found->second == State::Open) {
+          fail(fmt::format("graph @{} calls itself", used->name().str()));
+        }
+      }
+    }
+  }
+
+  void inputs_match_specs(const Method& method) {
+    auto inputs = method.graph->inputs();
+    if (inputs.size() != method.inputs.size()) {
+      return fail(fmt::format("{} inputs, but {} input specs", inputs.size(), method.inputs.size()));
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputSpec& spec = method.inputs[i];
+      if (spec.has_data()) input_agrees_with_data(*inputs[i], spec);
+    }
+  }
+
+  void input_agrees_with_data(const Value& input, const InputSpec& spec) {
+    const TensorData* data = program_.find_data(spec.target);
+    std::string_view name = input.name().str();
+    if (data == nullptr) return fail(fmt::format("no data \"{}\" for input %{}", spec.target.str(), name));
+    if (!input.type().is_tensor()) return fail(fmt::format("input %{} is no tensor, but has data", name));
+    const TensorType& type = input.tensor();
+    if (type.dtype == data->type.dtype && type.sizes == data->type.sizes) return;
+    fail(fmt::format("input %{} is {}, but data \"{}\" is {}", name, str(type), spec.target.str(),
+                     str(data->type)));
+  }
+
+  void outputs_match_specs(const Method& method) {
+    auto outputs = method.graph->outputs();
+    if (outputs.size() != method.outputs.size()) {
+      return fail(fmt::format("{} outputs, but {} output specs", outputs.size(), method.outputs.size()));
+    }
+    std::unordered_set<Symbol> stored_inputs;
+    std::unordered_set<Symbol> user_inputs;
+    for (std::size_t i = 0; i < method.inputs.size() && i < method.graph->inputs().size(); ++i) {
+      if (method.inputs[i].has_data()) stored_inputs.insert(method.inputs[i].target);
+      if (method.inputs[i].kind == InputSpec::Kind::UserInput)
+        user_inputs.insert(method.graph->inputs()[i]->name());
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const OutputSpec& spec = method.outputs[i];
+      bool is_data =
+          spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
+      bool is_input = spec.kind == OutputSpec::Kind::UserInputMutation;
+      if (is_data && !stored_inputs.contains(spec.target)) {
+        fail(fmt::format("it stores to \"{}\", which is no buffer or parameter of it", spec.target.str()));
+      }
+      if (is_input && !user_inputs.contains(spec.target)) {
+        fail(fmt::format("it stores to \"{}\", which is no user input of it", spec.target.str()));
+      }
+      if ((is_data || is_input) && !outputs[i].is_value()) {
+        fail(fmt::format("what it stores to \"{}\" is no value", spec.target.str()));
+      }
+    }
+  }
+
+  // --- graphs
+
+  void check(const Graph& graph) {
+    names_are_unique(graph);
+    std::unordered_set<const Value*> defined(graph.inputs().begin(), graph.inputs().end());
+    for (const Value* input : graph.inputs()) type_is_sound(*input, nullptr);
+    for (const Node& node : graph.nodes()) {
+      if (node.op().empty()) fail("the node has no op", &node);
+      operands_are_defined(node, defined);
+      for (const Value* result : node.results()) {
+        defined.insert(result);
+        type_is_sound(*result, &node);
+      }
+    }
+    operands_are_defined(*graph.return_node(), defined);
+    for_each_cell(graph, [this](const Node& node, const Argument& cell) { argument_is_sound(node, cell); });
+  }
+
+  void names_are_unique(const Graph& graph) {
+    std::unordered_set<Symbol> names;
+    auto add = [&](const Value& value, const Node* node) {
+      if (value.name().empty()) fail("a value has no name", node);
+      if (!names.insert(value.name()).second)
+        fail(fmt::format("two values are called %{}", value.name().str()), node);
+    };
+    for (const Value* input : graph.inputs()) add(*input, nullptr);
+    for (const Node& node : graph.nodes()) {
+      for (const Value* result : node.results()) add(*result, &node);
+    }
+  }
+
+  void operands_are_defined(const Node& node, const std::unordered_set<const Value*>& defined) {
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const Value* operand = node.operand(i);
+      if (!defined.contains(operand))
+        fail(fmt::format("%{} is used before it is defined", operand->name().str()), &node);
+    }
+  }
+
+  void argument_is_sound(const Node& node, const Argument& cell) {
+    if (cell.kind == Argument::Kind::Graph && !bodies_.contains(cell.as_graph())) {
+      fail("a graph argument is not one of the method's graphs", &node);
+    }
+    if (cell.kind == Argument::Kind::Delegate && !delegates_.contains(cell.as_symbol())) {
+      fail(fmt::format("no delegate is called {}", cell.as_symbol().str()), &node);
+    }
+    if (cell.kind == Argument::Kind::Complex && cell.as_list().size() != 2) {
+      fail("a complex number needs two parts", &node);
+    }
+  }
+
+  void type_is_sound(const Value& value, const Node* node) {
+    if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, value.name().str());
+  }
+
+  void tensor_is_sound(const TensorType& type, const Node* node, std::string_view name) {
+    if (type.rank() > max_rank) {
+      fail(fmt::format("{} has {} dimensions, more than max_rank ({})", name, type.rank(), max_rank), node);
+    }
+    for (const SymInt& size : type.sizes) {
+      if (size.is_constant() && size.value() < 0) {
+        fail(fmt::format("{} has the negative size {}", name, size.value()), node);
+      }
+    }
+    if (type.strides.empty()) return;
+    if (type.strides.size() != type.rank()) {
+      fail(fmt::format("{} has {} strides for {} sizes", name, type.strides.size(), type.rank()), node);
+    } else if (make_tensor(type.dtype, type.sizes, type.strides).is_contiguous()) {
+      fail(fmt::format("{} spells out contiguous strides", name), node);
+    }
+  }
+
+  // Calls visit(node, cell) on every argument cell of every node and the return, nested ones included.
+  template <typename Visit>
+  static void for_each_cell(const Graph& graph, Visit&& visit) {
+    auto descend = [&](auto&& self, const Node& node, const Argument& cell) -> void {
+      visit(node, cell);
+      if (cell.kind == Argument::Kind::List) {
+        for (const Argument& element : cell.as_list()) self(self, node, element);
+      } else if (cell.kind == Argument::Kind::Map) {
+        for (const NamedArgument& entry : cell.as_map()) self(self, node, entry.value);
+      }
+    };
+    auto all = [&](const Node& node) {
+      for (const Argument& argument : node.args()) descend(descend, node, argument);
+      for (const NamedArgument& argument : node.kwargs()) descend(descend, node, argument.value);
+    };
+    for (const Node& node : graph.nodes()) all(node);
+    all(*graph.return_node());
+  }
+
+  const Program& program_;
+  std::vector<Diagnostic> diagnostics_;
+  std::string place_;
+  std::unordered_set<Symbol> delegates_;
+  std::unordered_set<const Graph*> bodies_;  // of the current method
+};
+
+}  // namespace
+
+std::vector<Diagnostic> verify(const Program& program) {
+  return Verifier(program).run();
+}
+
+}  // namespace depute
