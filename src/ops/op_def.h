@@ -1,21 +1,23 @@
 // The op table: all facts of an operator in one place. Every pass asks it; none lists ops by hand.
 //
-// An op is one line of a family's table (pointwise.cpp, views.cpp, ...), in the schema notation PyTorch users
-// know:
+// An op is one line of a family's table (pointwise.cpp, views.cpp, ...): its schema in the notation PyTorch
+// users know, beside the rules it needs (op_table.h):
 //
-//   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", {.flags = core | pointwise,
-//   .infer = binary}},
+//   {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", binary("add.out")},
 //
-// beside the rules it needs: result types, decomposition, name of ExecuTorch's out variant.
+// In-place twins (aten.add_.Tensor) and copying twins of views (aten.view_copy.default) are made from the
+// line of the op they belong to. An op that has no line is opaque: it keeps the types its file gave it.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "ir/graph.h"
 #include "support/result.h"
@@ -27,7 +29,7 @@ class OpCall;
 
 enum class ArgType : std::uint8_t {
   Tensor,
-  Int,
+  Int,  // also SymInt
   Float,
   Bool,
   Scalar,
@@ -49,8 +51,9 @@ struct ArgDef {
   bool is_optional = false;        // may be None
   bool optional_elements = false;  // Tensor?[]
   bool keyword_only = false;
-  bool is_written = false;  // (a!): the op mutates it
-  bool is_aliased = false;  // (a): a result is a view of it
+  bool is_written = false;   // (a!): the op mutates it
+  bool is_aliased = false;   // (a): a result may be a view of it
+  bool is_promoted = false;  // takes part in type promotion
   std::optional<Argument> default_value;
 };
 
@@ -63,32 +66,54 @@ enum OpFlags : std::uint32_t {
   no_flags = 0,
   core = 1 << 0,       // stays as it is after normalisation
   pointwise = 1 << 1,  // broadcasts and computes element by element
-  view = 1 << 2,       // the result shares the first argument's memory in torch
+  view = 1 << 2,       // the result shares the first argument's memory in torch, always
   random = 1 << 3,     // not a function of its arguments
   drop = 1 << 4,       // an assertion: removed by normalisation
   reduction = 1 << 5,
-  symbolic = 1 << 6,      // computes sym ints, floats, bools (sym_size, _operator.add, ...)
-  control_flow = 1 << 7,  // has graph arguments
+  symbolic = 1 << 6,           // computes sym ints, floats, bools (sym_size, _operator.add, ...)
+  control_flow = 1 << 7,       // has graph arguments
+  may_view = 1 << 8,           // the result shares the first argument's memory when nothing has to move
+  inplace_twin = 1 << 9,       // there is an op with "_" that writes the result into the first argument
+  copy_twin = 1 << 10,         // there is an op with "_copy" that is this view with memory of its own
+  promotes_to_float = 1 << 11  // integers are computed in the default floating-point type
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not
 // broadcast").
 using InferFunction = Result<std::vector<Type>> (*)(const OpCall& call);
 // Replacement values for the call's results, built with `b`. An empty vector: keep the call as it is.
-using DecomposeFunction = Result<std::vector<Value*>> (*)(Builder& b, const OpCall& call);
+using Replacement = Result<std::vector<Value*>>;
+using DecomposeFunction = Replacement (*)(Builder& b, const OpCall& call);
+// True when the call returns its first argument unchanged; asked only when the two have the same type.
+using IdentityFunction = bool (*)(const OpCall& call);
+// For a view: what `base`, the call's first argument, becomes when result number `result` of the call gets
+// the content `updated`.
+using WriteBackFunction = Result<Value*> (*)(Builder& b, const OpCall& call, Value* base, Value* updated,
+                                             std::size_t result);
 
 struct OpDef {
-  Symbol name;  // "aten.add.Tensor"
+  Symbol name;         // "aten.add.Tensor"
+  std::string schema;  // the line: "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
   std::vector<ArgDef> args;
   std::vector<ReturnDef> returns;
   std::uint32_t flags = 0;
   InferFunction infer = nullptr;
   DecomposeFunction decompose = nullptr;
+  IdentityFunction identity = nullptr;
+  WriteBackFunction write_back = nullptr;
   std::string out_name;  // "aten::add.out": the kernel ExecuTorch has for it; empty when there is none
+  Symbol functional;     // of a twin: the op it belongs to
+  std::vector<std::unique_ptr<Argument[]>> default_lists;  // elements of default values that are lists
 
   bool is(OpFlags flag) const { return (flags & flag) != 0; }
   bool mutates() const;
+  // Same arguments, same results, nothing else: it may be folded, and dropped when no one uses it.
+  bool is_pure() const;
+  bool promotes() const;             // some argument takes part in type promotion
   int arg_index(Symbol name) const;  // -1 when there is no such argument
+  // True for arguments the out variant takes too: all but dtype, layout, device and pin_memory of a call that
+  // makes a tensor from them, which the out tensor stands for.
+  bool is_kernel_argument(std::size_t arg) const;
 };
 
 // Null for an op that is not in the table: it is opaque, with the types its file gave it.
@@ -96,7 +121,7 @@ const OpDef* op_def(Symbol op);
 inline const OpDef* op_def(const Node& node) {
   return op_def(node.op());
 }
-std::span<const OpDef* const> all_ops();  // in table order
+std::span<const OpDef* const> all_ops();  // in table order, each followed by its twins
 
 // A call seen through its schema: arguments by name or position, defaults filled in, keyword or positional
 // alike.
@@ -111,17 +136,25 @@ class OpCall {
   // CHECKs that the schema has the argument. A missing one without default is None.
   const Argument& operator[](std::string_view name) const;
   const Argument& operator[](std::size_t index) const { return args_[index]; }
-  std::span<const Argument> args() const { return args_; }  // one per schema argument, in schema order
+  std::span<const Argument> args() const {
+    return {args_.data(), args_.size()};
+  }  // one per schema argument, in schema order
 
   Value* value(std::string_view name) const;  // null when None or a number
-  std::vector<std::int64_t> ints(
-      std::string_view name) const;  // CHECKs constants: ask is_constant_ints first
+  // The tensor argument's type; CHECKs that it is one. check_call() makes sure of it for outside data.
+  const TensorType& tensor(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const { return (*this)[name].as_int(); }
+  bool boolean(std::string_view name) const { return (*this)[name].as_bool(); }
+  double number(std::string_view name) const { return (*this)[name].as_double(); }
+  std::string_view text(std::string_view name) const { return (*this)[name].as_symbol().str(); }
+  // CHECKs constants: ask is_constant_ints first. A single int, or None, is a list of one or none.
+  std::vector<std::int64_t> ints(std::string_view name) const;
   bool is_constant_ints(std::string_view name) const;
   std::vector<Value*> values(std::string_view name) const;  // of a Tensor[] argument
 
  private:
   const OpDef* def_;
-  std::vector<Argument> args_;
+  boost::container::small_vector<Argument, 10> args_;
   const Node* node_;
 };
 
@@ -130,6 +163,7 @@ SymInt as_sym_int(const Argument& argument);
 Dims as_dims(const Argument& list);
 
 // Does what torch's schema check does for a node of a known op: unknown or missing arguments, wrong kinds.
+// Afterwards an OpCall of the node can be read as its schema says.
 Status check_call(const Node& node);
 
 }  // namespace depute

@@ -1,0 +1,197 @@
+// Activation functions, softmax and dropout.
+#include "ops/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+namespace {
+
+Replacement relu6(Builder& b, const OpCall& call) {
+  return one(b.call("aten.hardtanh.default", {call["self"], 0, 6}));
+}
+
+Replacement silu(Builder& b, const OpCall& call) {
+  return one(b.call("aten.mul.Tensor", {call["self"], b.call("aten.sigmoid.default", {call["self"]})}));
+}
+
+// min(max(x + 3, 0), 6)
+Value* shifted_relu6(Builder& b, const OpCall& call) {
+  return b.call("aten.hardtanh.default", {b.call("aten.add.Tensor", {call["self"], 3}), 0, 6});
+}
+Replacement hardsigmoid(Builder& b, const OpCall& call) {
+  return one(b.call("aten.div.Tensor", {shifted_relu6(b, call), 6}));
+}
+Replacement hardswish(Builder& b, const OpCall& call) {
+  Value* product = b.call("aten.mul.Tensor", {call["self"], shifted_relu6(b, call)});
+  return one(b.call("aten.div.Tensor", {product, 6}));
+}
+
+Replacement selu(Builder& b, const OpCall& call) {
+  constexpr double alpha = 1.6732632423543772848170429916717;
+  constexpr double scale = 1.0507009873554804934193349852946;
+  return one(b.call("aten.elu.default", {call["self"], alpha, scale}));
+}
+Replacement celu(Builder& b, const OpCall& call) {
+  double alpha = call.number("alpha");
+  return one(b.call("aten.elu.default", {call["self"], alpha, 1.0, 1.0 / alpha}));
+}
+
+// log(1 + exp(beta * x)) / beta, and x itself where that could overflow
+Value* softplus_of(Builder& b, Value* x, double beta, double threshold) {
+  Value* scaled = beta == 1 ? x : b.call("aten.mul.Tensor", {x, beta});
+  Value* soft = b.call("aten.log1p.default", {b.call("aten.exp.default", {scaled})});
+  if (beta != 1) soft = b.call("aten.div.Tensor", {soft, beta});
+  return b.call("aten.where.self", {b.call("aten.gt.Scalar", {scaled, threshold}), x, soft});
+}
+Replacement softplus(Builder& b, const OpCall& call) {
+  return one(softplus_of(b, call.value("self"), call.number("beta"), call.number("threshold")));
+}
+Replacement mish(Builder& b, const OpCall& call) {
+  Value* x = call.value("self");
+  return one(b.call("aten.mul.Tensor", {x, b.call("aten.tanh.default", {softplus_of(b, x, 1, 20)})}));
+}
+
+// min(x, 0) - log(1 + exp(-|x|))
+Replacement log_sigmoid(Builder& b, const OpCall& call) {
+  Value* x = call.value("self");
+  Value* decay = b.call("aten.exp.default", {b.call("aten.neg.default", {b.call("aten.abs.default", {x})})});
+  Value* negative = b.call("aten.clamp.default", {x, Argument::none(), 0});
+  return one(b.call("aten.sub.Tensor", {negative, b.call("aten.log1p.default", {decay})}));
+}
+
+Value* is_within(Builder& b, const OpCall& call) {
+  return b.call("aten.le.Scalar", {b.call("aten.abs.default", {call["self"]}), call["lambd"]});
+}
+Replacement softshrink(Builder& b, const OpCall& call) {
+  Value* x = call.value("self");
+  Value* step = b.call("aten.mul.Tensor", {b.call("aten.sign.default", {x}), call["lambd"]});
+  return one(b.call("aten.where.self", {is_within(b, call), 0, b.call("aten.sub.Tensor", {x, step})}));
+}
+Replacement hardshrink(Builder& b, const OpCall& call) {
+  return one(b.call("aten.where.self", {is_within(b, call), 0, call["self"]}));
+}
+
+// One weight per channel, which is dimension 1.
+Replacement prelu(Builder& b, const OpCall& call) {
+  Value* x = call.value("self");
+  Value* weight = call.value("weight");
+  std::size_t rank = x->tensor().rank();
+  if (rank > 1 && weight->tensor().numel() != 1) {
+    Dims sizes(rank, SymInt(1));
+    sizes[1] = weight->tensor().numel();
+    weight = b.view(weight, sizes);
+  }
+  Value* is_positive = b.call("aten.gt.Scalar", {x, 0});
+  return one(b.call("aten.where.self", {is_positive, x, b.call("aten.mul.Tensor", {weight, x})}));
+}
+
+Replacement threshold(Builder& b, const OpCall& call) {
+  Value* is_low = b.call("aten.le.Scalar", {call["self"], call["threshold"]});
+  return one(b.call("aten.where.self", {is_low, call["value"], call["self"]}));
+}
+
+Types infer_glu(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::int64_t size, static_size(self, dim, "the size that glu halves"));
+  if (size % 2 != 0) return type_error("glu halves an odd size");
+  Dims sizes = self.sizes;
+  sizes[dim] = size / 2;
+  return tensor_result(self.dtype, std::move(sizes));
+}
+Replacement glu(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  std::int64_t half = self.sizes[dim].value() / 2;
+  std::vector<Value*> halves =
+      b.call_all("aten.split_with_sizes.default",
+                 {call["self"], std::vector<std::int64_t>{half, half}, static_cast<std::int64_t>(dim)});
+  if (b.failed()) return std::unexpected(b.status().error());
+  return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
+}
+
+// --- softmax: computed in `dtype` when that is given
+
+Types infer_softmax(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY([[maybe_unused]] std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  return tensor_result(dtype_or(call, self.dtype), self.sizes);
+}
+Replacement softmax_by(std::string_view op, Builder& b, const OpCall& call) {
+  Value* x = call.value("self");
+  ScalarType dtype = dtype_or(call, x->tensor().dtype);
+  if (dtype != x->tensor().dtype) x = b.call("aten._to_copy.default", {x, dtype});
+  return one(b.call(op, {x, call["dim"], false}));
+}
+Replacement softmax(Builder& b, const OpCall& call) {
+  return softmax_by("aten._softmax.default", b, call);
+}
+Replacement log_softmax(Builder& b, const OpCall& call) {
+  return softmax_by("aten._log_softmax.default", b, call);
+}
+Types infer_core_softmax(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
+}
+
+// --- dropout does nothing outside training
+
+Replacement dropout(Builder& b, const OpCall& call) {
+  if (call.boolean("train") && call.number("p") != 0) {
+    return type_error("dropout in training mode is random; export the model after model.eval()");
+  }
+  return one(b.call("aten.alias.default", {call[0]}));
+}
+constexpr OpRules dropout_rules(std::uint32_t flags = no_flags) {
+  return {.flags = may_view | flags, .infer = infer_same_type, .decompose = dropout};
+}
+
+}  // namespace
+
+std::span<const OpLine> activation_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
+      {"aten.relu6.default(Tensor self) -> Tensor", composite_pointwise(relu6, inplace_twin)},
+      {"aten.hardtanh.default(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+       unary("hardtanh.out", inplace_twin)},
+      {"aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+       unary("leaky_relu.out", inplace_twin)},
+      {"aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+       unary("elu.out", inplace_twin)},
+      {"aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",
+       unary("gelu.out", inplace_twin)},
+      {"aten.sigmoid.default(Tensor self) -> Tensor", unary_float("sigmoid.out", inplace_twin)},
+      {"aten.tanh.default(Tensor self) -> Tensor", unary_float("tanh.out", inplace_twin)},
+      {"aten.logit.default(Tensor self, float? eps=None) -> Tensor", unary_float("logit.out", inplace_twin)},
+      {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, inplace_twin)},
+      {"aten.hardsigmoid.default(Tensor self) -> Tensor", composite_pointwise(hardsigmoid, inplace_twin)},
+      {"aten.hardswish.default(Tensor self) -> Tensor", composite_pointwise(hardswish, inplace_twin)},
+      {"aten.selu.default(Tensor self) -> Tensor", composite_pointwise(selu, inplace_twin)},
+      {"aten.celu.default(Tensor self, Scalar alpha=1.) -> Tensor", composite_pointwise(celu, inplace_twin)},
+      {"aten.softplus.default(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+       composite_pointwise(softplus)},
+      {"aten.mish.default(Tensor self) -> Tensor", composite_pointwise(mish, inplace_twin)},
+      {"aten.log_sigmoid.default(Tensor self) -> Tensor", composite_pointwise(log_sigmoid)},
+      {"aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(softshrink)},
+      {"aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(hardshrink)},
+      {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor", composite(infer_same_type, prelu)},
+      {"aten.threshold.default(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+       composite_pointwise(threshold, inplace_twin)},
+      {"aten.glu.default(Tensor self, int dim=-1) -> Tensor", composite(infer_glu, glu)},
+      {"aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+       composite(infer_softmax, softmax)},
+      {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+       composite(infer_softmax, log_softmax)},
+      {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+       kernel("_softmax.out", infer_core_softmax)},
+      {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+       kernel("_log_softmax.out", infer_core_softmax)},
+      {"aten.dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
+      {"aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.dropout.default"}},
+      {"aten.alpha_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
+      {"aten.feature_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,184 @@
+#include "ops/builder.h"
+
+#include <fmt/format.h>
+
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+// FX names a value after its op: aten.mul.Tensor makes "mul".
+Symbol result_name(Symbol op) {
+  std::string_view text = op.str();
+  std::size_t overload = text.rfind('.');
+  std::size_t space = overload == std::string_view::npos ? overload : text.rfind('.', overload - 1);
+  if (space == std::string_view::npos) return Symbol(text.substr(text.find('.') + 1));
+  return Symbol(text.substr(space + 1, overload - space - 1));
+}
+
+bool same(const Argument& a, const Argument& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Argument::Kind::None:
+      return true;
+    case Argument::Kind::List: {
+      if (a.count != b.count) return false;
+      for (std::uint32_t i = 0; i < a.count; ++i) {
+        if (!same(a.elements[i], b.elements[i])) return false;
+      }
+      return true;
+    }
+    case Argument::Kind::Float:
+      return a.float_value == b.float_value;
+    case Argument::Kind::Int:
+    case Argument::Kind::Bool:
+    case Argument::Kind::ScalarType:
+    case Argument::Kind::MemoryFormat:
+    case Argument::Kind::Layout:
+      return a.int_value == b.int_value;
+    case Argument::Kind::String:
+    case Argument::Kind::Operator:
+    case Argument::Kind::Device:
+    case Argument::Kind::Delegate:
+      return a.symbol_id == b.symbol_id;
+    case Argument::Kind::Value:
+    case Argument::Kind::Complex:
+    case Argument::Kind::Graph:
+    case Argument::Kind::Map:
+      return false;
+  }
+  return false;
+}
+
+bool is_default(const ArgDef& def, const Argument& argument) {
+  return def.default_value.has_value() && same(*def.default_value, argument);
+}
+
+// What a node is written with: positional arguments up to the last that differs from its default, and the
+// keyword-only ones that differ.
+struct WrittenCall {
+  std::vector<Argument> args;
+  std::vector<NamedArgument> kwargs;
+};
+
+WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
+  WrittenCall call;
+  std::size_t positional = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (def.args[i].keyword_only) {
+      if (!is_default(def.args[i], args[i])) call.kwargs.push_back({def.args[i].name, args[i]});
+    } else if (!is_default(def.args[i], args[i])) {
+      positional = i + 1;
+    }
+  }
+  call.args.assign(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(positional));
+  return call;
+}
+
+}  // namespace
+
+void Builder::inherit(const Node& node) {
+  tag_ = node.tag;
+  debug_handle_ = node.debug_handle;
+  source_ = node.source;
+}
+
+Value* Builder::call(std::string_view op, std::initializer_list<BuilderArgument> args) {
+  return call(op, std::span(args.begin(), args.size()));
+}
+
+Value* Builder::call(std::string_view op, std::span<const BuilderArgument> args) {
+  std::vector<Value*> results = call_all(op, args);
+  return results.empty() ? nullptr : results[0];
+}
+
+std::vector<Value*> Builder::call_all(std::string_view op, std::initializer_list<BuilderArgument> args) {
+  return call_all(op, std::span(args.begin(), args.size()));
+}
+
+std::vector<Value*> Builder::call_all(std::string_view op, std::span<const BuilderArgument> args) {
+  std::vector<Argument> ready;
+  if (failed()) return {};
+  for (const BuilderArgument& argument : args) ready.push_back(make_argument(argument));
+  return add_node(op, ready);
+}
+
+Value* Builder::call(std::string_view op, std::span<const Argument> args) {
+  std::vector<Value*> results = call_all(op, args);
+  return results.empty() ? nullptr : results[0];
+}
+
+std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argument> args) {
+  std::vector<Argument> copies;
+  for (const Argument& argument : args) copies.push_back(make_argument(argument));
+  return add_node(op, copies);
+}
+
+// `args` are all in this graph's arena.
+std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
+  if (failed()) return {};
+  const OpDef* def = op_def(Symbol(op));
+  CHECK(def != nullptr && def->infer != nullptr) << op;
+  CHECK(args.size() <= def->args.size()) << def->schema;
+  WrittenCall written = write_call(*def, args);
+  auto types = def->infer(OpCall(*def, written.args, written.kwargs));
+  if (!types) {
+    fail(std::move(types).error());
+    return {};
+  }
+  std::vector<ResultSpec> results;
+  for (Type& type : *types) results.push_back({result_name(def->name), std::move(type)});
+  Node* node = graph_->add(def->name, written.args, written.kwargs, results, before_);
+  node->tag = tag_;
+  node->debug_handle = debug_handle_;
+  node->source = source_;
+  return {node->results().begin(), node->results().end()};
+}
+
+Value* Builder::view(Value* x, const Dims& sizes) {
+  if (failed() || x->tensor().sizes == sizes) return x;
+  Dims written = sizes;
+  std::size_t symbolic = 0;
+  for (const SymInt& size : sizes) symbolic += size.is_constant() ? 0 : 1;
+  if (symbolic == 1) {  // one size may be left to the view: no arithmetic is needed
+    for (SymInt& size : written) {
+      if (!size.is_constant()) size = -1;
+    }
+  }
+  Value* result = call("aten.view.default", {x, written});
+  if (result != nullptr) graph_->set_type(*result, tensor_type({.dtype = x->tensor().dtype, .sizes = sizes}));
+  return result;
+}
+
+Argument Builder::size(const SymInt& value) {
+  if (value.is_constant()) return Argument::of(value.value());
+  if (sizes_ == nullptr) {
+    own_sizes_ = std::make_unique<SizeValues>(*graph_);
+    sizes_ = own_sizes_.get();
+  }
+  Value* found = sizes_->find_or_build(value.expr(), before_);
+  if (found != nullptr) return Argument::of(found);
+  fail({.code = "normalise", .message = fmt::format("no value is at hand for the size {}", value.str())});
+  return {};
+}
+
+Argument Builder::make_argument(const BuilderArgument& argument) {
+  std::vector<Argument> elements;
+  switch (argument.kind) {
+    case BuilderArgument::Kind::Ready:  // lists are copied: two nodes may not share cells
+      return graph_->import(argument.ready, [](Value* value) { return Argument::of(value); });
+    case BuilderArgument::Kind::Ints:
+      for (const SymInt& value : argument.ints) elements.push_back(size(value));
+      break;
+    case BuilderArgument::Kind::Values:
+      for (Value* value : argument.values) elements.push_back(Argument::of(value));
+      break;
+  }
+  return graph_->list(elements);
+}
+
+void Builder::fail(Diagnostic diagnostic) {
+  if (!failed()) status_ = std::unexpected(std::move(diagnostic));
+}
+
+}  // namespace depute

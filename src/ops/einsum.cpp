@@ -1,0 +1,183 @@
+// Einstein sums: operands are contracted from left to right, each pair by one bmm.
+//
+//   "bhld,bhmd->bhlm"   ->   permute and view both to [b*h, l, d] and [b*h, d, m], bmm, view, permute
+//
+// Labels are letters; a label twice in one operand and "..." are refused.
+#include "ops/einsum.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "ops/builder.h"
+
+namespace depute::internal {
+namespace {
+
+struct Equation {
+  std::vector<std::string> operands;
+  std::string output;
+};
+
+// Without "->" the output has the labels that occur once, in alphabetical order.
+std::string implicit_output(const std::vector<std::string>& operands) {
+  std::map<char, int> counts;
+  for (const std::string& labels : operands) {
+    for (char label : labels) ++counts[label];
+  }
+  std::string output;
+  for (auto [label, count] : counts) {
+    if (count == 1) output += label;
+  }
+  return output;
+}
+
+Result<Equation> read_equation(std::string_view text) {
+  Equation equation{.operands = {""}};
+  bool in_output = false, is_explicit = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == ' ') continue;
+    if (text.substr(i).starts_with("->") && !is_explicit) {
+      in_output = is_explicit = true;
+      ++i;
+    } else if (c == ',' && !in_output) {
+      equation.operands.emplace_back();
+    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      std::string& labels = in_output ? equation.output : equation.operands.back();
+      if (labels.find(c) != std::string::npos)
+        return type_error(fmt::format("einsum '{}' repeats a label", text));
+      labels += c;
+    } else {
+      return type_error(fmt::format("einsum '{}' has a '{}'", text, c));
+    }
+  }
+  if (!is_explicit) equation.output = implicit_output(equation.operands);
+  return equation;
+}
+
+using LabelSizes = std::map<char, SymInt>;
+
+Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
+  std::vector<Value*> tensors = call.values("tensors");
+  if (tensors.size() != equation.operands.size()) return type_error("einsum with another number of operands");
+  LabelSizes sizes;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorType& type = tensors[i]->tensor();
+    const std::string& labels = equation.operands[i];
+    if (type.rank() != labels.size())
+      return type_error(fmt::format("einsum: rank {} for '{}'", type.rank(), labels));
+    for (std::size_t d = 0; d < labels.size(); ++d) {
+      auto [known, is_new] = sizes.try_emplace(labels[d], type.sizes[d]);
+      if (!is_new && known->second != type.sizes[d]) {
+        return type_error(fmt::format("einsum: sizes {} and {} of '{}'", known->second.str(),
+                                      type.sizes[d].str(), labels[d]));
+      }
+    }
+  }
+  for (char label : equation.output) {
+    if (!sizes.contains(label)) return type_error(fmt::format("einsum: '{}' is in no operand", label));
+  }
+  return sizes;
+}
+
+struct Labelled {
+  Value* value;
+  std::string labels;
+};
+
+bool has(const std::string& labels, char label) {
+  return labels.find(label) != std::string::npos;
+}
+
+template <typename Keep>
+std::string filter(const std::string& labels, Keep keep) {
+  std::string kept;
+  std::ranges::copy_if(labels, std::back_inserter(kept), keep);
+  return kept;
+}
+
+Value* reorder(Builder& b, const Labelled& x, const std::string& order) {
+  if (x.labels == order) return x.value;
+  std::vector<std::int64_t> dims;
+  for (char label : order) dims.push_back(static_cast<std::int64_t>(x.labels.find(label)));
+  return b.call("aten.permute.default", {x.value, dims});
+}
+
+// Sums over the labels that no one needs.
+Labelled reduce(Builder& b, Labelled x, const std::string& needed) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < x.labels.size(); ++i) {
+    if (!has(needed, x.labels[i])) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  if (dims.empty()) return x;
+  Value* sum = b.call("aten.sum.dim_IntList", {x.value, dims});
+  return {sum, filter(x.labels, [&](char c) { return has(needed, c); })};
+}
+
+class Contraction {
+ public:
+  Contraction(Builder& b, const LabelSizes& sizes) : b_(b), sizes_(sizes) {}
+
+  // The product of two operands; labels in both that `needed` lacks are summed over.
+  Labelled contract(Labelled left, Labelled right, const std::string& needed) {
+    left = reduce(b_, left, needed + right.labels);
+    right = reduce(b_, right, needed + left.labels);
+    std::string batch = filter(left.labels, [&](char c) { return has(right.labels, c) && has(needed, c); });
+    std::string inner = filter(left.labels, [&](char c) { return has(right.labels, c) && !has(needed, c); });
+    std::string rows = filter(left.labels, [&](char c) { return !has(right.labels, c); });
+    std::string columns = filter(right.labels, [&](char c) { return !has(left.labels, c); });
+    Value* a = matrix(reorder(b_, left, batch + rows + inner), batch, rows, inner);
+    Value* c = matrix(reorder(b_, right, batch + inner + columns), batch, inner, columns);
+    Value* product = b_.call("aten.bmm.default", {a, c});
+    std::string labels = batch + rows + columns;
+    return {b_.failed() ? nullptr : b_.view(product, dims(labels)), labels};
+  }
+
+ private:
+  Dims dims(const std::string& labels) const {
+    Dims result;
+    for (char label : labels) result.push_back(sizes_.at(label));
+    return result;
+  }
+  SymInt size(const std::string& labels) const {
+    Dims all = dims(labels);
+    return product({all.data(), all.size()});
+  }
+  Value* matrix(Value* x, const std::string& batch, const std::string& rows, const std::string& columns) {
+    return b_.failed() ? nullptr : b_.view(x, {size(batch), size(rows), size(columns)});
+  }
+
+  Builder& b_;
+  const LabelSizes& sizes_;
+};
+
+}  // namespace
+
+Types infer_einsum(const OpCall& call) {
+  TRY(Equation equation, read_equation(call.text("equation")));
+  TRY(LabelSizes sizes, read_sizes(call, equation));
+  Dims result;
+  for (char label : equation.output) result.push_back(sizes.at(label));
+  return tensor_result(call.values("tensors")[0]->tensor().dtype, std::move(result));
+}
+
+Replacement einsum(Builder& b, const OpCall& call) {
+  TRY(Equation equation, read_equation(call.text("equation")));
+  TRY(LabelSizes sizes, read_sizes(call, equation));
+  std::vector<Value*> tensors = call.values("tensors");
+  Contraction contraction(b, sizes);
+  Labelled total{tensors[0], equation.operands[0]};
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    std::string needed = equation.output;
+    for (std::size_t later = i + 1; later < tensors.size(); ++later) needed += equation.operands[later];
+    total = contraction.contract(total, {tensors[i], equation.operands[i]}, needed);
+    if (b.failed()) return std::unexpected(b.status().error());
+  }
+  total = reduce(b, total, equation.output);
+  Value* result = reorder(b, total, equation.output);
+  return one(result == tensors[0] ? b.call("aten.alias.default", {result}) : result);
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,167 @@
+// Reading and writing elements by index, sorting, embeddings.
+#include <algorithm>
+
+#include "ops/builder.h"
+#include "ops/op_table.h"
+#include "ops/view_rules.h"
+
+namespace depute::internal {
+namespace {
+
+// --- x[i, :, j]: index tensors are broadcast; their sizes stand where they are, or in front when apart
+
+Types infer_index(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  std::vector<Value*> indices = call.values("indices");
+  if (indices.size() > self.rank()) return type_error("more indices than dimensions");
+  indices.resize(self.rank());
+  Dims shape;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] == nullptr) continue;
+    if (indices[i]->tensor().dtype == ScalarType::Bool || indices[i]->tensor().dtype == ScalarType::U8) {
+      return type_error("an index by a mask has a size that only the data tells");
+    }
+    TRY(shape, broadcast(shape, indices[i]->tensor().sizes));
+    places.push_back(i);
+  }
+  if (places.empty()) return tensor_result(self.dtype, self.sizes);
+  bool is_together = places.back() - places.front() + 1 == places.size();
+  std::size_t front = is_together ? places.front() : 0;
+  Dims sizes;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (sizes.size() == front && i == (is_together ? places.front() : 0)) {
+      sizes.insert(sizes.end(), shape.begin(), shape.end());
+    }
+    if (indices[i] == nullptr) sizes.push_back(self.sizes[i]);
+  }
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_index_select(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Dims sizes = self.sizes;
+  if (!sizes.empty()) sizes[dim] = call.tensor("index").numel();
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_gather(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
+}
+
+// index_copy and index_add are index_put with the index in its dimension's place.
+Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), call.tensor("self").rank()));
+  std::vector<Value*> indices(dim, nullptr);
+  indices.push_back(call.value("index"));
+  return one(b.call("aten.index_put.default", {call["self"], indices, source, accumulate}));
+}
+Replacement index_copy(Builder& b, const OpCall& call) {
+  return put_along(b, call, call.value("source"), false);
+}
+Replacement index_add(Builder& b, const OpCall& call) {
+  Value* source = call.value("source");
+  const Argument& alpha = call["alpha"];
+  bool is_plain = alpha.is_number() && alpha.as_double() == 1;
+  if (!is_plain) source = b.call("aten.mul.Tensor", {source, alpha});
+  if (b.failed()) return std::unexpected(b.status().error());
+  return put_along(b, call, source, true);
+}
+
+// --- embedding: what only training needs is dropped
+
+Types infer_embedding(const OpCall& call) {
+  const TensorType& weight = call.tensor("weight");
+  if (weight.rank() != 2) return type_error("an embedding's weight has rank 2");
+  Dims sizes = call.tensor("indices").sizes;
+  sizes.push_back(weight.sizes[1]);
+  return tensor_result(weight.dtype, std::move(sizes));
+}
+Replacement embedding(Builder& b, const OpCall& call) {
+  const Argument& padding = call["padding_idx"];
+  bool is_plain = padding.is_int() && padding.as_int() == -1 && !call.boolean("scale_grad_by_freq") &&
+                  !call.boolean("sparse");
+  if (is_plain) return std::vector<Value*>{};
+  return one(b.call("aten.embedding.default", {call["weight"], call["indices"]}));
+}
+
+// --- order
+
+Types infer_sort(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
+                           tensor_type({.dtype = ScalarType::I64, .sizes = self.sizes})};
+}
+Types infer_argsort(const OpCall& call) {
+  return tensor_result(ScalarType::I64, call.tensor("self").sizes);
+}
+Replacement argsort(Builder& b, const OpCall& call) {
+  std::vector<Value*> results = b.call_all("aten.sort.default", call.args());
+  return one(results.size() < 2 ? nullptr : results[1]);
+}
+Types infer_topk(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Dims sizes = self.sizes;
+  if (!sizes.empty()) sizes[dim] = as_sym_int(call["k"]);
+  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = sizes}),
+                           tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
+}
+
+}  // namespace
+
+std::span<const OpLine> indexing_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+       kernel("index.Tensor_out", infer_index)},
+      {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
+       "Tensor",
+       kernel("index_put.out", infer_same_type, inplace_twin)},
+      {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
+       kernel("index_select.out", infer_index_select)},
+      {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+       composite(infer_same_type, index_copy, inplace_twin)},
+      {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
+       "Tensor",
+       composite(infer_same_type, index_add, inplace_twin)},
+      {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+       kernel("gather.out", infer_gather)},
+      {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+       kernel("scatter.src_out", infer_same_type, inplace_twin)},
+      {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+       kernel("scatter.value_out", infer_same_type, inplace_twin)},
+      {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+       kernel("scatter_add.out", infer_same_type, inplace_twin)},
+      {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
+       "SymInt step=1) -> Tensor",
+       kernel("slice_scatter.out", infer_same_type)},
+      {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+       kernel("select_scatter.out", infer_same_type)},
+      {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
+       kernel("masked_scatter.out", infer_same_type, inplace_twin)},
+      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},
+      {"aten.nonzero.default(Tensor self) -> Tensor", opaque(core, "nonzero.out")},
+      {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+       "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+       {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},
+      {"aten._embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool "
+       "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
+       "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       opaque(core)},
+      {"aten.embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
+       "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, "
+       "int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+       opaque()},
+      {"aten.sort.default(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+       {.flags = core, .infer = infer_sort}},
+      {"aten.argsort.default(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+       composite(infer_argsort, argsort)},
+      {"aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
+       "values, Tensor indices)",
+       kernel("topk.values", infer_topk)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

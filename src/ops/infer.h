@@ -1,0 +1,61 @@
+// Rules for result types that several families share: broadcasting, type promotion, dimensions, reductions.
+//
+// A rule gets an OpCall and returns the types of all results; sizes may be symbolic. Every result is
+// contiguous: normalised programs leave layout to the memory planner.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/op_def.h"
+
+namespace depute {
+
+using Types = Result<std::vector<Type>>;
+
+// A failed rule; the message says why ("sizes 3 and 4 do not broadcast").
+std::unexpected<Diagnostic> type_error(std::string message);
+
+// One contiguous tensor.
+Types tensor_result(ScalarType dtype, Dims sizes);
+
+// --- sizes
+
+Result<Dims> broadcast(const Dims& a, const Dims& b);
+// A dimension counted from either end, as one counted from the front. Rank 0 has one dimension, 0.
+Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
+// The dimensions a list names; all when the list is empty or None. Ascending, each once.
+Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t rank);
+Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool keepdim);
+// sizes[dim] of a tensor as a number.
+Result<std::int64_t> static_size(const TensorType& type, std::size_t dim, std::string_view what);
+
+// --- element types
+
+// The type torch computes the call's promoted arguments in: tensors with dimensions win over 0-d tensors,
+// those over numbers, inside a kind of numbers. With the op's flag promotes_to_float integers and bools give
+// f32.
+ScalarType promoted_type(const OpCall& call);
+ScalarType scalar_type_of(const Argument& number);  // i64, f32, bool or c64
+
+// The dtype argument of the call, or `otherwise` when it is None or not in the schema.
+ScalarType dtype_or(const OpCall& call, ScalarType otherwise);
+
+// --- rules
+
+Types infer_like_first(const OpCall& call);     // dtype of the first tensor, sizes of all tensors broadcast
+Types infer_same_type(const OpCall& call);      // exactly the first tensor's type, without strides
+Types infer_promoted(const OpCall& call);       // promoted dtype, broadcast sizes
+Types infer_bool(const OpCall& call);           // bools, broadcast sizes
+Types infer_nothing(const OpCall& call);        // no results
+Types infer_reduction(const OpCall& call);      // over `dim` with `keepdim`; dtype of self or the argument
+Types infer_sum(const OpCall& call);            // the same; integers and bools are summed in i64
+Types infer_any(const OpCall& call);            // the same, bools
+Types infer_arg_reduction(const OpCall& call);  // the same, i64
+Types infer_dim_reduction_pair(const OpCall& call);  // values and i64 indices
+
+}  // namespace depute

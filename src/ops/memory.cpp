@@ -1,0 +1,90 @@
+// Copies and conversions. In a normalised program a copy is there for its element type alone, as
+// dim_order_ops._to_dim_order_copy.default; memory formats are the planner's business.
+#include "ops/builder.h"
+#include "ops/op_table.h"
+#include "ops/view_rules.h"
+
+namespace depute::internal {
+namespace {
+
+Types infer_converted(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(dtype_or(call, self.dtype), self.sizes);
+}
+
+Types infer_like_other(const OpCall& call) {
+  return tensor_result(call.tensor("other").dtype, call.tensor("self").sizes);
+}
+
+Replacement converted_to(Builder& b, const OpCall& call, ScalarType dtype) {
+  if (dtype == call.tensor("self").dtype) return one(b.call("aten.alias.default", {call["self"]}));
+  return one(b.call("aten._to_copy.default", {call["self"], dtype}));
+}
+Replacement convert(Builder& b, const OpCall& call) {
+  return converted_to(b, call, dtype_or(call, call.tensor("self").dtype));
+}
+Replacement type_as(Builder& b, const OpCall& call) {
+  return converted_to(b, call, call.tensor("other").dtype);
+}
+
+Replacement contiguous(Builder& b, const OpCall& call) {
+  return one(b.call("aten.alias.default", {call["self"]}));
+}
+
+// self with the elements of src: src in the type and sizes of self.
+Replacement copy(Builder& b, const OpCall& call) {
+  Value* src = call.value("src");
+  const TensorType& self = call.tensor("self");
+  if (src->tensor().dtype != self.dtype) src = b.call("aten._to_copy.default", {src, self.dtype});
+  return one(b.call("aten.expand.default", {src, self.sizes}));
+}
+
+bool always(const OpCall&) {
+  return true;
+}
+
+constexpr OpRules converting(std::uint32_t flags = may_view) {
+  return {.flags = flags, .infer = infer_converted, .decompose = convert, .write_back = write_whole};
+}
+
+}  // namespace
+
+std::span<const OpLine> memory_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+       {.flags = core, .out = "clone.out", .infer = infer_same_type, .identity = always}},
+      {"aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+       "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> "
+       "Tensor",
+       {.flags = core, .out = "_to_copy.out", .infer = infer_converted, .identity = always}},
+      {"aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+       {.flags = may_view, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
+      {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+       "MemoryFormat? memory_format=None) -> Tensor(a)",
+       converting()},
+      {"aten.to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
+       "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+       converting()},
+      {"aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+       "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
+       "memory_format=None) -> Tensor(a)",
+       converting()},
+      {"aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
+       "memory_format=None) -> Tensor(a)",
+       {.flags = may_view, .infer = infer_like_other, .decompose = type_as, .write_back = write_whole}},
+      {"aten.type_as.default(Tensor self, Tensor other) -> Tensor",
+       composite(infer_like_other, type_as, may_view)},
+      {"aten.copy.default(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+       composite(infer_same_type, copy, inplace_twin)},
+      {"dim_order_ops._to_dim_order_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? "
+       "layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, int[]? "
+       "dim_order=None) -> Tensor",
+       kernel("dim_order_ops::_to_dim_order_copy.out", infer_converted)},
+      {"dim_order_ops._clone_dim_order.default(Tensor self, *, bool non_blocking=False, int[]? "
+       "dim_order=None) -> Tensor",
+       kernel("dim_order_ops::_clone_dim_order.out", infer_same_type)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,179 @@
+// Normalisation layers, as they are in inference.
+//
+//   aten.batch_norm.default(%x, %w, %b, %mean, %var, false, ...)
+//   aten._native_batch_norm_legit_no_training.default(%x, %w, %b, %mean, %var, 0.1, 1e-05)
+#include <limits>
+
+#include "ops/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+namespace {
+
+std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
+  Type own = tensor_type({.dtype = input.dtype, .sizes = input.sizes});
+  Type extra = tensor_type({.dtype = input.dtype, .sizes = std::move(statistics)});
+  return {own, extra, extra};
+}
+
+Types infer_batch_norm_inference(const OpCall& call) {
+  return with_statistics(call.tensor("input"), {0});
+}
+Types infer_batch_norm_training(const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  if (input.rank() < 2) return type_error("batch norm of a tensor without channels");
+  return with_statistics(input, {input.sizes[1]});
+}
+Types infer_like_input(const OpCall& call) {
+  return tensor_result(call.tensor("input").dtype, call.tensor("input").sizes);
+}
+
+Replacement first_of(Builder& b, std::string_view op, std::initializer_list<BuilderArgument> args) {
+  std::vector<Value*> results = b.call_all(op, args);
+  return one(results.empty() ? nullptr : results[0]);
+}
+
+Replacement batch_norm(Builder& b, const OpCall& call) {
+  if (call.boolean("training")) {
+    return type_error(
+        "batch norm in training mode changes its running statistics; export after model.eval()");
+  }
+  if (call["running_mean"].is_none() || call["running_var"].is_none()) {
+    return type_error("batch norm without running statistics");
+  }
+  return first_of(b, "aten._native_batch_norm_legit_no_training.default",
+                  {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
+                   call["momentum"], call["eps"]});
+}
+
+// --- layer norm
+
+Types infer_native_layer_norm(const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  std::size_t count = as_dims(call["normalized_shape"]).size();
+  if (count == 0 || count > input.rank()) return type_error("layer norm over more dimensions than there are");
+  Dims statistics = input.sizes;
+  for (std::size_t i = input.rank() - count; i < input.rank(); ++i) statistics[i] = 1;
+  return with_statistics(input, std::move(statistics));
+}
+Replacement layer_norm(Builder& b, const OpCall& call) {
+  return first_of(b, "aten.native_layer_norm.default",
+                  {call["input"], call["normalized_shape"], call["weight"], call["bias"], call["eps"]});
+}
+
+// x / sqrt(mean(x * x) + eps) * weight; half precision is computed in f32
+Replacement rms_norm(Builder& b, const OpCall& call) {
+  Value* x = call.value("input");
+  ScalarType dtype = x->tensor().dtype;
+  bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+  if (is_half) x = b.call("aten._to_copy.default", {x, ScalarType::F32});
+  std::size_t count = as_dims(call["normalized_shape"]).size();
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < count; ++i) dims.push_back(-static_cast<std::int64_t>(count - i));
+  double eps = dtype == ScalarType::F64 ? std::numeric_limits<double>::epsilon()
+                                        : static_cast<double>(std::numeric_limits<float>::epsilon());
+  if (!call["eps"].is_none()) eps = call.number("eps");
+  Value* squares = b.call("aten.pow.Tensor_Scalar", {x, 2});
+  Value* mean = b.call("aten.mean.dim", {squares, dims, true});
+  Value* scale = b.call("aten.rsqrt.default", {b.call("aten.add.Tensor", {mean, eps})});
+  Value* result = b.call("aten.mul.Tensor", {x, scale});
+  if (is_half) result = b.call("aten._to_copy.default", {result, dtype});
+  if (!call["weight"].is_none()) result = b.call("aten.mul.Tensor", {result, call["weight"]});
+  return one(result);
+}
+
+// --- group norm
+
+struct GroupSizes {
+  SymInt batch, channels, rest;
+};
+
+GroupSizes group_sizes(const TensorType& input) {
+  return {input.sizes[0], input.sizes[1], product({input.sizes.data() + 2, input.rank() - 2})};
+}
+
+Types infer_native_group_norm(const OpCall& call) {
+  return with_statistics(call.tensor("input"), {as_sym_int(call["N"]), as_sym_int(call["group"])});
+}
+
+Replacement grouped(Builder& b, const OpCall& call, const SymInt& groups) {
+  const TensorType& input = call.tensor("input");
+  if (input.rank() < 2) return type_error("group norm of a tensor without channels");
+  GroupSizes sizes = group_sizes(input);
+  return first_of(b, "aten.native_group_norm.default",
+                  {call["input"], call["weight"], call["bias"], b.size(sizes.batch), b.size(sizes.channels),
+                   b.size(sizes.rest), b.size(groups), call["eps"]});
+}
+Replacement group_norm(Builder& b, const OpCall& call) {
+  return grouped(b, call, as_sym_int(call["num_groups"]));
+}
+
+// With the input's own statistics, an instance norm is a group norm with a group per channel.
+Replacement instance_norm(Builder& b, const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  if (input.rank() < 2) return type_error("instance norm of a tensor without channels");
+  if (call.boolean("use_input_stats")) {
+    if (!call["running_mean"].is_none()) {
+      return type_error("instance norm in training mode changes its running statistics");
+    }
+    return grouped(b, call, input.sizes[1]);
+  }
+  return first_of(b, "aten._native_batch_norm_legit_no_training.default",
+                  {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
+                   call["momentum"], call["eps"]});
+}
+
+// --- weight norm: v * (g / |v|), the norm over all dimensions but one
+
+Types infer_weight_norm(const OpCall& call) {
+  return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
+}
+Replacement weight_norm(Builder& b, const OpCall& call) {
+  std::size_t rank = call.tensor("v").rank();
+  TRY(std::size_t kept, wrap_dim(call.integer("dim"), rank));
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (call.integer("dim") == -1 || i != kept) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  Value* norm = b.call("aten.linalg_vector_norm.default", {call["v"], 2, dims, true});
+  return one(b.call("aten.mul.Tensor", {call["v"], b.call("aten.div.Tensor", {call["g"], norm})}));
+}
+
+}  // namespace
+
+std::span<const OpLine> norm_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+       "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       composite(infer_like_input, batch_norm)},
+      {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+       "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       kernel("_native_batch_norm_legit_no_training.out", infer_batch_norm_inference)},
+      {"aten._native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
+       "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training)},
+      {"aten.native_layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
+       "bias, float eps) -> (Tensor, Tensor, Tensor)",
+       kernel("native_layer_norm.out", infer_native_layer_norm)},
+      {"aten.layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
+       "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+       composite(infer_like_input, layer_norm)},
+      {"aten.rms_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) "
+       "-> Tensor",
+       composite(infer_like_input, rms_norm)},
+      {"aten.native_group_norm.default(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
+       "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+       kernel("native_group_norm.out", infer_native_group_norm)},
+      {"aten.group_norm.default(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+       "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+       composite(infer_like_input, group_norm)},
+      {"aten.instance_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+       "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       composite(infer_like_input, instance_norm)},
+      {"aten._weight_norm.default(Tensor v, Tensor g, int dim=0) -> Tensor",
+       composite(infer_weight_norm, weight_norm)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

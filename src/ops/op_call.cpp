@@ -1,0 +1,184 @@
+// Calls seen through their schema, and the check that they fit it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/op_def.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+int find_argument(const OpDef& def, std::string_view name) {
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    if (def.args[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool is_value_of(const Argument& argument, std::initializer_list<Type::Kind> kinds) {
+  if (!argument.is_value()) return false;
+  return std::ranges::find(kinds, argument.as_value()->type().kind) != kinds.end();
+}
+
+bool is_scalar(const Argument& argument) {
+  return argument.is_number() || argument.kind == Argument::Kind::Complex ||
+         is_value_of(argument, {Type::Kind::SymInt, Type::Kind::SymFloat, Type::Kind::SymBool,
+                                Type::Kind::Int, Type::Kind::Float, Type::Kind::Bool});
+}
+
+bool fits_element(const Argument& argument, const ArgDef& def) {
+  using Kind = Argument::Kind;
+  switch (def.type) {
+    case ArgType::Tensor:
+      return is_value_of(argument, {Type::Kind::Tensor}) ||
+             (def.is_promoted && !def.is_written && is_scalar(argument));
+    case ArgType::Int:
+      return argument.is_int() || argument.kind == Kind::Bool ||
+             is_value_of(argument, {Type::Kind::SymInt, Type::Kind::Int});
+    case ArgType::Float:
+    case ArgType::Bool:
+    case ArgType::Scalar:
+      return is_scalar(argument) && argument.kind != Kind::Complex;
+    case ArgType::String:
+      return argument.kind == Kind::String;
+    case ArgType::ScalarType:
+      return argument.kind == Kind::ScalarType;
+    case ArgType::MemoryFormat:
+      return argument.kind == Kind::MemoryFormat;
+    case ArgType::Layout:
+      return argument.kind == Kind::Layout;
+    case ArgType::Device:
+      return argument.kind == Kind::Device;
+    case ArgType::Graph:
+      return argument.kind == Kind::Graph;
+    case ArgType::Operator:
+      return argument.kind == Kind::Operator;
+    case ArgType::Generator:
+      return argument.is_none();
+    case ArgType::Any:
+      return true;
+  }
+  return false;
+}
+
+bool fits(const Argument& argument, const ArgDef& def) {
+  if (argument.is_none()) return def.is_optional || def.type == ArgType::Any || def.default_value.has_value();
+  if (!def.is_list) {
+    return fits_element(argument, def) || (def.type == ArgType::Scalar && is_scalar(argument));
+  }
+  if (!argument.is_list()) return def.type != ArgType::Tensor && fits_element(argument, def);  // one for all
+  return std::ranges::all_of(argument.as_list(), [&](const Argument& element) {
+    return (element.is_none() && def.optional_elements) || fits_element(element, def);
+  });
+}
+
+Status bad_call(const Node& node, std::string message) {
+  Diagnostic diagnostic{.code = "normalise",
+                        .where = fmt::format("node %{}", node.display_name()),
+                        .message = fmt::format("{}: {}", node.op().str(), message)};
+  if (node.source != nullptr) diagnostic.source = node.source->str();
+  return std::unexpected(std::move(diagnostic));
+}
+
+}  // namespace
+
+OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
+               const Node* node)
+    : def_(&def), args_(def.args.size()), node_(node) {
+  CHECK(args.size() <= args_.size()) << def.schema;
+  for (std::size_t i = args.size(); i < args_.size(); ++i) {
+    if (def.args[i].default_value) args_[i] = *def.args[i].default_value;
+  }
+  std::ranges::copy(args, args_.begin());
+  for (const NamedArgument& named : kwargs) {
+    int index = def.arg_index(named.name);
+    CHECK(index >= 0) << def.schema << ": " << named.name.str();
+    args_[static_cast<std::size_t>(index)] = named.value;
+  }
+}
+
+OpCall::OpCall(const Node& node) : OpCall(*op_def(node), node.args(), node.kwargs(), &node) {}
+
+const Argument& OpCall::operator[](std::string_view name) const {
+  int index = find_argument(*def_, name);
+  CHECK(index >= 0) << def_->schema << ": " << name;
+  return args_[static_cast<std::size_t>(index)];
+}
+
+Value* OpCall::value(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  return argument.is_value() ? argument.as_value() : nullptr;
+}
+
+const TensorType& OpCall::tensor(std::string_view name) const {
+  const Value* tensor = value(name);
+  CHECK(tensor != nullptr && tensor->type().is_tensor()) << def_->schema << ": " << name;
+  return tensor->tensor();
+}
+
+std::vector<std::int64_t> OpCall::ints(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return {};
+  if (!argument.is_list()) return {argument.as_int()};
+  std::vector<std::int64_t> numbers;
+  for (const Argument& element : argument.as_list()) numbers.push_back(element.as_int());
+  return numbers;
+}
+
+bool OpCall::is_constant_ints(std::string_view name) const {
+  const Argument& argument = (*this)[name];
+  if (argument.is_none()) return true;
+  if (!argument.is_list()) return argument.is_int();
+  return std::ranges::all_of(argument.as_list(), [](const Argument& element) { return element.is_int(); });
+}
+
+std::vector<Value*> OpCall::values(std::string_view name) const {
+  std::vector<Value*> result;
+  for (const Argument& element : (*this)[name].as_list()) {
+    result.push_back(element.is_value() ? element.as_value() : nullptr);
+  }
+  return result;
+}
+
+SymInt as_sym_int(const Argument& argument) {
+  if (!argument.is_value()) return SymInt(argument.as_int());
+  const Value* value = argument.as_value();
+  if (value->type().expr != nullptr) return SymInt(value->type().expr);
+  return SymInt::symbol(value->name().str());  // a number no expression is known for stands for itself
+}
+
+Dims as_dims(const Argument& list) {
+  Dims dims;
+  if (!list.is_list()) {
+    if (!list.is_none()) dims.push_back(as_sym_int(list));
+    return dims;
+  }
+  for (const Argument& element : list.as_list()) dims.push_back(as_sym_int(element));
+  return dims;
+}
+
+Status check_call(const Node& node) {
+  const OpDef& def = *op_def(node);
+  if (node.args().size() > def.args.size()) {
+    return bad_call(node,
+                    fmt::format("{} arguments, at most {} are allowed", node.args().size(), def.args.size()));
+  }
+  for (const NamedArgument& named : node.kwargs()) {
+    int index = def.arg_index(named.name);
+    if (index < 0) return bad_call(node, fmt::format("there is no argument '{}'", named.name.str()));
+    if (static_cast<std::size_t>(index) < node.args().size()) {
+      return bad_call(node, fmt::format("argument '{}' is given twice", named.name.str()));
+    }
+  }
+  OpCall call(node);
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    const ArgDef& arg = def.args[i];
+    if (fits(call[i], arg)) continue;
+    if (call[i].is_none()) return bad_call(node, fmt::format("argument '{}' is missing", arg.name.str()));
+    return bad_call(node, fmt::format("argument '{}' has the wrong kind", arg.name.str()));
+  }
+  return {};
+}
+
+}  // namespace depute

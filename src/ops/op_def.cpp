@@ -1,0 +1,180 @@
+#include "ops/op_def.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+#include "ops/builder.h"
+#include "ops/op_table.h"
+#include "ops/schema.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+using internal::OpLine;
+using internal::OpRules;
+
+// An op with "_copy" is its view: memory is shared or not as the planner likes.
+Result<std::vector<Value*>> call_functional(Builder& b, const OpCall& call) {
+  return b.call_all(call.def().functional.str(), call.args());
+}
+
+// --- the table: lines are parsed when first asked for
+
+enum class Twin : std::uint8_t { None, InPlace, Copy };
+
+struct Entry {
+  const OpLine* line = nullptr;
+  Twin twin = Twin::None;
+  std::once_flag parsed;
+  OpDef def;
+};
+
+void mark_promoted(OpDef& def, std::string_view names) {
+  while (!names.empty()) {
+    std::size_t end = std::min(names.find(' '), names.size());
+    int index = def.arg_index(Symbol(names.substr(0, end)));
+    CHECK(index >= 0) << def.schema << ": " << names;
+    def.args[static_cast<std::size_t>(index)].is_promoted = true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+void fill_rules(OpDef& def, const OpRules& rules) {
+  def.flags = rules.flags;
+  def.infer = rules.infer;
+  def.decompose = rules.decompose;
+  def.identity = rules.identity;
+  def.write_back = rules.write_back;
+  if (rules.functional != nullptr) def.functional = Symbol(rules.functional);
+  if (rules.promotes != nullptr) mark_promoted(def, rules.promotes);
+  if (rules.out == nullptr) return;
+  std::string_view out = rules.out;
+  def.out_name = out.find("::") == std::string_view::npos ? fmt::format("aten::{}", out) : std::string(out);
+}
+
+void parse(Entry& entry) {
+  const OpLine& line = *entry.line;
+  OpDef& def = entry.def;
+  switch (entry.twin) {
+    case Twin::None:
+      internal::parse_schema(line.schema, def);
+      fill_rules(def, line.rules);
+      return;
+    case Twin::InPlace:
+      internal::parse_schema(internal::inplace_schema(line.schema), def);
+      def.flags = line.rules.flags & (pointwise | random | view | may_view);
+      def.infer = infer_same_type;
+      if (line.rules.promotes != nullptr) mark_promoted(def, line.rules.promotes);
+      break;
+    case Twin::Copy:
+      internal::parse_schema(internal::copy_schema(line.schema), def);
+      def.infer = line.rules.infer;
+      def.decompose = call_functional;
+      break;
+  }
+  def.functional = Symbol(internal::schema_name(line.schema));
+}
+
+class Table {
+ public:
+  Table() {
+    for (auto family :
+         {internal::pointwise_ops, internal::activation_ops, internal::view_ops, internal::memory_ops,
+          internal::reduction_ops, internal::linear_algebra_ops, internal::convolution_ops,
+          internal::pooling_ops, internal::norm_ops, internal::resize_ops, internal::attention_ops,
+          internal::rnn_ops, internal::creation_ops, internal::indexing_ops, internal::combining_ops,
+          internal::symbolic_ops, internal::control_flow_ops, internal::quantised_ops}) {
+      for (const OpLine& line : family()) add(line);
+    }
+  }
+
+  const OpDef* find(Symbol op) {
+    auto found = by_name_.find(op);
+    return found == by_name_.end() ? nullptr : &parsed(*found->second);
+  }
+
+  std::span<const OpDef* const> all() {
+    std::call_once(listed_, [&] {
+      for (Entry& entry : entries_) all_.push_back(&parsed(entry));
+    });
+    return all_;
+  }
+
+ private:
+  void add(const OpLine& line) {
+    add(line, Twin::None, Symbol(internal::schema_name(line.schema)));
+    if (line.rules.flags & inplace_twin) {
+      add(line, Twin::InPlace, Symbol(internal::schema_name(internal::inplace_schema(line.schema))));
+    }
+    if (line.rules.flags & copy_twin) {
+      add(line, Twin::Copy, Symbol(internal::schema_name(internal::copy_schema(line.schema))));
+    }
+  }
+
+  void add(const OpLine& line, Twin twin, Symbol name) {
+    Entry& entry = entries_.emplace_back();
+    entry.line = &line;
+    entry.twin = twin;
+    bool is_new = by_name_.emplace(name, &entry).second;
+    CHECK(is_new) << name.str() << " has two lines";
+  }
+
+  const OpDef& parsed(Entry& entry) {
+    std::call_once(entry.parsed, [&] { parse(entry); });
+    return entry.def;
+  }
+
+  std::deque<Entry> entries_;
+  std::unordered_map<Symbol, Entry*> by_name_;
+  std::once_flag listed_;
+  std::vector<const OpDef*> all_;
+};
+
+Table& table() {
+  static auto* instance = new Table;  // never destroyed: definitions outlive every static
+  return *instance;
+}
+
+}  // namespace
+
+bool OpDef::mutates() const {
+  return std::ranges::any_of(args, [](const ArgDef& arg) { return arg.is_written; });
+}
+
+bool OpDef::is_pure() const {
+  return !mutates() && !is(drop) && !is(random) && !is(control_flow);
+}
+
+bool OpDef::promotes() const {
+  return std::ranges::any_of(args, [](const ArgDef& arg) { return arg.is_promoted; });
+}
+
+int OpDef::arg_index(Symbol arg_name) const {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i].name == arg_name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool OpDef::is_kernel_argument(std::size_t arg) const {
+  static const Symbol pin_memory("pin_memory");
+  if (arg_index(pin_memory) < 0) return true;
+  const ArgDef& def = args[arg];
+  return def.type != ArgType::ScalarType && def.type != ArgType::Layout && def.type != ArgType::Device &&
+         def.name != pin_memory;
+}
+
+const OpDef* op_def(Symbol op) {
+  return table().find(op);
+}
+
+std::span<const OpDef* const> all_ops() {
+  return table().all();
+}
+
+}  // namespace depute

@@ -1,0 +1,94 @@
+// What the families' tables are written in: a schema line and the rules of one op.
+//
+//   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
+//
+// The functions unary, binary, ... give the rules of whole classes, so that most lines are no more than this.
+// Names of out variants without a namespace belong to aten.
+#pragma once
+
+#include <span>
+
+#include "ops/infer.h"
+#include "ops/op_def.h"
+
+namespace depute::internal {
+
+struct OpRules {
+  std::uint32_t flags = no_flags;
+  const char* out = nullptr;       // ExecuTorch's kernel: "add.out"
+  const char* promotes = nullptr;  // arguments that are brought to one type: "self other"
+  InferFunction infer = nullptr;
+  DecomposeFunction decompose = nullptr;
+  IdentityFunction identity = nullptr;
+  WriteBackFunction write_back = nullptr;
+  const char* functional = nullptr;  // of an in-place op that has a line of its own
+};
+
+struct OpLine {
+  const char* schema;
+  OpRules rules;
+};
+
+// The families, in the order all_ops() lists them.
+std::span<const OpLine> pointwise_ops();
+std::span<const OpLine> activation_ops();
+std::span<const OpLine> view_ops();
+std::span<const OpLine> memory_ops();
+std::span<const OpLine> reduction_ops();
+std::span<const OpLine> linear_algebra_ops();
+std::span<const OpLine> convolution_ops();
+std::span<const OpLine> pooling_ops();
+std::span<const OpLine> norm_ops();
+std::span<const OpLine> resize_ops();
+std::span<const OpLine> attention_ops();
+std::span<const OpLine> rnn_ops();
+std::span<const OpLine> creation_ops();
+std::span<const OpLine> indexing_ops();
+std::span<const OpLine> combining_ops();
+std::span<const OpLine> symbolic_ops();
+std::span<const OpLine> control_flow_ops();
+std::span<const OpLine> quantised_ops();
+
+// --- rules of classes
+
+// One tensor in, the same type out.
+constexpr OpRules unary(const char* out, std::uint32_t flags = no_flags) {
+  return {.flags = core | pointwise | flags, .out = out, .infer = infer_like_first};
+}
+// One tensor in, the same sizes out; integers become floats.
+constexpr OpRules unary_float(const char* out, std::uint32_t flags = no_flags) {
+  return {.flags = core | pointwise | promotes_to_float | flags,
+          .out = out,
+          .promotes = "self",
+          .infer = infer_promoted};
+}
+constexpr OpRules unary_bool(const char* out, std::uint32_t flags = no_flags) {
+  return {.flags = core | pointwise | flags, .out = out, .infer = infer_bool};
+}
+// Two operands that are broadcast and promoted to one type, which the result has.
+constexpr OpRules binary(const char* out, std::uint32_t flags = no_flags) {
+  return {.flags = core | pointwise | flags, .out = out, .promotes = "self other", .infer = infer_promoted};
+}
+// Two operands that are broadcast and promoted to one type; a result of bools.
+constexpr OpRules comparison(const char* out) {
+  return {
+      .flags = core | pointwise | inplace_twin, .out = out, .promotes = "self other", .infer = infer_bool};
+}
+// An op that torch defines by others.
+constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose,
+                            std::uint32_t flags = no_flags) {
+  return {.flags = flags, .infer = infer, .decompose = decompose};
+}
+constexpr OpRules composite_pointwise(DecomposeFunction decompose, std::uint32_t flags = no_flags) {
+  return {.flags = pointwise | flags, .infer = infer_like_first, .decompose = decompose};
+}
+// An op that stays as it is and has its own rule for result types.
+constexpr OpRules kernel(const char* out, InferFunction infer, std::uint32_t flags = no_flags) {
+  return {.flags = core | flags, .out = out, .infer = infer};
+}
+// A line without rules: the op is known, its nodes keep the types their file gave them.
+constexpr OpRules opaque(std::uint32_t flags = no_flags, const char* out = nullptr) {
+  return {.flags = flags, .out = out};
+}
+
+}  // namespace depute::internal

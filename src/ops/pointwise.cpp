@@ -1,0 +1,279 @@
+// Element-by-element arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
+//
+//   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
+#include "ops/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+namespace {
+
+// An op on a Python number is the op on a tensor: the number becomes a constant when types are promoted.
+Replacement add_scalar(Builder& b, const OpCall& call) {
+  return one(b.call("aten.add.Tensor", call.args()));
+}
+Replacement sub_scalar(Builder& b, const OpCall& call) {
+  return one(b.call("aten.sub.Tensor", call.args()));
+}
+Replacement mul_scalar(Builder& b, const OpCall& call) {
+  return one(b.call("aten.mul.Tensor", call.args()));
+}
+Replacement div_scalar(Builder& b, const OpCall& call) {
+  return one(b.call("aten.div.Tensor", call.args()));
+}
+Replacement div_scalar_mode(Builder& b, const OpCall& call) {
+  return one(b.call("aten.div.Tensor_mode", call.args()));
+}
+
+// rsub(a, b) = b - alpha * a
+Replacement reversed_sub(Builder& b, const OpCall& call) {
+  return one(b.call("aten.sub.Tensor", {call["other"], call["self"], call["alpha"]}));
+}
+
+Replacement floor_divide(Builder& b, const OpCall& call) {
+  return one(b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"}));
+}
+
+Replacement bitwise_and(Builder& b, const OpCall& call) {
+  return one(b.call("aten.bitwise_and.Tensor", call.args()));
+}
+Replacement bitwise_or(Builder& b, const OpCall& call) {
+  return one(b.call("aten.bitwise_or.Tensor", call.args()));
+}
+Replacement bitwise_xor(Builder& b, const OpCall& call) {
+  return one(b.call("aten.bitwise_xor.Tensor", call.args()));
+}
+
+Replacement minimum(Builder& b, const OpCall& call) {
+  return one(b.call("aten.minimum.default", call.args()));
+}
+Replacement maximum(Builder& b, const OpCall& call) {
+  return one(b.call("aten.maximum.default", call.args()));
+}
+
+Replacement clamp_min(Builder& b, const OpCall& call) {
+  return one(b.call("aten.clamp.default", {call["self"], call["min"]}));
+}
+Replacement clamp_max(Builder& b, const OpCall& call) {
+  return one(b.call("aten.clamp.default", {call["self"], Argument::none(), call["max"]}));
+}
+
+Replacement square(Builder& b, const OpCall& call) {
+  return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
+}
+
+Replacement where_number(Builder& b, const OpCall& call) {
+  return one(b.call("aten.where.self", call.args()));
+}
+
+// The fill takes the tensor's type, whatever the number's is.
+Replacement masked_fill(Builder& b, const OpCall& call) {
+  return one(b.call("aten.where.self", {call["mask"], call["value"], call["self"]}));
+}
+
+// self + value * (a * b), or self + value * (a / b)
+Replacement add_scaled(Builder& b, const OpCall& call, std::string_view op) {
+  Value* product = b.call(op, {call["tensor1"], call["tensor2"]});
+  const Argument& factor = call["value"];
+  bool is_one = factor.is_number() && factor.as_double() == 1;
+  Value* scaled = is_one ? product : b.call("aten.mul.Tensor", {product, factor});
+  return one(b.call("aten.add.Tensor", {call["self"], scaled}));
+}
+Replacement addcmul(Builder& b, const OpCall& call) {
+  return add_scaled(b, call, "aten.mul.Tensor");
+}
+Replacement addcdiv(Builder& b, const OpCall& call) {
+  return add_scaled(b, call, "aten.div.Tensor");
+}
+
+Types infer_masked_fill(const OpCall& call) {
+  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
+}
+
+// Division with rounding keeps integers; plain division computes in floats.
+Types infer_div_mode(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_promoted(call));
+  ScalarType& dtype = types[0].tensor.dtype;
+  bool keeps = !call["rounding_mode"].is_none() || is_floating(dtype) || is_complex(dtype);
+  if (!keeps) dtype = ScalarType::F32;
+  return types;
+}
+
+constexpr OpRules div_mode(const char* out) {
+  return {.flags = core | pointwise | inplace_twin,
+          .out = out,
+          .promotes = "self other",
+          .infer = infer_div_mode};
+}
+
+// Two operands of any type, read as true or false.
+constexpr OpRules logical(const char* out) {
+  return {.flags = core | pointwise | inplace_twin, .out = out, .infer = infer_bool};
+}
+
+constexpr OpRules power(const char* out, const char* promotes, std::uint32_t flags = no_flags) {
+  return {.flags = core | pointwise | flags, .out = out, .promotes = promotes, .infer = infer_promoted};
+}
+
+constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose,
+                               std::uint32_t flags = no_flags) {
+  return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
+}
+
+}  // namespace
+
+std::span<const OpLine> pointwise_ops() {
+  static constexpr OpLine lines[] = {
+      // arithmetic
+      {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+       binary("add.out", inplace_twin)},
+      {"aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+       by_promotion("self other", add_scalar, inplace_twin)},
+      {"aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+       binary("sub.out", inplace_twin)},
+      {"aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+       by_promotion("self other", sub_scalar, inplace_twin)},
+      {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+       by_promotion("self other", reversed_sub)},
+      {"aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+       by_promotion("self other", reversed_sub)},
+      {"aten.mul.Tensor(Tensor self, Tensor other) -> Tensor", binary("mul.out", inplace_twin)},
+      {"aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", mul_scalar, inplace_twin)},
+      {"aten.div.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("div.out", inplace_twin | promotes_to_float)},
+      {"aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", div_scalar, inplace_twin | promotes_to_float)},
+      {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+       div_mode("div.out_mode")},
+      {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+       {.flags = pointwise | inplace_twin,
+        .promotes = "self other",
+        .infer = infer_div_mode,
+        .decompose = div_scalar_mode}},
+      {"aten.floor_divide.default(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", floor_divide, inplace_twin)},
+      {"aten.floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", floor_divide, inplace_twin)},
+      {"aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary("fmod.Tensor_out", inplace_twin)},
+      {"aten.fmod.Scalar(Tensor self, Scalar other) -> Tensor", binary("fmod.Scalar_out", inplace_twin)},
+      {"aten.remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("remainder.Tensor_out", inplace_twin)},
+      {"aten.remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("remainder.Scalar_out", inplace_twin)},
+      {"aten.minimum.default(Tensor self, Tensor other) -> Tensor", binary("minimum.out")},
+      {"aten.maximum.default(Tensor self, Tensor other) -> Tensor", binary("maximum.out")},
+      {"aten.min.other(Tensor self, Tensor other) -> Tensor", by_promotion("self other", minimum)},
+      {"aten.max.other(Tensor self, Tensor other) -> Tensor", by_promotion("self other", maximum)},
+      {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+       power("pow.Tensor_Tensor_out", "self exponent")},
+      {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+       power("pow.Tensor_Scalar_out", "self exponent")},
+      {"aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor", power("pow.Scalar_out", "self exponent")},
+      {"aten.atan2.default(Tensor self, Tensor other) -> Tensor",
+       binary("atan2.out", inplace_twin | promotes_to_float)},
+      {"aten.addcmul.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+       by_promotion("self tensor1 tensor2", addcmul, inplace_twin)},
+      {"aten.addcdiv.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+       by_promotion("self tensor1 tensor2", addcdiv, inplace_twin | promotes_to_float)},
+      {"aten.square.default(Tensor self) -> Tensor", by_promotion("self", square, inplace_twin)},
+      {"aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+       power("clamp.out", "self min max", inplace_twin)},
+      {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+       power("clamp.Tensor_out", "self min max", inplace_twin)},
+      {"aten.clamp_min.default(Tensor self, Scalar min) -> Tensor",
+       by_promotion("self min", clamp_min, inplace_twin)},
+      {"aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",
+       by_promotion("self max", clamp_max, inplace_twin)},
+      // one operand
+      {"aten.abs.default(Tensor self) -> Tensor", unary("abs.out", inplace_twin)},
+      {"aten.neg.default(Tensor self) -> Tensor", unary("neg.out", inplace_twin)},
+      {"aten.sign.default(Tensor self) -> Tensor", unary("sign.out", inplace_twin)},
+      {"aten.ceil.default(Tensor self) -> Tensor", unary("ceil.out", inplace_twin)},
+      {"aten.floor.default(Tensor self) -> Tensor", unary("floor.out", inplace_twin)},
+      {"aten.round.default(Tensor self) -> Tensor", unary("round.out", inplace_twin)},
+      {"aten.trunc.default(Tensor self) -> Tensor", unary("trunc.out", inplace_twin)},
+      {"aten.bitwise_not.default(Tensor self) -> Tensor", unary("bitwise_not.out", inplace_twin)},
+      {"aten.exp.default(Tensor self) -> Tensor", unary_float("exp.out", inplace_twin)},
+      {"aten.expm1.default(Tensor self) -> Tensor", unary_float("expm1.out", inplace_twin)},
+      {"aten.log.default(Tensor self) -> Tensor", unary_float("log.out", inplace_twin)},
+      {"aten.log10.default(Tensor self) -> Tensor", unary_float("log10.out", inplace_twin)},
+      {"aten.log1p.default(Tensor self) -> Tensor", unary_float("log1p.out", inplace_twin)},
+      {"aten.log2.default(Tensor self) -> Tensor", unary_float("log2.out", inplace_twin)},
+      {"aten.sqrt.default(Tensor self) -> Tensor", unary_float("sqrt.out", inplace_twin)},
+      {"aten.rsqrt.default(Tensor self) -> Tensor", unary_float("rsqrt.out", inplace_twin)},
+      {"aten.reciprocal.default(Tensor self) -> Tensor", unary_float("reciprocal.out", inplace_twin)},
+      {"aten.erf.default(Tensor self) -> Tensor", unary_float("erf.out", inplace_twin)},
+      {"aten.sin.default(Tensor self) -> Tensor", unary_float("sin.out", inplace_twin)},
+      {"aten.cos.default(Tensor self) -> Tensor", unary_float("cos.out", inplace_twin)},
+      {"aten.tan.default(Tensor self) -> Tensor", unary_float("tan.out", inplace_twin)},
+      {"aten.asin.default(Tensor self) -> Tensor", unary_float("asin.out", inplace_twin)},
+      {"aten.acos.default(Tensor self) -> Tensor", unary_float("acos.out", inplace_twin)},
+      {"aten.atan.default(Tensor self) -> Tensor", unary_float("atan.out", inplace_twin)},
+      {"aten.sinh.default(Tensor self) -> Tensor", unary_float("sinh.out", inplace_twin)},
+      {"aten.cosh.default(Tensor self) -> Tensor", unary_float("cosh.out", inplace_twin)},
+      {"aten.asinh.default(Tensor self) -> Tensor", unary_float("asinh.out", inplace_twin)},
+      {"aten.acosh.default(Tensor self) -> Tensor", unary_float("acosh.out", inplace_twin)},
+      {"aten.atanh.default(Tensor self) -> Tensor", unary_float("atanh.out", inplace_twin)},
+      {"aten.isnan.default(Tensor self) -> Tensor", unary_bool("isnan.out")},
+      {"aten.isinf.default(Tensor self) -> Tensor", unary_bool("isinf.out")},
+      // comparisons
+      {"aten.eq.Tensor(Tensor self, Tensor other) -> Tensor", comparison("eq.Tensor_out")},
+      {"aten.eq.Scalar(Tensor self, Scalar other) -> Tensor", comparison("eq.Scalar_out")},
+      {"aten.ne.Tensor(Tensor self, Tensor other) -> Tensor", comparison("ne.Tensor_out")},
+      {"aten.ne.Scalar(Tensor self, Scalar other) -> Tensor", comparison("ne.Scalar_out")},
+      {"aten.lt.Tensor(Tensor self, Tensor other) -> Tensor", comparison("lt.Tensor_out")},
+      {"aten.lt.Scalar(Tensor self, Scalar other) -> Tensor", comparison("lt.Scalar_out")},
+      {"aten.le.Tensor(Tensor self, Tensor other) -> Tensor", comparison("le.Tensor_out")},
+      {"aten.le.Scalar(Tensor self, Scalar other) -> Tensor", comparison("le.Scalar_out")},
+      {"aten.gt.Tensor(Tensor self, Tensor other) -> Tensor", comparison("gt.Tensor_out")},
+      {"aten.gt.Scalar(Tensor self, Scalar other) -> Tensor", comparison("gt.Scalar_out")},
+      {"aten.ge.Tensor(Tensor self, Tensor other) -> Tensor", comparison("ge.Tensor_out")},
+      {"aten.ge.Scalar(Tensor self, Scalar other) -> Tensor", comparison("ge.Scalar_out")},
+      // logic
+      {"aten.logical_not.default(Tensor self) -> Tensor", unary_bool("logical_not.out", inplace_twin)},
+      {"aten.logical_and.default(Tensor self, Tensor other) -> Tensor", logical("logical_and.out")},
+      {"aten.logical_or.default(Tensor self, Tensor other) -> Tensor", logical("logical_or.out")},
+      {"aten.logical_xor.default(Tensor self, Tensor other) -> Tensor", logical("logical_xor.out")},
+      {"aten.bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("bitwise_and.Tensor_out", inplace_twin)},
+      {"aten.bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("bitwise_and.Scalar_out", inplace_twin)},
+      {"aten.bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("bitwise_or.Tensor_out", inplace_twin)},
+      {"aten.bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("bitwise_or.Scalar_out", inplace_twin)},
+      {"aten.bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("bitwise_xor.Tensor_out", inplace_twin)},
+      {"aten.bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("bitwise_xor.Scalar_out", inplace_twin)},
+      {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_and)},
+      {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_and)},
+      {"aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_or)},
+      {"aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_xor)},
+      {"aten.bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("bitwise_left_shift.Tensor_out", inplace_twin)},
+      {"aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("bitwise_left_shift.Tensor_Scalar_out", inplace_twin)},
+      {"aten.bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+       binary("bitwise_right_shift.Tensor_out", inplace_twin)},
+      {"aten.bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+       binary("bitwise_right_shift.Tensor_Scalar_out", inplace_twin)},
+      // choice
+      {"aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+       power("where.self_out", "self other")},
+      {"aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", where_number)},
+      {"aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+       by_promotion("self other", where_number)},
+      {"aten.where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+       by_promotion("self other", where_number)},
+      {"aten.masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+       composite(infer_masked_fill, masked_fill, pointwise | inplace_twin)},
+      {"aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+       composite(infer_masked_fill, masked_fill, pointwise | inplace_twin)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,51 @@
+// Quantisation as PT2E writes it: integers with a scale and a zero point, per tensor or per channel.
+#include "ops/op_table.h"
+
+namespace depute::internal {
+namespace {
+
+Types infer_quantised(const OpCall& call) {
+  return tensor_result(call["dtype"].as_scalar_type(), call.tensor("input").sizes);
+}
+
+Types infer_dequantised(const OpCall& call) {
+  const Argument& dtype = call["out_dtype"];
+  return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),
+                       call.tensor("input").sizes);
+}
+
+constexpr OpRules quantising(const char* out) {
+  return {.flags = core, .out = out, .infer = infer_quantised};
+}
+constexpr OpRules dequantising(const char* out) {
+  return {.flags = core, .out = out, .infer = infer_dequantised};
+}
+
+}  // namespace
+
+std::span<const OpLine> quantised_ops() {
+  static constexpr OpLine lines[] = {
+      {"quantized_decomposed.quantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
+       "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       quantising("quantized_decomposed::quantize_per_tensor.out")},
+      {"quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
+       "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       quantising("quantized_decomposed::quantize_per_tensor.Tensor_out")},
+      {"quantized_decomposed.dequantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
+       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+       dequantising("quantized_decomposed::dequantize_per_tensor.out")},
+      {"quantized_decomposed.dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
+       "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+       dequantising("quantized_decomposed::dequantize_per_tensor.Tensor_out")},
+      {"quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, "
+       "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+       quantising("quantized_decomposed::quantize_per_channel.out")},
+      {"quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? "
+       "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
+       "out_dtype=None) -> Tensor",
+       dequantising("quantized_decomposed::dequantize_per_channel.out")},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

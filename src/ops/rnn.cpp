@@ -1,0 +1,288 @@
+// Recurrent layers, unrolled over time. The number of steps must be known.
+//
+// The inputs of all steps go through one linear; a step is then a slice of its result, a linear of the hidden
+// state, and the gates. All values keep rank 3 with a time dimension of size 1, so that the steps' outputs
+// are joined by one cat without moving anything.
+#include <fmt/format.h>
+
+#include "ops/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr std::int64_t max_steps = 1 << 16;
+
+enum class Gates : std::int64_t { Tanh = 1, Relu = -1, Gru = 3, Lstm = 4 };
+
+// The arguments that lstm, gru and rnn_* share.
+struct Network {
+  Gates gates;
+  std::int64_t layers, directions, time_dim;
+  bool has_biases;
+  std::vector<Value*> params;
+  std::size_t params_per_cell;
+};
+
+struct Cell {
+  Value *input_weight, *hidden_weight;
+  Value *input_bias = nullptr, *hidden_bias = nullptr;
+  Value* projection = nullptr;  // of an lstm's output
+};
+
+struct State {
+  Value* hidden;
+  Value* cell = nullptr;  // lstm
+  bool is_zero = false;
+};
+
+std::int64_t gate_count(Gates gates) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(gates));
+}
+
+Result<Network> read_network(const OpCall& call, Gates gates) {
+  if (call.boolean("train") && call.number("dropout") != 0) {
+    return type_error("a recurrent layer with dropout in training mode is random");
+  }
+  Network net{.gates = gates,
+              .layers = call.integer("num_layers"),
+              .directions = call.boolean("bidirectional") ? 2 : 1,
+              .time_dim = call.boolean("batch_first") ? 1 : 0,
+              .has_biases = call.boolean("has_biases"),
+              .params = call.values("params")};
+  if (net.layers <= 0 || call.tensor("input").rank() != 3)
+    return type_error("a recurrent layer of a wrong shape");
+  auto cells = static_cast<std::size_t>(net.layers * net.directions);
+  net.params_per_cell = net.params.size() / cells;
+  std::size_t plain = net.has_biases ? 4 : 2;
+  bool projects = gates == Gates::Lstm && net.params_per_cell == plain + 1;
+  if (net.params.size() % cells != 0 || (net.params_per_cell != plain && !projects)) {
+    return type_error(fmt::format("{} weights for {} layers", net.params.size(), net.layers));
+  }
+  return net;
+}
+
+Cell read_cell(const Network& net, std::int64_t index) {
+  Value* const* params = net.params.data() + static_cast<std::size_t>(index) * net.params_per_cell;
+  Cell cell{.input_weight = params[0], .hidden_weight = params[1]};
+  if (net.has_biases) {
+    cell.input_bias = params[2];
+    cell.hidden_bias = params[3];
+  }
+  if (net.params_per_cell % 2 == 1) cell.projection = params[net.params_per_cell - 1];
+  return cell;
+}
+
+// True for a tensor made by filling it with 0.
+bool is_zeros(const Value* value) {
+  const Node* producer = value->producer();
+  if (producer == nullptr || producer->op() != "aten.full.default" || producer->args().size() < 2)
+    return false;
+  const Argument& fill = producer->arg(1);
+  return fill.is_number() && fill.as_double() == 0;
+}
+
+class Unroller {
+ public:
+  Unroller(Builder& b, const Network& net) : b_(b), net_(net) {}
+
+  // The outputs of one cell at every step, in the order of time, and its last state.
+  std::vector<Value*> run(Value* input, const Cell& cell, State& state, std::int64_t steps, bool backwards) {
+    Value* projected = project_input(input, cell);
+    std::vector<Value*> outputs(static_cast<std::size_t>(steps));
+    for (std::int64_t i = 0; i < steps && !b_.failed(); ++i) {
+      std::int64_t time = backwards ? steps - 1 - i : i;
+      Value* now =
+          steps == 1 ? projected : b_.call("aten.slice.Tensor", {projected, net_.time_dim, time, time + 1});
+      step(now, cell, state);
+      outputs[static_cast<std::size_t>(time)] = state.hidden;
+    }
+    return outputs;
+  }
+
+ private:
+  // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums.
+  Value* project_input(Value* input, const Cell& cell) {
+    Value* bias = cell.input_bias;
+    if (bias != nullptr && net_.gates != Gates::Gru)
+      bias = b_.call("aten.add.Tensor", {bias, cell.hidden_bias});
+    return b_.call("aten.linear.default", {input, cell.input_weight, bias});
+  }
+
+  void step(Value* now, const Cell& cell, State& state) {
+    switch (net_.gates) {
+      case Gates::Lstm:
+        return step_lstm(now, cell, state);
+      case Gates::Gru:
+        return step_gru(now, cell, state);
+      case Gates::Tanh:
+      case Gates::Relu:
+        break;
+    }
+    std::string_view activation = net_.gates == Gates::Tanh ? "aten.tanh.default" : "aten.relu.default";
+    state = {.hidden = b_.call(activation, {with_hidden(now, cell, state)})};
+  }
+
+  Value* with_hidden(Value* now, const Cell& cell, const State& state) {
+    if (state.is_zero) return now;
+    Value* hidden = b_.call("aten.linear.default", {state.hidden, cell.hidden_weight});
+    return b_.call("aten.add.Tensor", {now, hidden});
+  }
+
+  std::vector<Value*> split(Value* gates) {
+    std::int64_t count = gate_count(net_.gates);
+    if (b_.failed()) return std::vector<Value*>(static_cast<std::size_t>(count), nullptr);
+    std::int64_t size = gates->tensor().sizes[2].value() / count;
+    std::vector<Value*> parts = b_.call_all("aten.split_with_sizes.default",
+                                            {gates, Ints(static_cast<std::size_t>(count), size), -1});
+    parts.resize(static_cast<std::size_t>(count));
+    return parts;
+  }
+
+  Value* sigmoid(Value* x) { return b_.call("aten.sigmoid.default", {x}); }
+  Value* tanh(Value* x) { return b_.call("aten.tanh.default", {x}); }
+  Value* mul(Value* x, Value* y) { return b_.call("aten.mul.Tensor", {x, y}); }
+  Value* add(Value* x, Value* y) { return b_.call("aten.add.Tensor", {x, y}); }
+  Value* sub(Value* x, Value* y) { return b_.call("aten.sub.Tensor", {x, y}); }
+
+  // c = f c + i g, h = o tanh(c); the gates come as i, f, g, o.
+  void step_lstm(Value* now, const Cell& cell, State& state) {
+    std::vector<Value*> gates = split(with_hidden(now, cell, state));
+    Value* cell_state = mul(sigmoid(gates[0]), tanh(gates[2]));
+    if (!state.is_zero) cell_state = add(mul(sigmoid(gates[1]), state.cell), cell_state);
+    Value* hidden = mul(sigmoid(gates[3]), tanh(cell_state));
+    if (cell.projection != nullptr) hidden = b_.call("aten.linear.default", {hidden, cell.projection});
+    state = {.hidden = hidden, .cell = cell_state};
+  }
+
+  // n = tanh(xn + r hn), h = (h - n) z + n; the gates come as r, z, n.
+  void step_gru(Value* now, const Cell& cell, State& state) {
+    std::vector<Value*> x = split(now);
+    Value* projected = b_.call("aten.linear.default", {state.hidden, cell.hidden_weight, cell.hidden_bias});
+    std::vector<Value*> h = split(projected);
+    Value* reset = sigmoid(add(x[0], h[0]));
+    Value* update = sigmoid(add(x[1], h[1]));
+    Value* fresh = tanh(add(x[2], mul(reset, h[2])));
+    state = {.hidden = add(mul(sub(state.hidden, fresh), update), fresh)};
+  }
+
+  Builder& b_;
+  const Network& net_;
+};
+
+// State number `index` of [cells, batch, size] with the time dimension of size 1 where the input has it.
+Value* initial_state(Builder& b, const Network& net, Value* states, std::int64_t index) {
+  Value* state = states;
+  if (net.layers * net.directions > 1) state = b.call("aten.slice.Tensor", {states, 0, index, index + 1});
+  if (b.failed() || net.time_dim == 0) return state;
+  const Dims& sizes = state->tensor().sizes;
+  return b.view(state, {sizes[1], 1, sizes[2]});
+}
+
+// The last states of all cells as [cells, batch, size].
+Value* final_states(Builder& b, const Network& net, const std::vector<Value*>& states) {
+  std::vector<Value*> rows;
+  for (Value* state : states) {
+    if (b.failed()) return nullptr;
+    const Dims& sizes = state->tensor().sizes;
+    rows.push_back(net.time_dim == 0 ? state : b.view(state, {1, sizes[0], sizes[2]}));
+  }
+  return rows.size() == 1 ? rows[0] : b.call("aten.cat.default", {rows, 0});
+}
+
+struct Outputs {
+  Value* sequence;
+  std::vector<Value*> hidden, cell;
+};
+
+Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidden, Value* cell) {
+  TRY(std::int64_t steps, static_size(input->tensor(), static_cast<std::size_t>(net.time_dim),
+                                      "the number of steps of a recurrent layer"));
+  if (steps < 1 || steps > max_steps) {
+    return type_error(fmt::format("a recurrent layer of {} steps; the limit is {}", steps, max_steps));
+  }
+  bool is_zero = net.gates != Gates::Gru && is_zeros(hidden) && (cell == nullptr || is_zeros(cell));
+  Unroller unroller(b, net);
+  Outputs result{.sequence = input};
+  for (std::int64_t layer = 0; layer < net.layers; ++layer) {
+    std::vector<Value*> directions;
+    for (std::int64_t direction = 0; direction < net.directions; ++direction) {
+      std::int64_t index = layer * net.directions + direction;
+      State state{.hidden = nullptr, .is_zero = is_zero};
+      if (!is_zero) {
+        state.hidden = initial_state(b, net, hidden, index);
+        if (cell != nullptr) state.cell = initial_state(b, net, cell, index);
+      }
+      std::vector<Value*> steps_out =
+          unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1);
+      if (b.failed()) return std::unexpected(b.status().error());
+      directions.push_back(steps == 1 ? steps_out[0] : b.call("aten.cat.default", {steps_out, net.time_dim}));
+      result.hidden.push_back(state.hidden);
+      result.cell.push_back(state.cell);
+    }
+    result.sequence = directions.size() == 1 ? directions[0] : b.call("aten.cat.default", {directions, 2});
+  }
+  return result;
+}
+
+Replacement lstm(Builder& b, const OpCall& call) {
+  TRY(Network net, read_network(call, Gates::Lstm));
+  std::vector<Value*> hx = call.values("hx");
+  if (hx.size() != 2) return type_error("an lstm has two initial states");
+  TRY(Outputs out, unroll(b, net, call.value("input"), hx[0], hx[1]));
+  return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden), final_states(b, net, out.cell)};
+}
+
+Replacement recurrent(Builder& b, const OpCall& call, Gates gates) {
+  TRY(Network net, read_network(call, gates));
+  TRY(Outputs out, unroll(b, net, call.value("input"), call.value("hx"), nullptr));
+  return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden)};
+}
+Replacement gru(Builder& b, const OpCall& call) {
+  return recurrent(b, call, Gates::Gru);
+}
+Replacement rnn_tanh(Builder& b, const OpCall& call) {
+  return recurrent(b, call, Gates::Tanh);
+}
+Replacement rnn_relu(Builder& b, const OpCall& call) {
+  return recurrent(b, call, Gates::Relu);
+}
+
+Types infer_recurrent(const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  if (input.rank() != 3) return type_error("a recurrent layer of an input that is not of rank 3");
+  std::vector<Type> types;
+  const Argument& hx = call["hx"];
+  std::vector<Value*> states = hx.is_list() ? call.values("hx") : std::vector<Value*>{hx.as_value()};
+  Dims sizes = input.sizes;
+  sizes[2] = states[0]->tensor().sizes[2] * (call.boolean("bidirectional") ? 2 : 1);
+  types.push_back(tensor_type({.dtype = input.dtype, .sizes = std::move(sizes)}));
+  for (const Value* state : states) {
+    types.push_back(tensor_type({.dtype = input.dtype, .sizes = state->tensor().sizes}));
+  }
+  return types;
+}
+
+}  // namespace
+
+std::span<const OpLine> rnn_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float "
+       "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+       composite(infer_recurrent, lstm)},
+      {"aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
+       "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+       composite(infer_recurrent, gru)},
+      {"aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
+       "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+       composite(infer_recurrent, rnn_tanh)},
+      {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
+       "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+       composite(infer_recurrent, rnn_relu)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,24 @@
+// Reads one line of the op table, PyTorch's schema notation, into the arguments and returns of an OpDef.
+#pragma once
+
+#include <string_view>
+
+#include "ops/op_def.h"
+
+namespace depute::internal {
+
+// Fills name, schema, args and returns. CHECKs the text: it is ours.
+void parse_schema(std::string_view text, OpDef& def);
+
+// "aten.add.Tensor" of "aten.add.Tensor(Tensor self, ...) -> Tensor".
+std::string_view schema_name(std::string_view text);
+
+// The schema of the op that writes its result into the first argument:
+//   aten.relu.default(Tensor self) -> Tensor      aten.relu_.default(Tensor(a!) self) -> Tensor(a!)
+std::string inplace_schema(std::string_view text);
+
+// The schema of a view's twin with memory of its own:
+//   aten.t.default(Tensor(a) self) -> Tensor(a)   aten.t_copy.default(Tensor self) -> Tensor
+std::string copy_schema(std::string_view text);
+
+}  // namespace depute::internal

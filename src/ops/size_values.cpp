@@ -1,0 +1,136 @@
+// Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
+#include <array>
+
+#include "ops/builder.h"
+
+namespace depute {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> sym_ops = {{
+    {"Add", "_operator.add"},
+    {"Mul", "_operator.mul"},
+    {"FloorDiv", "_operator.floordiv"},
+    {"Mod", "_operator.mod"},
+    {"PythonMod", "_operator.mod"},
+    {"Max", "torch.sym_max"},
+    {"Min", "torch.sym_min"},
+}};
+
+std::string_view sym_op(Symbol function) {
+  for (auto [name, op] : sym_ops) {
+    if (function == name) return op;
+  }
+  return {};
+}
+
+bool is_size_symbol(const SymExpr* expr) {
+  return expr->kind == SymExpr::Kind::Symbol;
+}
+
+// factor * symbol, or nothing.
+std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr* expr) {
+  if (is_size_symbol(expr)) return std::pair(std::int64_t{1}, expr);
+  if (expr->kind != SymExpr::Kind::Call || expr->name != "Mul" || expr->args.size() != 2) return {};
+  const SymExpr* a = expr->args[0];
+  const SymExpr* b = expr->args[1];
+  if (b->kind == SymExpr::Kind::Int) std::swap(a, b);
+  if (a->kind != SymExpr::Kind::Int || a->int_value == 0 || !is_size_symbol(b)) return {};
+  return std::pair(a->int_value, b);
+}
+
+}  // namespace
+
+void SizeValues::scan() {
+  scanned_ = true;
+  for (Value* input : graph_->inputs()) {
+    const Type& type = input->type();
+    if (type.kind == Type::Kind::SymInt && type.expr != nullptr) {
+      values_.emplace(type.expr, input);
+      from_inputs_.emplace(type.expr, true);
+    }
+    if (!type.is_tensor() || type.tensor.is_static()) continue;
+    for (std::size_t dim = 0; dim < type.tensor.rank(); ++dim) {
+      const SymInt& size = type.tensor.sizes[dim];
+      if (size.is_constant()) continue;
+      auto multiple = as_multiple(size.expr());
+      if (!multiple) continue;
+      InputSize found{input, static_cast<std::int64_t>(dim), multiple->first};
+      auto [known, is_new] = input_sizes_.try_emplace(multiple->second, found);
+      if (!is_new && found.factor == 1 && known->second.factor != 1) known->second = found;
+    }
+  }
+  // Symbols that nodes define. Whoever has such a size comes after the node.
+  for (Node& node : graph_->nodes()) {
+    for (Value* result : node.results()) {
+      const Type& type = result->type();
+      if (type.kind != Type::Kind::SymInt || type.expr == nullptr || !is_size_symbol(type.expr)) continue;
+      if (!input_sizes_.contains(type.expr)) values_.try_emplace(type.expr, result);
+    }
+  }
+}
+
+Value* SizeValues::find_or_build(const SymExpr* expr, Node* before) {
+  if (!scanned_) scan();
+  if (auto found = values_.find(expr); found != values_.end()) return found->second;
+  if (is_size_symbol(expr)) return build_symbol(expr);
+  return expr->kind == SymExpr::Kind::Call ? build_call(expr, before) : nullptr;
+}
+
+Value* SizeValues::add_at_top(std::string_view op, std::initializer_list<Argument> args,
+                              const SymExpr* expr) {
+  Node* before = last_at_top_ != nullptr ? last_at_top_->next() : graph_->first();
+  last_at_top_ =
+      graph_->add(Symbol(op), args, {}, {{Symbol("size"), sym_type(Type::Kind::SymInt, expr)}}, before);
+  values_[expr] = last_at_top_->result();
+  from_inputs_[expr] = true;
+  return last_at_top_->result();
+}
+
+Value* SizeValues::build_symbol(const SymExpr* expr) {
+  auto found = input_sizes_.find(expr);
+  if (found == input_sizes_.end()) return nullptr;
+  InputSize place = found->second;
+  const SymExpr* size = place.input->tensor().sizes[static_cast<std::size_t>(place.dim)].expr();
+  auto known = values_.find(size);
+  Value* value =
+      known != values_.end()
+          ? known->second
+          : add_at_top("aten.sym_size.int", {Argument::of(place.input), Argument::of(place.dim)}, size);
+  if (place.factor == 1) return value;
+  return add_at_top("_operator.floordiv", {Argument::of(value), Argument::of(place.factor)}, expr);
+}
+
+// A chain of two-argument operations: a + b + c is (a + b) + c.
+Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
+  std::string_view op = sym_op(expr->name);
+  if (op.empty() || expr->args.empty()) return nullptr;
+  std::vector<Argument> args;
+  bool from_inputs = true;
+  for (const SymExpr* arg : expr->args) {
+    if (arg->kind == SymExpr::Kind::Int) {
+      args.push_back(Argument::of(arg->int_value));
+      continue;
+    }
+    Value* value = find_or_build(arg, before);
+    if (value == nullptr) return nullptr;
+    args.push_back(Argument::of(value));
+    from_inputs = from_inputs && from_inputs_.contains(arg);
+  }
+  Argument total = args[0];
+  const SymExpr* total_expr = expr->args[0];
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    bool is_last = i + 1 == args.size();
+    total_expr = is_last ? expr : sym_call(expr->name.str(), {total_expr, expr->args[i]});
+    if (from_inputs) {
+      total = Argument::of(add_at_top(op, {total, args[i]}, total_expr));
+      continue;
+    }
+    Node* node = graph_->add(Symbol(op), {total, args[i]}, {},
+                             {{Symbol("size"), sym_type(Type::Kind::SymInt, total_expr)}}, before);
+    total = Argument::of(node->result());
+    values_[total_expr] = node->result();
+  }
+  return total.is_value() ? total.as_value() : nullptr;
+}
+
+}  // namespace depute

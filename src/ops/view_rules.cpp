@@ -1,0 +1,210 @@
+#include "ops/view_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "ops/builder.h"
+
+namespace depute::internal {
+namespace {
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+// The order that moves dimensions `from` to the places `to` and keeps the others in theirs.
+std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>& from,
+                               const std::vector<std::size_t>& to) {
+  std::vector<std::size_t> order(rank, rank);
+  std::vector<bool> is_moved(rank, false);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    order[to[i]] = from[i];
+    is_moved[from[i]] = true;
+  }
+  std::size_t next = 0;
+  for (std::size_t& place : order) {
+    if (place != rank) continue;
+    while (is_moved[next]) ++next;
+    place = next++;
+  }
+  return order;
+}
+
+// The dimensions a list argument names, in its order.
+Result<std::vector<std::size_t>> named_dims(const OpCall& call, std::string_view name, std::size_t rank) {
+  if (!call.is_constant_ints(name)) return type_error("a dimension is not a constant");
+  std::vector<std::size_t> dims;
+  for (std::int64_t dim : call.ints(name)) {
+    TRY(std::size_t wrapped, wrap_dim(dim, rank));
+    if (std::ranges::find(dims, wrapped) != dims.end()) return type_error("a dimension is given twice");
+    dims.push_back(wrapped);
+  }
+  return dims;
+}
+
+Result<std::vector<std::size_t>> swapped(std::size_t rank, std::int64_t first, std::int64_t second) {
+  TRY(std::size_t a, wrap_dim(first, rank));
+  TRY(std::size_t b, wrap_dim(second, rank));
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  if (rank > 0) std::swap(order[a], order[b]);
+  return order;
+}
+
+Result<std::vector<std::size_t>> moved_order(const OpCall& call, std::size_t rank) {
+  TRY(auto from, named_dims(call, "source", rank));
+  TRY(auto to, named_dims(call, "destination", rank));
+  if (from.size() != to.size()) return type_error("movedim with different numbers of dimensions");
+  return moved(rank, from, to);
+}
+
+bool has(const OpCall& call, std::string_view name) {
+  return std::ranges::any_of(call.def().args, [&](const ArgDef& arg) { return arg.name == name; });
+}
+
+// A bound of a slice on a dimension of `size`, counted from the front and within [0, size].
+SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymInt& size) {
+  if (argument.is_none()) return otherwise;
+  SymInt bound = as_sym_int(argument);
+  if (!bound.is_constant()) return bound;  // torch has made sure that it is in range
+  if (bound.value() == to_the_end) return size;
+  if (bound.value() < 0) bound = bound + size;
+  if (!size.is_constant()) return bound.is_constant() ? sym_min(bound, size) : bound;
+  return std::clamp<std::int64_t>(bound.value(), 0, size.value());
+}
+
+// The place of part number `result` of a split: [start, end) of its dimension.
+Result<std::pair<SymInt, SymInt>> part_range(const OpCall& call, std::size_t result) {
+  TRY(Dims parts, part_sizes(call));
+  SymInt start = 0;
+  for (std::size_t i = 0; i < result; ++i) start = start + parts[i];
+  return std::pair(start, start + parts[result]);
+}
+
+}  // namespace
+
+Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
+  Dims sizes = wanted;
+  std::size_t open = sizes.size();
+  std::vector<SymInt> left(own.begin(), own.end());  // factors of the open size, after cancelling
+  std::vector<SymInt> divisors;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == -1) {
+      if (open != sizes.size()) return type_error("a view with two sizes of -1");
+      open = i;
+      continue;
+    }
+    auto same = std::ranges::find(left, sizes[i]);
+    if (same != left.end()) {
+      left.erase(same);
+    } else {
+      divisors.push_back(sizes[i]);
+    }
+  }
+  SymInt elements = product(left);
+  SymInt known = product(divisors);
+  if (open == sizes.size()) {
+    if (elements == known || !elements.is_constant() || !known.is_constant()) return sizes;
+    return type_error(fmt::format("a view of {} elements as {}", product({own.data(), own.size()}).str(),
+                                  product({wanted.data(), wanted.size()}).str()));
+  }
+  bool divides = !elements.is_constant() || !known.is_constant() ||
+                 (known.value() != 0 && elements.value() % known.value() == 0);
+  if (!divides || known == 0) {
+    return type_error(fmt::format("{} elements are not a multiple of {}", elements.str(), known.str()));
+  }
+  sizes[open] = floor_div(elements, known);
+  return sizes;
+}
+
+Result<std::vector<std::size_t>> permutation(const OpCall& call) {
+  std::size_t rank = call.tensor("self").rank();
+  if (has(call, "dims")) {
+    TRY(auto order, named_dims(call, "dims", rank));
+    if (order.size() != rank) return type_error("permute does not name every dimension");
+    return order;
+  }
+  if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
+  if (has(call, "axis0")) return swapped(rank, call.integer("axis0"), call.integer("axis1"));
+  if (has(call, "source")) return moved_order(call, rank);
+  if (call.def().name == "aten.mT.default") {
+    if (rank < 2) return type_error("mT of a tensor without two dimensions");
+    return swapped(rank, -1, -2);
+  }
+  std::vector<std::size_t> order(rank);  // t, numpy_T: all reversed
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
+  SymInt step = as_sym_int(call["step"]);
+  if (!step.is_constant() || step.value() <= 0) return type_error("a slice whose step is not positive");
+  SymInt start = slice_bound(call["start"], 0, size);
+  SymInt end = slice_bound(call["end"], size, size);
+  SymInt length = floor_div(end - start + (step.value() - 1), step);
+  return length.is_constant() ? SymInt(std::max<std::int64_t>(length.value(), 0)) : length;
+}
+
+Result<Dims> part_sizes(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  if (self.rank() == 0) return type_error("split of a tensor without dimensions");
+  const Argument& how = call[1];  // split_sizes, split_size or chunks
+  const SymInt& size = self.sizes[dim];
+  if (how.is_list()) {
+    Dims parts = as_dims(how);
+    SymInt total = 0;
+    for (const SymInt& part : parts) total = total + part;
+    if (total == size || !total.is_constant() || !size.is_constant()) return parts;
+    return type_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
+  }
+  TRY(std::int64_t whole, static_size(self, dim, "the size that a split cuts"));
+  if (!how.is_int() || how.as_int() <= 0) return type_error("a split into parts of unknown size");
+  std::int64_t length = how.as_int();
+  if (has(call, "chunks")) length = std::max<std::int64_t>(1, (whole - 1) / length + 1);
+  std::int64_t count = std::max<std::int64_t>(1, (whole - 1) / length + 1);
+  if (count > max_parts)
+    return type_error(fmt::format("a split into {} parts; the limit is {}", count, max_parts));
+  Dims parts(static_cast<std::size_t>(count), SymInt(length));
+  parts.back() = whole - (count - 1) * length;
+  return parts;
+}
+
+Result<Value*> write_whole(Builder&, const OpCall&, Value*, Value* updated, std::size_t) {
+  return updated;
+}
+
+Result<Value*> write_reshaped(Builder& b, const OpCall&, Value* base, Value* updated, std::size_t) {
+  return b.view(updated, base->tensor().sizes);
+}
+
+Result<Value*> write_permuted(Builder& b, const OpCall& call, Value*, Value* updated, std::size_t) {
+  TRY(std::vector<std::size_t> order, permutation(call));
+  std::vector<std::int64_t> inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<std::int64_t>(i);
+  return b.call("aten.permute.default", {updated, inverse});
+}
+
+Result<Value*> write_slice(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
+  return b.call("aten.slice_scatter.default",
+                {base, updated, call["dim"], call["start"], call["end"], call["step"]});
+}
+
+Result<Value*> write_selected(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
+  return b.call("aten.select_scatter.default", {base, updated, call["dim"], call["index"]});
+}
+
+Result<Value*> write_part(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result) {
+  TRY(auto range, part_range(call, result));
+  return b.call("aten.slice_scatter.default",
+                {base, updated, call["dim"], b.size(range.first), b.size(range.second)});
+}
+
+Result<Value*> write_unbound(Builder& b, const OpCall& call, Value* base, Value* updated,
+                             std::size_t result) {
+  return b.call("aten.select_scatter.default",
+                {base, updated, call["dim"], static_cast<std::int64_t>(result)});
+}
+
+}  // namespace depute::internal

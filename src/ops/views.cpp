@@ -1,0 +1,386 @@
+// Views: ops whose result is another reading of their argument's elements. The many spellings torch has
+// become a few:
+//
+//   reshape, flatten, unflatten, view_as, ...   ->  aten.view.default
+//   transpose, t, movedim, numpy_T, ...         ->  aten.permute.default
+//   chunk, split, narrow, unbind                ->  split_with_sizes, slice, select
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "ops/builder.h"
+#include "ops/op_table.h"
+#include "ops/view_rules.h"
+
+namespace depute::internal {
+namespace {
+
+// --- sizes in, sizes out
+
+Types infer_view_as(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, call.tensor("other").sizes);
+}
+
+Types infer_flatten(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t start, wrap_dim(call.integer("start_dim"), self.rank()));
+  TRY(std::size_t end, wrap_dim(call.integer("end_dim"), self.rank()));
+  if (start > end) return type_error("flatten's first dimension lies behind its last");
+  if (self.rank() == 0) return tensor_result(self.dtype, {1});
+  Dims sizes(self.sizes.begin(), self.sizes.begin() + static_cast<std::ptrdiff_t>(start));
+  sizes.push_back(product(std::span(self.sizes.data() + start, end - start + 1)));
+  sizes.insert(sizes.end(), self.sizes.begin() + static_cast<std::ptrdiff_t>(end) + 1, self.sizes.end());
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_unflatten(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(Dims parts, view_sizes({self.sizes[dim]}, as_dims(call["sizes"])));
+  Dims sizes = self.sizes;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_view(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(Dims sizes, view_sizes(self.sizes, as_dims(call[1])));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_unsqueeze(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank() + 1));
+  Dims sizes = self.sizes;
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), SymInt(1));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+// The dimensions a squeeze removes: those it names that have size 1.
+Result<std::vector<std::size_t>> squeezed_dims(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  bool names = call.args().size() > 1;
+  if (names && call[1].is_list() && call[1].as_list().empty()) return std::vector<std::size_t>{};
+  TRY(std::vector<std::size_t> dims, wrap_dims(names ? call[1] : Argument::none(), self.rank()));
+  std::erase_if(dims, [&](std::size_t dim) { return dim >= self.rank() || self.sizes[dim] != 1; });
+  return dims;
+}
+Types infer_squeeze(const OpCall& call) {
+  TRY(std::vector<std::size_t> dims, squeezed_dims(call));
+  return tensor_result(call.tensor("self").dtype, reduced_sizes(call.tensor("self").sizes, dims, false));
+}
+
+Types infer_permuted(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::vector<std::size_t> order, permutation(call));
+  Dims sizes;
+  for (std::size_t dim : order) sizes.push_back(self.sizes[dim]);
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Result<Dims> expanded_sizes(const Dims& own, const Dims& wanted) {
+  if (wanted.size() < own.size()) return type_error("expand to fewer dimensions than there are");
+  Dims sizes = wanted;
+  std::size_t added = wanted.size() - own.size();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    SymInt& size = sizes[added + i];
+    if (size == -1) {
+      size = own[i];
+    } else if (own[i] != 1 && own[i] != size) {
+      return type_error(fmt::format("expand of size {} to {}", own[i].str(), size.str()));
+    }
+  }
+  return sizes;
+}
+Types infer_expand(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(Dims sizes, expanded_sizes(self.sizes, as_dims(call["size"])));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+Types infer_expand_as(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(Dims sizes, expanded_sizes(self.sizes, call.tensor("other").sizes));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+// --- parts
+
+Types infer_slice(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Dims sizes = self.sizes;
+  TRY(sizes[dim], slice_size(self.sizes[dim], call));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_select(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() == 0) return type_error("select of a tensor without dimensions");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  const Argument& index = call["index"];
+  const SymInt& size = self.sizes[dim];
+  if (index.is_int() && size.is_constant() &&
+      (index.as_int() >= size.value() || index.as_int() < -size.value())) {
+    return type_error(fmt::format("index {} is out of range for size {}", index.as_int(), size.str()));
+  }
+  Dims sizes = self.sizes;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_narrow(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Dims sizes = self.sizes;
+  sizes[dim] = as_sym_int(call["length"]);
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_parts(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(Dims parts, part_sizes(call));
+  std::vector<Type> types;
+  for (const SymInt& part : parts) {
+    Dims sizes = self.sizes;
+    sizes[dim] = part;
+    types.push_back(tensor_type({.dtype = self.dtype, .sizes = std::move(sizes)}));
+  }
+  return types;
+}
+
+Types infer_unbind(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() == 0) return type_error("unbind of a tensor without dimensions");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::int64_t count, static_size(self, dim, "the size that unbind takes apart"));
+  if (count > max_parts) {
+    return type_error(fmt::format("unbind into {} parts; the limit is {}", count, max_parts));
+  }
+  Dims sizes = self.sizes;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  return std::vector<Type>(static_cast<std::size_t>(count),
+                           tensor_type({.dtype = self.dtype, .sizes = std::move(sizes)}));
+}
+
+Types infer_as_strided(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, as_dims(call["size"]));
+}
+
+Types infer_unfold(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dimension"), self.rank()));
+  if (self.rank() == 0) return type_error("unfold of a tensor without dimensions");
+  Dims sizes = self.sizes;
+  SymInt window = as_sym_int(call["size"]);
+  sizes[dim] = floor_div(sizes[dim] - window, as_sym_int(call["step"])) + 1;
+  sizes.push_back(window);
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_diagonal(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t row, wrap_dim(call.integer("dim1"), self.rank()));
+  TRY(std::size_t column, wrap_dim(call.integer("dim2"), self.rank()));
+  if (row == column || self.rank() < 2) return type_error("diagonal of one dimension");
+  std::int64_t offset = call.integer("offset");
+  SymInt rows = self.sizes[row] - std::max<std::int64_t>(-offset, 0);
+  SymInt columns = self.sizes[column] - std::max<std::int64_t>(offset, 0);
+  std::size_t dims[] = {row, column};
+  Dims sizes = reduced_sizes(self.sizes, dims, false);
+  sizes.push_back(sym_max(sym_min(rows, columns), 0));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+// --- one spelling for each
+
+Replacement to_view(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, call.def().infer(call));
+  const Dims& sizes = call.node() != nullptr ? call.node()->result()->tensor().sizes : types[0].tensor.sizes;
+  if (call.tensor("self").sizes == sizes) return one(b.call("aten.alias.default", {call["self"]}));
+  return one(b.view(call.value("self"), sizes));
+}
+
+Replacement to_permute(Builder& b, const OpCall& call) {
+  TRY(std::vector<std::size_t> order, permutation(call));
+  std::vector<std::int64_t> dims(order.begin(), order.end());
+  return one(b.call("aten.permute.default", {call["self"], dims}));
+}
+
+Replacement to_squeeze_dims(Builder& b, const OpCall& call) {
+  TRY(std::vector<std::size_t> dims, squeezed_dims(call));
+  if (dims.empty()) return one(b.call("aten.alias.default", {call["self"]}));
+  std::vector<std::int64_t> list(dims.begin(), dims.end());
+  return one(b.call("aten.squeeze.dims", {call["self"], list}));
+}
+
+Replacement expand_as(Builder& b, const OpCall& call) {
+  return one(b.call("aten.expand.default", {call["self"], call.tensor("other").sizes}));
+}
+
+Replacement to_split_with_sizes(Builder& b, const OpCall& call) {
+  TRY(Dims parts, part_sizes(call));
+  return b.call_all("aten.split_with_sizes.default", {call["self"], parts, call["dim"]});
+}
+
+Replacement unbind(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_unbind(call));
+  std::vector<Value*> parts;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    parts.push_back(b.call("aten.select.int", {call["self"], call["dim"], static_cast<std::int64_t>(i)}));
+  }
+  return parts;
+}
+
+Replacement narrow(Builder& b, const OpCall& call) {
+  SymInt start = as_sym_int(call["start"]);
+  Argument end = b.size(start + as_sym_int(call["length"]));
+  return one(b.call("aten.slice.Tensor", {call["self"], call["dim"], call["start"], end}));
+}
+
+Replacement to_alias(Builder& b, const OpCall& call) {
+  return one(b.call("aten.alias.default", {call[0]}));
+}
+
+// --- views that are their argument
+
+bool always(const OpCall&) {
+  return true;
+}
+
+bool keeps_order(const OpCall& call) {
+  auto order = permutation(call);
+  return order && std::ranges::is_sorted(*order);
+}
+
+constexpr OpRules reshaping(InferFunction infer, std::uint32_t flags) {
+  return {.flags = flags, .infer = infer, .decompose = to_view, .write_back = write_reshaped};
+}
+constexpr OpRules permuting(std::uint32_t flags = no_flags) {
+  return {
+      .flags = view | flags, .infer = infer_permuted, .decompose = to_permute, .write_back = write_permuted};
+}
+constexpr OpRules squeezing(const char* out = nullptr, std::uint32_t flags = no_flags) {
+  return {.flags = view | flags,
+          .out = out,
+          .infer = infer_squeeze,
+          .decompose = out != nullptr ? nullptr : to_squeeze_dims,
+          .write_back = write_reshaped};
+}
+constexpr OpRules splitting(DecomposeFunction decompose, const char* out = nullptr) {
+  return {.flags = view | copy_twin | (out != nullptr ? core : no_flags),
+          .out = out,
+          .infer = infer_parts,
+          .decompose = decompose,
+          .write_back = write_part};
+}
+constexpr OpRules aliasing(std::uint32_t flags = no_flags) {
+  return {.flags = view | flags, .infer = infer_same_type, .decompose = to_alias, .write_back = write_whole};
+}
+
+}  // namespace
+
+std::span<const OpLine> view_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.view.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "view_copy.out",
+        .infer = infer_view,
+        .identity = always,
+        .write_back = write_reshaped}},
+      {"aten._unsafe_view.default(Tensor self, SymInt[] size) -> Tensor", reshaping(infer_view, no_flags)},
+      {"aten.reshape.default(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshaping(infer_view, may_view)},
+      {"aten.reshape_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
+       reshaping(infer_view_as, may_view)},
+      {"aten.view_as.default(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(infer_view_as, view)},
+      {"aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+       reshaping(infer_flatten, may_view)},
+      {"aten.unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+       reshaping(infer_unflatten, view)},
+      {"aten.unsqueeze.default(Tensor(a) self, int dim) -> Tensor(a)",
+       {.flags = core | view | copy_twin | inplace_twin,
+        .out = "unsqueeze_copy.out",
+        .infer = infer_unsqueeze,
+        .write_back = write_reshaped}},
+      {"aten.squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+       squeezing("squeeze_copy.dims_out", core | copy_twin | inplace_twin)},
+      {"aten.squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+       squeezing(nullptr, copy_twin | inplace_twin)},
+      {"aten.squeeze.default(Tensor(a) self) -> Tensor(a)", squeezing(nullptr, copy_twin | inplace_twin)},
+      {"aten.permute.default(Tensor(a) self, int[] dims) -> Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "permute_copy.out",
+        .infer = infer_permuted,
+        .identity = keeps_order,
+        .write_back = write_permuted}},
+      {"aten.transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+       permuting(copy_twin | inplace_twin)},
+      {"aten.swapaxes.default(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", permuting()},
+      {"aten.movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", permuting()},
+      {"aten.movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", permuting()},
+      {"aten.t.default(Tensor(a) self) -> Tensor(a)", permuting(copy_twin | inplace_twin)},
+      {"aten.numpy_T.default(Tensor(a) self) -> Tensor(a)", permuting()},
+      {"aten.mT.default(Tensor(a) self) -> Tensor(a)", permuting()},
+      {"aten.expand.default(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "expand_copy.out",
+        .infer = infer_expand,
+        .identity = always}},
+      {"aten.expand_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
+       {.flags = view, .infer = infer_expand_as, .decompose = expand_as}},
+      {"aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
+       "Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "slice_copy.Tensor_out",
+        .infer = infer_slice,
+        .identity = always,
+        .write_back = write_slice}},
+      {"aten.select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "select_copy.int_out",
+        .infer = infer_select,
+        .write_back = write_selected}},
+      {"aten.narrow.default(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
+       {.flags = view, .infer = infer_narrow, .decompose = narrow}},
+      {"aten.split_with_sizes.default(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+       splitting(nullptr, "split_with_sizes_copy.out")},
+      {"aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
+       splitting(to_split_with_sizes)},
+      {"aten.split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+       {.flags = view, .infer = infer_parts, .decompose = to_split_with_sizes, .write_back = write_part}},
+      {"aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
+       {.flags = view, .infer = infer_parts, .decompose = to_split_with_sizes, .write_back = write_part}},
+      {"aten.unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
+       {.flags = view | copy_twin, .infer = infer_unbind, .decompose = unbind, .write_back = write_unbound}},
+      {"aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+       "-> Tensor(a)",
+       {.flags = core | view | copy_twin, .out = "as_strided_copy.out", .infer = infer_as_strided}},
+      {"aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+       {.flags = core | view | copy_twin, .out = "unfold_copy.out", .infer = infer_unfold}},
+      {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+       {.flags = core | view | copy_twin, .out = "diagonal_copy.out", .infer = infer_diagonal}},
+      {"aten.alias.default(Tensor(a) self) -> Tensor(a)",
+       {.flags = core | view | copy_twin,
+        .out = "alias_copy.out",
+        .infer = infer_same_type,
+        .identity = always,
+        .write_back = write_whole}},
+      {"aten.detach.default(Tensor(a) self) -> Tensor(a)", aliasing(copy_twin | inplace_twin)},
+      {"aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)", aliasing()},
+      {"aten.lift_fresh_copy.default(Tensor self) -> Tensor",
+       {.infer = infer_same_type, .decompose = to_alias}},
+      {"aten.positive.default(Tensor(a) self) -> Tensor(a)",
+       {.flags = may_view | view,
+        .infer = infer_same_type,
+        .decompose = to_alias,
+        .write_back = write_whole}},
+      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", opaque(may_view)},
+      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", opaque(may_view)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal
