@@ -218,6 +218,10 @@ void Graph::set_operand(const Use& constant_use, Argument replacement) {
   attach(node);
 }
 
+void Graph::set_operand(Node& node, std::size_t operand, Value* value) {
+  set_operand(node.uses_[operand], Argument::of(value));
+}
+
 void Graph::set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs) {
   CHECK(node.graph_ == this);
   detach(node);
@@ -261,6 +265,18 @@ void Graph::erase_input(std::size_t index) {
   CHECK(!inputs_[index]->has_uses()) << "erasing input %" << inputs_[index]->name().str();
   inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index));
   for (std::size_t i = index; i < inputs_.size(); ++i) inputs_[i]->index_ = static_cast<std::uint32_t>(i);
+  ++revision_;
+}
+
+void Graph::retain_inputs(const std::vector<bool>& keep) {
+  CHECK(keep.size() == inputs_.size());
+  std::vector<Value*> kept;
+  for (Value* input : inputs_) {
+    CHECK(keep[input->index_] || !input->has_uses()) << "erasing input %" << input->name().str();
+    if (keep[input->index_]) kept.push_back(input);
+  }
+  inputs_ = std::move(kept);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->index_ = static_cast<std::uint32_t>(i);
   ++revision_;
 }
 

@@ -211,12 +211,14 @@ class Graph {
   // --- editing
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
   void set_operand(const Use& use, Argument replacement);  // one use
+  void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);
   void set_type(Value& value, Type type);
   void rename(Value& value, Symbol name);
   void erase(Node& node);                      // its results must have no uses left
   void erase_input(std::size_t index);         // it must have no uses left; later inputs move up
+  void retain_inputs(const std::vector<bool>& keep);  // erases all inputs that are not kept, in one go
   void move_before(Node& node, Node* before);  // null: to the end
 
   // A copy of `argument` (of another graph) with its lists in this graph and its values mapped by

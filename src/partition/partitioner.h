@@ -6,7 +6,6 @@
 // to guess why an op was not delegated.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "normalise/ops_to_not_decompose.h"
 #include "support/result.h"
 
 namespace depute {
@@ -44,12 +44,6 @@ struct PartitionResult {
   // for each.
   std::vector<std::pair<const Value*, Symbol>> constant_tags;
   std::vector<std::pair<const Node*, Verdict>> verdicts;  // of every node looked at
-};
-
-// Ops to leave whole when the program is normalised, with an optional filter on single nodes.
-struct OpsToNotDecompose {
-  std::vector<Symbol> ops;
-  std::function<bool(const Node&)> filter;  // empty: all of them
 };
 
 class Partitioner {

@@ -1,0 +1,99 @@
+// Replaces ops by their decompositions, until only core ops and those a backend asked for are left.
+//
+//   %y = aten.silu.default(%x)       ->       %s = aten.sigmoid.default(%x)
+//                                             %y = aten.mul.Tensor(%x, %s)
+//
+// The rules stand in the op table. What a rule builds goes before the node and is visited in turn.
+#include <unordered_map>
+
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/builder.h"
+#include "ops/op_def.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view pass = "decompose";
+constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op again is a bug
+
+// Which nodes stay whole, by op.
+class KeptOps {
+ public:
+  explicit KeptOps(const std::vector<OpsToNotDecompose>& wishes) {
+    for (const OpsToNotDecompose& wish : wishes) {
+      for (Symbol op : wish.ops) wishes_[op].push_back(&wish);
+    }
+  }
+  bool keeps(const Node& node) const {
+    auto found = wishes_.find(node.op());
+    if (found == wishes_.end()) return false;
+    for (const OpsToNotDecompose* wish : found->second) {
+      if (!wish->filter || wish->filter(node)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_map<Symbol, std::vector<const OpsToNotDecompose*>> wishes_;
+};
+
+// The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
+Replacement replacement_of(Graph& graph, Node& node, const OpDef& def, SizeValues& sizes) {
+  TRY_STATUS(check_call(node));
+  Builder builder(graph, &node, &sizes);
+  builder.inherit(node);
+  Replacement values = def.decompose(builder, OpCall(node));
+  const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
+  if (!values) return node_error(pass, node, values.error().message);
+  if (!status) return node_error(pass, node, status.error().message);
+  return values;
+}
+
+Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& values) {
+  CHECK(values.size() == node.results().size()) << node.op().str();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Value& result = *node.result(i);
+    if (!result.has_uses()) continue;
+    if (values[i] == nullptr) return node_error(pass, node, "a result without a value is used");
+    graph.replace_uses(result, values[i]);
+  }
+  graph.erase(node);
+  return {};
+}
+
+Status decompose_graph(Graph& graph, const KeptOps& kept) {
+  SizeValues sizes(graph);
+  int steps = 0;
+  const Node* last_original = nullptr;
+  for (Node* node = graph.first(); node != nullptr;) {
+    const OpDef* def = op_def(*node);
+    if (def == nullptr || def->decompose == nullptr || kept.keeps(*node)) {
+      node = node->next();
+      continue;
+    }
+    Node* before = node->previous();
+    Node* next = node->next();
+    TRY(std::vector<Value*> values, replacement_of(graph, *node, *def, sizes));
+    if (values.empty() && !node->results().empty()) {
+      node = next;
+      continue;
+    }
+    steps = next == last_original ? steps + 1 : 0;
+    last_original = next;
+    CHECK(steps < max_steps_per_node) << node->op().str();
+    TRY_STATUS(replace_results(graph, *node, values));
+    node = before != nullptr ? before->next() : graph.first();
+  }
+  return {};
+}
+
+}  // namespace
+
+Status decompose(Program& program, const NormaliseOptions& options) {
+  KeptOps kept(options.ops_to_not_decompose);
+  return for_each_graph(program, [&](Method&, Graph& graph) { return decompose_graph(graph, kept); });
+}
+
+}  // namespace depute

@@ -1,0 +1,39 @@
+// Removes assertions, and gives views their one name.
+//
+//   %_ = aten._assert_tensor_metadata.default(%x, ...)        gone
+//   %v = aten.view_copy.default(%x, [6])                 ->   %v = aten.view.default(%x, [6])
+//
+// Assertions were checked by torch when it traced the program; the runtime has no kernels for them. Copying
+// twins come from programs that were brought to the Edge dialect; in a functional program a view and its copy
+// are the same.
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+Status drop_from(Graph& graph) {
+  for (Node& node : graph.nodes()) {
+    const OpDef* def = op_def(node);
+    if (def == nullptr) continue;
+    if (def->is(drop)) {
+      for (const Value* result : node.results()) {
+        if (result->has_uses())
+          return node_error("drop-assertions", node, "the result of an assertion is used");
+      }
+      graph.erase(node);
+    } else if (!def->mutates() && !def->functional.empty()) {
+      graph.set_op(node, def->functional);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status drop_assertions(Program& program, const NormaliseOptions&) {
+  return for_each_graph(program, [](Method&, Graph& graph) { return drop_from(graph); });
+}
+
+}  // namespace depute

@@ -1,0 +1,108 @@
+// Makes every tensor contiguous and gives every known node the result types of its op.
+//
+//   %p: f32[4, 3]{strides=[1, 4]} = aten.permute.default(%x, [1, 0])     ->     %p: f32[4, 3] = ...
+//
+// In training IR views have the strides that torch traced. After functionalisation nothing depends on them,
+// and the runtime's tensors are dense. A file whose types its own ops contradict is refused: something is
+// wrong with it, or with the op table. A user input in channels_last order keeps that order, since the caller
+// passes such tensors, and is copied.
+#include <algorithm>
+
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/builder.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view pass = "drop-layouts";
+
+// NHWC or NDHWC, and not also contiguous because dimensions have size 1.
+bool is_channels_last(const TensorType& type) {
+  auto order = dim_order(type);
+  if (!order || (type.rank() != 4 && type.rank() != 5)) return false;
+  std::vector<std::uint8_t> wanted = {0};
+  for (std::uint8_t dim = 2; dim < type.rank(); ++dim) wanted.push_back(dim);
+  wanted.push_back(1);
+  bool has_space =
+      std::any_of(type.sizes.begin() + 2, type.sizes.end(), [](const SymInt& size) { return !(size == 1); });
+  return *order == wanted && has_space && !(type.sizes[1] == 1);
+}
+
+Status drop_from_inputs(Method& method, Graph& graph) {
+  bool is_main = &graph == method.graph.get();
+  std::vector<Value*> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (Value* input : inputs) {
+    if (!input->type().is_tensor() || input->tensor().is_contiguous()) continue;
+    bool is_user = is_main && !method.inputs[input->index()].has_data();
+    TensorType dense = make_tensor(input->tensor().dtype, input->tensor().sizes);
+    if (!is_user || !is_channels_last(input->tensor())) {
+      graph.set_type(*input, tensor_type(std::move(dense)));
+      continue;
+    }
+    Node* copy = graph.add(Symbol("dim_order_ops._clone_dim_order.default"), {Argument::none()}, {},
+                           {{input->name(), tensor_type(std::move(dense))}}, graph.first());
+    graph.replace_uses(*input, copy->result());
+    Argument self = Argument::of(input);
+    graph.set_args(*copy, std::span(&self, 1), {});
+  }
+  return {};
+}
+
+// The inferred type, with the file's sizes where they are symbolic. Fails when the two disagree.
+Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred) {
+  auto mismatch = [&] {
+    return node_error(
+        pass, node,
+        fmt::format("the file gives this node the type {}, its op makes {}", str(file), str(inferred)),
+        "the file is damaged, or uses this op in a way that is not known");
+  };
+  if (file.kind != inferred.kind) return mismatch();
+  if (!file.is_tensor()) return file;
+  const TensorType& a = file.tensor;
+  const TensorType& b = inferred.tensor;
+  if (a.dtype != b.dtype || a.rank() != b.rank()) return mismatch();
+  for (std::size_t i = 0; i < a.rank(); ++i) {
+    if (a.sizes[i].is_constant() && b.sizes[i].is_constant() && a.sizes[i] != b.sizes[i]) return mismatch();
+  }
+  return tensor_type(make_tensor(a.dtype, a.sizes));
+}
+
+Status retype(Graph& graph, Node& node) {
+  const OpDef* def = op_def(node);
+  if (def == nullptr || def->infer == nullptr) {
+    for (Value* result : node.results()) {
+      if (result->type().is_tensor() && !result->tensor().is_contiguous()) {
+        graph.set_type(*result, tensor_type(make_tensor(result->tensor().dtype, result->tensor().sizes)));
+      }
+    }
+    return {};
+  }
+  TRY_STATUS(check_call(node));
+  auto types = def->infer(OpCall(node));
+  if (!types) return node_error(pass, node, types.error().message);
+  if (types->size() != node.results().size()) {
+    return node_error(pass, node,
+                      fmt::format("the file gives this node {} results, its op makes {}",
+                                  node.results().size(), types->size()));
+  }
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    if (node.result(i)->type().kind == Type::Kind::None) continue;  // a result torch did not compute
+    TRY(Type type, reconcile(node, node.result(i)->type(), (*types)[i]));
+    graph.set_type(*node.result(i), std::move(type));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status drop_layouts(Program& program, const NormaliseOptions&) {
+  return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
+    TRY_STATUS(drop_from_inputs(method, graph));
+    for (Node& node : graph.nodes()) TRY_STATUS(retype(graph, node));
+    return {};
+  });
+}
+
+}  // namespace depute

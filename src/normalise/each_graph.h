@@ -1,0 +1,34 @@
+// What most passes start with: every graph of a program, and errors that carry the user's line.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace depute {
+
+// Calls visit(method, graph) on each method's graph and its bodies; stops at the first error.
+template <typename Visit>
+Status for_each_graph(Program& program, Visit&& visit) {
+  for (const auto& method : program.methods) {
+    TRY_STATUS(visit(*method, *method->graph));
+    for (const auto& body : method->bodies) TRY_STATUS(visit(*method, *body));
+  }
+  return {};
+}
+
+// "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
+inline std::unexpected<Diagnostic> node_error(std::string_view pass, const Node& node,
+                                              std::string_view message, std::string_view hint = {}) {
+  std::string where =
+      fmt::format("{}, %{} ({})", node.graph().name().str(), node.display_name(), node.op().str());
+  auto failure = error(pass, where, message, hint);
+  if (node.source != nullptr) failure.error().source = node.source->str();
+  return failure;
+}
+
+}  // namespace depute

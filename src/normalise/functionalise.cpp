@@ -1,0 +1,267 @@
+// Replaces ops that write to their arguments by ops that return a new value.
+//
+//   %v = aten.slice.Tensor(%x, 0, 0, 2)              %v = aten.slice.Tensor(%x, 0, 0, 2)
+//   %r = aten.add_.Tensor(%v, %y)             ->     %u = aten.add.Tensor(%v, %y)
+//   return %x                                        %w = aten.slice_scatter.default(%x, %u, 0, 0, 2)
+//                                                    return %w
+//
+// The graph is walked once, forward. Views are remembered with the value they look at. A write gives the
+// written value a new content, and through the views' write-back rules also every value below it, down to the
+// base; other views of the base are made again when they are next used.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/builder.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view pass = "functionalise";
+
+class Functionaliser {
+ public:
+  Functionaliser(const Method& method, Graph& graph) : method_(method), graph_(graph), sizes_(graph) {}
+  Status run();
+
+ private:
+  // How a value looks at another one's memory.
+  struct View {
+    Value* parent;  // as it is named in the program, whatever its content has become
+    Node* node;     // the op that made the view
+    std::size_t result;
+    bool is_certain;  // false: torch may have made a copy, and the traced types do not tell
+  };
+  struct Content {
+    Value* value;
+    std::uint64_t version;  // of the base when this became the content
+  };
+
+  Value* base_of(Value* value) const;
+  Result<Value*> content_of(Value* value, Node& before);
+  Result<Value*> view_again(const View& view, Value* parent, Node& before);
+  Status refresh_operands(Node& node);
+  void remember_views(Node& node, Value* parent);
+  Result<Value*> written_argument(const Node& node, const OpDef& def) const;
+  Status check_may_be_written(const Node& node, Value* written) const;
+  Result<Value*> compute(Node& node, const OpDef& def, const TensorType& target);
+  Status write(Node& node, const OpDef& def);
+  Status write_back(Node& node, Value* written, Value* content);
+
+  const Method& method_;
+  Graph& graph_;
+  SizeValues sizes_;
+  std::unordered_map<const Value*, View> views_;
+  std::unordered_map<const Value*, Content> contents_;        // of values whose base was written
+  std::unordered_map<const Value*, std::uint64_t> versions_;  // of written bases: the number of writes
+};
+
+Value* Functionaliser::base_of(Value* value) const {
+  for (auto view = views_.find(value); view != views_.end(); view = views_.find(value))
+    value = view->second.parent;
+  return value;
+}
+
+// What `value` holds at `before`: itself until its base is written.
+Result<Value*> Functionaliser::content_of(Value* value, Node& before) {
+  auto version = versions_.find(base_of(value));
+  if (version == versions_.end()) return value;
+  std::vector<Value*> stale;  // from `value` down to the first that is up to date
+  Value* below = value;
+  for (;; below = views_.at(below).parent) {
+    auto content = contents_.find(below);
+    if (content != contents_.end() && content->second.version == version->second) break;
+    stale.push_back(below);
+  }
+  Value* content = contents_.at(below).value;
+  for (auto view = stale.rbegin(); view != stale.rend(); ++view) {
+    TRY(content, view_again(views_.at(*view), content, before));
+    contents_[*view] = {content, version->second};
+  }
+  return content;
+}
+
+Result<Value*> Functionaliser::view_again(const View& view, Value* parent, Node& before) {
+  if (!view.is_certain) {
+    return node_error(pass, *view.node,
+                      "whether this is a view of a tensor that is written later is not known",
+                      "write .clone() or .contiguous() in the model");
+  }
+  OpCall call(*view.node);
+  std::vector<Argument> args(call.args().begin(), call.args().end());
+  args[0] = Argument::of(parent);
+  Builder builder(graph_, &before, &sizes_);
+  builder.inherit(*view.node);
+  std::vector<Value*> results = builder.call_all(view.node->op().str(), std::span<const Argument>(args));
+  if (builder.failed()) return node_error(pass, *view.node, builder.status().error().message);
+  return results.at(view.result);
+}
+
+Status Functionaliser::refresh_operands(Node& node) {
+  if (versions_.empty()) return {};
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    Value* value = node.operand(i);
+    TRY(Value * content, content_of(value, node));
+    if (content != value) graph_.set_operand(node, i, content);
+  }
+  return {};
+}
+
+void Functionaliser::remember_views(Node& node, Value* parent) {
+  const OpDef* def = op_def(node);
+  if (def == nullptr || parent == nullptr || !(def->is(view) || def->is(may_view))) return;
+  OpCall call(node);
+  if (def->arg_index(Symbol("copy")) >= 0 && call.boolean("copy")) return;
+  for (std::size_t i = 0; i < node.results().size(); ++i) {
+    Value* result = node.result(i);
+    if (!result->type().is_tensor() || !parent->type().is_tensor()) continue;
+    const TensorType& from = parent->tensor();
+    const TensorType& to = result->tensor();
+    if (from.dtype != to.dtype && !def->is(view)) continue;  // a conversion makes a copy
+    bool is_certain = def->is(view) || from == to || from.is_contiguous();
+    views_[result] = {parent, &node, i, is_certain};
+    auto version = versions_.find(base_of(result));
+    if (version != versions_.end()) contents_[result] = {result, version->second};
+  }
+}
+
+Result<Value*> Functionaliser::written_argument(const Node& node, const OpDef& def) const {
+  OpCall call(node);
+  Value* written = nullptr;
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    if (!def.args[i].is_written) continue;
+    if (written != nullptr || !call[i].is_value())
+      return node_error(pass, node, "an op that writes several tensors");
+    written = call[i].as_value();
+  }
+  return written;
+}
+
+Status Functionaliser::check_may_be_written(const Node& node, Value* written) const {
+  Value* base = base_of(written);
+  if (base->producer() != nullptr) return {};
+  if (&graph_ != method_.graph.get()) return node_error(pass, node, "an operand of control flow is mutated");
+  const InputSpec& spec = *input_spec(method_, *base);
+  std::string what = spec.has_data() ? fmt::format("buffer '{}' is mutated", spec.target.str())
+                                     : fmt::format("input '{}' is mutated", base->name().str());
+  return node_error(pass, node, what + ", which cannot be lowered",
+                    "pass the state as an input and return the new one as an output");
+}
+
+// The new content: the functional op's result in the type of what is written.
+Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const TensorType& target) {
+  Builder builder(graph_, &node, &sizes_);
+  builder.inherit(node);
+  Value* content = builder.call(def.functional.str(), OpCall(node).args());
+  if (content != nullptr && content->tensor().dtype != target.dtype) {
+    content = builder.call("aten._to_copy.default", {content, target.dtype});
+  }
+  if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+  if (content->tensor().rank() != target.rank()) {
+    return node_error(
+        pass, node, fmt::format("{} is written to a tensor of type {}", str(content->tensor()), str(target)));
+  }
+  return content;
+}
+
+Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
+  Value* base = base_of(written);
+  // The contents before the write, from the written value down to its base.
+  std::vector<std::pair<Value*, Value*>> path;
+  for (Value* value = written;; value = views_.at(value).parent) {
+    TRY(Value * old, content_of(value, node));
+    path.emplace_back(value, old);
+    if (value == base) break;
+  }
+  std::uint64_t version = ++versions_[base];
+  contents_[written] = {content, version};
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const View& view = views_.at(path[i - 1].first);
+    const OpDef& def = *op_def(*view.node);
+    if (!view.is_certain || def.write_back == nullptr) {
+      return node_error(pass, node,
+                        fmt::format("a write through %{} ({}) cannot be made functional",
+                                    view.node->display_name(), view.node->op().str()));
+    }
+    Builder builder(graph_, &node, &sizes_);
+    builder.inherit(node);
+    auto updated = def.write_back(builder, OpCall(*view.node), path[i].second, content, view.result);
+    if (!updated) return node_error(pass, node, updated.error().message);
+    if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+    content = *updated;
+    contents_[path[i].first] = {content, version};
+  }
+  return {};
+}
+
+Status Functionaliser::write(Node& node, const OpDef& def) {
+  TRY(Value * written, written_argument(node, def));
+  const OpDef* functional = op_def(def.functional);
+  if (functional == nullptr) return node_error(pass, node, "an in-place op without a functional form");
+  bool changes_content =
+      !functional->is(view);  // detach_ and the like only change what torch knows of the tensor
+  if (changes_content) {
+    TRY_STATUS(check_may_be_written(node, written));
+    const TensorType target = written->tensor();
+    TRY_STATUS(refresh_operands(node));
+    TRY(Value * content, compute(node, def, target));
+    TRY_STATUS(write_back(node, written, content));
+  }
+  for (Value* result : node.results()) {
+    if (result->has_uses()) graph_.replace_uses(*result, written);
+  }
+  graph_.erase(node);
+  return {};
+}
+
+Status Functionaliser::run() {
+  for (Node& node : graph_.nodes()) {
+    const OpDef* def = op_def(node);
+    if (def == nullptr) {
+      TRY_STATUS(refresh_operands(node));
+      continue;
+    }
+    TRY_STATUS(check_call(node));
+    if (def->mutates()) {
+      TRY_STATUS(write(node, *def));
+      continue;
+    }
+    OpCall call(node);
+    Value* parent = !call.args().empty() && call[0].is_value() ? call[0].as_value() : nullptr;
+    TRY_STATUS(refresh_operands(node));
+    remember_views(node, parent);
+  }
+  return refresh_operands(*graph_.return_node());
+}
+
+bool writes(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    const OpDef* def = op_def(node);
+    return def != nullptr && def->mutates();
+  });
+}
+
+Status check_signature(const Method& method) {
+  for (const OutputSpec& output : method.outputs) {
+    if (output.kind == OutputSpec::Kind::UserOutput) continue;
+    return error(pass, method.name.str(),
+                 fmt::format("'{}' is mutated, which cannot be lowered", output.target.str()),
+                 "pass the state as an input and return the new one as an output");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status functionalise(Program& program, const NormaliseOptions&) {
+  return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
+    TRY_STATUS(check_signature(method));
+    if (!writes(graph)) return {};
+    return Functionaliser(method, graph).run();
+  });
+}
+
+}  // namespace depute

@@ -1,0 +1,174 @@
+// Makes type promotion explicit: arguments that an op computes in one element type are brought to it.
+//
+//   %y: f32 = aten.add.Tensor(%x: f32, 2)           %two: f32[] = constant
+//                                             ->    %y = aten.add.Tensor(%x, %two)
+//   %z: f32 = aten.mul.Tensor(%x: f32, %i: i64)     %f = dim_order_ops._to_dim_order_copy.default(%i,
+//   dtype=f32)
+//                                                   %z = aten.mul.Tensor(%x, %f)
+//
+// A number becomes a constant of the right type at once, so that nothing is converted when the program runs.
+// Conversions get their Edge name here, dim_order_ops._to_dim_order_copy.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "ir/small_float.h"
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/builder.h"
+#include "ops/infer.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view pass = "promote-types";
+
+template <typename T>
+std::vector<std::byte> bytes_of(T number) {
+  auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(number);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::int64_t to_integer(const Argument& number) {
+  return number.kind == Argument::Kind::Float ? static_cast<std::int64_t>(number.as_double())
+                                              : number.as_int();
+}
+
+// The number as one element; nothing for complex types and floats that no integer holds.
+std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& number) {
+  if (is_small_float(dtype)) {
+    std::vector<std::byte> bytes = bytes_of(encode_small_float(dtype, number.as_double()));
+    bytes.resize(item_size(dtype));  // little endian: an 8-bit float is the first byte
+    return bytes;
+  }
+  if (dtype == ScalarType::F32) return bytes_of(static_cast<float>(number.as_double()));
+  if (dtype == ScalarType::F64) return bytes_of(number.as_double());
+  if (dtype == ScalarType::Bool) return std::vector<std::byte>{std::byte(number.as_bool() ? 1 : 0)};
+  if (!is_integral(dtype)) return std::nullopt;
+  bool fits = number.kind != Argument::Kind::Float || std::fabs(number.as_double()) < 0x1p63;
+  if (!fits) return std::nullopt;
+  std::vector<std::byte> bytes = bytes_of(to_integer(number));
+  bytes.resize(item_size(dtype));
+  return bytes;
+}
+
+class Promoter {
+ public:
+  Promoter(Program& program, Method& method, Graph& graph)
+      : program_(program), method_(method), graph_(graph) {}
+
+  Status run() {
+    for (Node& node : graph_.nodes()) {
+      const OpDef* def = op_def(node);
+      if (def != nullptr && def->promotes()) TRY_STATUS(promote(node, *def));
+      if (node.op() == to_copy_) TRY_STATUS(rename_conversion(node));
+    }
+    return {};
+  }
+
+ private:
+  Status promote(Node& node, const OpDef& def) {
+    TRY_STATUS(check_call(node));
+    OpCall call(node);
+    ScalarType dtype = promoted_type(call);
+    bool changed = false;
+    std::vector<Argument> args(call.args().begin(), call.args().end());
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (!def.args[i].is_promoted || args[i].is_none()) continue;
+      TRY(Argument promoted, promote(node, args[i], dtype));
+      changed =
+          changed || !promoted.is_value() || !args[i].is_value() || promoted.as_value() != args[i].as_value();
+      args[i] = promoted;
+    }
+    if (changed) set_args(node, def, args);
+    return {};
+  }
+
+  Result<Argument> promote(Node& node, const Argument& argument, ScalarType dtype) {
+    if (argument.is_value() && argument.as_value()->type().is_tensor()) {
+      Value* value = argument.as_value();
+      if (value->tensor().dtype == dtype) return argument;
+      Builder builder(graph_, &node);
+      builder.inherit(node);
+      Argument converted = Argument::of(builder.call("aten._to_copy.default", {value, dtype}));
+      if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+      TRY_STATUS(rename_conversion(*converted.as_value()->producer()));
+      return converted;
+    }
+    if (!argument.is_number()) {
+      return node_error(pass, node, "a number that is known only at run time stands in a tensor's place");
+    }
+    Value* constant = constant_of(argument, dtype);
+    if (constant != nullptr) return Argument::of(constant);
+    return node_error(pass, node, fmt::format("a number cannot be written as {}", name(dtype)));
+  }
+
+  // One input per number and type in each method; one tensor for all of them.
+  Value* constant_of(const Argument& number, ScalarType dtype) {
+    auto bytes = element(dtype, number);
+    if (!bytes) return nullptr;
+    std::string text = fmt::format("scalar_{}_", name(dtype));
+    for (std::size_t i = bytes->size(); i-- > 0;)
+      text += fmt::format("{:02x}", static_cast<unsigned>((*bytes)[i]));
+    Value*& constant = constants_[text];
+    if (constant != nullptr) return constant;
+    Symbol key(text);
+    const TensorData* known = program_.find_data(key);
+    TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
+    if (known == nullptr) program_.data[key] = data;
+    bool is_same =
+        known == nullptr || (known->type == data.type && content_hash(*known) == content_hash(data));
+    if (!is_same) {
+      key = program_.unique_data_key(text);
+      program_.data[key] = data;
+    }
+    constant = graph_.add_input(key, tensor_type(data.type));
+    method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key, .constant = std::nullopt});
+    return constant;
+  }
+
+  // Arguments in schema order become positional up to the keyword-only ones.
+  void set_args(Node& node, const OpDef& def, const std::vector<Argument>& all) {
+    std::vector<Argument> args;
+    std::vector<NamedArgument> kwargs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!def.args[i].keyword_only) {
+        args.push_back(all[i]);
+        continue;
+      }
+      bool was_given = false;
+      for (const NamedArgument& named : node.kwargs())
+        was_given = was_given || named.name == def.args[i].name;
+      if (was_given) kwargs.push_back({def.args[i].name, all[i]});
+    }
+    graph_.set_args(node, args, kwargs);
+  }
+
+  Status rename_conversion(Node& node) {
+    TRY_STATUS(check_call(node));
+    OpCall call(node);
+    Argument source = call["self"];
+    ScalarType dtype = node.result()->tensor().dtype;
+    graph_.set_op(node, Symbol("dim_order_ops._to_dim_order_copy.default"));
+    NamedArgument named{Symbol("dtype"), Argument::of(dtype)};
+    graph_.set_args(node, std::span(&source, 1), std::span(&named, 1));
+    return {};
+  }
+
+  Program& program_;
+  Method& method_;
+  Graph& graph_;
+  Symbol to_copy_{"aten._to_copy.default"};
+  std::map<std::string, Value*> constants_;
+};
+
+}  // namespace
+
+Status promote_types(Program& program, const NormaliseOptions&) {
+  for (const auto& method : program.methods) TRY_STATUS(Promoter(program, *method, *method->graph).run());
+  return {};
+}
+
+}  // namespace depute

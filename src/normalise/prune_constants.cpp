@@ -1,0 +1,29 @@
+// Drops parameters, buffers and constants that no node uses: the float weights beside quantised ones, heads
+// cut off, ...
+#include <unordered_set>
+
+#include "normalise/passes.h"
+
+namespace depute {
+
+Status prune_constants(Program& program, const NormaliseOptions&) {
+  std::unordered_set<Symbol> used;
+  for (const auto& method : program.methods) {
+    std::vector<InputSpec> specs;
+    std::vector<bool> keep;
+    for (const Value* input : method->graph->inputs()) {
+      const InputSpec& spec = method->inputs[input->index()];
+      keep.push_back(!spec.has_data() || input->has_uses());
+      if (!keep.back()) continue;
+      if (spec.has_data()) used.insert(spec.target);
+      specs.push_back(spec);
+    }
+    if (specs.size() == method->inputs.size()) continue;
+    method->graph->retain_inputs(keep);
+    method->inputs = std::move(specs);
+  }
+  std::erase_if(program.data, [&](const auto& entry) { return !used.contains(entry.first); });
+  return {};
+}
+
+}  // namespace depute

@@ -1,0 +1,39 @@
+// Runs passes, tells which of them changed something, and checks their work.
+#include <fmt/format.h>
+
+#include "ir/verify.h"
+#include "normalise/passes.h"
+
+namespace depute {
+namespace {
+
+// Changes whenever an edit function of some graph was called.
+std::uint64_t total_revision(const Program& program) {
+  std::uint64_t total = 0;
+  for (const auto& method : program.methods) {
+    total += method->graph->revision() + method->bodies.size();
+    for (const auto& body : method->bodies) total += body->revision();
+  }
+  return total + program.data.size();
+}
+
+}  // namespace
+
+Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options) {
+  for (const Pass& pass : passes) {
+    std::uint64_t before = total_revision(program);
+    TRY_STATUS(pass.run(program, options));
+    if (total_revision(program) == before) continue;
+    if (options.verify) {
+      if (auto violations = verify(program); !violations.empty()) {
+        Diagnostic& first = violations.front();
+        return error(pass.name, first.where,
+                     fmt::format("the program is broken after this pass: {}", first.message));
+      }
+    }
+    if (options.observe) options.observe(pass.name, program);
+  }
+  return {};
+}
+
+}  // namespace depute
