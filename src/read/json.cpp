@@ -1,0 +1,173 @@
+#include "read/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "read/json_place.h"
+#include "read/quote.h"
+
+namespace depute {
+namespace {
+
+// Finds the fault in a text that simdjson refuses, which does not tell where it is.
+class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::size_t position = 0;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception&) override {
+    position = at;
+    return false;
+  }
+};
+
+std::string fault_place(std::string_view text) {
+  FaultFinder finder;
+  if (nlohmann::json::sax_parse(text, &finder) || finder.position == 0) return "";
+  return fmt::format(" (byte {})", finder.position - 1);
+}
+
+}  // namespace
+
+Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, const ReadLimits& limits) {
+  if (bytes.bytes.size() > limits.json_bytes) {
+    return error("read_json", name,
+                 fmt::format("{} bytes; the limit json_bytes is {}", bytes.bytes.size(), limits.json_bytes));
+  }
+  if (bytes.bytes.empty()) return error("read_json", name, "the JSON text is empty");
+  if (bytes.readable_behind < simdjson::SIMDJSON_PADDING) {
+    std::vector<std::byte> padded(bytes.bytes.size() + simdjson::SIMDJSON_PADDING);
+    std::ranges::copy(bytes.bytes, padded.begin());
+    std::size_t size = bytes.bytes.size();
+    bytes.inflated = std::move(padded);
+    bytes.bytes = std::span(bytes.inflated).first(size);
+  }
+  JsonDocument document;
+  document.name_ = std::move(name);
+  document.limits_ = limits;
+  document.bytes_ = std::move(bytes);
+  document.text_ = {reinterpret_cast<const char*>(document.bytes_.bytes.data()),
+                    document.bytes_.bytes.size()};
+  // The parser's own tables are freed here; the document keeps only what was read.
+  simdjson::dom::parser parser(limits.json_bytes);
+  document.parsed_ = std::make_unique<simdjson::dom::document>();
+  auto fault = parser.allocate(document.text_.size(), limits.json_depth);
+  if (!fault) {
+    fault = parser.parse_into_document(*document.parsed_, document.text_.data(), document.text_.size(), false)
+                .get(document.root_);
+  }
+  if (!fault) return document;
+  std::string message = fault == simdjson::DEPTH_ERROR
+                            ? fmt::format("nested too deeply; the limit json_depth is {}", limits.json_depth)
+                            : fmt::format("not valid JSON: {}", simdjson::error_message(fault));
+  return error("read_json", document.name_ + fault_place(document.text_), message);
+}
+
+Result<JsonDocument> JsonDocument::parse(const Archive& archive, const ArchiveEntry& entry,
+                                         const ReadLimits& limits) {
+  TRY(EntryBytes bytes, archive.read(entry));
+  return parse(std::move(bytes), archive.place(entry), limits);
+}
+
+std::unexpected<Diagnostic> Json::error(std::string_view message, std::string_view hint) const {
+  std::vector<JsonStep> steps;
+  for (const Json* json = this; json->parent_ != nullptr; json = json->parent_) {
+    steps.push_back({.key = json->key_, .index = json->index_, .is_index = json->key_.data() == nullptr});
+  }
+  std::ranges::reverse(steps);
+  std::string where = document_->name();
+  if (!steps.empty()) where += ": " + json_path(steps);
+  if (auto offset = json_offset(document_->text(), steps); offset && !is_missing_) {
+    where += fmt::format(" (byte {})", *offset);
+  }
+  return depute::error("read_pt2", where, message, hint);
+}
+
+Result<Json> Json::field(std::string_view key) const {
+  TRY(Json member, optional_field(key));
+  if (member.is_missing_) return error(fmt::format("the field {} is missing", quote(key)));
+  return member;
+}
+
+Result<Json> Json::optional_field(std::string_view key) const {
+  TRY(simdjson::dom::object object, as_object());
+  simdjson::dom::element element;
+  if (object.at_key(key).get(element) == simdjson::SUCCESS) return Json(*this, element, key);
+  Json missing(*this, simdjson::dom::element(), key);
+  missing.is_missing_ = true;
+  return missing;
+}
+
+Result<std::pair<std::string_view, Json>> Json::choice() const {
+  TRY(simdjson::dom::object object, as_object());
+  if (object.size() != 1)
+    return error(fmt::format("an object with one field is needed here, not {}", object.size()));
+  simdjson::dom::key_value_pair member = *object.begin();
+  return std::pair(member.key, Json(*this, member.value, member.key));
+}
+
+Result<std::string_view> Json::string() const {
+  std::string_view value;
+  if (is_null() || element_.get_string().get(value)) return error("a string is needed here");
+  return value;
+}
+
+Result<std::int64_t> Json::integer() const {
+  std::int64_t value = 0;
+  if (is_null() || element_.get_int64().get(value)) return error("an integer of 64 bits is needed here");
+  return value;
+}
+
+Result<double> Json::number() const {
+  double value = 0;
+  if (!is_null() && element_.get_double().get(value) == simdjson::SUCCESS) return value;
+  std::string_view text;
+  if (!is_null() && element_.get_string().get(text) == simdjson::SUCCESS) {
+    if (text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
+    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  }
+  return error("a number is needed here");
+}
+
+Result<bool> Json::boolean() const {
+  bool value = false;
+  if (is_null() || element_.get_bool().get(value)) return error("true or false is needed here");
+  return value;
+}
+
+Result<simdjson::dom::array> Json::as_array() const {
+  simdjson::dom::array array;
+  if (is_null() || element_.get_array().get(array)) return error("a list is needed here");
+  return array;
+}
+
+Result<simdjson::dom::object> Json::as_object() const {
+  simdjson::dom::object object;
+  if (is_null() || element_.get_object().get(object)) return error("an object is needed here");
+  return object;
+}
+
+Status Json::check_count(std::size_t index) const {
+  if (index < limits().list_elements) return {};
+  return error(
+      fmt::format("a list has more elements than the limit list_elements, {}", limits().list_elements));
+}
+
+}  // namespace depute

@@ -1,0 +1,32 @@
+// Finds the models in a .pt2 archive and the entries that belong to each, in all layouts torch has used:
+//
+//   since 2.9   mlp/models/NAME.json, mlp/data/weights/NAME_weights_config.json and weight_0, weight_1, ...
+//   2.8         the same with mlp/data/weights/NAME.pt, a file of torch.save
+//   up to 2.7   serialized_exported_program.json, serialized_state_dict.pt, serialized_constants.pt
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "read/archive.h"
+
+namespace depute {
+
+// Tensors of a model, as a config that lists their entries or as one file of torch.save; or none at all.
+struct PayloadEntries {
+  const ArchiveEntry* config = nullptr;
+  const ArchiveEntry* torch_save = nullptr;
+  std::string directory;  // of the entries the config lists
+};
+
+struct ModelEntries {
+  std::string name;
+  const ArchiveEntry* program = nullptr;  // JSON
+  PayloadEntries weights;
+  PayloadEntries constants;
+};
+
+// In the archive's order; at least one.
+Result<std::vector<ModelEntries>> find_models(const Archive& archive, const ReadLimits& limits);
+
+}  // namespace depute

@@ -1,0 +1,49 @@
+// The weights and constants of one model in a .pt2 archive, by fully qualified name. They stay where they are
+// in the mapped file; tied tensors share one storage.
+//
+//   {"config": {"conv.weight": {"path_name": "weight_0", "use_pickle": false, "tensor_meta": {...}}, ...}}
+//
+// That is the layout since torch 2.9; before, all of them lay in one file of torch.save.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "read/archive.h"
+#include "read/json.h"
+#include "read/torch_save.h"
+
+namespace depute {
+
+class Payloads {
+ public:
+  // Of no tensors at all.
+  Payloads() = default;
+  // `config` lists tensors whose files lie in `directory` ("mlp/data/weights/").
+  static Result<Payloads> from_config(const Archive& archive, const ArchiveEntry& config,
+                                      std::string directory, const ReadLimits& limits);
+  // A dictionary saved by torch.save.
+  static Result<Payloads> from_torch_save(const Archive& archive, const ArchiveEntry& entry,
+                                          const ReadLimits& limits);
+
+  bool contains(std::string_view name) const;
+  // Only for a name that it contains.
+  Result<SavedTensor> load(std::string_view name);
+
+ private:
+  struct Config;  // a config's JSON and its members
+  Result<SavedTensor> load_member(const Json& member);
+
+  const Archive* archive_ = nullptr;
+  ReadLimits limits_;
+  std::string directory_;
+  std::shared_ptr<Config> config_;
+  std::shared_ptr<TorchSave> torch_save_;
+  std::unordered_map<std::string_view, PickleId> saved_;                         // names of torch_save_
+  std::map<std::string, std::shared_ptr<const Storage>, std::less<>> storages_;  // by file name
+};
+
+}  // namespace depute

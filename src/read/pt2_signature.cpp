@@ -1,0 +1,281 @@
+#include "read/pt2_signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "read/pt2_argument.h"
+#include "read/quote.h"
+
+namespace depute {
+namespace {
+
+// The elements of a list, to be walked beside another one.
+Result<std::vector<Json>> elements_of(const Json& list) {
+  std::vector<Json> elements;
+  TRY_STATUS(list.for_each([&](const Json& element) -> Status {
+    elements.push_back(element);
+    return {};
+  }));
+  return elements;
+}
+
+bool is_same(const TensorData& a, const TensorData& b) {
+  if (a.type != b.type || a.offset != b.offset) return false;
+  if (a.storage == b.storage) return true;
+  if (a.storage->size() != b.storage->size()) return false;
+  if (a.storage->size() == 0) return true;
+  return std::memcmp(a.storage->bytes().data(), b.storage->bytes().data(), a.storage->size()) == 0;
+}
+
+// The kind of a literal, as a type's kind.
+bool is_same_literal_kind(const Argument& literal, const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::Int:
+      return literal.kind == Argument::Kind::Int;
+    case Type::Kind::Float:
+      return literal.kind == Argument::Kind::Float;
+    case Type::Kind::Bool:
+      return literal.kind == Argument::Kind::Bool;
+    case Type::Kind::String:
+      return literal.kind == Argument::Kind::String;
+    default:
+      return type.kind == Type::Kind::None && literal.is_none();
+  }
+}
+
+}  // namespace
+
+// --- inputs
+
+Status SignatureReader::read_inputs(const Json& signature, const Json& graph) {
+  TRY(Json specs_json, signature.field("input_specs"));
+  TRY(Json inputs_json, graph.field("inputs"));
+  TRY(std::vector<Json> specs, elements_of(specs_json));
+  TRY(std::vector<Json> inputs, elements_of(inputs_json));
+  if (specs.size() != inputs.size()) {
+    return specs_json.error(fmt::format("{} input specs for {} graph inputs", specs.size(), inputs.size()));
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) TRY_STATUS(read_input(specs[i], inputs[i]));
+  return {};
+}
+
+Status SignatureReader::read_input(const Json& spec, const Json& argument) {
+  using Kind = InputSpec::Kind;
+  TRY(auto choice, spec.choice());
+  const auto& [kind, json] = choice;
+  if (kind == "user_input") return read_user_input(json, argument);
+  if (kind == "constant_input") return read_constant_input(json, argument);
+  if (kind == "parameter")
+    return read_data_input(json, argument, {.kind = Kind::Parameter}, "parameter_name");
+  if (kind == "tensor_constant")
+    return read_data_input(json, argument, {.kind = Kind::Constant}, "tensor_constant_name");
+  if (kind == "buffer") {
+    TRY(Json persistent_json, json.optional_field("persistent"));
+    InputSpec input{.kind = Kind::Buffer};
+    if (!persistent_json.is_null()) {
+      TRY(input.persistent, persistent_json.boolean());
+    }
+    return read_data_input(json, argument, input, "buffer_name");
+  }
+  if (kind == "custom_obj") {
+    TRY(Json name_json, json.field("custom_obj_name"));
+    TRY(std::string_view name, name_json.string());
+    TRY_STATUS(add_input(argument, {.kind = Kind::CustomObj, .target = Symbol(name)}));
+    return check_name(json, *graph_.graph().inputs().back());
+  }
+  if (kind == "token") {
+    TRY_STATUS(add_input(argument, {.kind = Kind::Token}));
+    return check_name(json, *graph_.graph().inputs().back());
+  }
+  return spec.error(fmt::format("input kind {} is not known", quote(kind)));
+}
+
+Status SignatureReader::add_input(const Json& argument, InputSpec spec, std::string_view constant_name) {
+  TRY([[maybe_unused]] Value * value, graph_.read_input(argument, constant_name));
+  method_.inputs.push_back(std::move(spec));
+  return {};
+}
+
+// The spec names the same value as the graph's input list.
+Status SignatureReader::check_name(const Json& spec, const Value& value) const {
+  TRY(Json arg, spec.field("arg"));
+  TRY(Json name, arg.field("name"));
+  TRY(Value * named, graph_.value(name));
+  if (named != &value) return name.error("the signature and the graph's inputs are in different order");
+  return {};
+}
+
+Status SignatureReader::read_user_input(const Json& spec, const Json& argument) {
+  TRY_STATUS(add_input(argument, {.kind = InputSpec::Kind::UserInput}));
+  TRY(Json arg, spec.field("arg"));
+  TRY(std::optional<Argument> literal, read_literal(arg));
+  const Value& value = *graph_.graph().inputs().back();
+  if (literal) {  // how files before torch 2.4 write a constant input
+    if (!is_same_literal_kind(*literal, value.type()))
+      return arg.error("the graph's input is of another kind");
+    method_.inputs.back().constant = *literal;
+    return {};
+  }
+  TRY(Argument named, read_argument(graph_, arg));
+  if (!named.is_value() || named.as_value() != &value) {
+    return arg.error("the signature and the graph's inputs are in different order");
+  }
+  return {};
+}
+
+Status SignatureReader::read_constant_input(const Json& spec, const Json& argument) {
+  TRY(Json name_json, spec.field("name"));
+  TRY(std::string_view name, name_json.string());
+  TRY_STATUS(add_input(argument, {.kind = InputSpec::Kind::UserInput}, name));
+  TRY(Json value_json, spec.field("value"));
+  TRY(std::optional<Argument> literal, read_literal(value_json));
+  if (!literal) return value_json.error("a constant input must be None, a number, true, false or a text");
+  if (!is_same_literal_kind(*literal, graph_.graph().inputs().back()->type())) {
+    return value_json.error("the graph's input is of another kind");
+  }
+  method_.inputs.back().constant = *literal;
+  return {};
+}
+
+// --- inputs with data
+
+Status SignatureReader::read_data_input(const Json& spec, const Json& argument, InputSpec input,
+                                        std::string_view name_key) {
+  TRY(Json name_json, spec.field(name_key));
+  TRY(std::string_view name, name_json.string());
+  bool is_constant = input.kind == InputSpec::Kind::Constant || !input.persistent;
+  TRY(SavedTensor weight, load(name_json, is_constant));
+  if (!weight.subclass_name.empty()) {
+    TRY(Json arg, spec.field("arg"));
+    TRY(Json value_name_json, arg.field("name"));
+    TRY(std::string_view value_name, value_name_json.string());
+    TRY(auto parts, add_parts(name_json, weight, input, std::string(value_name), std::string(name)));
+    return graph_.define_subclass(argument, std::move(parts));
+  }
+  input.target = store_data(name, weight.data);
+  keys_.emplace(name, input.target);
+  TRY_STATUS(add_input(argument, std::move(input)));
+  const Value& value = *graph_.graph().inputs().back();
+  TRY_STATUS(check_name(spec, value));
+  if (!value.type().is_tensor()) return argument.error("a weight that is not a tensor");
+  const TensorType& data = weight.data.type;
+  if (value.tensor().dtype != data.dtype || value.tensor().sizes != data.sizes) {
+    return argument.error(fmt::format("the graph wants {} here, but the data of {} is {}",
+                                      str(value.tensor()), quote(name), str(data)));
+  }
+  return {};
+}
+
+Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constant) {
+  TRY(std::string_view name, name_json.string());
+  Payloads& first = is_constant ? constants_ : weights_;
+  Payloads& second = is_constant ? weights_ : constants_;
+  if (first.contains(name)) return first.load(name);
+  if (second.contains(name)) return second.load(name);
+  return name_json.error(fmt::format("the archive has no data for {}", quote(name)));
+}
+
+// One graph input for each tensor in a subclass weight.
+Result<std::shared_ptr<SubclassValue>> SignatureReader::add_parts(const Json& place,
+                                                                  const SavedTensor& weight,
+                                                                  const InputSpec& spec,
+                                                                  const std::string& name,
+                                                                  const std::string& key) {
+  auto subclass = std::make_shared<SubclassValue>();
+  subclass->class_name = weight.subclass_name;
+  for (const auto& [part_name, part] : weight.parts) {
+    std::string value_name = fmt::format("{}_{}", name, part_name);
+    std::string part_key = fmt::format("{}.{}", key, part_name);
+    if (!part.subclass_name.empty()) {
+      TRY(auto inner, add_parts(place, part, spec, value_name, part_key));
+      subclass->subclasses.emplace(part_name, std::move(*inner));
+      continue;
+    }
+    InputSpec input = spec;
+    input.target = store_data(part_key, part.data);
+    method_.inputs.push_back(std::move(input));
+    Value* value = graph_.graph().add_input(Symbol(value_name), tensor_type(part.data.type));
+    subclass->values.emplace(part_name, value);
+  }
+  return subclass;
+}
+
+// Methods share what has the same name and content; a name with other content gets the method's name in
+// front.
+Symbol SignatureReader::store_data(std::string_view name, const TensorData& data) {
+  Symbol key(name);
+  if (const TensorData* other = program_.find_data(key); other != nullptr && !is_same(*other, data)) {
+    key = program_.unique_data_key(fmt::format("{}::{}", method_.name.str(), name));
+  }
+  program_.data.emplace(key, data);
+  return key;
+}
+
+// --- outputs
+
+Status SignatureReader::read_outputs(const Json& signature) {
+  TRY(Json specs, signature.field("output_specs"));
+  std::size_t index = 0;
+  TRY_STATUS(specs.for_each([&](const Json& spec) { return read_output(spec, index++); }));
+  std::size_t outputs = graph_.graph().outputs().size();
+  if (index == outputs) return {};
+  return specs.error(fmt::format("{} output specs for {} graph outputs", index, outputs));
+}
+
+Status SignatureReader::read_output(const Json& spec, std::size_t index) {
+  using Kind = OutputSpec::Kind;
+  std::span<const Argument> outputs = graph_.graph().outputs();
+  if (index >= outputs.size()) return spec.error("no graph output for this spec");
+  TRY(auto choice, spec.choice());
+  const auto& [kind, json] = choice;
+  OutputSpec output;
+  if (kind == "buffer_mutation" || kind == "parameter_mutation") {
+    bool is_buffer = kind == "buffer_mutation";
+    output.kind = is_buffer ? Kind::BufferMutation : Kind::ParameterMutation;
+    TRY(Json name, json.field(is_buffer ? "buffer_name" : "parameter_name"));
+    TRY(output.target, mutated_key(name));
+  } else if (kind == "user_input_mutation") {
+    output.kind = Kind::UserInputMutation;
+    TRY(Json name, json.field("user_input_name"));
+    TRY(output.target, mutated_input(name));
+  } else if (kind == "token") {
+    output.kind = Kind::Token;
+  } else if (kind != "user_output" && kind != "loss_output") {
+    return spec.error(fmt::format("output kind {} cannot be compiled", quote(kind)),
+                      "export the model for inference, without gradients");
+  }
+  TRY(Json arg, json.field("arg"));
+  if (kind == "user_output") {
+    TRY(Argument value, read_argument(graph_, arg));
+    bool is_same_value = value.is_value() == outputs[index].is_value() &&
+                         (!value.is_value() || value.as_value() == outputs[index].as_value());
+    if (!is_same_value) return arg.error("the signature and the graph's outputs are in different order");
+  } else {
+    TRY(Json name, arg.field("name"));
+    TRY(Value * value, graph_.value(name));
+    if (!outputs[index].is_value() || outputs[index].as_value() != value) {
+      return name.error("the signature and the graph's outputs are in different order");
+    }
+  }
+  method_.outputs.push_back(output);
+  return {};
+}
+
+Result<Symbol> SignatureReader::mutated_key(const Json& name) const {
+  TRY(std::string_view text, name.string());
+  auto found = keys_.find(text);
+  if (found == keys_.end())
+    return name.error(fmt::format("{} is no buffer or parameter of this program", quote(text)));
+  return found->second;
+}
+
+Result<Symbol> SignatureReader::mutated_input(const Json& name) const {
+  TRY(Value * value, graph_.value(name));
+  const InputSpec* spec = input_spec(method_, *value);
+  if (spec == nullptr || spec->kind != InputSpec::Kind::UserInput) return name.error("not a user input");
+  return value->name();
+}
+
+}  // namespace depute

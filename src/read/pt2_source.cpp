@@ -1,0 +1,97 @@
+#include "read/pt2_source.h"
+
+#include <charconv>
+#include <optional>
+
+namespace depute {
+namespace {
+
+// Frames of torch itself and of code it generates say nothing about the user's model.
+bool is_torch_file(std::string_view file) {
+  return file.starts_with('<') || file.starts_with("torch/") || file.contains("-packages/torch/") ||
+         file.contains("/pytorch/torch/");
+}
+
+struct Frame {
+  std::string_view file;
+  std::int32_t line = 0;
+};
+
+// `File "model.py", line 12, in forward`
+std::optional<Frame> parse_frame(std::string_view text) {
+  constexpr std::string_view start = "File \"";
+  constexpr std::string_view middle = "\", line ";
+  if (!text.starts_with(start)) return std::nullopt;
+  text.remove_prefix(start.size());
+  std::size_t end = text.find(middle);
+  if (end == std::string_view::npos) return std::nullopt;
+  Frame frame{.file = text.substr(0, end)};
+  text.remove_prefix(end + middle.size());
+  std::from_chars(text.data(), text.data() + text.size(), frame.line);
+  return frame;
+}
+
+// The last line of the trace that is a frame of the user's.
+Frame innermost_user_frame(std::string_view trace) {
+  while (!trace.empty()) {
+    std::size_t at = trace.rfind("File \"");
+    if (at == std::string_view::npos) break;
+    auto frame = parse_frame(trace.substr(at));
+    if (frame && !is_torch_file(frame->file)) return *frame;
+    trace = trace.substr(0, at);
+  }
+  return {};
+}
+
+// The path in the last entry of `key,path,type;key,path,type`; commas inside brackets do not separate.
+std::string_view innermost_module(std::string_view stack) {
+  std::size_t last = stack.rfind(';');
+  std::string_view entry = last == std::string_view::npos ? stack : stack.substr(last + 1);
+  int depth = 0;
+  std::size_t first_comma = std::string_view::npos;
+  for (std::size_t i = 0; i < entry.size(); ++i) {
+    char c = entry[i];
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c != ',' || depth != 0) continue;
+    if (first_comma != std::string_view::npos) {
+      std::string_view path = entry.substr(first_comma + 1, i - first_comma - 1);
+      return path.starts_with("_empty_nn_module_stack") ? std::string_view() : path;
+    }
+    first_comma = i;
+  }
+  return {};
+}
+
+// "linear" of `linear_1;builtin_function_or_method.linear`
+std::string_view called_function(std::string_view torch_fn) {
+  std::size_t semicolon = torch_fn.rfind(';');
+  if (semicolon == std::string_view::npos) return {};
+  std::string_view function = torch_fn.substr(semicolon + 1);
+  std::size_t dot = function.find('.');
+  return dot == std::string_view::npos ? function : function.substr(dot + 1);
+}
+
+Result<std::string_view> text_of(const Json& metadata, std::string_view key) {
+  TRY(Json json, metadata.optional_field(key));
+  if (json.is_null()) return std::string_view();
+  return json.string();
+}
+
+}  // namespace
+
+Result<SourceLocation> read_source(const Json& metadata) {
+  SourceLocation source;
+  if (metadata.is_null()) return source;
+  TRY(std::string_view trace, text_of(metadata, "stack_trace"));
+  TRY(std::string_view modules, text_of(metadata, "nn_module_stack"));
+  TRY(std::string_view torch_fn, text_of(metadata, "torch_fn"));
+  Frame frame = innermost_user_frame(trace);
+  source.file = Symbol(frame.file);
+  source.line = frame.line;
+  source.module_path = Symbol(innermost_module(modules));
+  source.original_op = Symbol(called_function(torch_fn));
+  return source;
+}
+
+}  // namespace depute

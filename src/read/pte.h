@@ -1,0 +1,48 @@
+// Reads a .pte file into plain structs, for `depute show` and for checks of what was written. Nothing in the
+// file is trusted: every offset, index and size is checked first, and a bad one is an error with its place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/execution_plan.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct PteSegment {
+  std::uint64_t offset = 0;  // from the segment base
+  std::uint64_t size = 0;
+};
+
+struct PteNamedData {
+  std::string key;
+  std::uint32_t segment = 0;
+};
+
+struct PteFile {
+  std::uint32_t version = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t flatbuffer_bytes = 0;  // the extended header included
+  std::uint64_t segment_base = 0;      // 0: no segments
+  std::vector<ExecutionPlan> methods;
+  std::vector<PteSegment> segments;
+  std::vector<std::uint64_t> inline_blobs;  // sizes of the blobs inside the flatbuffer
+  std::uint32_t constant_segment = 0;
+  std::vector<std::uint64_t> constant_offsets;  // [0] is unused
+  std::uint32_t mutable_segment = 0;
+  std::vector<std::uint64_t> mutable_offsets;  // initial values of state; [0] is unused
+  std::vector<PteNamedData> named_data;
+};
+
+// `name` is the file's, for messages. A file that fails here would not load either; one that passes may still
+// ask for kernels or backends that a runtime does not have.
+Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name);
+
+// The first bytes say that it is a .pte file.
+bool is_pte(std::span<const std::byte> file);
+
+}  // namespace depute

@@ -1,0 +1,34 @@
+// One method of a .pte file, from its flatbuffer table to plain structs. The table's structure was verified;
+// what is checked here are the numbers in it.
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+
+#include "program_generated.h"
+#include "schema/execution_plan.h"
+#include "support/result.h"
+
+namespace depute::internal {
+
+// What the numbers of a method may refer to. `elements` is what all lists and texts of the file may hold
+// together: tables can be shared, so that a small file could ask for huge copies.
+struct MethodLimits {
+  std::size_t segments = 0;
+  std::size_t inline_blobs = 0;
+  std::size_t constants = 0;
+  std::uint64_t elements = 0;
+};
+
+// Lowers limits.elements by what it copied. The diagnostic's place is relative: ".values[3]".
+Result<ExecutionPlan> read_pte_method(const et12::ExecutionPlan& table, MethodLimits& limits);
+
+// The elements of a flatbuffer vector that may be absent.
+template <typename T>
+auto elements(const flatbuffers::Vector<T>* vector) {
+  flatbuffers::uoffset_t count = vector == nullptr ? 0 : vector->size();
+  return std::views::iota(flatbuffers::uoffset_t{0}, count) |
+         std::views::transform([vector](flatbuffers::uoffset_t i) { return vector->Get(i); });
+}
+
+}  // namespace depute::internal

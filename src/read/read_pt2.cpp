@@ -1,0 +1,115 @@
+#include "read/read_pt2.h"
+
+#include <fmt/format.h>
+
+#include "read/pt2_graph.h"
+#include "read/pt2_layout.h"
+#include "read/pt2_signature.h"
+#include "read/quote.h"
+
+namespace depute {
+namespace {
+
+constexpr std::int64_t schema_major = 8;
+
+// What the models of one archive share.
+struct ArchiveScope {
+  const Archive& archive;
+  const ReadLimits& limits;
+  Program& program;
+  ProgramCounters counters;
+  std::unordered_set<std::string> symbols;  // of the models read so far
+};
+
+Status check_version(const Json& root) {
+  TRY(Json version, root.field("schema_version"));
+  TRY(Json major_json, version.field("major"));
+  TRY(std::int64_t major, major_json.integer());
+  if (major == schema_major) return {};
+  return major_json.error(fmt::format("schema version {} is not known, only {} is", major, schema_major),
+                          "export the model again with a torch between 2.4 and 2.13");
+}
+
+// The pytrees of arguments and results, as torch writes them.
+Status read_specs(const Json& graph_module, Method& method) {
+  TRY(Json calls, graph_module.optional_field("module_call_graph"));
+  if (calls.is_null()) return {};
+  return calls.for_each([&](const Json& call) -> Status {
+    TRY(Json name_json, call.field("fqn"));
+    TRY(std::string_view name, name_json.string());
+    TRY(Json signature, call.optional_field("signature"));
+    if (!name.empty() || signature.is_null()) return {};
+    TRY(Json in_json, signature.field("in_spec"));
+    TRY(std::string_view in_spec, in_json.string());
+    TRY(Json out_json, signature.field("out_spec"));
+    TRY(std::string_view out_spec, out_json.string());
+    method.in_spec = in_spec;
+    method.out_spec = out_spec;
+    return {};
+  });
+}
+
+Status read_graph(const Json& graph_module, ArchiveScope& scope, MethodScope& method_scope, Payloads& weights,
+                  Payloads& constants) {
+  Method& method = method_scope.method;
+  TRY(Json graph, graph_module.field("graph"));
+  TRY(Json signature_json, graph_module.field("signature"));
+  GraphReader reader(method_scope, *method.graph, 0);
+  SignatureReader signature(scope.program, method, reader, weights, constants);
+  TRY_STATUS(reader.index_types(graph));
+  TRY_STATUS(signature.read_inputs(signature_json, graph));
+  TRY_STATUS(reader.read_nodes(graph));
+  TRY_STATUS(reader.read_outputs(graph));
+  return signature.read_outputs(signature_json);
+}
+
+Result<Payloads> open_payloads(const ArchiveScope& scope, const PayloadEntries& entries) {
+  if (entries.torch_save != nullptr)
+    return Payloads::from_torch_save(scope.archive, *entries.torch_save, scope.limits);
+  if (entries.config == nullptr) return Payloads();
+  return Payloads::from_config(scope.archive, *entries.config, entries.directory, scope.limits);
+}
+
+Status read_model(const ModelEntries& model, const std::string& name, ArchiveScope& scope) {
+  TRY(JsonDocument document, JsonDocument::parse(scope.archive, *model.program, scope.limits));
+  TRY(Payloads weights, open_payloads(scope, model.weights));
+  TRY(Payloads constants, open_payloads(scope, model.constants));
+  Json root(document);
+  TRY_STATUS(check_version(root));
+  SymbolReader symbols(scope.program.ranges, scope.symbols, name + ".");
+  TRY(Json ranges, root.optional_field("range_constraints"));
+  TRY_STATUS(symbols.read_ranges(ranges));
+  Method& method = scope.program.add_method(Symbol(name));
+  MethodScope method_scope{.method = method, .symbols = symbols, .counters = scope.counters};
+  TRY(Json graph_module, root.field("graph_module"));
+  TRY_STATUS(read_graph(graph_module, scope, method_scope, weights, constants));
+  TRY_STATUS(read_specs(graph_module, method));
+  scope.symbols.insert(symbols.used().begin(), symbols.used().end());
+  return {};
+}
+
+}  // namespace
+
+Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
+  InflateBudget budget{.bytes_left = options.limits.inflated_bytes};
+  std::string path = file->path();
+  TRY(Archive archive, Archive::open({.bytes = file->bytes(), .file = file, .storage = nullptr}, path,
+                                     options.limits, budget));
+  TRY(std::vector<ModelEntries> models, find_models(archive, options.limits));
+  if (models.size() > 1 && !options.method.empty()) {
+    return error("read_pt2", path,
+                 fmt::format("the archive has {} models, so its one method cannot be named {}", models.size(),
+                             quote(options.method)));
+  }
+  Program program;
+  ArchiveScope scope{
+      .archive = archive, .limits = options.limits, .program = program, .counters = {}, .symbols = {}};
+  for (const ModelEntries& model : models) {
+    std::string name = options.method;
+    if (name.empty()) name = models.size() == 1 && model.name == "model" ? "forward" : model.name;
+    TRY_STATUS(read_model(model, name, scope));
+  }
+  return program;
+}
+
+}  // namespace depute

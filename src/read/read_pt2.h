@@ -1,0 +1,32 @@
+// Reads .pt2 archives, what torch.export.save writes: one method per model in it, weights left in the mapped
+// file.
+//
+//   TRY(auto file, MappedFile::open("mlp.pt2"));
+//   TRY(Program program, read_pt2(file));
+//
+// Layouts of torch 2.1 to 2.13 are known (docs/formats.md). Whatever cannot be represented is refused with
+// the entry, the place in its JSON and the byte offset.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ir/program.h"
+#include "read/limits.h"
+#include "support/mapped_file.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct ReadOptions {
+  // Name of the method of an archive with one model. Empty: the model's own name, but "forward" for the name
+  // "model", which torch.export.save gives to all.
+  std::string method;
+  ReadLimits limits;
+};
+
+// Afterwards every parameter, buffer and constant input has data of its type in Program::data, every node a
+// debug handle (1, 2, ... in order, bodies included) and, where the file tells, its source location.
+Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options = {});
+
+}  // namespace depute
