@@ -1,13 +1,14 @@
 #include "ir/element_text.h"
 
-#include <bit>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "ir/small_float.h"
 #include "ir/text.h"
-#include "support/check.h"
 
 namespace depute {
 namespace {
@@ -70,7 +71,14 @@ bool append_small(std::string& out, ScalarType type, const std::byte* bytes) {
   std::uint16_t bits = load_small(type, bytes);
   double value = decode_small_float(type, bits);
   if (encode_small_float(type, value) != bits) return false;
-  out += text::float_text(static_cast<float>(value));
+  // The fewest digits that read back as these bits.
+  for (int digits = 1; digits < 9; ++digits) {
+    double rounded = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+    if (encode_small_float(type, rounded) != bits) continue;
+    value = rounded;
+    break;
+  }
+  out += text::float_text(value);
   return true;
 }
 

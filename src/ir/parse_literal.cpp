@@ -62,7 +62,7 @@ Result<Argument> Parser::reference_literal() {
   std::size_t start = in_.position();
   TRY_STATUS(in_.expect('@'));
   TRY(Symbol name, in_.name("the name of a graph or delegate"));
-  references_.emplace_back(name, start);
+  references_.push_back({name, start, true});
   return Argument::text(Argument::Kind::Delegate, name);
 }
 
@@ -108,7 +108,7 @@ Result<Argument> Parser::word_literal(GraphScope& scope) {
     TRY_STATUS(in_.expect('('));
     std::size_t text_start = in_.position();
     TRY(std::string text, in_.string("a name"));
-    if (kind == Argument::Kind::Delegate) references_.emplace_back(Symbol(text), text_start);
+    if (kind == Argument::Kind::Delegate) references_.push_back({Symbol(text), text_start, false});
     TRY_STATUS(in_.expect(')'));
     return Argument::text(kind, Symbol(text));
   }

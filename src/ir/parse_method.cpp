@@ -24,7 +24,8 @@ Status Parser::method(ProgramScope& scope) {
   TRY_STATUS(inputs(&method_scope, graph_scope));
   TRY_STATUS(statements(method_scope, graph_scope));
   method_scope.method->outputs = std::move(graph_scope.output_specs);
-  return resolve_references(scope, method_scope);
+  resolve_references(scope, method_scope);
+  return {};
 }
 
 // "{" statements "return" ... "}"; sets the graph's outputs.
@@ -137,8 +138,9 @@ Result<Argument> Parser::output_value(GraphScope& scope) {
   references_.clear();
   TRY(Argument value, literal(scope));
   if (references_.empty()) return value;
-  auto [name, position] = references_.front();
-  return in_.fault_at(position, fmt::format("'@{}' can only be an argument of a node", name.str()));
+  const Reference& reference = references_.front();
+  return in_.fault_at(reference.position,
+                      fmt::format("'@{}' can only be an argument of a node", reference.name.str()));
 }
 
 Status Parser::output(GraphScope& scope) {
@@ -169,8 +171,7 @@ Status Parser::node(MethodScope& method, GraphScope& scope) {
     return in_.fault_at(start,
                         fmt::format("value '%{}' is defined twice", specs[result->index()].name.str()));
   }
-  for (const auto& [name, position] : references_) method.references.push_back({added, name, position});
-  references_.clear();
+  if (!references_.empty()) method.references.emplace_back(added, std::move(references_));
   return attributes(*added);
 }
 
@@ -261,30 +262,32 @@ Status Parser::source(Node& node) {
   return {};
 }
 
-// Makes @name literals that name a body of the method Graph arguments; the others must be delegates.
-Status Parser::resolve_references(ProgramScope& scope, MethodScope& method) {
+// Makes @name literals that name a graph of the method Graph arguments; the others must be delegates.
+void Parser::resolve_references(ProgramScope& scope, const MethodScope& method) {
+  const Reference* next = nullptr;  // the literals come in the order in which they were read
   auto resolve = [&](auto&& self, Argument& argument) -> void {
     if (argument.kind == Argument::Kind::Delegate) {
-      auto found = method.bodies.find(argument.as_symbol());
-      if (found != method.bodies.end()) argument = Argument::of(found->second);
+      auto found = method.bodies.find(next->name);
+      if (next->may_be_graph && found != method.bodies.end()) {
+        argument = Argument::of(found->second);
+      } else {
+        scope.delegate_uses.emplace_back(next->name, next->position);
+      }
+      ++next;
     } else if (argument.kind == Argument::Kind::List) {
       for (Argument& element : argument.as_list()) self(self, element);
     } else if (argument.kind == Argument::Kind::Map) {
       for (NamedArgument& entry : argument.as_map()) self(self, entry.value);
     }
   };
-  Node* done = nullptr;
-  for (const auto& [node, name, position] : method.references) {
-    if (!method.bodies.contains(name)) scope.delegate_uses.emplace_back(name, position);
-    if (node == done) continue;
-    done = node;
+  for (const auto& [node, references] : method.references) {
+    next = references.data();
     std::vector<Argument> args(node->args().begin(), node->args().end());
     std::vector<NamedArgument> kwargs(node->kwargs().begin(), node->kwargs().end());
     for (Argument& argument : args) resolve(resolve, argument);
     for (NamedArgument& argument : kwargs) resolve(resolve, argument.value);
     node->graph().set_args(*node, args, kwargs);
   }
-  return {};
 }
 
 }  // namespace depute::text

@@ -35,6 +35,13 @@ class Parser {
   Result<std::int64_t> bound();
 
   // --- methods
+  // A literal @name or delegate("name") of a node, in the order of the text. Graphs and delegates are told
+  // apart when all graphs of the method are known.
+  struct Reference {
+    Symbol name;
+    std::size_t position;
+    bool may_be_graph;
+  };
   // The values of a graph while it is being read.
   struct GraphScope {
     Graph* graph = nullptr;
@@ -45,14 +52,7 @@ class Parser {
   struct MethodScope {
     Method* method = nullptr;
     std::unordered_map<Symbol, Graph*> bodies;
-    // Nodes with @name literals and the places of those: bodies and delegates are told apart when all bodies
-    // are known.
-    struct Reference {
-      Node* node;
-      Symbol name;
-      std::size_t position;
-    };
-    std::vector<Reference> references;
+    std::vector<std::pair<Node*, std::vector<Reference>>> references;
   };
   Status method(ProgramScope& scope);
   Status statements(MethodScope& method, GraphScope& scope);
@@ -70,7 +70,7 @@ class Parser {
   Status arguments(GraphScope& scope);
   Status attributes(Node& node);
   Status source(Node& node);
-  Status resolve_references(ProgramScope& scope, MethodScope& method);
+  static void resolve_references(ProgramScope& scope, const MethodScope& method);
 
   // --- literals and types
   Result<Argument> literal(GraphScope& scope);
@@ -123,7 +123,7 @@ class Parser {
   // The parts of the node that is being read; members so that their memory is used again.
   std::vector<Argument> args_;
   std::vector<NamedArgument> kwargs_;
-  std::vector<std::pair<Symbol, std::size_t>> references_;  // @names in it
+  std::vector<Reference> references_;
 };
 
 }  // namespace depute::text

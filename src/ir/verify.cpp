@@ -251,7 +251,8 @@ class Verifier {
   }
 
   void type_is_sound(const Value& value, const Node* node) {
-    if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, value.name().str());
+    if (value.type().is_tensor())
+      tensor_is_sound(value.tensor(), node, fmt::format("%{}", value.name().str()));
   }
 
   void tensor_is_sound(const TensorType& type, const Node* node, std::string_view name) {

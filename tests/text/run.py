@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Runs the golden tests below this folder: small programs in text form with the whole output expected of one step.
+
+    run.py [--depute PATH] [--update] [FILTER...]     only files whose path contains one of the FILTERs
+
+A test is a file like
+
+    ; RUN: parse --max-inline-bytes 16
+    program
+    ...
+    ; ---- EXPECT
+    program
+    ...
+
+The text above EXPECT is given to `depute-text` with the words behind RUN; its standard output must be the text below.
+Files named bad_* must fail. They expect either the whole standard error below EXPECT, or no EXPECT and comments
+
+    %a: f32[2] = aten.relu.default(%x)     ; ERROR: unknown value '%x'
+
+on the lines where diagnostics must appear: as many, each on its line, each with that text in it.
+--update writes what the tool says below EXPECT.
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+EXPECT = "; ---- EXPECT\n"
+RUN = re.compile(r"^; RUN: (.+)$", re.MULTILINE)
+ERROR = re.compile(r"; ERROR: (.+)$")
+PLACE = re.compile(r"<stdin>:(\d+):\d+: (.*)")
+TIMEOUT_SECONDS = 120
+
+
+class Test:
+    def __init__(self, path):
+        self.path = path
+        self.name = str(path.relative_to(HERE))
+        self.must_fail = path.name.startswith("bad_")
+        self.input, self.mark, self.expected = path.read_text().partition(EXPECT)
+        self.run = RUN.search(self.input)
+        self.errors = [
+            (number, found.group(1).strip())
+            for number, line in enumerate(self.input.splitlines(), start=1)
+            if (found := ERROR.search(line))
+        ]
+
+    def execute(self, tool):
+        return subprocess.run(
+            [tool, *shlex.split(self.run.group(1))],
+            input=self.input,
+            capture_output=True,
+            text=True,
+            cwd=self.path.parent,
+            timeout=TIMEOUT_SECONDS,
+        )
+
+    def complaint(self, result):
+        """Why the test fails, or None."""
+        wanted_code = 1 if self.must_fail else 0
+        if result.returncode != wanted_code:
+            return f"exit code {result.returncode}, expected {wanted_code}\n{result.stderr}"
+        if self.errors:
+            return self.complaint_about_errors(result.stderr)
+        if not self.mark:
+            return "neither '; ---- EXPECT' nor '; ERROR:' (run with --update to write the output)"
+        actual = result.stderr if self.must_fail else result.stdout
+        if actual == self.expected:
+            return None
+        lines = difflib.unified_diff(
+            self.expected.splitlines(keepends=True), actual.splitlines(keepends=True), "expected", "actual"
+        )
+        return "".join(lines)
+
+    def complaint_about_errors(self, stderr):
+        actual = [(int(line), message) for line, message in PLACE.findall(stderr)]
+        unplaced = [line for line in stderr.splitlines() if not PLACE.search(line)]
+        matches = len(actual) == len(self.errors) and all(
+            place == wanted_place and wanted in message
+            for (place, message), (wanted_place, wanted) in zip(sorted(actual), sorted(self.errors))
+        )
+        if matches and not unplaced:
+            return None
+        wanted = "".join(f"  line {line}: {text}\n" for line, text in self.errors)
+        return f"expected diagnostics:\n{wanted}actual standard error:\n{stderr}"
+
+    def update(self, result):
+        """Writes the actual output below EXPECT; true when the file changed."""
+        output = result.stderr if self.must_fail else result.stdout
+        if self.errors or result.returncode != (1 if self.must_fail else 0) or output == self.expected and self.mark:
+            return False
+        separator = "" if self.input.endswith("\n") else "\n"
+        self.path.write_text(self.input + separator + EXPECT + output)
+        return True
+
+
+def check(test, tool, update):
+    """(complaint or None, updated)"""
+    if test.run is None:
+        return "no line '; RUN: ...'", False
+    try:
+        result = test.execute(tool)
+    except subprocess.TimeoutExpired:
+        return f"no end after {TIMEOUT_SECONDS} s", False
+    if update and test.update(result):
+        return None, True
+    return test.complaint(result), False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = ROOT / "build/release/tests/text/tool/depute-text"
+    parser.add_argument("--depute", default=default, metavar="PATH", help="the depute-text program")
+    parser.add_argument("--update", action="store_true", help="write the actual output into the tests")
+    parser.add_argument("filters", nargs="*", metavar="FILTER")
+    options = parser.parse_args()
+    tool = pathlib.Path(options.depute).resolve()
+    if not tool.is_file():
+        sys.exit(f"error: no program {tool}; build the target depute_text or give --depute")
+
+    paths = sorted(HERE.rglob("*.ir"))
+    tests = [Test(path) for path in paths]
+    if options.filters:
+        tests = [test for test in tests if any(part in test.name for part in options.filters)]
+    if not tests:
+        sys.exit("error: no tests match")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda test: check(test, tool, options.update), tests))
+
+    failures = 0
+    for test, (complaint, updated) in zip(tests, outcomes):
+        if updated:
+            print(f"updated {test.name}")
+        if complaint is not None:
+            failures += 1
+            print(f"FAILED {test.name}\n{complaint}")
+    print(f"{len(tests) - failures} of {len(tests)} text tests passed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+// depute-text runs one step of the compiler on a program in text form: the tool behind tests/text/run.py.
+//
+//   depute-text VERB [--option value]... < program.ir
+//
+// The result goes to standard output; diagnostics go to standard error, one a line, and the exit code is 1.
+// To add a verb, write a function from a program and its options to the text that it prints, and name it in
+// `verbs`.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/equal.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+namespace {
+
+using namespace depute;
+
+// What follows the verb: `--name value` pairs, `--name` alone (an empty value), and words.
+struct Options {
+  std::map<std::string, std::string, std::less<>> named;
+  std::vector<std::string> words;
+
+  bool has(std::string_view name) const { return named.contains(name); }
+  std::size_t number(std::string_view name, std::size_t otherwise) const {
+    auto found = named.find(name);
+    if (found == named.end()) return otherwise;
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), otherwise);
+    return otherwise;
+  }
+};
+
+struct Outcome {
+  std::string text;
+  std::vector<Diagnostic> diagnostics;  // a failure unless empty
+};
+
+std::string print_with(const Program& program, const Options& options) {
+  PrintOptions print_options;
+  print_options.max_inline_bytes = options.number("max-inline-bytes", print_options.max_inline_bytes);
+  print_options.originals = options.has("originals");
+  print_options.sources = options.has("sources");
+  return print(program, print_options);
+}
+
+// --- verbs
+
+// Reads, verifies, prints, and checks that what was printed reads back as the same program.
+Outcome run_parse(const Program& program, const Options& options) {
+  if (auto diagnostics = verify(program); !diagnostics.empty()) return {{}, diagnostics};
+  std::string text = print_with(program, options);
+  auto again = parse_program(text, "<printed>");
+  if (!again) return {{}, {again.error()}};
+  if (auto difference = first_difference(program, *again)) {
+    return {{}, {error("parse", "<printed>", "reads back differently: " + *difference).error()}};
+  }
+  return {text, {}};
+}
+
+Outcome run_verify(const Program& program, const Options&) {
+  return {"ok\n", verify(program)};
+}
+
+Outcome run_hash(const Program& program, const Options& options) {
+  return {structural_hash(program, options.has("with-data")).hex() + "\n", {}};
+}
+
+struct Verb {
+  std::string_view name;
+  Outcome (*run)(const Program& program, const Options& options);
+};
+
+constexpr std::array verbs = {
+    Verb{"hash", run_hash},
+    Verb{"parse", run_parse},
+    Verb{"verify", run_verify},
+};
+
+Options read_options(int count, char** arguments) {
+  Options options;
+  for (int i = 0; i < count; ++i) {
+    std::string_view argument = arguments[i];
+    if (!argument.starts_with("--")) {
+      options.words.emplace_back(argument);
+      continue;
+    }
+    bool has_value = i + 1 < count && !std::string_view(arguments[i + 1]).starts_with("--");
+    options.named.emplace(argument.substr(2), has_value ? arguments[i + 1] : "");
+    if (has_value) ++i;
+  }
+  return options;
+}
+
+int usage() {
+  std::cerr << "usage: depute-text VERB [--option value]... < program.ir\nverbs:";
+  for (const Verb& verb : verbs) std::cerr << ' ' << verb.name;
+  std::cerr << '\n';
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto verb = argc < 2 ? verbs.end() : std::ranges::find(verbs, std::string_view(argv[1]), &Verb::name);
+  if (verb == verbs.end()) return usage();
+  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  auto program = parse_program(text, "<stdin>");
+  Outcome outcome = program ? verb->run(*program, read_options(argc - 2, argv + 2)) : Outcome{{}, {program.error()}};
+  for (const Diagnostic& diagnostic : outcome.diagnostics) std::cerr << diagnostic.str() << '\n';
+  if (!outcome.diagnostics.empty()) return 1;
+  std::cout << outcome.text;
+  return 0;
+}
