@@ -97,6 +97,28 @@ Status OutputFile::pad_to(std::uint64_t offset) {
   return {};
 }
 
+Status OutputFile::skip_to(std::uint64_t offset) {
+  TRY_STATUS(flush());
+  if (lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return error("write", path_, std::strerror(errno));
+  }
+  position_ = offset;
+  return {};
+}
+
+Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  TRY_STATUS(flush());
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t written = pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
+                             static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return error("write", path_, std::strerror(errno));
+    done += static_cast<std::size_t>(written);
+  }
+  return {};
+}
+
 Status OutputFile::commit() {
   TRY_STATUS(flush());
   if (::close(std::exchange(descriptor_, -1)) != 0) {

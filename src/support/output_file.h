@@ -27,6 +27,10 @@ class OutputFile {
   // system can.
   Status write_from(const MappedFile& source, std::span<const std::byte> bytes);
   Status pad_to(std::uint64_t offset);  // zero bytes up to `offset`, which is not before position()
+  // Leaves room up to `offset`, to be filled by write_at.
+  Status skip_to(std::uint64_t offset);
+  // Writes over bytes before position(), which stays where it is.
+  Status write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   std::uint64_t position() const { return position_ + buffer_.size(); }
   Status commit();
 

@@ -1,0 +1,226 @@
+// Calls of the stock runtime's kernels: every argument of a node becomes a value of exactly the kind that the
+// kernel's C++ type wants, defaults included, then come the tensors it writes.
+//
+//   aten.add.Tensor(%x, %y)    ->   aten::add.out(x, y, Int 1, out, out)
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/method_planner.h"
+#include "support/check.h"
+
+namespace depute::internal {
+namespace {
+
+// torch's memory formats as the runtime counts them.
+std::int64_t memory_format_number(MemoryFormat format) {
+  switch (format) {
+    case MemoryFormat::Contiguous:
+      return 0;
+    case MemoryFormat::Preserve:
+      return 1;
+    case MemoryFormat::ChannelsLast:
+      return 2;
+    case MemoryFormat::ChannelsLast3d:
+      return 3;
+  }
+  return 0;
+}
+
+std::string unfit(const Node& node, const KernelArg& arg) {
+  return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
+}
+
+}  // namespace
+
+Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef& def) {
+  auto known = kernel_uses_.find(node.op());
+  if (known != kernel_uses_.end()) return &known->second;
+  FoundKernel found = find_kernel(def.out_name);
+  if (!found) {
+    return fail(&node,
+                fmt::format("{} would need {}, which ExecuTorch's runtime does not have", node.op().str(),
+                            def.out_name),
+                "choose a backend that takes it, or write the model without it");
+  }
+  if (!found.library->python_module.empty()) kernel_modules_.emplace(found.library->python_module);
+  KernelUse use{operator_index(found.kernel->name), parse_signature(*found.kernel), {}};
+  for (std::size_t i = 0; i < use.signature.args.size(); ++i) {
+    bool by_name = use.signature.result != KernelResult::Value;
+    int source = by_name ? def.arg_index(Symbol(use.signature.args[i].name)) : static_cast<int>(i);
+    CHECK(source >= 0 && source < static_cast<int>(def.args.size()))
+        << def.name.str() << " has no argument " << use.signature.args[i].name << " for " << def.out_name;
+    use.sources.push_back(source);
+  }
+  return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
+}
+
+Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
+  TRY(const KernelUse* use, kernel_use(node, def));
+  OpCall call(node);
+  std::vector<std::int32_t> args;
+  for (std::size_t i = 0; i < use->sources.size(); ++i) {
+    const KernelArg& arg = use->signature.args[i];
+    TRY(std::int32_t index, argument(node, arg, call[static_cast<std::size_t>(use->sources[i])]));
+    args.push_back(index);
+  }
+  TRY_STATUS(add_results(node, *use, args));
+  add_instruction(Instruction::Kind::KernelCall, use->op_index, args);
+  return {};
+}
+
+// The tensors that the kernel writes and, behind them, the one more entry for what it returns. Out variants
+// return what they were given; nothing reads that entry.
+Status MethodPlanner::add_results(const Node& node, const KernelUse& use, std::vector<std::int32_t>& args) {
+  std::vector<std::int64_t> results;
+  for (const Value* value : node.results()) {
+    bool is_number = use.signature.result == KernelResult::Value;
+    if (value->type().is_tensor() == is_number || (is_number && value->type().kind == Type::Kind::None)) {
+      return fail(&node, fmt::format("%{}: {} does not give a {}", value->name().str(), node.op().str(),
+                                     str(value->type())));
+    }
+    results.push_back(add_result(*value));
+  }
+  bool is_list = use.signature.result == KernelResult::TensorList;
+  if (!is_list && results.size() != use.signature.result_count) {
+    return fail(&node, fmt::format("{} has {} results, its kernel has {}", node.op().str(), results.size(),
+                                   use.signature.result_count));
+  }
+  if (is_list) results = {pool_.tensor_list(results, false)};
+  for (std::int64_t result : results) args.push_back(static_cast<std::int32_t>(result));
+  if (use.signature.result != KernelResult::Value) args.push_back(static_cast<std::int32_t>(results.front()));
+  return {};
+}
+
+Result<std::int32_t> MethodPlanner::argument(const Node& node, const KernelArg& arg, const Argument& value) {
+  if (value.is_value()) {
+    const InputSpec* spec = input_spec(method_, *value.as_value());
+    // A number that the user's call fixed: taken as the literal it is, so that it gets the kernel's kind.
+    if (spec != nullptr && spec->constant) return argument(node, arg, *spec->constant);
+  }
+  if (value.is_none()) {
+    if (arg.is_optional) return pool_.null();
+    return fail(&node, fmt::format("{}: argument {} must not be None", node.op().str(), arg.name));
+  }
+  return arg.is_list ? list_argument(node, arg, value) : single_argument(node, arg, value);
+}
+
+Result<std::int32_t> MethodPlanner::list_argument(const Node& node, const KernelArg& arg,
+                                                  const Argument& value) {
+  if (arg.type == ArgType::Tensor) return tensor_list(node, arg, value);
+  if (arg.type == ArgType::Int) {
+    std::vector<std::int64_t> items;
+    KernelArg element{arg.name, ArgType::Int};
+    auto elements = value.is_list() ? std::span<const Argument>(value.as_list()) : std::span(&value, 1);
+    for (const Argument& item : elements) {
+      TRY(std::int32_t index, argument(node, element, item));
+      items.push_back(index);
+    }
+    return pool_.int_list(items);
+  }
+  return number_list(node, arg, value);
+}
+
+Result<std::int32_t> MethodPlanner::tensor_list(const Node& node, const KernelArg& arg,
+                                                const Argument& value) {
+  if (!value.is_list()) return fail(&node, unfit(node, arg));
+  std::vector<std::int64_t> items;
+  for (const Argument& item : value.as_list()) {
+    if (item.is_none() && arg.optional_elements) {
+      items.push_back(-1);
+      continue;
+    }
+    KernelArg element{arg.name, ArgType::Tensor};
+    TRY(std::int32_t index, argument(node, element, item));
+    items.push_back(index);
+  }
+  return pool_.tensor_list(items, arg.optional_elements);
+}
+
+// Floats and bools lie in the list itself, so they must be known now.
+Result<std::int32_t> MethodPlanner::number_list(const Node& node, const KernelArg& arg,
+                                                const Argument& value) {
+  if (!value.is_list() || !std::ranges::all_of(value.as_list(), &Argument::is_number)) {
+    return fail(&node, unfit(node, arg));
+  }
+  std::vector<double> doubles;
+  std::vector<std::int64_t> bools;
+  for (const Argument& item : value.as_list()) {
+    doubles.push_back(item.as_double());
+    bools.push_back(item.as_double() != 0);
+  }
+  return arg.type == ArgType::Float ? pool_.double_list(doubles) : pool_.bool_list(bools);
+}
+
+Result<std::int32_t> MethodPlanner::single_argument(const Node& node, const KernelArg& arg,
+                                                    const Argument& value) {
+  if (value.is_value()) return value_argument(node, arg, *value.as_value());
+  using Kind = Argument::Kind;
+  switch (arg.type) {
+    case ArgType::Int:
+      if (value.is_int() || value.kind == Kind::Bool) return pool_.integer(value.as_int());
+      break;
+    case ArgType::Float:
+      if (value.is_number()) return pool_.number(value.as_double());
+      break;
+    case ArgType::Bool:
+      if (value.is_int() || value.kind == Kind::Bool) return pool_.boolean(value.as_int() != 0);
+      break;
+    case ArgType::Scalar:
+      if (value.is_int()) return pool_.integer(value.as_int());
+      if (value.kind == Kind::Bool) return pool_.boolean(value.as_bool());
+      if (value.kind == Kind::Float) return pool_.number(value.as_double());
+      break;
+    case ArgType::String:
+      if (value.kind == Kind::String) return pool_.text(value.as_symbol().str());
+      break;
+    case ArgType::ScalarType:
+      if (value.kind == Kind::ScalarType) {
+        if (auto number = executorch_number(value.as_scalar_type())) return pool_.integer(*number);
+      }
+      break;
+    case ArgType::MemoryFormat:
+      if (value.kind == Kind::MemoryFormat) {
+        return pool_.integer(memory_format_number(static_cast<MemoryFormat>(value.as_int())));
+      }
+      break;
+    default:
+      break;
+  }
+  return fail(&node, unfit(node, arg));
+}
+
+Result<std::int32_t> MethodPlanner::value_argument(const Node& node, const KernelArg& arg,
+                                                   const Value& value) {
+  Type::Kind kind = value.type().kind;
+  TRY(std::int32_t index, index_of(value, &node));
+  bool fits = false;
+  switch (arg.type) {
+    case ArgType::Tensor:
+      fits = kind == Type::Kind::Tensor;
+      break;
+    case ArgType::Int:
+      fits = kind == Type::Kind::SymInt;
+      break;
+    case ArgType::Bool:
+      fits = kind == Type::Kind::SymBool;
+      break;
+    case ArgType::Scalar:
+      fits = kind == Type::Kind::SymInt || kind == Type::Kind::SymFloat || kind == Type::Kind::SymBool;
+      break;
+    case ArgType::Float:
+      if (kind == Type::Kind::SymInt) {
+        std::int32_t number = pool_.add_scalar(EValue::Kind::Double);
+        call("executorch_prim::sym_float.Scalar", {index, number});
+        return number;
+      }
+      fits = kind == Type::Kind::SymFloat;
+      break;
+    default:
+      break;
+  }
+  if (!fits) return fail(&node, unfit(node, arg));
+  return index;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,64 @@
+// The kernels of ExecuTorch's stock runtime: what a node that no backend took can run on.
+//
+//   aten::add.out            (Tensor self, Tensor other, Scalar alpha) -> Tensor
+//   aten::max.dim_max        (Tensor self, int dim, bool keepdim) -> (Tensor, Tensor)
+//   aten::split_copy.Tensor_out  (Tensor self, int split_size, int dim) -> Tensor[]
+//   aten::sym_size.int       (Tensor self, int dim) -> int
+//
+// Tensor results are written into tensors that the call passes along; other results are returned. The
+// argument types decide the kinds of values in the call: the runtime aborts on a kind that is not the
+// kernel's C++ type.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ops/op_def.h"
+
+namespace depute {
+
+struct Kernel {
+  std::string_view name;       // as the runtime looks it up
+  std::string_view signature;  // arguments without the results, and what is written or returned
+};
+
+struct KernelArg {
+  std::string_view name;
+  ArgType type = ArgType::Tensor;
+  bool is_list = false;
+  bool is_optional = false;
+  bool optional_elements = false;  // Tensor?[]
+};
+
+enum class KernelResult : std::uint8_t {
+  Tensors,     // one tensor each, passed along
+  TensorList,  // one list of tensors, passed along
+  Value,       // a number that the kernel returns
+};
+
+struct KernelSignature {
+  std::vector<KernelArg> args;
+  KernelResult result = KernelResult::Tensors;
+  std::size_t result_count = 1;  // Tensors: how many
+};
+
+// Kernels that ship together. The first library is in every runtime; the others are linked in by the
+// application, or imported in Python.
+struct KernelLibrary {
+  std::string_view name;            // "quantized"
+  std::string_view python_module;   // what registers them in Python; empty: nothing is needed
+  std::span<const Kernel> kernels;  // sorted by name
+};
+std::span<const KernelLibrary> kernel_libraries();
+
+struct FoundKernel {
+  const Kernel* kernel = nullptr;
+  const KernelLibrary* library = nullptr;
+  explicit operator bool() const { return kernel != nullptr; }
+};
+FoundKernel find_kernel(std::string_view name);
+
+KernelSignature parse_signature(const Kernel& kernel);
+
+}  // namespace depute

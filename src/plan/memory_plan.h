@@ -1,0 +1,39 @@
+// Packs blocks of memory with lifetimes into one arena: blocks that live at the same time never overlap.
+//
+//   first last bytes                 offset
+//   0     1    64          ->        0
+//   1     2    32                    64
+//   2     3    64                    0          96 bytes in all
+//
+// Several packings are tried (largest first into the best gap, longest-lived first, in order of time) and the
+// smallest one is taken; trying ends as soon as one is as small as the most bytes ever alive at once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace depute {
+
+// The runtime hands out arenas aligned to 16 bytes; every block starts at a multiple of it.
+inline constexpr std::uint64_t block_alignment = 16;
+
+struct MemoryBlock {
+  std::uint32_t first = 0;  // time of definition
+  std::uint32_t last = 0;   // time of the last use; the block is alive at both
+  std::uint64_t bytes = 0;
+};
+
+struct MemoryPlan {
+  std::vector<std::uint64_t> offsets;  // one per block
+  std::uint64_t bytes = 0;             // of the arena
+};
+
+// Sizes are rounded up to block_alignment; blocks without bytes get offset 0. O(n log n): the packings that
+// compare blocks with each other are given up when they exceed a number of steps linear in n.
+MemoryPlan plan_memory(std::span<const MemoryBlock> blocks);
+
+// The most bytes alive at one time: no plan can be smaller.
+std::uint64_t peak_bytes(std::span<const MemoryBlock> blocks);
+
+}  // namespace depute

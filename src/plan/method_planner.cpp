@@ -1,0 +1,313 @@
+#include "plan/method_planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/tensor_bounds.h"
+#include "support/check.h"
+
+namespace depute::internal {
+namespace {
+
+EValue::Kind scalar_kind(Type::Kind kind) {
+  if (kind == Type::Kind::SymFloat || kind == Type::Kind::Float) return EValue::Kind::Double;
+  if (kind == Type::Kind::SymBool || kind == Type::Kind::Bool) return EValue::Kind::Bool;
+  return EValue::Kind::Int;
+}
+
+bool is_number(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::SymInt:
+    case Type::Kind::SymFloat:
+    case Type::Kind::SymBool:
+    case Type::Kind::Int:
+    case Type::Kind::Float:
+    case Type::Kind::Bool:
+      return true;
+    case Type::Kind::Tensor:
+    case Type::Kind::None:
+    case Type::Kind::CustomObj:
+    case Type::Kind::Token:
+    case Type::Kind::String:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
+                             ConstantPool& constants, std::set<std::string>& kernel_modules)
+    : program_(program),
+      method_(method),
+      placement_(std::move(placement)),
+      constants_(constants),
+      kernel_modules_(kernel_modules),
+      pool_(plan_),
+      index_(placement_.values.size(), -1) {}
+
+Result<ExecutionPlan> MethodPlanner::run() {
+  plan_.name = std::string(method_.name.str());
+  plan_.in_spec = method_.in_spec;
+  plan_.out_spec = method_.out_spec;
+  TRY_STATUS(plan_inputs());
+  for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_node(node));
+  TRY_STATUS(plan_outputs());
+  plan_.memory_sizes = {0};
+  if (placement_.arena_bytes > 0) {
+    plan_.memory_sizes.push_back(static_cast<std::int64_t>(placement_.arena_bytes));
+  }
+  return std::move(plan_);
+}
+
+std::unexpected<Diagnostic> MethodPlanner::fail(const Node* node, std::string_view message,
+                                                std::string_view hint) const {
+  return plan_error(method_.name, node, message, hint);
+}
+
+Status MethodPlanner::plan_inputs() {
+  for (const Value* input : method_.graph->inputs()) {
+    const InputSpec& spec = *input_spec(method_, *input);
+    if (spec.has_data()) continue;  // in the plan when it is used
+    std::int32_t& index = index_[placement_.numbers[*input]];
+    if (spec.kind != InputSpec::Kind::UserInput) {
+      return fail(nullptr, fmt::format("input %{} is a custom object or a token", input->name().str()),
+                  "the runtime passes tensors, numbers, strings and None");
+    }
+    if (spec.constant) {
+      TRY(EValue value, literal_value(nullptr, *spec.constant));
+      index = pool_.add(value);
+    } else if (input->type().is_tensor()) {
+      index = pool_.add_tensor(placement_[*input].tensor);
+    } else {
+      TRY(EValue value, user_number(*input, spec));
+      index = pool_.add(value);
+    }
+    plan_.inputs.push_back(index);
+  }
+  return {};
+}
+
+// The runtime wants the value it was compiled with, so a number that may vary cannot be an input.
+Result<EValue> MethodPlanner::user_number(const Value& input, const InputSpec&) {
+  const Type& type = input.type();
+  if (type.kind == Type::Kind::None) return EValue{};
+  if (type.kind == Type::Kind::SymInt && type.expr != nullptr) {
+    Range range = bounds(type.expr, program_.ranges);
+    if (range.min == range.max) return EValue{.kind = EValue::Kind::Int, .int_value = range.min};
+  }
+  return fail(nullptr,
+              fmt::format("input %{} is a number that may vary ({}); the runtime takes only the value a "
+                          "program was compiled with",
+                          input.name().str(), str(type)),
+              "pass it as a tensor, or as the size of one");
+}
+
+Status MethodPlanner::plan_outputs() {
+  for (const Argument& output : method_.graph->outputs()) {
+    if (output.is_value()) {
+      TRY(std::int32_t index, index_of(*output.as_value(), nullptr));
+      plan_.outputs.push_back(index);
+    } else {
+      TRY(EValue value, literal_value(nullptr, output));
+      plan_.outputs.push_back(pool_.add(value));
+    }
+  }
+  return {};
+}
+
+Result<EValue> MethodPlanner::literal_value(const Node* node, const Argument& argument) {
+  switch (argument.kind) {
+    case Argument::Kind::None:
+      return EValue{};
+    case Argument::Kind::Int:
+      return EValue{.kind = EValue::Kind::Int, .int_value = argument.as_int()};
+    case Argument::Kind::Bool:
+      return EValue{.kind = EValue::Kind::Bool, .int_value = argument.as_bool()};
+    case Argument::Kind::Float:
+      return EValue{.kind = EValue::Kind::Double, .double_value = argument.as_double()};
+    case Argument::Kind::String:
+      plan_.strings.emplace_back(argument.as_symbol().str());
+      return EValue{.kind = EValue::Kind::String,
+                    .first = static_cast<std::uint32_t>(plan_.strings.size() - 1)};
+    default:
+      return fail(node, "an input, output or delegate argument that is no tensor, number, string or None");
+  }
+}
+
+Result<std::int32_t> MethodPlanner::literal(const Node* node, const Argument& argument) {
+  if (argument.is_int()) return pool_.integer(argument.as_int());
+  if (argument.is_none()) return pool_.null();
+  TRY(EValue value, literal_value(node, argument));
+  return pool_.add(value);
+}
+
+Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* user) {
+  std::int32_t& index = index_[placement_.numbers[value]];
+  if (index >= 0) return index;
+  const TensorData* data = constant_data(program_, method_, value);
+  if (data == nullptr) return fail(user, fmt::format("%{} has no value in the plan", value.name().str()));
+  PlanTensor tensor = placement_[value].tensor;
+  tensor.constant = constants_.add(*data, value.tensor());
+  if (tensor.constant == 0) {
+    return fail(user, fmt::format("constant %{} lies in memory in another order than its type says",
+                                  value.name().str()));
+  }
+  index = pool_.add_tensor(std::move(tensor));
+  return index;
+}
+
+std::int32_t MethodPlanner::add_result(const Value& value) {
+  std::int32_t& index = index_[placement_.numbers[value]];
+  if (value.type().is_tensor()) {
+    index = pool_.add_tensor(placement_[value].tensor);
+  } else if (is_number(value.type())) {
+    index = pool_.add_scalar(scalar_kind(value.type().kind));
+  } else {
+    index = pool_.add(EValue{});
+  }
+  return index;
+}
+
+Status MethodPlanner::plan_node(const Node& node) {
+  switch (placement_.actions[node.scratch]) {
+    case NodeAction::Alias: {
+      const Value& base = *node.operand(0);
+      if (placement_[base].kind == PlaceKind::Constant) {
+        TRY(std::int32_t index, index_of(base, &node));
+        PlanTensor tensor = placement_[*node.result()].tensor;
+        tensor.constant = plan_.tensors[plan_.values[static_cast<std::size_t>(index)].first].constant;
+        index_[placement_.numbers[*node.result()]] = pool_.add_tensor(std::move(tensor));
+        return {};
+      }
+      for (const Value* result : node.results()) add_result(*result);
+      return {};
+    }
+    case NodeAction::Resize:
+      return plan_resize(node);
+    case NodeAction::Call:
+      break;
+  }
+  if (node.op() == "delegate.call") return plan_delegate(node);
+  const OpDef* def = op_def(node);
+  if (def != nullptr && def->is(drop)) return {};
+  if (def != nullptr && !def->out_name.empty()) return plan_kernel_call(node, *def);
+  TRY(bool is_planned, plan_symbolic(node));
+  if (is_planned) return {};
+  if (def != nullptr && def->is(control_flow)) {
+    return fail(&node,
+                fmt::format("{} chooses what to execute, and a plan is a straight line", node.op().str()),
+                "use torch.where, or unroll the loop");
+  }
+  return fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
+              "choose a backend that takes it, or write the model without it");
+}
+
+Status MethodPlanner::plan_delegate(const Node& node) {
+  Symbol name = node.arg(0).as_symbol();
+  auto [entry, is_new] = delegates_.try_emplace(name, static_cast<std::int32_t>(plan_.delegates.size()));
+  if (is_new) {
+    auto found =
+        std::ranges::find(program_.delegates, name, [](const auto& delegate) { return delegate->name; });
+    CHECK(found != program_.delegates.end()) << name.str();
+    PlanDelegate delegate;
+    delegate.backend_id = (*found)->backend_id;
+    delegate.index = static_cast<std::uint32_t>(found - program_.delegates.begin());
+    for (const CompileSpec& spec : (*found)->compile_specs) {
+      delegate.compile_specs.emplace_back(spec.key, spec.value);
+    }
+    plan_.delegates.push_back(std::move(delegate));
+  }
+  std::vector<std::int32_t> args;
+  for (const Argument& argument : node.args().subspan(1)) {
+    if (argument.is_value()) {
+      TRY(std::int32_t index, index_of(*argument.as_value(), &node));
+      args.push_back(index);
+    } else {
+      TRY(std::int32_t index, literal(&node, argument));
+      args.push_back(index);
+    }
+  }
+  for (const Value* result : node.results()) args.push_back(add_result(*result));
+  add_instruction(Instruction::Kind::DelegateCall, entry->second, args);
+  return {};
+}
+
+Status MethodPlanner::plan_resize(const Node& node) {
+  TRY(std::int32_t base, index_of(*node.operand(0), &node));
+  TRY(std::int32_t sizes, resize_sizes(node));
+  call("executorch_prim::et_view.default", {base, sizes, add_result(*node.result())});
+  return {};
+}
+
+// The sizes of a view as a list of Ints. One that varies may be left to the runtime (-1) when no other size
+// can be 0; of more, each is an argument of the node or a size of its operand.
+Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
+  const TensorType& type = node.result()->tensor();
+  const Value& base = *node.operand(0);
+  TRY(std::int32_t base_index, index_of(base, &node));
+  auto varying = std::ranges::count_if(type.sizes, [](const SymInt& size) { return !size.is_constant(); });
+  bool has_zero = std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; });
+  std::span<const Argument> given;  // of aten.view.default(self, size)
+  if (node.args().size() > 1 && node.arg(1).is_list() && node.arg(1).as_list().size() == type.rank()) {
+    given = node.arg(1).as_list();
+  }
+  bool is_inferred = false;
+  auto index_of_size = [&](std::size_t dim) -> Result<std::int32_t> {
+    const SymInt& size = type.sizes[dim];
+    if (size.is_constant()) return pool_.integer(size.value());
+    if (varying == 1 && !has_zero) return pool_.integer(-1);
+    if (!given.empty() && given[dim].is_value() && !given[dim].as_value()->type().is_tensor()) {
+      return index_of(*given[dim].as_value(), &node);
+    }
+    const Dims& sizes = base.tensor().sizes;
+    auto same = std::ranges::find(sizes, size);
+    if (same != sizes.end()) return size_of(base, static_cast<std::size_t>(same - sizes.begin()), base_index);
+    if (is_inferred) return fail(&node, fmt::format("no value for the size {}", size.str()));
+    is_inferred = true;
+    return pool_.integer(-1);
+  };
+  std::vector<std::int64_t> items;
+  for (std::size_t dim = 0; dim < type.rank(); ++dim) {
+    TRY(std::int32_t index, index_of_size(dim));
+    items.push_back(index);
+  }
+  return pool_.int_list(items);
+}
+
+std::int32_t MethodPlanner::size_of(const Value&, std::size_t dim, std::int32_t tensor_index) {
+  std::int32_t result = pool_.add_scalar(EValue::Kind::Int);
+  call("aten::sym_size.int", {tensor_index, pool_.integer(static_cast<std::int64_t>(dim)), result});
+  return result;
+}
+
+void MethodPlanner::call(std::string_view kernel, std::initializer_list<std::int32_t> args) {
+  add_instruction(Instruction::Kind::KernelCall, operator_index(kernel),
+                  std::span(args.begin(), args.size()));
+}
+
+std::int32_t MethodPlanner::operator_index(std::string_view kernel) {
+  auto next = static_cast<std::int32_t>(plan_.operators.size());
+  auto [entry, is_new] = operators_.try_emplace(std::string(kernel), next);
+  if (is_new) {
+    std::size_t dot = kernel.find('.');
+    PlanOperator op{std::string(kernel.substr(0, dot)), ""};
+    if (dot != kernel.npos) op.overload = kernel.substr(dot + 1);
+    plan_.operators.push_back(std::move(op));
+  }
+  return entry->second;
+}
+
+void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
+                                    std::span<const std::int32_t> args) {
+  Instruction instruction;
+  instruction.kind = kind;
+  instruction.index = index;
+  instruction.first_arg = static_cast<std::uint32_t>(plan_.args.size());
+  instruction.arg_count = static_cast<std::uint32_t>(args.size());
+  plan_.args.insert(plan_.args.end(), args.begin(), args.end());
+  plan_.instructions.push_back(instruction);
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,87 @@
+// Turns the nodes of one method into values and instructions; what make_plan calls per method.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/program.h"
+#include "ops/op_def.h"
+#include "plan/constants.h"
+#include "plan/kernels.h"
+#include "plan/placement.h"
+#include "plan/plan.h"
+#include "plan/value_pool.h"
+
+namespace depute::internal {
+
+// A kernel of this plan: its operator's index and how its arguments are taken from a node of `def`.
+struct KernelUse {
+  std::int32_t op_index = 0;
+  KernelSignature signature;
+  std::vector<int> sources;  // per argument of the kernel, the index of the op's argument
+};
+
+class MethodPlanner {
+ public:
+  MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
+                std::set<std::string>& kernel_modules);
+  Result<ExecutionPlan> run();
+
+ private:
+  // Inputs, outputs, values (method_planner.cpp).
+  Status plan_inputs();
+  Status plan_outputs();
+  Result<EValue> user_number(const Value& input, const InputSpec& spec);
+  Result<std::int32_t> literal(const Node* node, const Argument& argument);
+  Result<EValue> literal_value(const Node* node, const Argument& argument);
+  Result<std::int32_t> index_of(const Value& value, const Node* user);
+  std::int32_t add_result(const Value& value);
+
+  // Instructions (method_planner.cpp).
+  Status plan_node(const Node& node);
+  Status plan_delegate(const Node& node);
+  Status plan_resize(const Node& node);
+  Result<std::int32_t> resize_sizes(const Node& node);
+  std::int32_t size_of(const Value& tensor, std::size_t dim, std::int32_t tensor_index);
+  void call(std::string_view kernel, std::initializer_list<std::int32_t> args);
+  std::int32_t operator_index(std::string_view kernel);
+  void add_instruction(Instruction::Kind kind, std::int32_t index, std::span<const std::int32_t> args);
+
+  // Kernel calls (kernel_call.cpp).
+  Status plan_kernel_call(const Node& node, const OpDef& def);
+  Result<const KernelUse*> kernel_use(const Node& node, const OpDef& def);
+  Status add_results(const Node& node, const KernelUse& use, std::vector<std::int32_t>& args);
+  Result<std::int32_t> argument(const Node& node, const KernelArg& arg, const Argument& value);
+  Result<std::int32_t> list_argument(const Node& node, const KernelArg& arg, const Argument& value);
+  Result<std::int32_t> tensor_list(const Node& node, const KernelArg& arg, const Argument& value);
+  Result<std::int32_t> number_list(const Node& node, const KernelArg& arg, const Argument& value);
+  Result<std::int32_t> single_argument(const Node& node, const KernelArg& arg, const Argument& value);
+  Result<std::int32_t> value_argument(const Node& node, const KernelArg& arg, const Value& value);
+
+  // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
+  Result<bool> plan_symbolic(const Node& node);
+  std::int32_t not_equal(std::int32_t a, std::int32_t b);
+  std::int32_t power(std::int32_t base, std::int64_t exponent);
+
+  std::unexpected<Diagnostic> fail(const Node* node, std::string_view message,
+                                   std::string_view hint = {}) const;
+
+  const Program& program_;
+  const Method& method_;
+  Placement placement_;
+  ConstantPool& constants_;
+  std::set<std::string>& kernel_modules_;
+  ExecutionPlan plan_;
+  ValuePool pool_;
+  std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
+  std::unordered_map<std::string, std::int32_t> operators_;
+  std::unordered_map<Symbol, KernelUse> kernel_uses_;  // by op
+  std::unordered_map<Symbol, std::int32_t> delegates_;
+};
+
+}  // namespace depute::internal

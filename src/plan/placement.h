@@ -1,0 +1,65 @@
+// Where every tensor of a method lives: in the constants, in planned memory (at which offset), or in memory
+// that the caller gives; and which nodes need no instruction because their results already lie there.
+//
+//   views share the bytes of what they view;
+//   a pointwise op whose operand is not needed again writes over it;
+//   all other results get a block of their own, alive from the node that makes it to its last use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/program.h"
+#include "plan/plan.h"
+
+namespace depute {
+
+// Values of a graph by number: inputs, then the results of the nodes in order.
+class ValueNumbers {
+ public:
+  explicit ValueNumbers(const Graph& graph);
+  std::uint32_t operator[](const Value& value) const {
+    const Node* producer = value.producer();
+    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
+  }
+  std::uint32_t count() const { return count_; }
+
+ private:
+  std::vector<std::uint32_t> first_result_;  // per node
+  std::uint32_t count_ = 0;
+};
+
+enum class PlaceKind : std::uint8_t {
+  None,      // not a tensor
+  Constant,  // base: the graph input that holds it
+  Planned,   // at tensor.memory_offset
+  Caller,    // the pointer is set when the program runs
+};
+
+struct PlacedValue {
+  PlaceKind kind = PlaceKind::None;
+  std::uint32_t base = 0;    // the value that owns the bytes; of other values than views: itself
+  std::uint64_t offset = 0;  // bytes from the base's start
+  std::uint64_t bytes = 0;   // at the upper bound of the sizes
+  PlanTensor tensor;
+};
+
+enum class NodeAction : std::uint8_t {
+  Call,    // an instruction of its own
+  Alias,   // nothing: the results lie in the operand's memory
+  Resize,  // the same, but sizes or pointer are known only when the program runs: et_view
+};
+
+struct Placement {
+  ValueNumbers numbers;
+  std::vector<PlacedValue> values;  // by number
+  std::vector<NodeAction> actions;  // by node
+  std::uint64_t arena_bytes = 0;
+
+  const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
+};
+
+// Numbers the nodes (node.scratch); they must keep their numbers while the placement is used.
+Result<Placement> place_values(const Program& program, const Method& method, const PlanOptions& options);
+
+}  // namespace depute

@@ -1,0 +1,38 @@
+// Plans how the runtime executes a program: values with their memory, and the list of instructions.
+//
+//   %s = aten.add.Tensor(%x, %y)            aten::add.out(x, y, 1, s, s)
+//   %v = aten.view.default(%s, [6])         nothing: v lies in the memory of s
+//   %d = delegate.call(@xnnpack0, %v)       DelegateCall xnnpack0(v, d)
+//   %t = aten.tan.default(%d)               aten::tan.out(d, t, t), t in the memory of d, its last use
+//
+// What no kernel of the stock runtime can execute is refused here, with the user's line and what to do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "schema/execution_plan.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct PlanOptions {
+  // False: the caller gives the memory of inputs or outputs before each call.
+  bool alloc_inputs = true;
+  bool alloc_outputs = true;
+};
+
+struct Plan {
+  std::vector<ExecutionPlan> methods;  // in order of name
+  // The tensors in the constant segment, dense; an ExecutionPlan counts them from 1.
+  std::vector<TensorData> constants;
+  // Python modules that register kernels which the plan needs and not every runtime has, sorted.
+  std::vector<std::string> kernel_modules;
+};
+
+// The program must be normalised: contiguous tensors, no mutation, no control flow. Plans of the same program
+// are equal.
+Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
+
+}  // namespace depute

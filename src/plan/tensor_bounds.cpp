@@ -1,0 +1,81 @@
+#include "plan/tensor_bounds.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace depute {
+namespace {
+
+constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t max_tensor_bytes = std::uint64_t{1} << 40;
+
+// The first symbol of the expression whose own upper bound is too large to plan with.
+std::string unbounded_symbol(const SymInt& size, const Ranges& ranges) {
+  for (Symbol symbol : symbols_of(size.expr())) {
+    auto range = ranges.find(symbol.str());
+    if (range == ranges.end() || range->second.max > max_size) return std::string(symbol.str());
+  }
+  return size.str();
+}
+
+std::unexpected<Diagnostic> no_bound(const Value& value, std::size_t dim, const Ranges& ranges,
+                                     Symbol method) {
+  const SymInt& size = value.tensor().sizes[dim];
+  if (size.is_constant()) {
+    return plan_error(method, value.producer(),
+                      fmt::format("dimension {} of %{} has {} elements; the runtime takes up to {}", dim,
+                                  value.name().str(), size.value(), max_size));
+  }
+  std::string symbol = unbounded_symbol(size, ranges);
+  return plan_error(
+      method, value.producer(),
+      fmt::format("dimension {} of %{} has size {}, and {} has no upper bound", dim, value.name().str(),
+                  size.str(), symbol),
+      fmt::format("export with torch.export.Dim(..., max=N) for {}, or check the size in the model "
+                  "(torch._check(n <= N))",
+                  symbol));
+}
+
+}  // namespace
+
+std::unexpected<Diagnostic> plan_error(Symbol method, const Node* node, std::string_view message,
+                                       std::string_view hint) {
+  std::string where = fmt::format("method {}", method.str());
+  if (node != nullptr) where += fmt::format(", node {}", node->display_name());
+  auto failure = error("plan", where, message, hint);
+  if (node != nullptr && node->source != nullptr) failure.error().source = node->source->str();
+  return failure;
+}
+
+Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method) {
+  const TensorType& type = value.tensor();
+  auto fail = [&](std::string_view message) {
+    return plan_error(method, value.producer(), fmt::format("%{}: {}", value.name().str(), message));
+  };
+  BoundedTensor result;
+  auto number = executorch_number(type.dtype);
+  if (!number) return fail(fmt::format("the runtime has no element type {}", name(type.dtype)));
+  if (type.rank() > max_rank)
+    return fail(fmt::format("rank {}; the runtime takes {}", type.rank(), max_rank));
+  result.tensor.scalar_type = *number;
+  result.bytes = item_size(type.dtype);
+  for (std::size_t i = 0; i < type.rank(); ++i) {
+    Range range = type.sizes[i].is_constant() ? Range{type.sizes[i].value(), type.sizes[i].value()}
+                                              : bounds(type.sizes[i], ranges);
+    if (range.max > max_size || range.max < 0) return no_bound(value, i, ranges, method);
+    if (range.min != range.max) result.tensor.dynamism = ShapeDynamism::DynamicBound;
+    result.tensor.sizes.push_back(static_cast<std::int32_t>(range.max));
+    // Both factors are small enough that no product overflows.
+    result.bytes *= static_cast<std::uint64_t>(range.max);
+    if (result.bytes > max_tensor_bytes) return fail("larger than 1 TiB");
+  }
+  auto order = dim_order(type);
+  if (!order) {
+    return fail(fmt::format("{} is not dense, and the runtime has no strides", str(type)));
+  }
+  result.tensor.dim_order.assign(order->begin(), order->end());
+  return result;
+}
+
+}  // namespace depute

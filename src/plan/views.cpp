@@ -1,0 +1,212 @@
+#include "plan/views.h"
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+enum class ViewKind {
+  Reshape,  // keeps the elements and their order
+  Copy,     // the same, unless it converts them
+  Expand,   // the same, unless it repeats elements
+  Permute,
+  Select,
+  Slice,
+  Split,  // consecutive parts, one result each
+};
+
+const std::unordered_map<Symbol, ViewKind>& view_kinds() {
+  using enum ViewKind;
+  static const std::unordered_map<Symbol, ViewKind> kinds = [] {
+    std::unordered_map<Symbol, ViewKind> map;
+    auto add = [&map](ViewKind kind, std::initializer_list<std::string_view> names) {
+      for (std::string_view name : names) map.emplace(Symbol(name), kind);
+    };
+    add(Reshape,
+        {"aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.unsqueeze.default",
+         "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.alias.default",
+         "aten.detach.default", "aten.lift_fresh_copy.default", "aten.view_copy.default",
+         "aten.unsqueeze_copy.default", "aten.squeeze_copy.default", "aten.squeeze_copy.dim",
+         "aten.squeeze_copy.dims", "aten.alias_copy.default", "aten.detach_copy.default"});
+    add(Copy, {"aten.clone.default", "aten._to_copy.default", "dim_order_ops._clone_dim_order.default",
+               "dim_order_ops._to_dim_order_copy.default"});
+    add(Expand, {"aten.expand.default", "aten.expand_copy.default", "aten.repeat.default"});
+    add(Permute, {"aten.permute.default", "aten.transpose.int", "aten.t.default", "aten.permute_copy.default",
+                  "aten.transpose_copy.int", "aten.t_copy.default"});
+    add(Select, {"aten.select.int", "aten.select_copy.int"});
+    add(Slice, {"aten.slice.Tensor", "aten.slice_copy.Tensor"});
+    add(Split, {"aten.split_with_sizes.default", "aten.split.Tensor", "aten.unbind.int",
+                "aten.split_with_sizes_copy.default", "aten.split_copy.Tensor", "aten.unbind_copy.int"});
+    return map;
+  }();
+  return kinds;
+}
+
+// The bytes between neighbours along `dim`; nothing unless dim is the outermost one (but for dimensions of
+// size 1) and everything inside it has a constant size.
+std::optional<std::uint64_t> outermost_stride(const TensorType& type, std::int64_t dim) {
+  auto rank = static_cast<std::int64_t>(type.rank());
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) return std::nullopt;
+  TensorType inner{type.dtype, {}, {}};
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const SymInt& size = type.sizes[static_cast<std::size_t>(i)];
+    if (i < dim && size != SymInt(1)) return std::nullopt;
+    if (i > dim) inner.sizes.push_back(size);
+  }
+  return inner.static_bytes();
+}
+
+// A position along a dimension, counted from its front.
+std::optional<std::int64_t> from_front(const Argument& position, const SymInt& size) {
+  if (position.is_none()) return 0;
+  if (!position.is_int()) return std::nullopt;
+  std::int64_t value = position.as_int();
+  if (value < 0) {
+    if (!size.is_constant()) return std::nullopt;
+    value = std::max<std::int64_t>(value + size.value(), 0);
+  }
+  return size.is_constant() ? std::min(value, size.value()) : value;
+}
+
+// Dimensions of size 1 may go anywhere; the others keep their order.
+bool keeps_order(const TensorType& from, const TensorType& to) {
+  auto next = [](const TensorType& type, std::size_t i) {
+    while (i < type.rank() && type.sizes[i] == SymInt(1)) ++i;
+    return i;
+  };
+  std::size_t i = next(from, 0);
+  std::size_t j = next(to, 0);
+  std::size_t moved = 0;
+  while (i < from.rank() && j < to.rank()) {
+    if (from.sizes[i] != to.sizes[j]) return false;
+    ++moved;
+    i = next(from, i + 1);
+    j = next(to, j + 1);
+  }
+  return moved <= 1;  // with two or more, equal sizes say nothing about which is which
+}
+
+// True when the dims of a permute, but for those of size 1, are ascending.
+bool is_order_kept(const Node& node) {
+  const TensorType& type = node.result()->tensor();
+  const TensorType& from = node.operand(0)->tensor();
+  if (keeps_order(from, type)) return true;
+  if (node.args().size() < 2 || !node.arg(1).is_list()) return false;
+  std::int64_t last = -1;
+  for (const Argument& dim : node.arg(1).as_list()) {
+    if (!dim.is_int()) return false;
+    std::int64_t index =
+        dim.as_int() < 0 ? dim.as_int() + static_cast<std::int64_t>(from.rank()) : dim.as_int();
+    if (index < 0 || index >= static_cast<std::int64_t>(from.rank())) return false;
+    if (from.sizes[static_cast<std::size_t>(index)] == SymInt(1)) continue;
+    if (index < last) return false;
+    last = index;
+  }
+  return true;
+}
+
+bool all_contiguous_tensors(const Node& node) {
+  return std::ranges::all_of(node.results(), [&](const Value* result) {
+    return result->type().is_tensor() && result->tensor().is_contiguous() &&
+           result->tensor().dtype == node.operand(0)->tensor().dtype;
+  });
+}
+
+bool all_static(const Node& node) {
+  return std::ranges::all_of(node.results(),
+                             [](const Value* result) { return result->tensor().is_static(); });
+}
+
+std::optional<View> select_view(const OpCall& call, const Value& base) {
+  if (!call["dim"].is_int()) return std::nullopt;
+  std::int64_t dim = call["dim"].as_int();
+  auto stride = outermost_stride(base.tensor(), dim);
+  if (!stride) return std::nullopt;
+  if (dim < 0) dim += static_cast<std::int64_t>(base.tensor().rank());
+  auto index = from_front(call["index"], base.tensor().sizes[static_cast<std::size_t>(dim)]);
+  if (!index) return std::nullopt;
+  return View{nullptr, false, {static_cast<std::uint64_t>(*index) * *stride}};
+}
+
+std::optional<View> slice_view(const OpCall& call, const Value& base) {
+  if (!call["dim"].is_int() || !call["step"].is_int() || call["step"].as_int() != 1) return std::nullopt;
+  std::int64_t dim = call["dim"].as_int();
+  auto stride = outermost_stride(base.tensor(), dim);
+  if (!stride) return std::nullopt;
+  if (dim < 0) dim += static_cast<std::int64_t>(base.tensor().rank());
+  auto start = from_front(call["start"], base.tensor().sizes[static_cast<std::size_t>(dim)]);
+  std::uint64_t offset = 0;
+  if (!start || __builtin_mul_overflow(static_cast<std::uint64_t>(*start), *stride, &offset)) {
+    return std::nullopt;
+  }
+  return View{nullptr, false, {offset}};
+}
+
+std::optional<View> split_view(const OpCall& call, const Value& base) {
+  if (!call["dim"].is_int() || !outermost_stride(base.tensor(), call["dim"].as_int())) return std::nullopt;
+  View view;
+  view.is_whole = false;
+  std::uint64_t offset = 0;
+  for (const Value* result : call.node()->results()) {
+    auto bytes = result->tensor().static_bytes();
+    if (!bytes) return std::nullopt;
+    view.offsets.push_back(offset);
+    offset += *bytes;
+  }
+  return view;
+}
+
+std::optional<View> run_view(const Node& node, ViewKind kind) {
+  if (!all_static(node) || op_def(node) == nullptr) return std::nullopt;
+  OpCall call(node);
+  const Value& base = *node.operand(0);
+  if (kind == ViewKind::Select) return select_view(call, base);
+  if (kind == ViewKind::Slice) return slice_view(call, base);
+  return split_view(call, base);
+}
+
+bool is_whole_view(const Node& node, ViewKind kind) {
+  const TensorType& from = node.operand(0)->tensor();
+  const TensorType& to = node.result()->tensor();
+  switch (kind) {
+    case ViewKind::Reshape:
+      return true;
+    case ViewKind::Copy:
+      return from.sizes == to.sizes;
+    case ViewKind::Expand:
+      return from.numel() == to.numel();
+    case ViewKind::Permute:
+      return is_order_kept(node);
+    case ViewKind::Select:
+    case ViewKind::Slice:
+    case ViewKind::Split:
+      return from.sizes == to.sizes;  // a cut that cuts nothing off
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<View> find_view(const Node& node) {
+  auto kind = view_kinds().find(node.op());
+  if (kind == view_kinds().end() || node.operand_count() == 0 || node.results().empty()) return std::nullopt;
+  Value* base = node.operand(0);
+  if (!base->type().is_tensor() || !base->tensor().is_contiguous() || !all_contiguous_tensors(node)) {
+    return std::nullopt;
+  }
+  std::optional<View> view;
+  if (node.results().size() == 1 && is_whole_view(node, kind->second)) {
+    view = View{nullptr, true, {0}};
+  } else if (kind->second >= ViewKind::Select) {
+    view = run_view(node, kind->second);
+  }
+  if (view) view->base = base;
+  return view;
+}
+
+}  // namespace depute

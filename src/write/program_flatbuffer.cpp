@@ -1,0 +1,266 @@
+#include "write/program_flatbuffer.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <unordered_map>
+
+#include "program_generated.h"
+
+namespace depute {
+namespace {
+
+using flatbuffers::Offset;
+using flatbuffers::Vector;
+
+// No value, instruction or text takes more than this in the flatbuffer, beside its own list or text.
+constexpr std::uint64_t max_entry_bytes = 192;
+
+std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
+  std::uint64_t entries = layout.segment_count + layout.named_data.size() + plan.constants.size() + 16;
+  std::uint64_t bytes = 0;
+  for (const auto& named : layout.named_data) bytes += named.key.size();
+  for (const ExecutionPlan& method : plan.methods) {
+    entries += 8 + method.values.size() + method.instructions.size() + method.operators.size();
+    bytes += 8 * method.items.size() + 8 * method.doubles.size() + 4 * method.args.size();
+    bytes += method.name.size() + method.in_spec.size() + method.out_spec.size();
+    for (const std::string& text : method.strings) bytes += text.size();
+    for (const PlanDelegate& delegate : method.delegates) {
+      entries += 2 + delegate.compile_specs.size();
+      for (const auto& [key, value] : delegate.compile_specs) bytes += key.size() + value.size();
+    }
+  }
+  return bytes + entries * max_entry_bytes;
+}
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Plan& plan, const SegmentLayout& layout) : plan_(plan), layout_(layout) {}
+
+  flatbuffers::DetachedBuffer run() {
+    std::vector<Offset<et12::ExecutionPlan>> methods;
+    for (const ExecutionPlan& method : plan_.methods) methods.push_back(build_method(method));
+    auto methods_vector = builder_.CreateVector(methods);
+    auto inline_data = build_inline_data();
+    auto segments = build_segments();
+    std::vector<std::uint64_t> offsets(plan_.constants.size() + 1, 0);
+    auto constant_segment = et12::CreateSubsegmentOffsets(builder_, 0, builder_.CreateVector(offsets));
+    std::vector<Offset<et12::NamedData>> named;
+    for (const auto& [key, segment] : layout_.named_data) {
+      named.push_back(et12::CreateNamedData(builder_, builder_.CreateString(key), segment));
+    }
+    auto named_vector = named.empty() ? 0 : builder_.CreateVector(named);
+    et12::ProgramBuilder program(builder_);
+    program.add_execution_plan(methods_vector);
+    if (!inline_data.IsNull()) program.add_backend_delegate_data(inline_data);
+    program.add_segments(segments);
+    program.add_constant_segment(constant_segment);
+    if (!named.empty()) program.add_named_data(named_vector);
+    builder_.Finish(program.Finish(), et12::ProgramIdentifier());
+    return builder_.Release();
+  }
+
+ private:
+  using DelegateDataVector = Vector<Offset<et12::BackendDelegateInlineData>>;
+
+  Offset<DelegateDataVector> build_inline_data() {
+    if (layout_.inline_count == 0) return 0;
+    std::vector<Offset<et12::BackendDelegateInlineData>> blobs;
+    for (std::uint32_t i = 0; i < layout_.inline_count; ++i) {
+      builder_.ForceVectorAlignment(0, 1, 16);
+      blobs.push_back(et12::CreateBackendDelegateInlineData(
+          builder_, builder_.CreateVector(static_cast<const std::uint8_t*>(nullptr), 0)));
+    }
+    return builder_.CreateVector(blobs);
+  }
+
+  // Offsets and sizes are 0 here; they are stored all the same, so that they can be set later.
+  Offset<Vector<Offset<et12::DataSegment>>> build_segments() {
+    builder_.ForceDefaults(true);
+    std::vector<Offset<et12::DataSegment>> segments;
+    for (std::uint32_t i = 0; i < layout_.segment_count; ++i) {
+      segments.push_back(et12::CreateDataSegment(builder_, 0, 0));
+    }
+    builder_.ForceDefaults(false);
+    return builder_.CreateVector(segments);
+  }
+
+  Offset<et12::ExecutionPlan> build_method(const ExecutionPlan& method) {
+    auto name = builder_.CreateString(method.name);
+    Offset<et12::ContainerMetadata> container;
+    if (!method.in_spec.empty() || !method.out_spec.empty()) {
+      container = et12::CreateContainerMetadata(builder_, builder_.CreateString(method.in_spec),
+                                                builder_.CreateString(method.out_spec));
+    }
+    auto values = build_values(method);
+    auto inputs = builder_.CreateVector(method.inputs);
+    auto outputs = builder_.CreateVector(method.outputs);
+    auto chains = build_chain(method);
+    std::vector<Offset<et12::Operator>> operators;
+    for (const PlanOperator& op : method.operators) {
+      operators.push_back(et12::CreateOperator(builder_, builder_.CreateSharedString(op.name),
+                                               builder_.CreateSharedString(op.overload)));
+    }
+    auto operators_vector = builder_.CreateVector(operators);
+    auto delegates = build_delegates(method);
+    auto sizes = builder_.CreateVector(method.memory_sizes);
+    return et12::CreateExecutionPlan(builder_, name, container, values, inputs, outputs, chains,
+                                     operators_vector, delegates, sizes);
+  }
+
+  Offset<Vector<Offset<et12::EValue>>> build_values(const ExecutionPlan& method) {
+    std::vector<Offset<et12::EValue>> values;
+    values.reserve(method.values.size());
+    for (const EValue& value : method.values) values.push_back(build_value(method, value));
+    return builder_.CreateVector(values);
+  }
+
+  Offset<et12::EValue> build_value(const ExecutionPlan& method, const EValue& value) {
+    auto type = static_cast<et12::KernelTypes>(value.kind);
+    return et12::CreateEValue(builder_, type, build_payload(method, value));
+  }
+
+  Offset<void> build_payload(const ExecutionPlan& method, const EValue& value) {
+    auto items = method.list_items_if_any(value);
+    switch (value.kind) {
+      case EValue::Kind::Null:
+        return et12::CreateNull(builder_).Union();
+      case EValue::Kind::Int:
+        return et12::CreateInt(builder_, value.int_value).Union();
+      case EValue::Kind::Bool:
+        return et12::CreateBool(builder_, value.int_value != 0).Union();
+      case EValue::Kind::Double:
+        return et12::CreateDouble(builder_, value.double_value).Union();
+      case EValue::Kind::Tensor:
+        return build_tensor(method.tensors[value.first]).Union();
+      case EValue::Kind::String:
+        return et12::CreateString(builder_, builder_.CreateString(method.strings[value.first])).Union();
+      case EValue::Kind::IntList:
+        return et12::CreateIntList(builder_, builder_.CreateVector(items.data(), items.size())).Union();
+      case EValue::Kind::DoubleList: {
+        auto doubles = method.list_doubles(value);
+        return et12::CreateDoubleList(builder_, builder_.CreateVector(doubles.data(), doubles.size()))
+            .Union();
+      }
+      case EValue::Kind::BoolList: {
+        std::vector<std::uint8_t> bools(items.begin(), items.end());
+        return et12::CreateBoolList(builder_, builder_.CreateVector(bools)).Union();
+      }
+      case EValue::Kind::TensorList: {
+        std::vector<std::int32_t> tensors(items.begin(), items.end());
+        return et12::CreateTensorList(builder_, builder_.CreateVector(tensors)).Union();
+      }
+      case EValue::Kind::OptionalTensorList: {
+        std::vector<std::int32_t> tensors(items.begin(), items.end());
+        return et12::CreateOptionalTensorList(builder_, builder_.CreateVector(tensors)).Union();
+      }
+    }
+    return 0;
+  }
+
+  Offset<et12::Tensor> build_tensor(const PlanTensor& tensor) {
+    auto sizes = shared_vector(sizes_, tensor.sizes.data(), tensor.sizes.size());
+    auto order = shared_vector(orders_, tensor.dim_order.data(), tensor.dim_order.size());
+    Offset<et12::AllocationDetails> allocation;
+    if (tensor.memory_id != 0) {
+      allocation = et12::CreateAllocationDetails(builder_, tensor.memory_id,
+                                                 static_cast<std::uint32_t>(tensor.memory_offset),
+                                                 static_cast<std::uint32_t>(tensor.memory_offset >> 32));
+    }
+    auto dynamism = static_cast<et12::TensorShapeDynamism>(tensor.dynamism);
+    return et12::CreateTensor(builder_, static_cast<std::int8_t>(tensor.scalar_type), 0, sizes, order, false,
+                              tensor.constant, allocation, 0, dynamism);
+  }
+
+  // Tensors of equal sizes share one vector.
+  template <typename T>
+  Offset<Vector<T>> shared_vector(std::unordered_map<std::string, Offset<Vector<T>>>& known, const T* data,
+                                  std::size_t count) {
+    std::string key(reinterpret_cast<const char*>(data), count * sizeof(T));
+    auto [entry, is_new] = known.try_emplace(std::move(key));
+    if (is_new) entry->second = builder_.CreateVector(data, count);
+    return entry->second;
+  }
+
+  Offset<Vector<Offset<et12::Chain>>> build_chain(const ExecutionPlan& method) {
+    std::vector<Offset<et12::Instruction>> instructions;
+    instructions.reserve(method.instructions.size());
+    for (const Instruction& instruction : method.instructions) {
+      auto type = static_cast<et12::InstructionArguments>(instruction.kind);
+      instructions.push_back(et12::CreateInstruction(builder_, type, build_arguments(method, instruction)));
+    }
+    auto chain =
+        et12::CreateChain(builder_, builder_.CreateVector(method.inputs),
+                          builder_.CreateVector(method.outputs), builder_.CreateVector(instructions));
+    return builder_.CreateVector(&chain, 1);
+  }
+
+  Offset<void> build_arguments(const ExecutionPlan& method, const Instruction& instruction) {
+    auto args = method.args_of(instruction);
+    switch (instruction.kind) {
+      case Instruction::Kind::KernelCall:
+        return et12::CreateKernelCall(builder_, instruction.index,
+                                      builder_.CreateVector(args.data(), args.size()))
+            .Union();
+      case Instruction::Kind::DelegateCall:
+        return et12::CreateDelegateCall(builder_, instruction.index,
+                                        builder_.CreateVector(args.data(), args.size()))
+            .Union();
+      case Instruction::Kind::MoveCall:
+        return et12::CreateMoveCall(builder_, instruction.index, instruction.target).Union();
+      case Instruction::Kind::JumpFalseCall:
+        return et12::CreateJumpFalseCall(builder_, instruction.index, instruction.target).Union();
+      case Instruction::Kind::FreeCall:
+        return et12::CreateFreeCall(builder_, instruction.index).Union();
+    }
+    return 0;
+  }
+
+  Offset<Vector<Offset<et12::BackendDelegate>>> build_delegates(const ExecutionPlan& method) {
+    std::vector<Offset<et12::BackendDelegate>> delegates;
+    for (const PlanDelegate& delegate : method.delegates) {
+      std::vector<Offset<et12::CompileSpec>> specs;
+      for (const auto& [key, value] : delegate.compile_specs) {
+        auto bytes = builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(value.data()), value.size());
+        specs.push_back(et12::CreateCompileSpec(builder_, builder_.CreateString(key), bytes));
+      }
+      const SegmentLayout::DelegateData& data = layout_.delegates[delegate.index];
+      auto location = data.is_inline ? et12::DataLocation::Inline : et12::DataLocation::Segment;
+      auto processed = et12::CreateBackendDelegateDataReference(builder_, location, data.index);
+      delegates.push_back(et12::CreateBackendDelegate(builder_, builder_.CreateString(delegate.backend_id),
+                                                      processed, builder_.CreateVector(specs)));
+    }
+    return builder_.CreateVector(delegates);
+  }
+
+  const Plan& plan_;
+  const SegmentLayout& layout_;
+  flatbuffers::FlatBufferBuilder builder_;
+  std::unordered_map<std::string, Offset<Vector<std::int32_t>>> sizes_;
+  std::unordered_map<std::string, Offset<Vector<std::uint8_t>>> orders_;
+};
+
+}  // namespace
+
+Result<flatbuffers::DetachedBuffer> build_program_flatbuffer(const Plan& plan, const SegmentLayout& layout) {
+  std::uint64_t bound = size_bound(plan, layout);
+  if (bound > max_flatbuffer_bytes) {
+    return error("write_pte", "",
+                 fmt::format("the plan may take {} bytes, and a .pte's flatbuffer holds {}", bound,
+                             max_flatbuffer_bytes),
+                 "lower the methods into several files");
+  }
+  return ProgramBuilder(plan, layout).run();
+}
+
+std::uint64_t count_tables(const Plan& plan, const SegmentLayout& layout) {
+  std::uint64_t tables = 2 + layout.segment_count + layout.inline_count + layout.named_data.size();
+  for (const ExecutionPlan& method : plan.methods) {
+    tables += 3 + 2 * method.values.size() + 2 * method.instructions.size() + method.operators.size();
+    for (const PlanTensor& tensor : method.tensors) tables += tensor.memory_id != 0 ? 1 : 0;
+    for (const PlanDelegate& delegate : method.delegates) tables += 2 + delegate.compile_specs.size();
+  }
+  return tables;
+}
+
+}  // namespace depute

@@ -1,0 +1,186 @@
+#include "write/write_pte.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "program_generated.h"
+#include "support/output_file.h"
+#include "write/blobs.h"
+#include "write/program_flatbuffer.h"
+
+namespace depute {
+namespace {
+
+constexpr std::uint64_t segment_alignment = 128;
+// Constants want the alignment of their elements; larger ones get that of a segment, so that a backend's data
+// can share them.
+constexpr std::uint64_t constant_alignment = 16;
+constexpr std::uint64_t large_constant = 4096;
+
+constexpr std::size_t header_position = 8;  // behind the root offset and the file identifier
+constexpr std::size_t header_size = 32;
+
+// What goes behind the flatbuffer, in order: constants, delegates' blobs, named data.
+struct Segments {
+  std::vector<Blob> blobs;
+  std::size_t constant_count = 0;
+  SegmentLayout layout;
+};
+
+Blob constant_blob(const TensorData& constant) {
+  std::uint64_t size = constant.byte_size();
+  return {constant.storage, static_cast<std::uint64_t>(constant.offset) * item_size(constant.type.dtype),
+          size, size >= large_constant ? segment_alignment : constant_alignment};
+}
+
+void add_delegates(const Program& program, const Plan& plan, Segments& segments) {
+  SegmentLayout& layout = segments.layout;
+  std::vector<bool> is_used(program.delegates.size(), false);
+  for (const ExecutionPlan& method : plan.methods) {
+    for (const PlanDelegate& delegate : method.delegates) is_used[delegate.index] = true;
+  }
+  layout.delegates.resize(program.delegates.size());
+  for (std::size_t i = 0; i < program.delegates.size(); ++i) {
+    if (!is_used[i]) continue;
+    const auto& storage = program.delegates[i]->processed_bytes;
+    if (storage == nullptr || storage->size() == 0) {
+      layout.delegates[i] = {true, layout.inline_count++};
+      continue;
+    }
+    layout.delegates[i] = {false, layout.segment_count++};
+    segments.blobs.push_back({storage, 0, storage->size(), segment_alignment});
+  }
+}
+
+bool have_same_bytes(const Storage& a, const Storage& b) {
+  if (&a == &b) return true;
+  if (a.size() != b.size()) return false;
+  auto hash = [](const Storage& storage) {
+    return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
+  };
+  return hash(a) == hash(b);
+}
+
+// Keys are shared by all delegates of the program.
+Status add_named_data(const Program& program, Segments& segments) {
+  std::unordered_map<std::string_view, std::size_t> known;  // key -> blob
+  for (const auto& delegate : program.delegates) {
+    for (const NamedData& data : delegate->named_data) {
+      auto [entry, is_new] = known.try_emplace(data.key, segments.blobs.size());
+      std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
+      if (is_new) {
+        segments.blobs.push_back({data.storage, 0, data.storage->size(), alignment});
+        segments.layout.named_data.push_back({data.key, segments.layout.segment_count++});
+        continue;
+      }
+      Blob& blob = segments.blobs[entry->second];
+      blob.alignment = std::max(blob.alignment, alignment);
+      if (!have_same_bytes(*blob.storage, *data.storage)) {
+        return error(
+            "write_pte", fmt::format("delegate {}", delegate->name.str()),
+            fmt::format("its data \"{}\" differ from those another delegate has under this key", data.key),
+            "backends must derive a key from the bytes it names");
+      }
+    }
+  }
+  return {};
+}
+
+Result<Segments> collect_segments(const Program& program, const Plan& plan) {
+  Segments segments;
+  for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
+  segments.constant_count = segments.blobs.size();
+  add_delegates(program, plan, segments);
+  TRY_STATUS(add_named_data(program, segments));
+  return segments;
+}
+
+std::uint64_t align(std::uint64_t position, std::uint64_t alignment) {
+  return (position + alignment - 1) / alignment * alignment;
+}
+
+// Writes the places of the bytes into the flatbuffer; returns the size of the constant segment.
+std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& segments,
+                          std::span<const std::uint64_t> positions, std::uint64_t base) {
+  et12::Program* program = et12::GetMutableProgram(flatbuffer.data());
+  auto* offsets = program->mutable_constant_segment()->mutable_offsets();
+  std::uint64_t constants_end = base;
+  for (std::size_t i = 0; i < segments.constant_count; ++i) {
+    if (segments.blobs[i].size == 0) continue;
+    offsets->Mutate(static_cast<flatbuffers::uoffset_t>(i + 1), positions[i] - base);
+    constants_end = std::max(constants_end, positions[i] + segments.blobs[i].size);
+  }
+  auto* table = program->mutable_segments();
+  table->GetMutableObject(0)->mutate_size(constants_end - base);
+  for (std::size_t i = segments.constant_count; i < segments.blobs.size(); ++i) {
+    auto* segment =
+        table->GetMutableObject(static_cast<flatbuffers::uoffset_t>(i - segments.constant_count + 1));
+    bool has_bytes = segments.blobs[i].size > 0;
+    segment->mutate_offset(has_bytes ? positions[i] - base : 0);
+    segment->mutate_size(segments.blobs[i].size);
+  }
+  return constants_end - base;
+}
+
+template <typename T>
+void put(std::span<std::byte> bytes, std::size_t offset, T value) {
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+// The first bytes of the file: the flatbuffer's own 8, whose root offset now counts past the header, and the
+// header.
+std::array<std::byte, header_position + header_size> file_start(std::span<const std::uint8_t> flatbuffer,
+                                                                std::uint64_t base, std::uint64_t data_size) {
+  std::array<std::byte, header_position + header_size> start{};
+  std::memcpy(start.data(), flatbuffer.data(), header_position);
+  std::uint32_t root = 0;
+  std::memcpy(&root, flatbuffer.data(), sizeof root);
+  put<std::uint32_t>(start, 0, root + header_size);
+  std::memcpy(start.data() + 8, "eh00", 4);
+  put<std::uint32_t>(start, 12, header_size);
+  put<std::uint64_t>(start, 16, flatbuffer.size() + header_size);
+  put<std::uint64_t>(start, 24, data_size == 0 ? 0 : base);
+  put<std::uint64_t>(start, 32, data_size);
+  return start;
+}
+
+std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout) {
+  std::uint64_t tables = count_tables(plan, layout);
+  if (tables <= max_verified_tables) return {};
+  return {fmt::format("the plan has {} tables; a runtime that verifies programs (the default) takes {}",
+                      tables, max_verified_tables)};
+}
+
+}  // namespace
+
+Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
+                               const WriteOptions& options) {
+  TRY(Segments segments, collect_segments(program, plan));
+  TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
+  std::uint64_t base = align(flatbuffer.size() + header_size, segment_alignment);
+  bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
+
+  TRY(OutputFile file, OutputFile::create(path));
+  TRY_STATUS(file.skip_to(has_data ? base : flatbuffer.size() + header_size));
+  TRY(auto positions, write_blobs(file, segments.blobs, options.jobs));
+
+  WriteSummary summary;
+  std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());
+  summary.constant_bytes = set_offsets(bytes, segments, positions, base);
+  summary.flatbuffer_bytes = flatbuffer.size();
+  summary.file_bytes = file.position();
+  summary.warnings = warnings_of(plan, segments.layout);
+  TRY_STATUS(file.write_at(0, file_start(bytes, base, has_data ? file.position() - base : 0)));
+  TRY_STATUS(file.write_at(header_position + header_size, std::as_bytes(bytes.subspan(header_position))));
+  TRY_STATUS(file.commit());
+  return summary;
+}
+
+}  // namespace depute

@@ -1,0 +1,38 @@
+// Writes a planned program as a .pte file:
+//
+//   flatbuffer (with the extended header behind its first 8 bytes), padding to 128
+//   segment 0: constants        segments 1..: delegates' blobs, then named data
+//
+// Equal bytes are stored once, wherever they are used: a constant, a delegate's blob and named data may be
+// the same piece of the file. Bytes that lie in a mapped input go from file to file; bytes that are made on
+// demand are made once, written and dropped. The same program gives the same file, whatever the number of
+// jobs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "plan/plan.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct WriteOptions {
+  int jobs = 1;  // threads that make and compare bytes
+};
+
+struct WriteSummary {
+  std::uint64_t file_bytes = 0;
+  std::uint64_t flatbuffer_bytes = 0;
+  std::uint64_t constant_bytes = 0;  // segment 0
+  std::vector<std::string> warnings;
+};
+
+// Fails without leaving a file, and without touching an existing one: named data of one key with different
+// bytes, a program too large for the format, errors of the file system.
+Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
+                               const WriteOptions& options = {});
+
+}  // namespace depute
