@@ -99,11 +99,18 @@ Types infer_div_mode(const OpCall& call) {
   return types;
 }
 
+// Without rounding it is plain division.
+Replacement div_without_mode(Builder& b, const OpCall& call) {
+  if (!call["rounding_mode"].is_none()) return std::vector<Value*>{};
+  return one(b.call("aten.div.Tensor", {call["self"], call["other"]}));
+}
+
 constexpr OpRules div_mode(const char* out) {
   return {.flags = core | pointwise | inplace_twin,
           .out = out,
           .promotes = "self other",
-          .infer = infer_div_mode};
+          .infer = infer_div_mode,
+          .decompose = div_without_mode};
 }
 
 // Two operands of any type, read as true or false.
@@ -152,7 +159,9 @@ std::span<const OpLine> pointwise_ops() {
         .infer = infer_div_mode,
         .decompose = div_scalar_mode}},
       {"aten.floor_divide.default(Tensor self, Tensor other) -> Tensor",
-       by_promotion("self other", floor_divide, inplace_twin)},
+       by_promotion("self other", floor_divide)},
+      {"aten.floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       {.promotes = "self other", .infer = infer_same_type, .functional = "aten.floor_divide.default"}},
       {"aten.floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", floor_divide, inplace_twin)},
       {"aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary("fmod.Tensor_out", inplace_twin)},
