@@ -35,7 +35,7 @@ Status Parser::statements(MethodScope& method, GraphScope& scope) {
   while (!in_.accept_word("return")) {
     if (in_.at_end() || in_.peek() == '}') return in_.fault("expected 'return'");
     bool taken = false;
-    if (!is_body) {
+    if (!is_body && in_.peek() != '%') {
       TRY(taken, method_statement(method, scope));
     }
     if (!taken) TRY_STATUS(node(method, scope));
@@ -161,30 +161,25 @@ Status Parser::return_values(GraphScope& scope) {
 Status Parser::node(MethodScope& method, GraphScope& scope) {
   references_.clear();
   std::size_t start = in_.position();
-  TRY(std::vector<ResultSpec> specs, results(scope));
+  TRY(std::vector<ResultSpec> specs, results());
   TRY(Symbol op_name, op());
   TRY_STATUS(arguments(scope));
   Node* added = scope.graph->add(op_name, args_, kwargs_, specs);
   for (Value* result : added->results()) {
-    if (scope.values.emplace(result->name(), result).second && result->name() == specs[result->index()].name)
-      continue;
-    return in_.fault_at(start,
-                        fmt::format("value '%{}' is defined twice", specs[result->index()].name.str()));
+    Symbol name = specs[result->index()].name;  // the graph renames a second one
+    bool is_new = result->name() == name && scope.values.emplace(name, result).second;
+    if (!is_new) return in_.fault_at(start, fmt::format("value '%{}' is defined twice", name.str()));
   }
   if (!references_.empty()) method.references.emplace_back(added, std::move(references_));
   return attributes(*added);
 }
 
 // The values left of "="; none when the node begins with its op.
-Result<std::vector<ResultSpec>> Parser::results(GraphScope& scope) {
+Result<std::vector<ResultSpec>> Parser::results() {
   std::vector<ResultSpec> specs;
   if (in_.peek() != '%') return specs;
   do {
-    std::size_t start = in_.position();
     TRY(Symbol name, value_name());
-    if (scope.values.contains(name)) {
-      return in_.fault_at(start, fmt::format("value '%{}' is defined twice", name.str()));
-    }
     TRY_STATUS(in_.expect(':'));
     TRY(Type result_type, type());
     specs.push_back({name, std::move(result_type)});

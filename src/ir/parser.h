@@ -65,7 +65,7 @@ class Parser {
   Status output(GraphScope& scope);
   Status return_values(GraphScope& scope);
   Status node(MethodScope& method, GraphScope& scope);
-  Result<std::vector<ResultSpec>> results(GraphScope& scope);
+  Result<std::vector<ResultSpec>> results();
   Result<Symbol> op();
   Status arguments(GraphScope& scope);
   Status attributes(Node& node);

@@ -17,9 +17,17 @@ void copy_graph(const Graph& from, Graph& to, const GraphMap& bodies) {
   std::unordered_map<const SourceLocation*, const SourceLocation*> sources;
   for (const Value* input : from.inputs()) values[input] = to.add_input(input->name(), input->type());
   auto map_value = [&](Value* value) { return Argument::of(values.at(value)); };
+  auto follow_bodies = [&](auto&& self, Argument& argument) -> void {
+    if (argument.kind == Argument::Kind::Graph) argument = Argument::of(bodies.at(argument.as_graph()));
+    if (argument.kind == Argument::Kind::List) {
+      for (Argument& element : argument.as_list()) self(self, element);
+    } else if (argument.kind == Argument::Kind::Map) {
+      for (NamedArgument& entry : argument.as_map()) self(self, entry.value);
+    }
+  };
   auto import = [&](const Argument& argument) {
     Argument copy = to.import(argument, map_value);
-    if (copy.kind == Argument::Kind::Graph) copy = Argument::of(bodies.at(copy.as_graph()));
+    follow_bodies(follow_bodies, copy);
     return copy;
   };
   std::vector<Argument> args;

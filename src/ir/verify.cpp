@@ -10,8 +10,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/text.h"
+
 namespace depute {
 namespace {
+
+// A value's name as the text form spells it, on one line.
+std::string spelled(const Value& value) {
+  std::string_view name = value.name().str();
+  return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
+}
 
 class Verifier {
  public:
@@ -36,8 +44,8 @@ class Verifier {
     Diagnostic diagnostic = {
         .code = "verify", .where = place_, .message = std::string(message), .hint = {}, .source = {}};
     if (node != nullptr) {
-      std::string_view sigil = node->results().empty() ? "" : "%";
-      diagnostic.where += fmt::format(", node {}{}", sigil, node->display_name());
+      diagnostic.where += ", node ";
+      diagnostic.where += node->results().empty() ? std::string(node->op().str()) : spelled(*node->result());
       if (node->source != nullptr) diagnostic.source = node->source->str();
     }
     diagnostics_.push_back(std::move(diagnostic));
@@ -161,12 +169,12 @@ class Verifier {
 
   void input_agrees_with_data(const Value& input, const InputSpec& spec) {
     const TensorData* data = program_.find_data(spec.target);
-    std::string_view name = input.name().str();
-    if (data == nullptr) return fail(fmt::format("no data \"{}\" for input %{}", spec.target.str(), name));
-    if (!input.type().is_tensor()) return fail(fmt::format("input %{} is no tensor, but has data", name));
+    std::string name = spelled(input);
+    if (data == nullptr) return fail(fmt::format("no data \"{}\" for input {}", spec.target.str(), name));
+    if (!input.type().is_tensor()) return fail(fmt::format("input {} is no tensor, but has data", name));
     const TensorType& type = input.tensor();
     if (type.dtype == data->type.dtype && type.sizes == data->type.sizes) return;
-    fail(fmt::format("input %{} is {}, but data \"{}\" is {}", name, str(type), spec.target.str(),
+    fail(fmt::format("input {} is {}, but data \"{}\" is {}", name, str(type), spec.target.str(),
                      str(data->type)));
   }
 
@@ -222,7 +230,7 @@ class Verifier {
     auto add = [&](const Value& value, const Node* node) {
       if (value.name().empty()) fail("a value has no name", node);
       if (!names.insert(value.name()).second)
-        fail(fmt::format("two values are called %{}", value.name().str()), node);
+        fail(fmt::format("two values are called {}", spelled(value)), node);
     };
     for (const Value* input : graph.inputs()) add(*input, nullptr);
     for (const Node& node : graph.nodes()) {
@@ -234,7 +242,7 @@ class Verifier {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value* operand = node.operand(i);
       if (!defined.contains(operand))
-        fail(fmt::format("%{} is used before it is defined", operand->name().str()), &node);
+        fail(fmt::format("{} is used before it is defined", spelled(*operand)), &node);
     }
   }
 
@@ -251,8 +259,7 @@ class Verifier {
   }
 
   void type_is_sound(const Value& value, const Node* node) {
-    if (value.type().is_tensor())
-      tensor_is_sound(value.tensor(), node, fmt::format("%{}", value.name().str()));
+    if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, spelled(value));
   }
 
   void tensor_is_sound(const TensorType& type, const Node* node, std::string_view name) {

@@ -1,0 +1,96 @@
+// parse(print(p)) == p for random programs, and what breaks in damaged texts.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "ir/equal.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "random_program.h"
+
+namespace depute {
+namespace {
+
+std::string reasons(const Program& program) {
+  std::string text;
+  for (const Diagnostic& diagnostic : verify(program)) text += diagnostic.str() + "\n";
+  return text;
+}
+
+TEST(RoundTripProperty, RandomProgramsReadBackEqual) {
+  PrintOptions everything = {.max_inline_bytes = 64, .originals = true, .sources = true};
+  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+    Program program = random_program(seed);
+    ASSERT_EQ(reasons(program), "") << "seed " << seed << "\n" << print(program);
+    for (const PrintOptions& options : {PrintOptions{}, everything}) {
+      std::string text = print(program, options);
+      auto again = parse_program(text);
+      ASSERT_TRUE(again) << "seed " << seed << ": " << again.error().str() << "\n" << text;
+      auto difference = first_difference(program, *again);
+      ASSERT_FALSE(difference) << "seed " << seed << ": " << *difference << "\n" << text;
+      ASSERT_EQ(structural_hash(program, true), structural_hash(*again, true)) << "seed " << seed;
+      ASSERT_EQ(print(*again, options), text) << "seed " << seed;
+      ASSERT_EQ(reasons(*again), "") << "seed " << seed;
+    }
+  }
+}
+
+TEST(RoundTripProperty, OriginalsReadBackEqual) {
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    Program program = random_program(seed);
+    auto again = parse_program(print(program, {.originals = true}));
+    ASSERT_TRUE(again);
+    for (std::size_t i = 0; i < program.delegates.size(); ++i) {
+      const auto& original = program.delegates[i]->original;
+      const auto& read = again->delegates[i]->original;
+      ASSERT_EQ(original == nullptr, read == nullptr);
+      if (original == nullptr) continue;
+      ASSERT_FALSE(first_difference(*original, *read)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(RoundTripProperty, ClonesAreEqual) {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    Program program = random_program(seed);
+    Program copy = clone(program);
+    ASSERT_FALSE(first_difference(program, copy))
+        << "seed " << seed << ": " << *first_difference(program, copy);
+    ASSERT_EQ(structural_hash(program), structural_hash(copy));
+    ASSERT_EQ(reasons(copy), "");
+  }
+}
+
+// Damaged texts are refused with a place, or are other programs that print and read back.
+TEST(RoundTripProperty, DamagedTextsNeverBreakTheParser) {
+  std::mt19937 random(1);
+  auto pick = [&](std::size_t count) {
+    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+  };
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    std::string original = print(random_program(seed), {.originals = true, .sources = true});
+    for (int i = 0; i < 20; ++i) {
+      std::string text = original;
+      std::size_t at = pick(text.size());
+      if (pick(3) == 0) {
+        text.erase(at, pick(20));
+      } else if (pick(2) == 0) {
+        text.insert(at, text.substr(pick(text.size()), pick(40)));
+      } else {
+        text[at] = static_cast<char>(pick(256));
+      }
+      auto program = parse_program(text);
+      if (!program) {
+        ASSERT_NE(program.error().where.find("<text>:"), std::string::npos) << program.error().str();
+        continue;
+      }
+      auto again = parse_program(print(*program));
+      ASSERT_TRUE(again) << again.error().str() << "\n" << text;
+      ASSERT_FALSE(first_difference(*program, *again)) << *first_difference(*program, *again) << "\n" << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace depute
