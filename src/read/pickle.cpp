@@ -22,13 +22,13 @@ class Unpickler {
     while (at_ < bytes_.size()) {
       opcode_at_ = at_;
       char opcode = static_cast<char>(bytes_[at_++]);
+      if (pickle_.values.size() > limits_.pickle_values) {
+        return fail(fmt::format("more values than the limit pickle_values, {}", limits_.pickle_values));
+      }
       if (opcode == '.') {
         if (stack_.empty()) return fail("the pickle ends without a value");
         pickle_.root = stack_.back();
         return std::move(pickle_);
-      }
-      if (pickle_.values.size() > limits_.pickle_values) {
-        return fail(fmt::format("more values than the limit pickle_values, {}", limits_.pickle_values));
       }
       TRY_STATUS(execute(opcode));
     }

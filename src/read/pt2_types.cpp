@@ -88,7 +88,7 @@ Status SymbolReader::read_ranges(const Json& constraints) {
     TRY(Range range, read_range(json));
     const SymExpr* expr = parse_key(key);
     if (expr == nullptr || expr->kind == SymExpr::Kind::Int) return {};
-    Range& stored = ranges_[str(replace_symbols(expr, source))];
+    Range& stored = ranges_[range_key(replace_symbols(expr, source))];
     stored.min = std::max(stored.min, range.min);
     stored.max = std::min(stored.max, range.max);
     if (stored.min > stored.max) return json.error("the ranges of this expression exclude each other");

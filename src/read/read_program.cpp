@@ -7,6 +7,7 @@
 
 #include "ir/parse.h"
 #include "read/read_pt2.h"
+#include "read/srepr.h"
 #include "support/mapped_file.h"
 
 namespace depute {
@@ -67,7 +68,7 @@ bool symbols_clash(const Program& to, const Program& from) {
   return std::ranges::any_of(from.ranges, [&](const auto& entry) { return to.ranges.contains(entry.first); });
 }
 
-Status rename_symbols(Program& program, std::string_view name) {
+void rename_symbols(Program& program, std::string_view name) {
   SymbolRenamer renamer(fmt::format("{}.", name));
   for (const auto& method : program.methods) {
     renamer.rename(*method->graph);
@@ -75,11 +76,11 @@ Status rename_symbols(Program& program, std::string_view name) {
   }
   Ranges ranges;
   for (const auto& [text, range] : program.ranges) {
-    TRY(const SymExpr* expr, parse_sym(text));
-    ranges[str(renamer.rename(expr))] = range;
+    auto expr = parse_sym(text);
+    const SymExpr* key = expr ? *expr : sym_symbol(text);  // a symbol like "encode.s0" is no text of an expression
+    ranges[range_key(renamer.rename(key))] = range;
   }
   program.ranges = std::move(ranges);
-  return {};
 }
 
 bool same_view(const TensorData& a, const TensorData& b) {
@@ -110,7 +111,7 @@ Status join_method(Program& to, Program from, Symbol name) {
     return error("read", name.str(), "there is a method of this name already");
   if (!from.delegates.empty())
     return error("read", name.str(), "a program with delegates cannot be joined to another");
-  if (symbols_clash(to, from)) TRY_STATUS(rename_symbols(from, name.str()));
+  if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
   method.name = name;
   std::unordered_map<Symbol, Symbol> renamed;

@@ -172,6 +172,10 @@ Result<const SymExpr*> parse_srepr(std::string_view text, const SymbolSource& sy
   return SreprParser(text, symbols).parse();
 }
 
+std::string range_key(const SymExpr* expr) {
+  return expr->kind == SymExpr::Kind::Symbol ? std::string(expr->name.str()) : str(expr);
+}
+
 const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols) {
   std::unordered_map<const SymExpr*, const SymExpr*> done;
   auto replace = [&](auto&& self, const SymExpr* e) -> const SymExpr* {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "ir/sym.h"
@@ -21,6 +22,9 @@ using SymbolSource = std::function<const SymExpr*(std::string_view name, std::in
 
 // Fails with the column of the fault; nesting deeper than max_sym_depth is refused.
 Result<const SymExpr*> parse_srepr(std::string_view text, const SymbolSource& symbols);
+
+// The key of an expression's range in Ranges: the bare name of a symbol, the text of anything else.
+std::string range_key(const SymExpr* expr);
 
 // The expression with every symbol replaced by what `symbols` gives for its name.
 const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols);
