@@ -7,6 +7,7 @@
 
 #include "plan/method_planner.h"
 #include "plan/placement.h"
+#include "plan/plan_text.h"
 #include "plan/tensor_bounds.h"
 
 namespace depute {
@@ -17,8 +18,8 @@ Status check_stateless(const Method& method) {
   for (const OutputSpec& output : method.outputs) {
     if (output.kind == OutputSpec::Kind::UserOutput) continue;
     return plan_error(method.name, nullptr,
-                      fmt::format("changes {}, and a method of the output keeps no state between calls",
-                                  output.target.empty() ? "a token" : output.target.str()),
+                      fmt::format("the method changes {}, and the output keeps nothing between calls",
+                                  output.target.empty() ? "a token" : quoted(output.target.str())),
                       "return the new value as an output and pass it to the next call");
   }
   return {};

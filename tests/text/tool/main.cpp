@@ -21,6 +21,8 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "plan/plan.h"
+#include "plan/plan_text.h"
 
 namespace {
 
@@ -75,6 +77,19 @@ Outcome run_hash(const Program& program, const Options& options) {
   return {structural_hash(program, options.has("with-data")).hex() + "\n", {}};
 }
 
+// Plans all methods; with --callers-inputs or --callers-outputs the caller gives that memory.
+Outcome run_plan(const Program& program, const Options& options) {
+  PlanOptions plan_options;
+  plan_options.alloc_inputs = !options.has("callers-inputs");
+  plan_options.alloc_outputs = !options.has("callers-outputs");
+  auto plan = make_plan(program, plan_options);
+  if (!plan) return {{}, {plan.error()}};
+  std::string text;
+  for (const std::string& module : plan->kernel_modules) text += "needs " + module + "\n";
+  for (const ExecutionPlan& method : plan->methods) text += plan_text(method);
+  return {text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
@@ -83,6 +98,7 @@ struct Verb {
 constexpr std::array verbs = {
     Verb{"hash", run_hash},
     Verb{"parse", run_parse},
+    Verb{"plan", run_plan},
     Verb{"verify", run_verify},
 };
 

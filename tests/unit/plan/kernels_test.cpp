@@ -18,7 +18,8 @@ TEST(Kernels, TablesAreSortedByName) {
 TEST(Kernels, FindsKernelsOfAllLibraries) {
   EXPECT_EQ(find_kernel("aten::add.out").library->name, "portable");
   EXPECT_EQ(find_kernel("aten::sym_numel").library->python_module, "");
-  EXPECT_EQ(find_kernel("quantized_decomposed::add.out").library->python_module, "executorch.kernels.quantized");
+  EXPECT_EQ(find_kernel("quantized_decomposed::add.out").library->python_module,
+            "executorch.kernels.quantized");
   EXPECT_EQ(find_kernel("llama::custom_sdpa.out").library->name, "llm");
   EXPECT_FALSE(find_kernel("aten::sort.values"));
   EXPECT_FALSE(find_kernel(""));
@@ -49,7 +50,8 @@ TEST(Kernels, SignatureHasTypesAndResults) {
   EXPECT_TRUE(index.args[1].optional_elements);
   EXPECT_FALSE(index.args[1].is_optional);
 
-  EXPECT_EQ(parse_signature(*find_kernel("aten::split_copy.Tensor_out").kernel).result, KernelResult::TensorList);
+  EXPECT_EQ(parse_signature(*find_kernel("aten::split_copy.Tensor_out").kernel).result,
+            KernelResult::TensorList);
   EXPECT_EQ(parse_signature(*find_kernel("aten::sym_size.int").kernel).result, KernelResult::Value);
 }
 

@@ -56,7 +56,8 @@ TEST(MemoryPlan, RandomBlocksAreSoundAndNearThePeak) {
     auto count = 1 + random() % 60;
     for (std::size_t i = 0; i < count; ++i) {
       auto first = static_cast<std::uint32_t>(random() % 100);
-      blocks.push_back({first, first + static_cast<std::uint32_t>(random() % 20), random() % 4 * (random() % 5000)});
+      blocks.push_back(
+          {first, first + static_cast<std::uint32_t>(random() % 20), random() % 4 * (random() % 5000)});
     }
     MemoryPlan plan = plan_memory(blocks);
     expect_sound(blocks, plan);

@@ -1,0 +1,273 @@
+#include "write/write_pte.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "ir/parse.h"
+#include "plan/plan_text.h"
+#include "read/pte.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own that goes away with the test.
+class WritePte : public testing::Test {
+ protected:
+  WritePte() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ =
+        fs::temp_directory_path() / ("depute_write_" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directory(folder_);
+  }
+  ~WritePte() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name = "out.pte") const { return folder_ / name; }
+
+  static Program parse(const std::string& text) {
+    auto program = parse_program(text);
+    EXPECT_TRUE(program) << program.error().str();
+    return std::move(*program);
+  }
+
+  Result<WriteSummary> write(const Program& program, const std::string& name = "out.pte", int jobs = 1) {
+    auto plan = make_plan(program);
+    EXPECT_TRUE(plan) << plan.error().str();
+    return write_pte(program, *plan, path(name), {.jobs = jobs});
+  }
+
+  std::string bytes(const std::string& name = "out.pte") const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  PteFile read(const std::string& name = "out.pte") const {
+    std::string file = bytes(name);
+    auto pte = read_pte(std::as_bytes(std::span(file)), name);
+    EXPECT_TRUE(pte) << pte.error().str();
+    return std::move(*pte);
+  }
+
+  // The bytes of a segment in the file.
+  std::string segment(const PteFile& pte, std::size_t index) const {
+    return bytes().substr(pte.segment_base + pte.segments[index].offset, pte.segments[index].size);
+  }
+
+  fs::path folder_;
+};
+
+constexpr const char* small = R"(program
+data "w": f32[3] = [1.0, 2.0, 3.0]
+data "v": f32[2] = [4.0, 5.0]
+dim s0 in [1, 8]
+
+delegate d0 backend "SomeBackend" {
+  spec "mode" = "fast"
+  blob "blob of d0"
+  data "key" align 4096 = "named bytes"
+}
+delegate d1 backend "SomeBackend" {
+  blob "blob of d0"
+  data "key" = "named bytes"
+}
+delegate d2 backend "Empty" {
+  blob ""
+}
+
+method forward(%w: f32[3] = param "w", %x: f32[s0, 3], %i: i64[2], %flag: bool = value true) {
+  in_spec "in"
+  out_spec "out"
+  %a: f32[s0, 3] = aten.add.Tensor(%x, %w, alpha=2)
+  %b: f32[s0, 3] = delegate.call(@d0, %a)
+  %c: f32[s0, 3] = delegate.call(@d1, %b)
+  %d: f32[s0, 3] = delegate.call(@d2, %c)
+  %e: f32[2, 3] = aten.index.Tensor(%d, [%i])
+  %f: f32[2, 6] = aten.cat.default([%e, %e], 1)
+  %g: f32[2, 6] = aten.gelu.default(%f, approximate="tanh")
+  %n: sym_int[s0] = aten.sym_size.int(%x, 0)
+  return %g, %n, 1.5
+}
+
+method other(%v: f32[2] = param "v", %x: f32[2]) {
+  %y: f32[2] = aten.mul.Tensor(%x, %v)
+  return %y
+}
+)";
+
+TEST_F(WritePte, WhatIsWrittenReadsBack) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  auto summary = write(program);
+  ASSERT_TRUE(summary) << summary.error().str();
+  EXPECT_EQ(summary->file_bytes, bytes().size());
+  EXPECT_TRUE(summary->warnings.empty());
+  PteFile pte = read();
+  ASSERT_EQ(pte.methods.size(), plan->methods.size());
+  for (std::size_t i = 0; i < pte.methods.size(); ++i) {
+    EXPECT_EQ(plan_text(pte.methods[i]), plan_text(plan->methods[i]));
+    EXPECT_EQ(pte.methods[i].in_spec, plan->methods[i].in_spec);
+    EXPECT_EQ(pte.methods[i].out_spec, plan->methods[i].out_spec);
+  }
+  EXPECT_EQ(pte.methods[0].delegates[0].compile_specs, plan->methods[0].delegates[0].compile_specs);
+}
+
+TEST_F(WritePte, SegmentsHoldTheBytes) {
+  ASSERT_TRUE(write(parse(small)));
+  PteFile pte = read();
+  ASSERT_EQ(pte.segments.size(), 4);  // constants, d0, d1, "key"
+  EXPECT_EQ(pte.constant_offsets, (std::vector<std::uint64_t>{0, 0, 16}));
+  float constants[6] = {};
+  std::memcpy(constants, segment(pte, 0).data(), 24);
+  EXPECT_EQ(constants[2], 3.0F);
+  EXPECT_EQ(constants[4], 4.0F);
+  EXPECT_EQ(segment(pte, 1), "blob of d0");
+  ASSERT_EQ(pte.named_data.size(), 1);
+  EXPECT_EQ(pte.named_data[0].key, "key");
+  EXPECT_EQ(segment(pte, pte.named_data[0].segment), "named bytes");
+  EXPECT_EQ(pte.segment_base % 128, 0);
+  EXPECT_EQ((pte.segment_base + pte.segments[3].offset) % 4096, 0);
+}
+
+TEST_F(WritePte, EqualBlobsAreStoredOnce) {
+  ASSERT_TRUE(write(parse(small)));
+  PteFile pte = read();
+  EXPECT_EQ(pte.segments[1].offset, pte.segments[2].offset);
+  std::string file = bytes();
+  EXPECT_EQ(file.find("blob of d0"), file.rfind("blob of d0"));
+}
+
+TEST_F(WritePte, EmptyBlobsStayInTheFlatbuffer) {
+  ASSERT_TRUE(write(parse(small)));
+  PteFile pte = read();
+  EXPECT_EQ(pte.inline_blobs, std::vector<std::uint64_t>{0});
+  EXPECT_TRUE(pte.methods[0].delegates[2].is_inline);
+}
+
+TEST_F(WritePte, ProgramWithoutDataHasNoSegments) {
+  ASSERT_TRUE(write(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n")));
+  PteFile pte = read();
+  EXPECT_EQ(pte.segment_base, 0);
+  EXPECT_EQ(pte.constant_offsets, std::vector<std::uint64_t>{0});
+  EXPECT_EQ(pte.flatbuffer_bytes, pte.file_bytes);
+}
+
+// Constants of equal bytes in different storages, with a transposed one made on demand among them.
+TEST_F(WritePte, EqualConstantsAreStoredOnce) {
+  Program program = parse(R"(program
+data "a": f32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+data "b": f32[4] = [1.0, 2.0, 3.0, 4.0]
+data "c": f32[2, 2] = [1.0, 3.0, 2.0, 4.0]
+data "t": f32[2, 2]{strides=[1, 2]} = view("c")
+data "z": f32[4] = zeros
+
+method forward(%a: f32[2, 2] = param "a", %b: f32[4] = param "b", %c: f32[2, 2] = param "c", %t: f32[2, 2] = param "t", %z: f32[4] = param "z") {
+  return %a, %b, %c, %t, %z
+}
+)");
+  auto summary = write(program);
+  ASSERT_TRUE(summary) << summary.error().str();
+  PteFile pte = read();
+  const auto& offsets = pte.constant_offsets;
+  ASSERT_EQ(offsets.size(), 6);
+  EXPECT_EQ(offsets[1], offsets[2]);
+  EXPECT_EQ(offsets[1], offsets[4]);
+  EXPECT_NE(offsets[1], offsets[3]);
+  EXPECT_NE(offsets[1], offsets[5]);
+  EXPECT_EQ(summary->constant_bytes, 48);
+}
+
+std::shared_ptr<const Storage> made(std::size_t size, std::byte fill, int* count) {
+  return Storage::lazy(size, [size, fill, count] {
+    if (count != nullptr) ++*count;
+    return std::vector<std::byte>(size, fill);
+  });
+}
+
+Delegate& add_delegate(Program& program, const std::string& name, std::shared_ptr<const Storage> bytes) {
+  auto delegate = std::make_unique<Delegate>();
+  delegate->name = Symbol(name);
+  delegate->backend_id = "SomeBackend";
+  delegate->processed_bytes = std::move(bytes);
+  program.delegates.push_back(std::move(delegate));
+  return *program.delegates.back();
+}
+
+TEST_F(WritePte, LazyBytesAreMadeOnce) {
+  Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  int count = 0;
+  Delegate& delegate = add_delegate(program, "d", nullptr);
+  delegate.named_data = {{"a", made(10'000, std::byte{1}, &count), 16},
+                         {"b", made(10'000, std::byte{1}, &count), 16},
+                         {"c", made(10'000, std::byte{2}, &count), 16}};
+  ASSERT_TRUE(write(program));
+  EXPECT_EQ(count, 3);
+  PteFile pte = read();
+  EXPECT_EQ(pte.segments[1].offset, pte.segments[2].offset);
+  EXPECT_NE(pte.segments[1].offset, pte.segments[3].offset);
+}
+
+TEST_F(WritePte, AConstantAndADelegateShareBytes) {
+  std::string numbers = "[0.5";
+  for (int i = 1; i < 2048; ++i) numbers += ", 0.5";
+  Program program = parse("program\ndata \"w\": f32[2048] = " + numbers +
+                          "]\nmethod forward(%w: f32[2048] = param \"w\") {\n  return %w\n}\n");
+  std::vector<std::byte> same(program.data.begin()->second.dense_bytes().begin(),
+                              program.data.begin()->second.dense_bytes().end());
+  add_delegate(program, "d", nullptr).named_data = {{"w", Storage::owned(same), 16}};
+  ASSERT_TRUE(write(program));
+  PteFile pte = read();
+  EXPECT_EQ(pte.segments[1].offset, 0);
+  EXPECT_EQ(pte.segments[1].size, 8192);
+  EXPECT_LT(bytes().size(), 2 * 8192);
+}
+
+TEST_F(WritePte, BytesDoNotDependOnJobs) {
+  Program program = parse(small);
+  Delegate& delegate = add_delegate(program, "many", nullptr);
+  for (int i = 0; i < 200; ++i) {
+    delegate.named_data.push_back(
+        {"key" + std::to_string(i), made(1000 + i % 3, static_cast<std::byte>(i % 7), nullptr), 16});
+  }
+  ASSERT_TRUE(write(program, "one.pte", 1));
+  ASSERT_TRUE(write(program, "four.pte", 4));
+  EXPECT_EQ(bytes("one.pte"), bytes("four.pte"));
+}
+
+TEST_F(WritePte, OneKeyWithDifferentBytesIsRefused) {
+  Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  add_delegate(program, "d0", nullptr).named_data = {{"key", made(4, std::byte{1}, nullptr), 16}};
+  add_delegate(program, "d1", nullptr).named_data = {{"key", made(4, std::byte{2}, nullptr), 16}};
+  auto summary = write(program);
+  ASSERT_FALSE(summary);
+  EXPECT_NE(summary.error().message.find("\"key\""), std::string::npos) << summary.error().str();
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(WritePte, AFailureLeavesTheOldFile) {
+  std::ofstream(path()) << "old";
+  Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  auto plan = make_plan(program);
+  EXPECT_FALSE(write_pte(program, *plan, path() + "/in_a_file.pte"));
+  EXPECT_EQ(bytes(), "old");
+}
+
+TEST_F(WritePte, ManyTablesAreWarnedOf) {
+  std::string text = "program\nmethod forward(%x0: f32[2]) {\n";
+  const int count = 210'000;
+  for (int i = 0; i < count; ++i) {
+    text += "  %x" + std::to_string(i + 1) + ": f32[2] = aten.neg.default(%x" + std::to_string(i) + ")\n";
+  }
+  Program program = parse(text + "  return %x" + std::to_string(count) + "\n}\n");
+  auto summary = write(program);
+  ASSERT_TRUE(summary) << summary.error().str();
+  EXPECT_EQ(summary->warnings.size(), 1);
+  EXPECT_EQ(read().methods[0].instructions.size(), count);
+}
+
+}  // namespace
+}  // namespace depute
