@@ -125,6 +125,11 @@ bool is_call(const SymExpr* expr, Symbol function) {
   return expr->kind == SymExpr::Kind::Call && expr->name == function;
 }
 
+// Outside text may call Pow and FloorDiv with any number of arguments.
+bool is_binary_call(const SymExpr* expr, Symbol function) {
+  return is_call(expr, function) && expr->args.size() == 2;
+}
+
 // Symbols, then calls, then numbers; by name, number of arguments and first different argument. Equal
 // expressions are one pointer, so only one argument is ever descended into.
 std::strong_ordering compare(const SymExpr* a, const SymExpr* b) {
@@ -222,7 +227,7 @@ const SymExpr* simplify_add(const Exprs& args) {
     sym::Term term = sym::split_term(arg);
     terms.push_back(term.rest ? term : sym::Term{1, arg});
   }
-  std::ranges::stable_sort(terms, [](const auto& a, const auto& b) {
+  std::ranges::sort(terms, [](const auto& a, const auto& b) {
     if (a.rest != b.rest) return before(a.rest, b.rest);
     return a.coefficient < b.coefficient;
   });
@@ -248,7 +253,7 @@ struct Power {
 };
 
 Power split_power(const SymExpr* factor) {
-  if (is_call(factor, pow_symbol()) && is_int(factor->args[1]) && factor->args[1]->int_value > 0) {
+  if (is_binary_call(factor, pow_symbol()) && is_int(factor->args[1]) && factor->args[1]->int_value > 0) {
     return {factor->args[0], factor->args[1]->int_value};
   }
   return {factor, 1};
@@ -257,7 +262,7 @@ Power split_power(const SymExpr* factor) {
 Exprs merge_factors(const Exprs& factors) {
   std::vector<Power> powers;
   for (const SymExpr* factor : factors) powers.push_back(split_power(factor));
-  std::ranges::stable_sort(powers, [](const Power& a, const Power& b) {
+  std::ranges::sort(powers, [](const Power& a, const Power& b) {
     if (a.base != b.base) return before(a.base, b.base);
     return a.exponent < b.exponent;
   });
@@ -401,7 +406,7 @@ const SymExpr* simplify_floor_div(const SymExpr* a, const SymExpr* b) {
   if (std::int64_t divisor = common_divisor(a, b); divisor > 1) {
     return floor_div_of(divide_terms(a, divisor), divide_terms(b, divisor));
   }
-  if (is_call(a, floor_div_symbol()) && is_int(b) && b->int_value > 0) {
+  if (is_binary_call(a, floor_div_symbol()) && is_int(b) && b->int_value > 0) {
     return floor_div_of(a->args[0], mul({a->args[1], b}));
   }
   return make_call(floor_div_symbol(), {a, b});
@@ -456,8 +461,8 @@ const SymExpr* simplify_extremum(Symbol function, const Exprs& args) {
 const SymExpr* simplify_pow(const SymExpr* base, const SymExpr* exponent) {
   if (is_int(exponent, 0)) return sym_int(1);
   if (is_int(exponent, 1)) return base;
-  if (is_int(exponent) && exponent->int_value > 0 && is_call(base, pow_symbol()) && is_int(base->args[1]) &&
-      base->args[1]->int_value > 0) {
+  if (is_int(exponent) && exponent->int_value > 0 && is_binary_call(base, pow_symbol()) &&
+      is_int(base->args[1]) && base->args[1]->int_value > 0) {
     std::int64_t product = 0;
     if (!mul_overflows(base->args[1]->int_value, exponent->int_value, &product)) {
       return simplify_pow(base->args[0], sym_int(product));

@@ -60,8 +60,11 @@ std::optional<Order> order_by_chain(const TensorType& type) {
 std::optional<Order> order_by_stride(const TensorType& type) {
   Order order(type.rank());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](std::uint8_t dim) { return type.strides[dim].value(); });
+  std::ranges::sort(order, [&](std::uint8_t a, std::uint8_t b) {
+    std::int64_t stride_a = type.strides[a].value();
+    std::int64_t stride_b = type.strides[b].value();
+    return stride_a != stride_b ? stride_a > stride_b : a < b;
+  });
   SymInt expected = 1;
   for (std::size_t place = type.rank(); place-- > 0;) {
     std::uint8_t dim = order[place];

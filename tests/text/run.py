@@ -129,7 +129,7 @@ def main():
     paths = sorted(HERE.rglob("*.ir"))
     tests = [Test(path) for path in paths]
     if options.filters:
-        tests = [test for test in tests if any(part in test.name for part in options.filters)]
+        tests = [test for test in tests if any(part in test.name.removesuffix(".ir") for part in options.filters)]
     if not tests:
         sys.exit("error: no tests match")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
