@@ -51,12 +51,32 @@ Replacement replacement_of(Graph& graph, Node& node, const OpDef& def, SizeValue
   return values;
 }
 
+// Gives the new value the sizes of the old one, which the file may know better where they are symbolic.
+Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& value) {
+  if (value.type() == old.type()) return {};
+  bool agrees = value.type().is_tensor() && old.type().is_tensor() &&
+                value.tensor().dtype == old.tensor().dtype && value.tensor().rank() == old.tensor().rank();
+  for (std::size_t i = 0; agrees && i < old.tensor().rank(); ++i) {
+    const SymInt& a = value.tensor().sizes[i];
+    const SymInt& b = old.tensor().sizes[i];
+    agrees = a == b || !a.is_constant() || !b.is_constant();
+  }
+  if (!agrees) {
+    return node_error(
+        pass, node,
+        fmt::format("has the type {}, but what it is made of gives {}", str(old.type()), str(value.type())));
+  }
+  if (value.producer() != nullptr) graph.set_type(value, old.type());
+  return {};
+}
+
 Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& values) {
   CHECK(values.size() == node.results().size()) << node.op().str();
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;
     if (values[i] == nullptr) return node_error(pass, node, "a result without a value is used");
+    TRY_STATUS(take_over_type(graph, node, result, *values[i]));
     graph.replace_uses(result, values[i]);
   }
   graph.erase(node);

@@ -95,10 +95,25 @@ Status retype(Graph& graph, Node& node) {
   return {};
 }
 
+// as_strided counts elements in its argument's memory: the numbers are right only where that is dense
+// already.
+Status check_layout_is_known(const Node& node) {
+  const OpDef* def = op_def(node);
+  if (def == nullptr || !def->is(reads_layout)) return {};
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Type& type = node.operand(i)->type();
+    if (!type.is_tensor() || type.tensor.is_contiguous()) continue;
+    return node_error(pass, node, "reads the memory of a tensor that is not contiguous",
+                      "write .contiguous() in the model");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status drop_layouts(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
+    for (const Node& node : graph.nodes()) TRY_STATUS(check_layout_is_known(node));
     TRY_STATUS(drop_from_inputs(method, graph));
     for (Node& node : graph.nodes()) TRY_STATUS(retype(graph, node));
     return {};

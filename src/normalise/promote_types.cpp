@@ -77,6 +77,7 @@ class Promoter {
     std::vector<Argument> args(call.args().begin(), call.args().end());
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!def.args[i].is_promoted || args[i].is_none()) continue;
+      if (def.args[i].type != ArgType::Tensor) continue;  // a slot for numbers
       TRY(Argument promoted, promote(node, args[i], dtype));
       changed =
           changed || !promoted.is_value() || !args[i].is_value() || promoted.as_value() != args[i].as_value();
@@ -97,12 +98,19 @@ class Promoter {
       TRY_STATUS(rename_conversion(*converted.as_value()->producer()));
       return converted;
     }
-    if (!argument.is_number()) {
-      return node_error(pass, node, "a number that is known only at run time stands in a tensor's place");
-    }
-    Value* constant = constant_of(argument, dtype);
+    if (argument.is_value()) return run_time_number(node, argument, dtype);
+    Value* constant = argument.is_number() ? constant_of(argument, dtype) : nullptr;
     if (constant != nullptr) return Argument::of(constant);
     return node_error(pass, node, fmt::format("a number cannot be written as {}", name(dtype)));
+  }
+
+  // A size, say, that becomes a tensor when the program runs.
+  Result<Argument> run_time_number(Node& node, const Argument& argument, ScalarType dtype) {
+    Builder builder(graph_, &node);
+    builder.inherit(node);
+    Value* tensor = builder.call("aten.scalar_tensor.default", {argument, dtype});
+    if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+    return Argument::of(tensor);
   }
 
   // One input per number and type in each method; one tensor for all of them.

@@ -70,12 +70,13 @@ enum OpFlags : std::uint32_t {
   random = 1 << 3,     // not a function of its arguments
   drop = 1 << 4,       // an assertion: removed by normalisation
   reduction = 1 << 5,
-  symbolic = 1 << 6,           // computes sym ints, floats, bools (sym_size, _operator.add, ...)
-  control_flow = 1 << 7,       // has graph arguments
-  may_view = 1 << 8,           // the result shares the first argument's memory when nothing has to move
-  inplace_twin = 1 << 9,       // there is an op with "_" that writes the result into the first argument
-  copy_twin = 1 << 10,         // there is an op with "_copy" that is this view with memory of its own
-  promotes_to_float = 1 << 11  // integers are computed in the default floating-point type
+  symbolic = 1 << 6,            // computes sym ints, floats, bools (sym_size, _operator.add, ...)
+  control_flow = 1 << 7,        // has graph arguments
+  may_view = 1 << 8,            // the result shares the first argument's memory when nothing has to move
+  inplace_twin = 1 << 9,        // there is an op with "_" that writes the result into the first argument
+  copy_twin = 1 << 10,          // there is an op with "_copy" that is this view with memory of its own
+  promotes_to_float = 1 << 11,  // integers are computed in the default floating-point type
+  reads_layout = 1 << 12,       // depends on its argument's strides
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not

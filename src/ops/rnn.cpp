@@ -150,11 +150,19 @@ class Unroller {
   // c = f c + i g, h = o tanh(c); the gates come as i, f, g, o.
   void step_lstm(Value* now, const Cell& cell, State& state) {
     std::vector<Value*> gates = split(with_hidden(now, cell, state));
-    Value* cell_state = mul(sigmoid(gates[0]), tanh(gates[2]));
-    if (!state.is_zero) cell_state = add(mul(sigmoid(gates[1]), state.cell), cell_state);
-    Value* hidden = mul(sigmoid(gates[3]), tanh(cell_state));
+    Value* input = sigmoid(gates[0]);
+    Value* fresh = tanh(gates[2]);
+    Value* memory = mul(input, fresh);
+    if (!state.is_zero) {
+      Value* forget = sigmoid(gates[1]);
+      Value* kept = mul(forget, state.cell);
+      memory = add(kept, memory);
+    }
+    Value* output = sigmoid(gates[3]);
+    Value* shown = tanh(memory);
+    Value* hidden = mul(output, shown);
     if (cell.projection != nullptr) hidden = b_.call("aten.linear.default", {hidden, cell.projection});
-    state = {.hidden = hidden, .cell = cell_state};
+    state = {.hidden = hidden, .cell = memory};
   }
 
   // n = tanh(xn + r hn), h = (h - n) z + n; the gates come as r, z, n.
@@ -164,8 +172,10 @@ class Unroller {
     std::vector<Value*> h = split(projected);
     Value* reset = sigmoid(add(x[0], h[0]));
     Value* update = sigmoid(add(x[1], h[1]));
-    Value* fresh = tanh(add(x[2], mul(reset, h[2])));
-    state = {.hidden = add(mul(sub(state.hidden, fresh), update), fresh)};
+    Value* remembered = mul(reset, h[2]);
+    Value* fresh = tanh(add(x[2], remembered));
+    Value* change = mul(sub(state.hidden, fresh), update);
+    state = {.hidden = add(change, fresh)};
   }
 
   Builder& b_;

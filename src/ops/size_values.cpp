@@ -38,6 +38,11 @@ std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr
   return std::pair(a->int_value, b);
 }
 
+bool is_input_size(const Node& node) {
+  return node.op() == "aten.sym_size.int" && node.operand_count() == 1 &&
+         node.operand(0)->producer() == nullptr && node.results().size() == 1;
+}
+
 }  // namespace
 
 void SizeValues::scan() {
@@ -58,6 +63,14 @@ void SizeValues::scan() {
       auto [known, is_new] = input_sizes_.try_emplace(multiple->second, found);
       if (!is_new && found.factor == 1 && known->second.factor != 1) known->second = found;
     }
+  }
+  // Sizes that the graph begins with anyway.
+  for (Node* node = graph_->first(); node != nullptr && is_input_size(*node); node = node->next()) {
+    const SymExpr* size = node->result()->type().expr;
+    if (size == nullptr) break;
+    values_.try_emplace(size, node->result());
+    from_inputs_[size] = true;
+    last_at_top_ = node;
   }
   // Symbols that nodes define. Whoever has such a size comes after the node.
   for (Node& node : graph_->nodes()) {

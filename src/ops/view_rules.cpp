@@ -70,6 +70,7 @@ SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymI
   if (!bound.is_constant()) return bound;  // torch has made sure that it is in range
   if (bound.value() == to_the_end) return size;
   if (bound.value() < 0) bound = bound + size;
+  if (bound == 0) return 0;
   if (!size.is_constant()) return bound.is_constant() ? sym_min(bound, size) : bound;
   return std::clamp<std::int64_t>(bound.value(), 0, size.value());
 }

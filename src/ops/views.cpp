@@ -356,7 +356,9 @@ std::span<const OpLine> view_ops() {
        {.flags = view | copy_twin, .infer = infer_unbind, .decompose = unbind, .write_back = write_unbound}},
       {"aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
        "-> Tensor(a)",
-       {.flags = core | view | copy_twin, .out = "as_strided_copy.out", .infer = infer_as_strided}},
+       {.flags = core | view | copy_twin | reads_layout,
+        .out = "as_strided_copy.out",
+        .infer = infer_as_strided}},
       {"aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
        {.flags = core | view | copy_twin, .out = "unfold_copy.out", .infer = infer_unfold}},
       {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
