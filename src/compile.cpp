@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
@@ -60,7 +59,20 @@ Result<Program> read_inputs(const CompileOptions& options) {
     TRY(Program method, read_program(file));
     TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
   }
+  TRY_STATUS(check_data(program));
   return program;
+}
+
+// A program in text form may leave out the bytes of large constants: it can be read and compared, not
+// compiled.
+Status check_data(const Program& program) {
+  for (const auto& [key, data] : program.data) {
+    if (data.storage->is_elided()) {
+      return error("read", fmt::format("data \"{}\"", key.str()), "this text leaves out the constant's bytes",
+                   "print the program with `depute show --data`");
+    }
+  }
+  return {};
 }
 
 Result<Program> normalise_for(Program program, const std::vector<RequestedBackend>& backends,
@@ -82,17 +94,23 @@ Result<Program> lower_to_backends(Program program, const std::vector<RequestedBa
     program = std::move(lowered.program);
   }
   add_delegates(report, program);
-  return program;
+  // What was kept whole for a backend that did not take it.
+  return normalise_leftovers(std::move(program),
+                             {.verify = options.verify_each_pass, .observe = options.observe});
 }
 
 Status plan_and_write(const Program& program, const CompileOptions& options, StepTimer& timer,
                       Report& report) {
-  TRY(Plan plan, make_plan(program, {}));
+  TRY(Plan plan, make_plan(program));
   timer.done("plan");
-  TRY_STATUS(write_pte(program, plan, options.output, {.jobs = options.jobs}));
+  TRY(WriteSummary written, write_pte(program, plan, options.output, {.jobs = options.jobs}));
   timer.done("write");
   report.output = options.output;
-  report.output_bytes = std::filesystem::file_size(options.output);
+  report.output_bytes = written.file_bytes;
+  report.notes = std::move(written.warnings);
+  for (const std::string& module : plan.kernel_modules) {
+    report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
+  }
   return {};
 }
 

@@ -50,6 +50,7 @@ std::string report_json(const Report& report) {
     json["delegates"].push_back(delegate_json(delegate));
   json["nodes"] = Json::array();
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
+  json["notes"] = report.notes;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;
   // Names from the file may hold bytes that are not UTF-8; they are replaced, not refused.

@@ -48,6 +48,7 @@ struct Report {
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
   std::vector<StepTime> times;
+  std::vector<std::string> notes;  // what the user should know of the program that was written
 
   std::uint64_t delegated_nodes() const;
   std::uint64_t non_delegated_nodes() const;

@@ -80,6 +80,7 @@ std::string summary_text(const Report& report, bool verbose) {
   if (shown < leftovers.size()) {
     text += fmt::format("  and {} more kinds; `depute explain` lists every node\n", leftovers.size() - shown);
   }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   double total = 0;
   std::string steps;
   for (const StepTime& time : report.times) {

@@ -1,0 +1,73 @@
+// depute show: any file the compiler reads or writes, as text.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+
+#include "cli/commands.h"
+#include "ir/print.h"
+#include "read/pte.h"
+#include "read/read_program.h"
+#include "report/program_json.h"
+#include "report/show_pte.h"
+#include "support/mapped_file.h"
+
+namespace depute {
+namespace {
+
+struct ShowArguments {
+  std::string file;
+  bool data = false;
+  bool originals = false;
+  bool sources = false;
+  bool json = false;
+};
+
+int show_program(const ShowArguments& arguments) {
+  Result<Program> program = read_program(arguments.file);
+  if (!program) return report_error(program.error());
+  if (arguments.json) return print_out(program_json(*program));
+  PrintOptions options{.originals = arguments.originals, .sources = arguments.sources};
+  if (arguments.data) options.max_inline_bytes = std::numeric_limits<std::size_t>::max();
+  return print_out(print(*program, options));
+}
+
+Result<std::string> pte_text_of(const std::string& path) {
+  TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  TRY(PteFile pte, read_pte(file->bytes(), path));
+  return pte_text(pte);
+}
+
+int show_pte(const std::string& path) {
+  Result<std::string> text = pte_text_of(path);
+  return text ? print_out(*text) : report_error(text.error());
+}
+
+int run_show(const ShowArguments& arguments) {
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(arguments.file);
+  if (!file) return report_error(file.error());
+  if (!is_pte((*file)->bytes())) return show_program(arguments);
+  if (arguments.json) {
+    return report_usage({.code = "usage",
+                         .where = "--json",
+                         .message = "a .pte file is shown as text only",
+                         .hint = {},
+                         .source = {}});
+  }
+  return show_pte(arguments.file);
+}
+
+}  // namespace
+
+Command add_show_command(CLI::App& app) {
+  auto arguments = std::make_shared<ShowArguments>();
+  app.add_option("FILE", arguments->file, "A .pt2, .pte or .ir file")->required();
+  app.add_flag("--data", arguments->data, "Print all constants whole, so that the text can be compiled");
+  app.add_flag("--originals", arguments->originals, "Print the subprograms that delegates were made from");
+  app.add_flag("--sources", arguments->sources, "Print the user's Python line beside each node");
+  app.add_flag("--json", arguments->json, "As JSON, without constants' bytes");
+  return [arguments] { return run_show(*arguments); };
+}
+
+}  // namespace depute
