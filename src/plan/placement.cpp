@@ -170,8 +170,11 @@ class Placer {
       for (const Value* value : node.results()) add_block(*value, node.scratch + 1);
     }
     MemoryPlan memory = plan_memory(blocks_);
-    result_.arena_bytes = memory.bytes;
-    if (has_xnnpack_ && memory.bytes > 0) result_.arena_bytes += xnnpack_padding;
+    bool is_planned = std::ranges::any_of(
+        result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
+    if (!is_planned) return;
+    // Tensors without elements also lie in an arena that exists.
+    result_.arena_bytes = std::max(memory.bytes, block_alignment) + (has_xnnpack_ ? xnnpack_padding : 0);
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
       value.tensor.memory_id = 1;
