@@ -1,10 +1,5 @@
-// Building symbolic expressions: interning and simplification.
-//
-//   Add(s0, 3, Mul(2, s0))        ->  3*s0 + 3
-//   FloorDiv(Add(Mul(4, s0), s1), 2)  ->  2*s0 + (s1//2)
-//
-// Every rule holds for all integers, negative ones too, wherever the left side is defined. Terms and factors
-// are ordered by structure and text, never by address, so the same expression prints the same in every run.
+// Symbolic expressions as values: interning, and arithmetic on SymInt. The rules by which expressions are
+// simplified are in sym_simplify.cpp.
 #include "ir/sym.h"
 
 #include <algorithm>
@@ -12,19 +7,13 @@
 #include <bit>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <unordered_set>
 
 #include "ir/sym_internal.h"
-#include "support/check.h"
 #include "support/hash.h"
 
 namespace depute {
 namespace {
-
-using Exprs = std::vector<const SymExpr*>;
-
-// --- interning
 
 std::size_t mix(std::size_t seed, std::size_t value) {
   return (seed ^ value) * 0x9E3779B97F4A7C15ULL + (seed >> 29);
@@ -82,491 +71,16 @@ const SymExpr* stand_in(const SymExpr& expr) {
   return sym_symbol("deep_" + hasher.finish().hex());
 }
 
-// The call as it stands, without simplification.
-const SymExpr* make_call(Symbol function, Exprs args) {
+}  // namespace
+
+const SymExpr* sym::make_call(Symbol function, std::vector<const SymExpr*> args) {
   SymExpr expr{.kind = SymExpr::Kind::Call, .name = function, .args = std::move(args)};
   for (const SymExpr* arg : expr.args) {
     expr.depth = std::max(expr.depth, arg->depth + 1);
-    expr.size += arg->size;
+    expr.size = std::min(expr.size + arg->size, max_sym_size + 1);
   }
   if (expr.depth > max_sym_depth || expr.size > max_sym_size) return stand_in(expr);
   return intern(std::move(expr));
-}
-
-// --- names and order
-
-const Symbol& add_symbol() {
-  static const Symbol name("Add");
-  return name;
-}
-const Symbol& mul_symbol() {
-  static const Symbol name("Mul");
-  return name;
-}
-const Symbol& pow_symbol() {
-  static const Symbol name("Pow");
-  return name;
-}
-const Symbol& floor_div_symbol() {
-  static const Symbol name("FloorDiv");
-  return name;
-}
-
-bool is_int(const SymExpr* expr) {
-  return expr->kind == SymExpr::Kind::Int;
-}
-bool is_int(const SymExpr* expr, std::int64_t value) {
-  return is_int(expr) && expr->int_value == value;
-}
-bool is_constant(const SymExpr* expr) {
-  return is_int(expr) || expr->kind == SymExpr::Kind::Float;
-}
-bool is_call(const SymExpr* expr, Symbol function) {
-  return expr->kind == SymExpr::Kind::Call && expr->name == function;
-}
-
-// Outside text may call Pow and FloorDiv with any number of arguments.
-bool is_binary_call(const SymExpr* expr, Symbol function) {
-  return is_call(expr, function) && expr->args.size() == 2;
-}
-
-// Symbols, then calls, then numbers; by name, number of arguments and first different argument. Equal
-// expressions are one pointer, so only one argument is ever descended into.
-std::strong_ordering compare(const SymExpr* a, const SymExpr* b) {
-  auto rank = [](const SymExpr* e) {
-    if (e->kind == SymExpr::Kind::Symbol) return 0;
-    return e->kind == SymExpr::Kind::Call ? 1 : 2;
-  };
-  while (a != b) {
-    if (auto order = rank(a) <=> rank(b); order != 0) return order;
-    if (auto order = a->kind <=> b->kind; order != 0) return order;
-    if (auto order = a->name.str() <=> b->name.str(); order != 0) return order;
-    if (auto order = a->int_value <=> b->int_value; order != 0) return order;
-    if (a->kind == SymExpr::Kind::Float) return std::strong_order(a->float_value, b->float_value);
-    if (auto order = a->args.size() <=> b->args.size(); order != 0) return order;
-    std::size_t i = 0;
-    while (a->args[i] == b->args[i]) ++i;
-    const SymExpr* next = a->args[i];
-    b = b->args[i];
-    a = next;
-  }
-  return std::strong_ordering::equal;
-}
-
-bool before(const SymExpr* a, const SymExpr* b) {
-  return compare(a, b) < 0;
-}
-
-// The arguments with nested calls of the same function replaced by their arguments.
-Exprs flatten(Symbol function, const Exprs& args) {
-  Exprs flat;
-  for (const SymExpr* arg : args) {
-    if (is_call(arg, function)) {
-      flat.insert(flat.end(), arg->args.begin(), arg->args.end());
-    } else {
-      flat.push_back(arg);
-    }
-  }
-  return flat;
-}
-
-const SymExpr* simplify(Symbol function, Exprs args);
-
-const SymExpr* add(Exprs args) {
-  return simplify(add_symbol(), std::move(args));
-}
-const SymExpr* mul(Exprs args) {
-  return simplify(mul_symbol(), std::move(args));
-}
-const SymExpr* floor_div_of(const SymExpr* a, const SymExpr* b) {
-  return simplify(floor_div_symbol(), {a, b});
-}
-
-// Takes the integers out of `args` and combines them; when that overflows they all stay.
-template <typename Combine>
-std::int64_t take_integers(Exprs& args, std::int64_t neutral, Combine overflows) {
-  std::vector<std::int64_t> numbers;
-  for (const SymExpr* arg : args) {
-    if (is_int(arg)) numbers.push_back(arg->int_value);
-  }
-  std::ranges::sort(numbers);  // so that the outcome does not depend on the order
-  std::int64_t total = neutral;
-  for (std::int64_t number : numbers) {
-    if (overflows(total, number, &total)) return neutral;
-  }
-  std::erase_if(args, [](const SymExpr* arg) { return is_int(arg); });
-  return total;
-}
-
-bool add_overflows(std::int64_t a, std::int64_t b, std::int64_t* sum) {
-  return __builtin_add_overflow(a, b, sum);
-}
-bool mul_overflows(std::int64_t a, std::int64_t b, std::int64_t* product) {
-  return __builtin_mul_overflow(a, b, product);
-}
-
-// --- Add: c1*t1 + c2*t2 + ... + constant
-
-// The term `coefficient * rest`; rest has no integer factor of its own.
-const SymExpr* scaled(std::int64_t coefficient, const SymExpr* rest) {
-  if (coefficient == 1) return rest;
-  Exprs factors{sym_int(coefficient)};
-  if (is_call(rest, mul_symbol())) {
-    factors.insert(factors.end(), rest->args.begin(), rest->args.end());
-  } else {
-    factors.push_back(rest);
-  }
-  return make_call(mul_symbol(), std::move(factors));
-}
-
-const SymExpr* simplify_add(const Exprs& args) {
-  Exprs flat = flatten(add_symbol(), args);
-  std::int64_t constant = take_integers(flat, 0, add_overflows);
-  std::vector<sym::Term> terms;
-  for (const SymExpr* arg : flat) {
-    sym::Term term = sym::split_term(arg);
-    terms.push_back(term.rest ? term : sym::Term{1, arg});
-  }
-  std::ranges::sort(terms, [](const auto& a, const auto& b) {
-    if (a.rest != b.rest) return before(a.rest, b.rest);
-    return a.coefficient < b.coefficient;
-  });
-  Exprs sum;
-  for (std::size_t i = 0; i < terms.size();) {
-    const SymExpr* rest = terms[i].rest;
-    std::int64_t coefficient = terms[i++].coefficient;
-    while (i < terms.size() && terms[i].rest == rest && !is_int(rest) &&
-           !add_overflows(coefficient, terms[i].coefficient, &coefficient)) {
-      ++i;
-    }
-    if (coefficient != 0) sum.push_back(is_int(rest) ? rest : scaled(coefficient, rest));
-  }
-  if (constant != 0 || sum.empty()) sum.push_back(sym_int(constant));
-  return sum.size() == 1 ? sum[0] : make_call(add_symbol(), std::move(sum));
-}
-
-// --- Mul: constant * b1**e1 * b2**e2 * ...
-
-struct Power {
-  const SymExpr* base;
-  std::int64_t exponent;
-};
-
-Power split_power(const SymExpr* factor) {
-  if (is_binary_call(factor, pow_symbol()) && is_int(factor->args[1]) && factor->args[1]->int_value > 0) {
-    return {factor->args[0], factor->args[1]->int_value};
-  }
-  return {factor, 1};
-}
-
-Exprs merge_factors(const Exprs& factors) {
-  std::vector<Power> powers;
-  for (const SymExpr* factor : factors) powers.push_back(split_power(factor));
-  std::ranges::sort(powers, [](const Power& a, const Power& b) {
-    if (a.base != b.base) return before(a.base, b.base);
-    return a.exponent < b.exponent;
-  });
-  Exprs merged;
-  for (std::size_t i = 0; i < powers.size();) {
-    Power power = powers[i++];
-    while (i < powers.size() && powers[i].base == power.base && !is_constant(power.base) &&
-           !add_overflows(power.exponent, powers[i].exponent, &power.exponent)) {
-      ++i;
-    }
-    merged.push_back(power.exponent == 1 ? power.base
-                                         : make_call(pow_symbol(), {power.base, sym_int(power.exponent)}));
-  }
-  return merged;
-}
-
-// coefficient * (t1 + t2 + ...), term by term; null when a coefficient overflows.
-const SymExpr* distribute(std::int64_t coefficient, const SymExpr* sum) {
-  Exprs terms;
-  for (const SymExpr* arg : sum->args) {
-    sym::Term term = sym::split_term(arg);
-    std::int64_t product = 0;
-    if (mul_overflows(coefficient, term.coefficient, &product)) return nullptr;
-    terms.push_back(term.rest ? scaled(product, term.rest) : sym_int(product));
-  }
-  return add(std::move(terms));
-}
-
-const SymExpr* simplify_mul(const Exprs& args) {
-  Exprs flat = flatten(mul_symbol(), args);
-  if (std::ranges::any_of(flat, [](const SymExpr* arg) { return is_int(arg, 0); })) return sym_int(0);
-  std::int64_t coefficient = take_integers(flat, 1, mul_overflows);
-  Exprs factors = merge_factors(flat);
-  if (factors.empty()) return sym_int(coefficient);
-  if (factors.size() == 1 && coefficient != 1 && is_call(factors[0], add_symbol())) {
-    if (const SymExpr* sum = distribute(coefficient, factors[0])) return sum;
-  }
-  if (coefficient != 1) factors.insert(factors.begin(), sym_int(coefficient));
-  return factors.size() == 1 ? factors[0] : make_call(mul_symbol(), std::move(factors));
-}
-
-// --- division
-
-Exprs factors_of(const SymExpr* product) {
-  return is_call(product, mul_symbol()) ? product->args : Exprs{product};
-}
-
-Exprs terms_of(const SymExpr* sum) {
-  return is_call(sum, add_symbol()) ? sum->args : Exprs{sum};
-}
-
-// term / divisor when the divisor's factors are all among the term's; null otherwise.
-const SymExpr* exact_quotient(const SymExpr* term, const SymExpr* divisor) {
-  sym::Term a = sym::split_term(term);
-  sym::Term b = sym::split_term(divisor);
-  if (a.coefficient == 0) return sym_int(0);
-  if (b.coefficient == 0 || (b.coefficient == -1 && a.coefficient == Range::min_bound)) return nullptr;
-  if (a.coefficient % b.coefficient != 0) return nullptr;
-  std::vector<Power> powers;
-  if (a.rest) {
-    for (const SymExpr* factor : factors_of(a.rest)) powers.push_back(split_power(factor));
-  }
-  if (b.rest) {
-    for (const SymExpr* factor : factors_of(b.rest)) {
-      Power wanted = split_power(factor);
-      auto found = std::ranges::find(powers, wanted.base, &Power::base);
-      if (found == powers.end() || found->exponent < wanted.exponent) return nullptr;
-      found->exponent -= wanted.exponent;
-    }
-  }
-  Exprs quotient{sym_int(a.coefficient / b.coefficient)};
-  for (const Power& power : powers) {
-    if (power.exponent == 0) continue;
-    quotient.push_back(power.exponent == 1 ? power.base
-                                           : make_call(pow_symbol(), {power.base, sym_int(power.exponent)}));
-  }
-  return mul(std::move(quotient));
-}
-
-// The greatest integer that divides all terms of both sums.
-std::int64_t common_divisor(const SymExpr* a, const SymExpr* b) {
-  std::int64_t divisor = 0;
-  for (const SymExpr* side : {a, b}) {
-    for (const SymExpr* term : terms_of(side)) {
-      std::int64_t coefficient = sym::split_term(term).coefficient;
-      if (coefficient == Range::min_bound) return 1;
-      divisor = std::gcd(divisor, coefficient);
-    }
-  }
-  return divisor;
-}
-
-const SymExpr* divide_terms(const SymExpr* sum, std::int64_t divisor) {
-  Exprs terms;
-  for (const SymExpr* term : terms_of(sum)) terms.push_back(exact_quotient(term, sym_int(divisor)));
-  return add(std::move(terms));
-}
-
-// True unless the value is known to be an integer: the rules of integer division do not hold for 1/2*s0.
-bool may_be_fractional(const SymExpr* expr) {
-  static const std::unordered_set<std::string_view> integral = {"Add", "Mul", "FloorDiv", "CeilDiv", "Mod",
-                                                                "Max", "Min", "LShift",   "RShift",  "Where"};
-  static const std::unordered_set<std::string_view> rounding = {"TruncToInt", "FloorToInt", "CeilToInt",
-                                                                "RoundToInt"};
-  std::string_view name = expr->name.str();
-  switch (expr->kind) {
-    case SymExpr::Kind::Int:
-      return false;
-    case SymExpr::Kind::Float:
-      return true;
-    case SymExpr::Kind::Symbol:
-      return name.starts_with("zf") || name.starts_with("zuf");  // torch's names for float symbols
-    case SymExpr::Kind::Call:
-      break;
-  }
-  if (rounding.contains(name)) return false;
-  if (name == "Pow") return split_power(expr).base == expr || may_be_fractional(expr->args[0]);
-  return !integral.contains(name) || std::ranges::any_of(expr->args, may_be_fractional);
-}
-
-bool are_integers(const SymExpr* a, const SymExpr* b) {
-  return !may_be_fractional(a) && !may_be_fractional(b);
-}
-
-// floor((q*b + r) / b) = q + floor(r/b); floor(g*a / (g*b)) = floor(a/b); floor(floor(a/b) / c) =
-// floor(a/(b*c)) for c > 0.
-const SymExpr* simplify_floor_div(const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(floor_div_symbol(), {a, b});
-  if (is_int(a, 0) || is_int(b, 1)) return a;
-  if (a == b) return sym_int(1);
-  Exprs quotients;
-  Exprs rest;
-  for (const SymExpr* term : terms_of(a)) {
-    const SymExpr* quotient = exact_quotient(term, b);
-    (quotient ? quotients : rest).push_back(quotient ? quotient : term);
-  }
-  if (!quotients.empty()) {
-    quotients.push_back(floor_div_of(add(std::move(rest)), b));
-    return add(std::move(quotients));
-  }
-  if (std::int64_t divisor = common_divisor(a, b); divisor > 1) {
-    return floor_div_of(divide_terms(a, divisor), divide_terms(b, divisor));
-  }
-  if (is_binary_call(a, floor_div_symbol()) && is_int(b) && b->int_value > 0) {
-    return floor_div_of(a->args[0], mul({a->args[1], b}));
-  }
-  return make_call(floor_div_symbol(), {a, b});
-}
-
-const SymExpr* simplify_ceil_div(Symbol function, const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, {a, b});
-  const SymExpr* quotient = exact_quotient(a, b);
-  return quotient ? quotient : make_call(function, {a, b});
-}
-
-// (q*b + r) mod b = r mod b; coefficients are reduced by a constant b.
-const SymExpr* simplify_mod(Symbol function, const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, {a, b});
-  if (is_int(b, 1) || is_int(b, -1)) return sym_int(0);
-  Exprs rest;
-  for (const SymExpr* term : terms_of(a)) {
-    if (exact_quotient(term, b)) continue;
-    auto [coefficient, factor] = sym::split_term(term);
-    if (!is_int(b)) {
-      rest.push_back(term);
-    } else if (factor == nullptr) {
-      rest.push_back(sym_int(sym::floor_remainder(coefficient, b->int_value)));
-    } else {
-      rest.push_back(scaled(coefficient % b->int_value, factor));
-    }
-  }
-  const SymExpr* reduced = add(std::move(rest));
-  if (is_int(reduced, 0)) return reduced;
-  if (is_int(reduced) && is_int(b)) return sym_int(sym::floor_remainder(reduced->int_value, b->int_value));
-  return make_call(function, {reduced, b});
-}
-
-// --- the rest
-
-// Max and Min: flat, each argument once, the numbers combined.
-const SymExpr* simplify_extremum(Symbol function, const Exprs& args) {
-  Exprs flat = flatten(function, args);
-  std::ranges::sort(flat, before);
-  flat.erase(std::ranges::unique(flat).begin(), flat.end());
-  bool is_max = function == "Max";
-  const SymExpr* constant = nullptr;
-  std::erase_if(flat, [&](const SymExpr* e) {
-    if (!is_int(e)) return false;
-    if (constant == nullptr || (e->int_value > constant->int_value) == is_max) constant = e;
-    return true;
-  });
-  if (constant) flat.insert(flat.begin(), constant);
-  return flat.size() == 1 ? flat[0] : make_call(function, std::move(flat));
-}
-
-const SymExpr* simplify_pow(const SymExpr* base, const SymExpr* exponent) {
-  if (is_int(exponent, 0)) return sym_int(1);
-  if (is_int(exponent, 1)) return base;
-  if (is_int(exponent) && exponent->int_value > 0 && is_binary_call(base, pow_symbol()) &&
-      is_int(base->args[1]) && base->args[1]->int_value > 0) {
-    std::int64_t product = 0;
-    if (!mul_overflows(base->args[1]->int_value, exponent->int_value, &product)) {
-      return simplify_pow(base->args[0], sym_int(product));
-    }
-  }
-  return make_call(pow_symbol(), {base, exponent});
-}
-
-const SymExpr* truth(bool value) {
-  static const Symbol yes("true");
-  static const Symbol no("false");
-  return make_call(value ? yes : no, {});
-}
-
-std::optional<bool> truth_of(const SymExpr* expr) {
-  if (sym::is_call(expr, "true")) return true;
-  if (sym::is_call(expr, "false")) return false;
-  return std::nullopt;
-}
-
-std::optional<sym::Number> number_of(const SymExpr* expr) {
-  if (is_int(expr)) return sym::Number::of(expr->int_value);
-  if (expr->kind == SymExpr::Kind::Float) return sym::Number::of(expr->float_value);
-  if (auto value = truth_of(expr)) return sym::Number::of(std::int64_t{*value});
-  return std::nullopt;
-}
-
-// The value of a call of numbers; null when it stays a call.
-const SymExpr* fold(Symbol function, const Exprs& args) {
-  static const Symbol rational("Rational");
-  if (args.empty() || function == rational) return nullptr;
-  std::vector<sym::Number> numbers;
-  for (const SymExpr* arg : args) {
-    auto number = number_of(arg);
-    if (!number) return nullptr;
-    numbers.push_back(*number);
-  }
-  auto result = sym::apply(function.str(), numbers);
-  if (!result) return nullptr;
-  if (sym::is_predicate(function.str())) return truth(result->integer != 0);
-  return result->is_float ? sym_float(result->real) : sym_int(result->integer);
-}
-
-// s0 < s0 + 1 is true: a relation between integers that differ by a number.
-const SymExpr* simplify_relation(Symbol function, const SymExpr* a, const SymExpr* b) {
-  if (are_integers(a, b)) {
-    const SymExpr* difference = add({a, mul({sym_int(-1), b})});
-    if (is_int(difference)) return fold(function, {difference, sym_int(0)});
-  }
-  return make_call(function, {a, b});
-}
-
-bool is_relation(std::string_view name) {
-  return name == "Eq" || name == "Ne" || name == "Lt" || name == "Le" || name == "Gt" || name == "Ge";
-}
-
-const SymExpr* simplify_binary(Symbol function, const SymExpr* a, const SymExpr* b) {
-  std::string_view name = function.str();
-  if (name == "FloorDiv") return simplify_floor_div(a, b);
-  if (name == "CeilDiv") return simplify_ceil_div(function, a, b);
-  if (name == "Mod") return simplify_mod(function, a, b);
-  if (name == "Pow") return simplify_pow(a, b);
-  if (is_relation(name)) return simplify_relation(function, a, b);
-  return make_call(function, {a, b});
-}
-
-const SymExpr* simplify(Symbol function, Exprs args) {
-  if (const SymExpr* value = fold(function, args)) return value;
-  std::string_view name = function.str();
-  if (name == "Add") return simplify_add(args);
-  if (name == "Mul") return simplify_mul(args);
-  if ((name == "Max" || name == "Min") && !args.empty()) return simplify_extremum(function, args);
-  if (name == "Identity" && args.size() == 1) return args[0];
-  if (name == "Where" && args.size() == 3 && truth_of(args[0])) return *truth_of(args[0]) ? args[1] : args[2];
-  if (args.size() == 2) return simplify_binary(function, args[0], args[1]);
-  return make_call(function, std::move(args));
-}
-
-// Functions that torch writes under several names.
-std::string_view canonical_name(std::string_view function) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> synonyms = {{
-      {"PowByNatural", "Pow"},
-      {"PythonMod", "Mod"},
-      {"CleanDiv", "FloorDiv"},
-      {"Equality", "Eq"},
-      {"Unequality", "Ne"},
-      {"StrictLessThan", "Lt"},
-      {"LessThan", "Le"},
-      {"StrictGreaterThan", "Gt"},
-      {"GreaterThan", "Ge"},
-      {"True", "true"},
-      {"False", "false"},
-  }};
-  auto found = std::ranges::find(synonyms, function, [](const auto& pair) { return pair.first; });
-  return found == synonyms.end() ? function : found->second;
-}
-
-}  // namespace
-
-sym::Term sym::split_term(const SymExpr* term) {
-  if (is_int(term)) return {term->int_value, nullptr};
-  if (!::depute::is_call(term, mul_symbol()) || !is_int(term->args[0])) return {1, term};
-  Exprs rest(term->args.begin() + 1, term->args.end());
-  return {term->args[0]->int_value, rest.size() == 1 ? rest[0] : make_call(mul_symbol(), std::move(rest))};
 }
 
 bool sym::is_call(const SymExpr* expr, std::string_view function) {
@@ -589,16 +103,8 @@ const SymExpr* sym_symbol(std::string_view name) {
   return intern({.kind = SymExpr::Kind::Symbol, .name = Symbol(name), .args = {}});
 }
 
-const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args) {
-  std::string_view name = canonical_name(function);
-  if (name == "ModularIndexing" && args.size() == 3) {
-    return sym_call("Mod", {sym_call("FloorDiv", {args[0], args[1]}), args[2]});
-  }
-  return simplify(Symbol(name), std::move(args));
-}
-
 SymInt::SymInt(const SymExpr* expr) {
-  if (is_int(expr)) {
+  if (expr->kind == SymExpr::Kind::Int) {
     value_ = expr->int_value;
   } else {
     expr_ = expr;
@@ -619,8 +125,8 @@ std::string SymInt::str() const {
 
 SymInt operator+(const SymInt& a, const SymInt& b) {
   std::int64_t sum = 0;
-  if (a.is_constant() && b.is_constant() && !add_overflows(a.value(), b.value(), &sum)) return sum;
-  return SymInt(add({a.expr(), b.expr()}));
+  if (a.is_constant() && b.is_constant() && !__builtin_add_overflow(a.value(), b.value(), &sum)) return sum;
+  return SymInt(sym_call("Add", {a.expr(), b.expr()}));
 }
 
 SymInt operator-(const SymInt& a, const SymInt& b) {
@@ -629,12 +135,13 @@ SymInt operator-(const SymInt& a, const SymInt& b) {
 
 SymInt operator*(const SymInt& a, const SymInt& b) {
   std::int64_t product = 0;
-  if (a.is_constant() && b.is_constant() && !mul_overflows(a.value(), b.value(), &product)) return product;
-  return SymInt(mul({a.expr(), b.expr()}));
+  if (a.is_constant() && b.is_constant() && !__builtin_mul_overflow(a.value(), b.value(), &product))
+    return product;
+  return SymInt(sym_call("Mul", {a.expr(), b.expr()}));
 }
 
 SymInt floor_div(const SymInt& a, const SymInt& b) {
-  return SymInt(floor_div_of(a.expr(), b.expr()));
+  return SymInt(sym_call("FloorDiv", {a.expr(), b.expr()}));
 }
 
 SymInt mod(const SymInt& a, const SymInt& b) {

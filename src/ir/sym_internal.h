@@ -1,5 +1,5 @@
-// What the files of symbolic expressions share: sym.cpp builds them, sym_eval.cpp computes with them,
-// sym_text.cpp prints and reads them.
+// What the files of symbolic expressions share: sym.cpp interns them, sym_simplify.cpp makes them canonical,
+// sym_eval.cpp computes their values, sym_bounds.cpp their bounds, sym_text.cpp prints and reads them.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,9 @@ struct Term {
   const SymExpr* rest;  // null for a number
 };
 Term split_term(const SymExpr* term);
+
+// The call as it stands, without simplification.
+const SymExpr* make_call(Symbol function, std::vector<const SymExpr*> args);
 
 bool is_call(const SymExpr* expr, std::string_view function);
 

@@ -26,6 +26,8 @@ TEST(Sym, CanonicalSumsAndProducts) {
   EXPECT_EQ((h + 1) * 2, h * 2 + 2);
   EXPECT_EQ((h + w + 1).str(), "h + w + 1");
   EXPECT_EQ((h - w - 1).str(), "h - w - 1");
+  EXPECT_EQ(simplified("2*(h - inf)"), "2*h - inf");
+  EXPECT_EQ(simplified("h + 0.5 + 0.5"), "h + 0.5 + 0.5");
   EXPECT_EQ((w * -1 - h).str(), "-h - w");
   EXPECT_EQ(h * h * h, SymInt(sym_call("Pow", {h.expr(), sym_int(3)})));
 }
