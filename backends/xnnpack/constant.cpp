@@ -1,0 +1,244 @@
+#include "constant.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "support/check.h"
+
+namespace depute::xnnpack {
+namespace {
+
+// The bytes of a storage for as long as this lives. Made ones are not kept, so that memory stays small while
+// a large program is written out.
+class Bytes {
+ public:
+  explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
+    if (storage->is_lazy()) produced_ = storage->produce();
+    view_ = storage->is_lazy() ? std::span<const std::byte>(produced_) : storage->bytes();
+  }
+  std::span<const std::byte> view() const { return view_; }
+
+ private:
+  std::shared_ptr<const Storage> storage_;
+  std::vector<std::byte> produced_;
+  std::span<const std::byte> view_;
+};
+
+template <typename T>
+struct StridedCopy {
+  const std::byte* from;  // of any alignment
+  std::byte* to;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+
+  void run(std::size_t dim, std::int64_t offset) {
+    if (dim == sizes.size()) {
+      copy(from + offset * item, 1);
+    } else if (dim + 1 < sizes.size()) {
+      for (std::int64_t i = 0; i < sizes[dim]; ++i) run(dim + 1, offset + i * strides[dim]);
+    } else if (strides[dim] == 1) {
+      copy(from + offset * item, static_cast<std::size_t>(sizes[dim]));
+    } else {
+      const std::byte* source = from + offset * item;
+      for (std::int64_t i = 0; i < sizes[dim]; ++i, source += strides[dim] * item) copy(source, 1);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t item = sizeof(T);
+  void copy(const std::byte* source, std::size_t count) {
+    std::memcpy(to, source, count * sizeof(T));
+    to += count * sizeof(T);
+  }
+};
+
+template <typename T>
+void copy_strided(const TensorData& data, const Order& order, std::span<const std::byte> from,
+                  std::vector<std::byte>& to) {
+  const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
+  StridedCopy<T> copy;
+  copy.from = from.data();
+  copy.to = to.data();
+  for (std::uint8_t dim : order) {
+    copy.sizes.push_back(data.type.sizes[dim].value());
+    copy.strides.push_back(strides[dim].value());
+  }
+  copy.run(0, data.offset);
+}
+
+std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order) {
+  Bytes from(data.storage);
+  std::vector<std::byte> to(data.byte_size());
+  if (to.empty()) return to;
+  if (item_size(data.type.dtype) == 2) {
+    copy_strided<std::uint16_t>(data, order, from.view(), to);
+  } else {
+    CHECK(item_size(data.type.dtype) == 4) << name(data.type.dtype);
+    copy_strided<std::uint32_t>(data, order, from.view(), to);
+  }
+  return to;
+}
+
+float half_to_float(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1F;
+  const std::uint32_t fraction = half & 0x3FF;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | (fraction << 13));
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  const float tiny = static_cast<float>(fraction) * 0x1p-24F;
+  return sign != 0 ? -tiny : tiny;
+}
+
+// Rounds to the nearest half, ties to even.
+std::uint16_t float_to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude >= 0x7F800000) {
+    return static_cast<std::uint16_t>(sign | 0x7C00 | (magnitude > 0x7F800000 ? 0x200 : 0));
+  }
+  if (magnitude >= 0x477FF000) return static_cast<std::uint16_t>(sign | 0x7C00);
+  if (magnitude < 0x38800000) {  // below the smallest normal half: the adder rounds
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000));
+  }
+  const std::uint32_t rounded = magnitude + 0xFFF + ((magnitude >> 13) & 1);
+  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000) >> 13));
+}
+
+Constant from_storage(std::string key, ScalarType dtype, const Dims& sizes,
+                      std::shared_ptr<const Storage> storage) {
+  Constant constant;
+  constant.base_key = std::move(key);
+  constant.base.type = make_tensor(dtype, sizes);
+  constant.base.storage = std::move(storage);
+  constant.order = identity_order(sizes.size());
+  return constant;
+}
+
+std::string sizes_text(const Dims& sizes) {
+  std::string text;
+  for (const SymInt& size : sizes) text += fmt::format("{}{}", text.empty() ? "" : "x", size.value());
+  return text;
+}
+
+std::vector<std::byte> to_bytes(std::span<const float> numbers) {
+  auto bytes = std::as_bytes(numbers);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::size_t byte_count(ScalarType dtype, const Dims& sizes) {
+  return *make_tensor(dtype, sizes).static_bytes();
+}
+
+}  // namespace
+
+std::string Constant::key() const {
+  if (is_identity(order)) return base_key;
+  std::string text = fmt::format("{}:{}:", base_key, sizes_text(base.type.sizes));
+  for (std::uint8_t dim : order) text += static_cast<char>('0' + dim);
+  return text;
+}
+
+std::shared_ptr<const Storage> Constant::storage() const {
+  const std::size_t size = base.byte_size();
+  const bool is_whole = base.is_dense() && base.offset == 0 && base.storage->size() == size;
+  if (is_identity(order) && is_whole) return base.storage;
+  return Storage::lazy(size, [data = base, order = order] { return strided_bytes(data, order); });
+}
+
+Constant constant_of(std::string_view key, const TensorData& data) {
+  return {.base_key = fmt::format("xnn:{}", key), .base = data, .order = identity_order(data.type.rank())};
+}
+
+Constant filled(ScalarType dtype, const Dims& sizes, double value) {
+  const std::size_t count = byte_count(dtype, sizes) / item_size(dtype);
+  const auto number = static_cast<float>(value);
+  std::string key =
+      fmt::format("xnn:={}:{:08x}:{}", name(dtype), std::bit_cast<std::uint32_t>(number), count);
+  if (dtype == ScalarType::F16) {
+    std::vector<std::uint16_t> halves(count, float_to_half(number));
+    auto bytes = std::as_bytes(std::span(halves));
+    return from_storage(std::move(key), dtype, sizes, Storage::owned({bytes.begin(), bytes.end()}));
+  }
+  CHECK(dtype == ScalarType::F32) << name(dtype);
+  return from_storage(std::move(key), dtype, sizes,
+                      Storage::owned(to_bytes(std::vector<float>(count, number))));
+}
+
+Constant permuted(const Constant& constant, const Order& order) {
+  Constant result = constant;
+  result.order = compose(constant.order, order);
+  return result;
+}
+
+Constant reshaped(const Constant& constant, const Dims& sizes) {
+  return from_storage(constant.key(), constant.dtype(), sizes, constant.storage());
+}
+
+Constant to_f32(const Constant& constant) {
+  if (constant.dtype() == ScalarType::F32) return constant;
+  return computed("f32", {constant}, constant.sizes(),
+                  [](std::span<const std::vector<float>> inputs) { return inputs[0]; });
+}
+
+Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
+                  ElementFunction compute) {
+  std::string key = fmt::format("xnn:{}(", what);
+  for (const Constant& input : inputs)
+    key += fmt::format("{}{}", &input == inputs.data() ? "" : ",", input.key());
+  key += ")";
+  auto produce = [inputs = std::move(inputs), compute = std::move(compute)] {
+    std::vector<std::vector<float>> values;
+    for (const Constant& input : inputs) values.push_back(to_floats(input));
+    return to_bytes(compute(values));
+  };
+  const std::size_t size = byte_count(ScalarType::F32, sizes);
+  return from_storage(std::move(key), ScalarType::F32, sizes, Storage::lazy(size, std::move(produce)));
+}
+
+Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis) {
+  const Dims sizes = weights.sizes();
+  std::int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < sizes.size(); ++i) inner *= sizes[i].value();
+  const std::int64_t slices = sizes[axis].value();
+  return computed(fmt::format("scale{}", axis), {weights, scale}, sizes,
+                  [inner, slices](std::span<const std::vector<float>> inputs) {
+                    std::vector<float> result = inputs[0];
+                    const std::vector<float>& factors = inputs[1];
+                    const std::int64_t rows = static_cast<std::int64_t>(result.size()) / inner;
+                    float* element = result.data();
+                    for (std::int64_t row = 0; row < rows; ++row) {
+                      const auto slice = static_cast<std::size_t>(row % slices);
+                      const float factor = factors[factors.size() == 1 ? 0 : slice];
+                      for (std::int64_t i = 0; i < inner; ++i) *element++ *= factor;
+                    }
+                    return result;
+                  });
+}
+
+std::vector<float> to_floats(const Constant& constant) {
+  const std::shared_ptr<const Storage> storage = constant.storage();
+  Bytes bytes(storage);
+  const std::size_t count = bytes.view().size() / item_size(constant.dtype());
+  std::vector<float> result(count);
+  if (count == 0) return result;
+  if (constant.dtype() == ScalarType::F32) {
+    std::memcpy(result.data(), bytes.view().data(), count * sizeof(float));
+    return result;
+  }
+  CHECK(constant.dtype() == ScalarType::F16) << name(constant.dtype());
+  std::vector<std::uint16_t> halves(count);
+  std::memcpy(halves.data(), bytes.view().data(), count * sizeof(std::uint16_t));
+  for (std::size_t i = 0; i < count; ++i) result[i] = half_to_float(halves[i]);
+  return result;
+}
+
+std::int64_t numel(const Constant& constant) {
+  return constant.base.type.static_numel().value();
+}
+
+}  // namespace depute::xnnpack

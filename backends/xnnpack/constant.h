@@ -1,0 +1,57 @@
+// Constants of a payload: weights as XNNPACK wants them, made from the program's data when they are written
+// out.
+//
+//   Constant w = constant_of("conv.weight", data);      f32[8, 3, 5, 5], no byte read
+//   w = permuted(w, {0, 2, 3, 1});                      f32[8, 5, 5, 3]
+//   w.storage()                                         permutes when its bytes are asked for
+//
+// The key names the content: the program's key and what was done to it. Equal keys mean equal bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/data.h"
+#include "order.h"
+
+namespace depute::xnnpack {
+
+struct Constant {
+  std::string base_key;  // of `base`
+  TensorData base;
+  Order order;  // of base's dimensions
+
+  ScalarType dtype() const { return base.type.dtype; }
+  Dims sizes() const { return permuted(base.type.sizes, order); }
+  std::string key() const;
+  // The dense bytes; the program's own storage where nothing is to be changed.
+  std::shared_ptr<const Storage> storage() const;
+};
+
+// Data of the program. `key` is unique in it.
+Constant constant_of(std::string_view key, const TensorData& data);
+// All elements `value`.
+Constant filled(ScalarType dtype, const Dims& sizes, double value);
+
+Constant permuted(const Constant& constant, const Order& order);
+Constant reshaped(const Constant& constant, const Dims& sizes);
+Constant to_f32(const Constant& constant);  // of f16 or f32
+
+// A new f32 constant computed from others. `what` names the computation, with all its numbers, in the key.
+using ElementFunction = std::function<std::vector<float>(std::span<const std::vector<float>> inputs)>;
+Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
+                  ElementFunction compute);
+
+// Weights whose slices along `axis` are multiplied by the elements of `scale` (one, or one per slice).
+Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis);
+
+// The elements of an f32 or f16 constant; reads the bytes.
+std::vector<float> to_floats(const Constant& constant);
+std::int64_t numel(const Constant& constant);
+
+}  // namespace depute::xnnpack

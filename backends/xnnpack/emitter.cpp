@@ -1,0 +1,146 @@
+#include "emitter.h"
+
+#include <algorithm>
+
+#include "support/check.h"
+
+namespace depute::xnnpack {
+
+// The call's arguments are all inputs that are no constants, in order; results follow them.
+Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
+  std::uint32_t external_id = 0;
+  for (const depute::Value* input : method.graph->inputs()) {
+    if (input_spec(method, *input)->has_data()) continue;
+    const std::uint32_t position = external_id++;
+    if (!input->type().is_tensor()) continue;  // a size: nothing reads it
+    ValueId id = graph_.add_value(input->tensor().dtype, input->tensor().sizes);
+    graph_.values[id].is_input = true;
+    graph_.values[id].external_id = position;
+    values_[input] = id;
+  }
+  graph_.first_output_id = external_id;
+}
+
+void Emitter::begin(const Node& node) {
+  node_ = &node;
+}
+
+XnnGraph Emitter::finish() {
+  for (const Argument& output : method_.graph->outputs()) graph_.outputs.push_back(input(*output.as_value()));
+  return std::move(graph_);
+}
+
+ValueId Emitter::input(const depute::Value& value) {
+  auto found = values_.find(&value);
+  if (found != values_.end()) return found->second;
+  const TensorData* data = constant_data(program_, method_, value);
+  CHECK(data != nullptr) << value.name().str();
+  const InputSpec* spec = input_spec(method_, value);
+  return values_[&value] = graph_.add_constant(xnnpack::constant_of(spec->target.str(), *data));
+}
+
+ValueId Emitter::optional_input(const OpCall& call, std::string_view name) {
+  const depute::Value* value = call.value(name);
+  return value == nullptr ? no_value : input(*value);
+}
+
+ValueId Emitter::operand(const OpCall& call, std::string_view name, ValueId like) {
+  const depute::Value* value = call.value(name);
+  return value == nullptr ? number(call[name].as_double(), like) : input(*value);
+}
+
+ValueId Emitter::number(double value, ValueId like) {
+  const Dims one = rank(like) == 0 ? Dims{} : Dims{1};
+  return graph_.add_constant(filled(dtype(like), one, value));
+}
+
+const Constant* Emitter::constant_of(ValueId id) const {
+  if (id == no_value || !graph_.values[id].constant) return nullptr;
+  return &*graph_.values[id].constant;
+}
+
+ValueId Emitter::add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params) {
+  Dims result = sizes(*inputs.begin());
+  for (ValueId input : std::span(inputs).subspan(1)) result = broadcast_sizes(result, sizes(input));
+  return add_sized(kind, inputs, std::move(result), std::move(params));
+}
+
+ValueId Emitter::add_sized(NodeKind kind, std::initializer_list<ValueId> inputs, Dims sizes,
+                           NodeParams params, std::uint32_t flags) {
+  return add_sized(kind, std::span<const ValueId>(inputs.begin(), inputs.size()), std::move(sizes),
+                   std::move(params), flags);
+}
+
+ValueId Emitter::add_sized(NodeKind kind, std::span<const ValueId> inputs, Dims sizes, NodeParams params,
+                           std::uint32_t flags) {
+  XnnNode node;
+  node.kind = kind;
+  node.inputs.assign(inputs.begin(), inputs.end());
+  node.params = std::move(params);
+  node.flags = flags;
+  if (node_->debug_handle != 0) node.handles = {node_->debug_handle};
+  node.output = graph_.add_value(dtype(inputs[0]), std::move(sizes));
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().output;
+}
+
+ValueId Emitter::clamp(ValueId id, double min, double max) {
+  ValueId clamped = add(NodeKind::Clamp, {id});
+  graph_.nodes.back().output_min = static_cast<float>(min);
+  graph_.nodes.back().output_max = static_cast<float>(max);
+  return clamped;
+}
+
+ValueId Emitter::convert(ValueId id, ScalarType dtype) {
+  ValueId converted = add(NodeKind::Convert, {id});
+  graph_.values[converted].dtype = dtype;
+  return converted;
+}
+
+ValueId Emitter::reshape(ValueId id, const Dims& target) {
+  if (sizes(id) == target) return id;
+  if (const Constant* constant = constant_of(id)) return graph_.add_constant(reshaped(*constant, target));
+  return add_sized(NodeKind::Reshape, {id}, target);
+}
+
+ValueId Emitter::permute(ValueId id, const Order& order) {
+  if (is_identity(order)) return id;
+  if (const Constant* constant = constant_of(id)) return graph_.add_constant(permuted(*constant, order));
+  return add_sized(NodeKind::Transpose, {id}, permuted(sizes(id), order), order);
+}
+
+ValueId Emitter::slice(ValueId id, std::size_t dim, std::int64_t offset, std::int64_t size) {
+  Dims target = sizes(id);
+  if (target[dim] == size) return id;
+  SliceRange range;
+  for (const SymInt& whole : target) {
+    range.offsets.push_back(0);
+    range.sizes.push_back(whole.is_constant() ? static_cast<std::uint32_t>(whole.value()) : 0);
+  }
+  range.offsets[dim] = static_cast<std::uint32_t>(offset);
+  range.sizes[dim] = static_cast<std::uint32_t>(size);
+  target[dim] = size;
+  return add_sized(NodeKind::Slice, {id}, std::move(target), std::move(range));
+}
+
+ValueId Emitter::expand(ValueId id, const Dims& target) {
+  if (sizes(id) == target) return id;
+  return add_sized(NodeKind::Expand, {id}, target);
+}
+
+void Emitter::result(ValueId id, std::size_t i) {
+  values_[node_->result(i)] = id;
+}
+
+Dims broadcast_sizes(const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims result = longer;
+  const std::size_t missing = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    if (result[missing + i] == 1) result[missing + i] = shorter[i];
+  }
+  return result;
+}
+
+}  // namespace depute::xnnpack

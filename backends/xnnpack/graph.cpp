@@ -1,0 +1,114 @@
+#include "graph.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace depute::xnnpack {
+
+ValueId XnnGraph::add_value(ScalarType dtype, Dims sizes) {
+  values.emplace_back();
+  values.back().dtype = dtype;
+  values.back().sizes = std::move(sizes);
+  return static_cast<ValueId>(values.size() - 1);
+}
+
+ValueId XnnGraph::add_constant(Constant constant) {
+  ValueId id = add_value(constant.dtype(), constant.sizes());
+  values[id].constant = std::move(constant);
+  return id;
+}
+
+bool is_binary(NodeKind kind) {
+  using enum NodeKind;
+  return kind == Add || kind == Subtract || kind == Multiply || kind == Div || kind == Minimum ||
+         kind == Maximum || kind == PRelu;
+}
+
+bool is_unary(NodeKind kind) {
+  using enum NodeKind;
+  switch (kind) {
+    case Sigmoid:
+    case Clamp:
+    case Floor:
+    case Convert:
+    case SquareRoot:
+    case Ceiling:
+    case Hardswish:
+    case Leaky:
+    case Negate:
+    case Square:
+    case Elu:
+    case Abs:
+    case ReciprocalSquareRoot:
+    case Log:
+    case Gelu:
+    case Tanh:
+    case Exp:
+    case Sin:
+    case Copy:
+    case Cos:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_convolution(NodeKind kind) {
+  using enum NodeKind;
+  return kind == Conv2d || kind == DepthwiseConv2d || kind == ConvTranspose2d;
+}
+
+bool can_clamp(NodeKind kind) {
+  using enum NodeKind;
+  switch (kind) {
+    case Add:
+    case Subtract:
+    case Multiply:
+    case Div:
+    case Clamp:
+    case FullyConnected:
+    case AvgPooling2d:
+    case MaxPooling2d:
+    case GlobalAvgPooling2d:
+    case ChannelAffine:
+      return true;
+    default:
+      return is_convolution(kind);
+  }
+}
+
+GraphUses find_uses(const XnnGraph& graph) {
+  GraphUses uses;
+  uses.producer.assign(graph.values.size(), no_value);
+  uses.count.assign(graph.values.size(), 0);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const XnnNode& node = graph.nodes[i];
+    if (node.kind == NodeKind::None) continue;
+    uses.producer[node.output] = static_cast<std::uint32_t>(i);
+    for (ValueId input : node.inputs) {
+      if (input != no_value) ++uses.count[input];
+    }
+  }
+  for (ValueId output : graph.outputs) ++uses.count[output];
+  return uses;
+}
+
+void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from) {
+  std::vector<std::uint32_t> merged;
+  std::ranges::set_union(into, from, std::back_inserter(merged));
+  into = std::move(merged);
+}
+
+void remove_unused(XnnGraph& graph) {
+  GraphUses uses = find_uses(graph);
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (node->kind == NodeKind::None || uses.count[node->output] > 0) continue;
+    for (ValueId input : node->inputs) {
+      if (input != no_value) --uses.count[input];
+    }
+    node->kind = NodeKind::None;
+  }
+  std::erase_if(graph.nodes, [](const XnnNode& node) { return node.kind == NodeKind::None; });
+}
+
+}  // namespace depute::xnnpack

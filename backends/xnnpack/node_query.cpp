@@ -1,0 +1,153 @@
+#include "node_query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/print.h"
+#include "write_payload.h"
+
+namespace depute::xnnpack {
+namespace {
+
+constexpr std::size_t max_xnnpack_rank = 6;
+
+bool is_float(ScalarType dtype) {
+  return dtype == ScalarType::F32 || dtype == ScalarType::F16;
+}
+
+Check check_tensor(const TensorType& type, const Program* program) {
+  if (!is_float(type.dtype)) return Refusal{"dtype", std::string(name(type.dtype)), "f32, f16"};
+  if (type.rank() > max_xnnpack_rank) {
+    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_xnnpack_rank)};
+  }
+  for (const SymInt& size : type.sizes) {
+    if (size == 0) return Refusal{"zero-size", sizes_text(type.sizes), "at least one element"};
+  }
+  if (program == nullptr) return {};
+  if (!type.is_contiguous()) return Refusal{"layout", str(type), "contiguous"};
+  for (const SymInt& size : type.sizes) {
+    if (!upper_bound(size, program->ranges)) return Refusal{"unbounded", size.str(), "an upper bound"};
+  }
+  return {};
+}
+
+// Operands and the results that something reads.
+std::vector<const Value*> tensors_of(const Node& node) {
+  std::vector<const Value*> tensors;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    if (node.operand(i)->type().is_tensor()) tensors.push_back(node.operand(i));
+  }
+  for (const Value* result : node.results()) {
+    if (result->type().is_tensor() && (result->has_uses() || node.results().size() == 1))
+      tensors.push_back(result);
+  }
+  return tensors;
+}
+
+// Rules read arguments that are tensors by their schema as such.
+Check check_arguments(const NodeQuery& node) {
+  const OpDef& def = node.call.def();
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    const bool is_tensor = def.args[i].type == ArgType::Tensor && !def.args[i].is_list;
+    if (is_tensor && !node.call[i].is_value() && !node.call[i].is_none()) {
+      return refuse_argument(node, def.args[i].name.str(), "a tensor");
+    }
+  }
+  return {};
+}
+
+bool is_excluded(const Node& node, const Options& options) {
+  const std::string_view op = node.op().str();
+  return std::ranges::any_of(options.excluded, [&](const std::string& pattern) {
+    const std::size_t at = op.find(pattern);
+    if (at == std::string_view::npos || pattern.empty()) return false;
+    // "gelu" means aten.gelu.default, not aten.gelu_backward.default.
+    const bool starts = at == 0 || op[at - 1] == '.';
+    const std::size_t end = at + pattern.size();
+    return starts && (end == op.size() || op[end] == '.');
+  });
+}
+
+}  // namespace
+
+bool NodeQuery::is_constant(std::string_view name) const {
+  const Value* value = call.value(name);
+  if (value == nullptr || value->producer() != nullptr) return false;
+  if (context_.method == nullptr) return true;
+  const InputSpec* spec = input_spec(*context_.method, *value);
+  return spec != nullptr && spec->has_data() && !is_mutated(*context_.method, *spec);
+}
+
+Check check_node(const QueryContext& context, const Node& node) {
+  const OpRule* rule = find_op_rule(node.op());
+  if (rule == nullptr || op_def(node) == nullptr || !check_call(node)) {
+    return Refusal{"op", std::string(node.op().str()), "see `depute backends xnnpack`"};
+  }
+  if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};
+  const std::vector<const Value*> tensors = tensors_of(node);
+  for (const Value* value : tensors) DEPUTE_REFUSE_IF(check_tensor(value->tensor(), context.program));
+  for (const Value* value : tensors) {
+    const ScalarType dtype = value->tensor().dtype;
+    if (rule->mixes_dtypes || dtype == tensors[0]->tensor().dtype) continue;
+    return Refusal{"dtype", fmt::format("{} and {}", name(tensors[0]->tensor().dtype), name(dtype)),
+                   "one type"};
+  }
+  const NodeQuery query(context, node);
+  if (!rule->takes_numbers) DEPUTE_REFUSE_IF(check_arguments(query));
+  return rule->check == nullptr ? Check() : rule->check(query);
+}
+
+std::size_t symbolic_count(const Dims& sizes) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }));
+}
+
+std::string sizes_text(const Dims& sizes) {
+  std::string text = "[";
+  for (const SymInt& size : sizes) text += fmt::format("{}{}", text.size() == 1 ? "" : ", ", size.str());
+  return text + "]";
+}
+
+Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_view allowed) {
+  return Refusal{"argument", fmt::format("{} = {}", name, print(node.call[name])), std::string(allowed)};
+}
+
+Check need_number(const NodeQuery& node, std::string_view name) {
+  if (node.call[name].is_number() || node.call[name].is_none()) return {};
+  return Refusal{"symbolic", fmt::format("{} = {}", name, print(node.call[name])), "a number"};
+}
+
+Check need_constant(const NodeQuery& node, std::string_view name) {
+  if (!node.has(name) || node.is_constant(name)) return {};
+  return Refusal{"static-weight", fmt::format("{} is computed when the program runs", name), "a constant"};
+}
+
+Check need_ints(const NodeQuery& node, std::string_view name) {
+  if (node.call.is_constant_ints(name)) return {};
+  return Refusal{"symbolic", fmt::format("{} = {}", name, print(node.call[name])), "numbers"};
+}
+
+Check need_rank(const TensorType& type, std::size_t least, std::size_t most) {
+  if (type.rank() >= least && type.rank() <= most) return {};
+  return Refusal{"rank", std::to_string(type.rank()),
+                 least == most ? std::to_string(least) : fmt::format("{} to {}", least, most)};
+}
+
+Check need_reshapable(const TensorType& type) {
+  if (symbolic_count(type.sizes) <= 1) return {};
+  return Refusal{"dynamic-shape", sizes_text(type.sizes), "at most one size known only at run time"};
+}
+
+Check need_dtype(const TensorType& type, ScalarType dtype) {
+  if (type.dtype == dtype) return {};
+  return Refusal{"dtype", std::string(name(type.dtype)), std::string(name(dtype))};
+}
+
+std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank) {
+  const std::int64_t dim = call[name].as_int();
+  return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(std::max<std::size_t>(rank, 1))
+                                          : dim);
+}
+
+}  // namespace depute::xnnpack

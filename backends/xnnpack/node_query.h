@@ -1,0 +1,69 @@
+// A node as the rules see it while they decide whether to take it, and the conditions that all nodes must
+// meet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "op_rule.h"
+
+namespace depute::xnnpack {
+
+struct Options {
+  std::vector<std::string> excluded;  // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
+  bool layer_norm = false;            // take native_layer_norm, by its parts
+};
+
+// Where the node is. Before a program is normalised `program` and `method` are null: then tensors may lie in
+// any layout, sizes may be unbounded, and every graph input may be a constant.
+struct QueryContext {
+  const Options& options;
+  const Program* program = nullptr;
+  const Method* method = nullptr;
+};
+
+class NodeQuery {
+ public:
+  NodeQuery(const QueryContext& context, const Node& node) : call(node), context_(context) {}
+
+  const OpCall call;
+
+  const Node& node() const { return *call.node(); }
+  const Options& options() const { return context_.options; }
+  const TensorType& tensor(std::string_view name) const { return call.value(name)->tensor(); }
+  const TensorType& result(std::size_t i = 0) const { return node().result(i)->tensor(); }
+  bool has(std::string_view name) const { return !call[name].is_none(); }
+  // True for an argument that is a constant of the program: not computed, and not mutated.
+  bool is_constant(std::string_view name) const;
+
+ private:
+  QueryContext context_;
+};
+
+// What is checked for every node, and then by its op's rule.
+Check check_node(const QueryContext& context, const Node& node);
+
+// --- checks that several rules share
+
+std::size_t symbolic_count(const Dims& sizes);
+std::string sizes_text(const Dims& sizes);  // "[1, s0, 8]"
+Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_view allowed);
+// A number, not a value that is computed when the program runs.
+Check need_number(const NodeQuery& node, std::string_view name);
+Check need_constant(const NodeQuery& node, std::string_view name);
+Check need_ints(const NodeQuery& node, std::string_view name);
+Check need_rank(const TensorType& type, std::size_t least, std::size_t most);
+// At most one size is known only when the program runs, as XNNPACK can infer one.
+Check need_reshapable(const TensorType& type);
+Check need_dtype(const TensorType& type, ScalarType dtype);
+// An int argument that names a dimension, counted from the front.
+std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank);
+
+}  // namespace depute::xnnpack
+
+// Leaves the enclosing check with the refusal, if there is one.
+#define DEPUTE_REFUSE_IF(...)                                     \
+  do {                                                            \
+    if (auto refusal_ = (__VA_ARGS__); refusal_) return refusal_; \
+  } while (false)

@@ -1,0 +1,63 @@
+#include "op_rule.h"
+
+#include <unordered_map>
+#include <vector>
+
+#include "op_rules_list.h"
+
+namespace depute::xnnpack {
+namespace {
+
+constexpr RefusalRule rules[] = {
+    {"argument", "an argument has a value that no node of XNNPACK can express"},
+    {"dtype", "a tensor's element type is not f32 or f16, or types are mixed"},
+    {"dynamic-shape", "a size that must be constant is known only at run time"},
+    {"excluded", "the option exclude names the op"},
+    {"kernel", "ExecuTorch's own kernel is faster; an option asks for XNNPACK all the same"},
+    {"layout", "a tensor is not contiguous"},
+    {"no-compute", "the nodes it could be delegated with move or relabel elements, and compute nothing"},
+    {"op", "there is no rule for the op"},
+    {"rank", "a tensor has more or fewer dimensions than the node allows"},
+    {"static-weight", "weights are computed at run time, or mutated"},
+    {"symbolic", "an argument is computed at run time"},
+    {"unbounded", "a size has no upper bound"},
+    {"unused-result", "a result is used that XNNPACK does not compute"},
+    {"zero-size", "a tensor has no elements"},
+};
+
+struct RuleTable {
+  std::vector<const OpRule*> ordered;
+  std::unordered_map<Symbol, const OpRule*> by_op;
+
+  RuleTable() {
+    for (std::span<const OpRule> family : op_rule_families()) {
+      for (const OpRule& rule : family) {
+        ordered.push_back(&rule);
+        by_op[Symbol(rule.op)] = &rule;
+      }
+    }
+  }
+};
+
+const RuleTable& rule_table() {
+  static const RuleTable table;
+  return table;
+}
+
+}  // namespace
+
+const OpRule* find_op_rule(Symbol op) {
+  const RuleTable& table = rule_table();
+  auto found = table.by_op.find(op);
+  return found == table.by_op.end() ? nullptr : found->second;
+}
+
+std::span<const OpRule* const> all_op_rules() {
+  return rule_table().ordered;
+}
+
+std::span<const RefusalRule> refusal_rules() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack

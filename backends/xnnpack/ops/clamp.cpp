@@ -1,0 +1,59 @@
+// Clamps: relu, hardtanh, clamp. fuse_clamps.h moves most of them into the node before.
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+constexpr double infinity = XnnNode::infinity;
+
+Check check_range(const NodeQuery& node, std::string_view min, std::string_view max) {
+  DEPUTE_REFUSE_IF(need_number(node, min));
+  DEPUTE_REFUSE_IF(need_number(node, max));
+  const double low = node.has(min) ? node.call[min].as_double() : -infinity;
+  const double high = node.has(max) ? node.call[max].as_double() : infinity;
+  if (low < high) return {};
+  return refuse_argument(node, max, "more than the lower bound");
+}
+
+Check check_hardtanh(const NodeQuery& node) {
+  return check_range(node, "min_val", "max_val");
+}
+
+Check check_clamp(const NodeQuery& node) {
+  return check_range(node, "min", "max");
+}
+
+void relu(Emitter& emit, const OpCall& call) {
+  emit.result(emit.clamp(emit.input(call, "self"), 0, infinity));
+}
+
+void hardtanh(Emitter& emit, const OpCall& call) {
+  emit.result(emit.clamp(emit.input(call, "self"), call["min_val"].as_double(), call["max_val"].as_double()));
+}
+
+void clamp_both(Emitter& emit, const OpCall& call) {
+  const double min = call["min"].is_none() ? -infinity : call["min"].as_double();
+  const double max = call["max"].is_none() ? infinity : call["max"].as_double();
+  emit.result(emit.clamp(emit.input(call, "self"), min, max));
+}
+
+constexpr OpRule rules[] = {
+    {.op = "aten.clamp.default",
+     .conditions = "bounds are numbers, min < max",
+     .check = check_clamp,
+     .translate = clamp_both},
+    {.op = "aten.hardtanh.default",
+     .conditions = "bounds are numbers, min < max",
+     .check = check_hardtanh,
+     .translate = hardtanh},
+    {.op = "aten.relu.default", .translate = relu},
+};
+
+}  // namespace
+
+std::span<const OpRule> clamp() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

@@ -1,0 +1,107 @@
+// Convolutions over one or two dimensions, grouped, depthwise or transposed. One dimension is two, the first
+// of size 1. Weights lie as [out, height, width, in], depthwise ones as [1, height, width, out].
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+Check check_convolution(const NodeQuery& node) {
+  const TensorType& input = node.tensor("input");
+  DEPUTE_REFUSE_IF(need_rank(input, 3, 4));
+  DEPUTE_REFUSE_IF(need_constant(node, "weight"));
+  DEPUTE_REFUSE_IF(need_constant(node, "bias"));
+  for (std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
+    DEPUTE_REFUSE_IF(need_ints(node, name));
+    for (std::int64_t number : node.call.ints(name)) {
+      if (number < 0) return refuse_argument(node, name, "at least 0");
+    }
+  }
+  if (input.rank() == 3) {
+    DEPUTE_REFUSE_IF(need_reshapable(input));
+    DEPUTE_REFUSE_IF(need_reshapable(node.result()));
+  }
+  return {};
+}
+
+// The numbers of a list for height and width; a list for one dimension is the width's.
+Window::Pair pair_of(const OpCall& call, std::string_view name, std::uint32_t otherwise) {
+  const std::vector<std::int64_t> numbers = call.ints(name);
+  auto number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
+  if (call.tensor("input").rank() == 3) return {otherwise, number(0)};
+  return {number(0), number(numbers.size() - 1)};
+}
+
+Window window_of(const OpCall& call, const Dims& weight) {
+  Window window;
+  const Window::Pair padding = pair_of(call, "padding", 0);
+  window.padding_top = window.padding_bottom = padding.height;
+  window.padding_left = window.padding_right = padding.width;
+  window.kernel = {static_cast<std::uint32_t>(weight[2].value()),
+                   static_cast<std::uint32_t>(weight[3].value())};
+  window.stride = pair_of(call, "stride", 1);
+  window.dilation = pair_of(call, "dilation", 1);
+  window.groups = static_cast<std::uint32_t>(call["groups"].as_int());
+  return window;
+}
+
+// [out, in, h, w] -> [out, h, w, in], or [1, h, w, out] when there is one input channel for each group.
+Constant forward_weight(const Constant& weight, bool is_depthwise) {
+  return is_depthwise ? permuted(weight, {1, 2, 3, 0}) : permuted(weight, {0, 2, 3, 1});
+}
+
+// [groups * in, out, h, w] -> [groups * out, h, w, in]
+Constant transposed_weight(const Constant& weight, std::int64_t groups) {
+  const Dims s = weight.sizes();
+  const std::int64_t in = s[0].value() / groups;
+  const Constant grouped = permuted(reshaped(weight, {groups, in, s[1], s[2], s[3]}), {0, 2, 3, 4, 1});
+  return reshaped(grouped, {groups * s[1].value(), s[2], s[3], in});
+}
+
+void translate_convolution(Emitter& emit, const OpCall& call) {
+  ValueId x = emit.input(call, "input");
+  Constant weight = to_f32(*emit.constant_of(emit.input(call, "weight")));
+  Dims result = emit.result_sizes();
+  const bool is_1d = emit.rank(x) == 3;
+  if (is_1d) {
+    const Dims s = emit.sizes(x);
+    const Dims w = weight.sizes();
+    x = emit.reshape(x, {s[0], s[1], 1, s[2]});
+    weight = reshaped(weight, {w[0], w[1], 1, w[2]});
+    result.insert(result.begin() + 2, SymInt(1));
+  }
+  Window window = window_of(call, weight.sizes());
+  const bool is_transposed = call["transposed"].as_bool();
+  const auto first = static_cast<std::uint32_t>(weight.sizes()[0].value());
+  const auto second = static_cast<std::uint32_t>(weight.sizes()[1].value());
+  const bool is_depthwise = !is_transposed && window.groups > 1 && second == 1;
+  NodeKind kind = is_depthwise ? NodeKind::DepthwiseConv2d : NodeKind::Conv2d;
+  window.group_input_channels = is_transposed ? first / window.groups : second;
+  window.group_output_channels = is_transposed ? second : first / window.groups;
+  if (is_transposed) {
+    kind = NodeKind::ConvTranspose2d;
+    window.adjustment = pair_of(call, "output_padding", 0);
+    weight = transposed_weight(weight, window.groups);
+  } else {
+    weight = forward_weight(weight, is_depthwise);
+  }
+  ValueId bias = emit.optional_input(call, "bias");
+  if (bias != no_value) bias = emit.constant(to_f32(*emit.constant_of(bias)));
+  const ValueId y = emit.add_sized(kind, {x, emit.constant(weight), bias}, std::move(result), window);
+  emit.result(emit.reshape(y, emit.result_sizes()));
+}
+
+constexpr OpRule rules[] = {
+    {.op = "aten.convolution.default",
+     .conditions = "1 or 2 dimensions; constant weight and bias; strides, paddings and dilations are numbers",
+     .check = check_convolution,
+     .translate = translate_convolution},
+};
+
+}  // namespace
+
+std::span<const OpRule> convolution() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

@@ -1,0 +1,101 @@
+// Products with a matrix of weights: linear, addmm, mm. Constant weights are packed when the program is
+// loaded; linear's may also be computed when it runs.
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+// Weights that are computed take another path in the runtime, which has no half floats.
+Check check_weight(const NodeQuery& node, std::string_view name) {
+  if (node.is_constant(name)) return {};
+  return need_dtype(node.tensor(name), ScalarType::F32);
+}
+
+Check check_linear(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(check_weight(node, "weight"));
+  DEPUTE_REFUSE_IF(need_rank(node.tensor("weight"), 2, 2));
+  if (node.has("bias")) DEPUTE_REFUSE_IF(need_rank(node.tensor("bias"), 1, 1));
+  return need_rank(node.tensor("input"), 1, 6);
+}
+
+void linear(Emitter& emit, const OpCall& call) {
+  ValueId x = emit.input(call, "input");
+  const ValueId weight = emit.input(call, "weight");
+  ValueId bias = emit.optional_input(call, "bias");
+  Dims sizes = emit.sizes(x);
+  if (sizes.size() == 1) x = emit.reshape(x, {1, sizes[0]});
+  Dims result = emit.sizes(x);
+  result.back() = emit.sizes(weight)[0];
+  const bool is_fused =
+      emit.constant_of(weight) != nullptr && (bias == no_value || emit.constant_of(bias) != nullptr);
+  ValueId y = emit.add_sized(NodeKind::FullyConnected, {x, weight, is_fused ? bias : no_value}, result);
+  if (bias != no_value && !is_fused) y = emit.add(NodeKind::Add, {y, bias});
+  emit.result(emit.reshape(y, emit.result_sizes()));
+}
+
+// [m, k] x [k, n]
+ValueId multiply(Emitter& emit, ValueId left, ValueId right, ValueId bias) {
+  const Dims result = {emit.sizes(left)[0], emit.sizes(right)[1]};
+  if (emit.constant_of(right) == nullptr) {
+    return emit.add_sized(NodeKind::BatchMatrixMultiply, {left, right}, result);
+  }
+  return emit.add_sized(NodeKind::FullyConnected, {left, right, bias}, result, {}, transpose_weights);
+}
+
+Check check_addmm(const NodeQuery& node) {
+  for (std::string_view name : {"alpha", "beta"}) {
+    DEPUTE_REFUSE_IF(need_number(node, name));
+    if (node.call[name].as_double() != 1) return refuse_argument(node, name, "1");
+  }
+  return check_weight(node, "mat2");
+}
+
+void addmm(Emitter& emit, const OpCall& call) {
+  const ValueId left = emit.input(call, "mat1");
+  const ValueId right = emit.input(call, "mat2");
+  ValueId bias = emit.input(call, "self");
+  const SymInt columns = emit.sizes(right)[1];
+  const Constant* constant = emit.constant_of(bias);
+  const bool is_fused = constant != nullptr && emit.constant_of(right) != nullptr &&
+                        SymInt(numel(*constant)) == columns && emit.sizes(bias).back() == columns;
+  if (!is_fused) return emit.result(emit.add(NodeKind::Add, {multiply(emit, left, right, no_value), bias}));
+  emit.result(multiply(emit, left, right, emit.reshape(bias, {columns})));
+}
+
+Check check_mm(const NodeQuery& node) {
+  return check_weight(node, "mat2");
+}
+
+void mm(Emitter& emit, const OpCall& call) {
+  emit.result(multiply(emit, emit.input(call, "self"), emit.input(call, "mat2"), no_value));
+}
+
+void bmm(Emitter& emit, const OpCall& call) {
+  emit.result(emit.add_sized(NodeKind::BatchMatrixMultiply,
+                             {emit.input(call, "self"), emit.input(call, "mat2")}, emit.result_sizes()));
+}
+
+constexpr OpRule rules[] = {
+    {.op = "aten.addmm.default",
+     .conditions = "alpha and beta 1; f32 unless mat2 is constant",
+     .check = check_addmm,
+     .translate = addmm},
+    {.op = "aten.bmm.default", .translate = bmm},
+    {.op = "aten.linear.default",
+     .conditions = "f32 unless weight is constant",
+     .check = check_linear,
+     .translate = linear},
+    {.op = "aten.mm.default",
+     .conditions = "f32 unless mat2 is constant",
+     .check = check_mm,
+     .translate = mm},
+};
+
+}  // namespace
+
+std::span<const OpRule> linear() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

@@ -1,0 +1,125 @@
+// Parts of a tensor along a dimension: slice, select, split, unbind.
+#include <algorithm>
+
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+std::int64_t start_of(const OpCall& call) {
+  return call["start"].is_none() ? 0 : call["start"].as_int();
+}
+
+// Where a slice of a dimension of known size starts, counted from the front and inside of it.
+std::int64_t wrapped_start(std::int64_t start, std::int64_t size) {
+  return std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
+}
+
+Check check_slice(const NodeQuery& node) {
+  for (std::string_view name : {"start", "end", "step"}) DEPUTE_REFUSE_IF(need_number(node, name));
+  if (node.call["step"].as_int() != 1) return refuse_argument(node, "step", "1");
+  const Dims& from = node.tensor("self").sizes;
+  const std::size_t dim = dimension(node.call, "dim", from.size());
+  const SymInt& to = node.result().sizes[dim];
+  if (from[dim] == to) return {};
+  if (to.is_constant() && (from[dim].is_constant() || start_of(node.call) >= 0)) return {};
+  return Refusal{"dynamic-shape", sizes_text(node.result().sizes), "a result of constant size"};
+}
+
+void slice(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  const std::size_t dim = dimension(call, "dim", emit.rank(x));
+  const SymInt from = emit.sizes(x)[dim];
+  const SymInt to = emit.result_sizes()[dim];
+  if (from == to) return emit.result(x);
+  std::int64_t start = start_of(call);
+  if (from.is_constant()) start = wrapped_start(start, from.value());
+  emit.result(emit.slice(x, dim, start, to.value()));
+}
+
+Check check_select(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(need_number(node, "index"));
+  const Dims& from = node.tensor("self").sizes;
+  const std::size_t dim = dimension(node.call, "dim", from.size());
+  if (!from[dim].is_constant() && node.call["index"].as_int() < 0)
+    return refuse_argument(node, "index", "at least 0");
+  return need_reshapable(node.result());
+}
+
+void select(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  const std::size_t dim = dimension(call, "dim", emit.rank(x));
+  std::int64_t index = call["index"].as_int();
+  if (index < 0) index += emit.sizes(x)[dim].value();
+  emit.result(emit.reshape(emit.slice(x, dim, index, 1), emit.result_sizes()));
+}
+
+Check check_split(const NodeQuery& node) {
+  const Dims& from = node.tensor("self").sizes;
+  const std::size_t dim = dimension(node.call, "dim", from.size());
+  if (!from[dim].is_constant())
+    return Refusal{"dynamic-shape", sizes_text(from), "constant size of the split dimension"};
+  return {};
+}
+
+// Results lie behind one another; their sizes say where.
+void split(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  const std::size_t dim = dimension(call, "dim", emit.rank(x));
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < call.node()->results().size(); ++i) {
+    const std::int64_t size = emit.result_sizes(i)[dim].value();
+    emit.result(emit.slice(x, dim, start, size), i);
+    start += size;
+  }
+}
+
+Check check_unbind(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(check_split(node));
+  return need_reshapable(node.result());
+}
+
+void unbind(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  const std::size_t dim = dimension(call, "dim", emit.rank(x));
+  for (std::size_t i = 0; i < call.node()->results().size(); ++i) {
+    emit.result(emit.reshape(emit.slice(x, dim, static_cast<std::int64_t>(i), 1), emit.result_sizes(i)), i);
+  }
+}
+
+constexpr OpRule rules[] = {
+    {.op = "aten.select.int",
+     .conditions = "index is a number; at most one size known only at run time",
+     .op_class = OpClass::Move,
+     .check = check_select,
+     .translate = select},
+    {.op = "aten.slice.Tensor",
+     .conditions = "step 1; bounds are numbers",
+     .op_class = OpClass::Move,
+     .check = check_slice,
+     .translate = slice},
+    {.op = "aten.split.Tensor",
+     .conditions = "constant size of the split dimension",
+     .op_class = OpClass::Move,
+     .check = check_split,
+     .translate = split},
+    {.op = "aten.split_with_sizes.default",
+     .conditions = "constant size of the split dimension",
+     .op_class = OpClass::Move,
+     .check = check_split,
+     .translate = split},
+    {.op = "aten.unbind.int",
+     .conditions = "constant size of the dimension",
+     .op_class = OpClass::Move,
+     .check = check_unbind,
+     .translate = unbind},
+};
+
+}  // namespace
+
+std::span<const OpRule> slice() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

@@ -1,0 +1,83 @@
+// Functions of one tensor, element by element, that are a node each, and those that are a few.
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+template <NodeKind kind>
+void unary(Emitter& emit, const OpCall& call) {
+  emit.result(emit.add(kind, {emit.input(call, "self")}));
+}
+
+void silu(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  emit.result(emit.add(NodeKind::Multiply, {x, emit.add(NodeKind::Sigmoid, {x})}));
+}
+
+void reciprocal(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  emit.result(emit.add(NodeKind::Div, {emit.number(1, x), x}));
+}
+
+// min(max(x / 6 + 1 / 2, 0), 1)
+void hardsigmoid(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  const ValueId sixth = emit.add(NodeKind::Multiply, {x, emit.number(1.0 / 6, x)});
+  emit.result(emit.clamp(emit.add(NodeKind::Add, {sixth, emit.number(0.5, x)}), 0, 1));
+}
+
+Check check_pow(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(need_number(node, "exponent"));
+  const double exponent = node.call["exponent"].as_double();
+  for (double known : {-1.0, -0.5, 0.5, 1.0, 2.0, 3.0, 4.0}) {
+    if (exponent == known) return {};
+  }
+  return refuse_argument(node, "exponent", "-1, -0.5, 0.5, 1, 2, 3, 4");
+}
+
+void pow(Emitter& emit, const OpCall& call) {
+  using enum NodeKind;
+  const ValueId x = emit.input(call, "self");
+  const double exponent = call["exponent"].as_double();
+  if (exponent == -1) return emit.result(emit.add(Div, {emit.number(1, x), x}));
+  if (exponent == -0.5) return emit.result(emit.add(ReciprocalSquareRoot, {x}));
+  if (exponent == 0.5) return emit.result(emit.add(SquareRoot, {x}));
+  if (exponent == 1) return emit.result(x);
+  const ValueId square = emit.add(Square, {x});
+  if (exponent == 2) return emit.result(square);
+  emit.result(exponent == 3 ? emit.add(Multiply, {square, x}) : emit.add(Square, {square}));
+}
+
+using enum NodeKind;
+constexpr OpRule rules[] = {
+    {.op = "aten.abs.default", .translate = unary<Abs>},
+    {.op = "aten.ceil.default", .translate = unary<Ceiling>},
+    {.op = "aten.cos.default", .translate = unary<Cos>},
+    {.op = "aten.exp.default", .translate = unary<Exp>},
+    {.op = "aten.floor.default", .translate = unary<Floor>},
+    {.op = "aten.hardsigmoid.default", .translate = hardsigmoid},
+    {.op = "aten.hardswish.default", .translate = unary<Hardswish>},
+    {.op = "aten.log.default", .translate = unary<Log>},
+    {.op = "aten.neg.default", .translate = unary<Negate>},
+    {.op = "aten.pow.Tensor_Scalar",
+     .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
+     .check = check_pow,
+     .translate = pow},
+    {.op = "aten.reciprocal.default", .translate = reciprocal},
+    {.op = "aten.rsqrt.default", .translate = unary<ReciprocalSquareRoot>},
+    {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},
+    {.op = "aten.silu.default", .translate = silu},
+    {.op = "aten.sin.default", .translate = unary<Sin>},
+    {.op = "aten.sqrt.default", .translate = unary<SquareRoot>},
+    {.op = "aten.square.default", .translate = unary<Square>},
+    {.op = "aten.tanh.default", .translate = unary<Tanh>},
+};
+
+}  // namespace
+
+std::span<const OpRule> unary() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

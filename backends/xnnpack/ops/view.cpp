@@ -1,0 +1,38 @@
+// The same elements under another shape. The result's type says which; one size may be known only at run
+// time.
+#include "emitter.h"
+#include "node_query.h"
+
+namespace depute::xnnpack::ops {
+namespace {
+
+Check check_view(const NodeQuery& node) {
+  if (node.tensor("self").sizes == node.result().sizes) return {};
+  return need_reshapable(node.result());
+}
+
+void translate_view(Emitter& emit, const OpCall& call) {
+  emit.result(emit.reshape(emit.input(call, "self"), emit.result_sizes()));
+}
+
+constexpr OpRule relabel(std::string_view op) {
+  return {.op = op,
+          .conditions = "at most one size known only at run time",
+          .op_class = OpClass::Relabel,
+          .check = check_view,
+          .translate = translate_view};
+}
+
+constexpr OpRule rules[] = {
+    relabel("aten._unsafe_view.default"), relabel("aten.flatten.using_ints"), relabel("aten.reshape.default"),
+    relabel("aten.squeeze.default"),      relabel("aten.squeeze.dim"),        relabel("aten.squeeze.dims"),
+    relabel("aten.unflatten.int"),        relabel("aten.unsqueeze.default"),  relabel("aten.view.default"),
+};
+
+}  // namespace
+
+std::span<const OpRule> view() {
+  return rules;
+}
+
+}  // namespace depute::xnnpack::ops

@@ -1,0 +1,30 @@
+// Rewrites of the logical graph that leave less to compute. simplify() runs them all, in this order.
+#pragma once
+
+#include "graph.h"
+
+namespace depute::xnnpack {
+
+void simplify(XnnGraph& graph);
+
+// Broadcasts disappear in front of nodes that broadcast by themselves.
+//
+//   Expand(x, [4, 8]), Add(., y[4, 8])  ->  Add(x, y)
+void drop_expands(XnnGraph& graph);
+
+// Factors and summands per channel move into the weights and biases of the node before, when nothing else
+// reads it.
+//
+//   Conv2d(x, w, b), ChannelAffine(., s, t)          ->  Conv2d(x, w * s, b * s + t)
+//   FullyConnected(x, w), Add(., constant[out])      ->  FullyConnected(x, w, constant)
+void fold_affine(XnnGraph& graph);
+
+// Clamps move into the node before, when nothing else reads it.
+//
+//   Conv2d, Clamp 0..6  ->  Conv2d with output range 0..6
+void fuse_clamps(XnnGraph& graph);
+
+// Zeros around height and width become the padding of the convolution behind.
+void fold_pads(XnnGraph& graph);
+
+}  // namespace depute::xnnpack

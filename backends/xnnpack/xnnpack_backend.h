@@ -1,0 +1,24 @@
+// Preprocess for ExecuTorch's XnnpackBackend: a partition in normalised ATen ops becomes a payload.
+//
+//   translate (ops/) -> simplify -> assign_layouts -> write_payload
+#pragma once
+
+#include "graph.h"
+#include "lower/backend.h"
+
+namespace depute::xnnpack {
+
+inline constexpr std::string_view backend_id = "XnnpackBackend";
+
+class XnnpackBackend : public Backend {
+ public:
+  std::string_view id() const override { return backend_id; }
+  Result<PreprocessResult> preprocess(const Program& edge_program,
+                                      std::span<const CompileSpec> compile_specs) const override;
+};
+
+// The logical graph of a program's only method. Fails with the node and the reason when one cannot be
+// translated.
+Result<XnnGraph> translate(const Program& program);
+
+}  // namespace depute::xnnpack

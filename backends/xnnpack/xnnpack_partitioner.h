@@ -1,0 +1,29 @@
+// Partitioner for XNNPACK: takes every node a rule of ops/ allows, in the fewest regions.
+//
+// Options: exclude=OP+OP leaves ops on ExecuTorch's kernels; mode=settled|fx|earliest|connected is how
+// regions grow (partition/grow_regions.h); layer_norm=true takes native_layer_norm by its parts.
+#pragma once
+
+#include "lower/registry.h"
+#include "node_query.h"
+#include "partition/grow_regions.h"
+#include "partition/partitioner.h"
+
+namespace depute::xnnpack {
+
+class XnnpackPartitioner : public Partitioner {
+ public:
+  static Result<std::unique_ptr<Partitioner>> make(const BackendOptions& options);
+
+  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+
+ private:
+  Options options_;
+  RegionMode mode_ = RegionMode::Settled;
+};
+
+// Keys and meanings of the options, for `depute backends`.
+std::vector<std::pair<std::string, std::string>> option_meanings();
+
+}  // namespace depute::xnnpack
