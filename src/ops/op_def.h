@@ -77,6 +77,7 @@ enum OpFlags : std::uint32_t {
   copy_twin = 1 << 10,          // there is an op with "_copy" that is this view with memory of its own
   promotes_to_float = 1 << 11,  // integers are computed in the default floating-point type
   reads_layout = 1 << 12,       // depends on its argument's strides
+  quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not

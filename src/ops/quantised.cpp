@@ -15,10 +15,10 @@ Types infer_dequantised(const OpCall& call) {
 }
 
 constexpr OpRules quantising(const char* out) {
-  return {.flags = core, .out = out, .infer = infer_quantised};
+  return {.flags = core | quantisation, .out = out, .infer = infer_quantised};
 }
 constexpr OpRules dequantising(const char* out) {
-  return {.flags = core, .out = out, .infer = infer_dequantised};
+  return {.flags = core | quantisation, .out = out, .infer = infer_dequantised};
 }
 
 }  // namespace

@@ -1,0 +1,331 @@
+#include "kernels/interpret.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "kernels/tensors.h"
+#include "ops/builder.h"
+
+namespace depute {
+namespace {
+
+using ContentList = Result<std::vector<Content>>;
+
+std::unexpected<Diagnostic> cannot_run(const Node& node, std::string_view message) {
+  return error("interpret", fmt::format("node %{}", node.display_name()),
+               fmt::format("{}: {}", node.op().str(), message));
+}
+
+// --- loops over the first dimension of tensors
+
+Result<std::int64_t> first_size(const Node& node, const std::vector<Content>& contents) {
+  const TensorData* data = contents.empty() ? nullptr : std::get_if<TensorData>(&contents.front());
+  if (data == nullptr || data->type.rank() == 0) return cannot_run(node, "there is no dimension to go along");
+  return data->type.sizes[0].value();
+}
+
+// Element `i` of each tensor along its first dimension.
+ContentList slices_at(const Node& node, const std::vector<Content>& contents, std::int64_t i) {
+  std::vector<Content> slices;
+  for (const Content& content : contents) {
+    const auto* data = std::get_if<TensorData>(&content);
+    if (data == nullptr || data->type.rank() == 0 || i >= data->type.sizes[0].value()) {
+      return cannot_run(node, "the tensors are not of one length");
+    }
+    internal::Shape sizes = internal::sizes_of(*data);
+    internal::Shape strides = internal::strides_of(*data);
+    std::int64_t offset = data->offset + i * strides[0];
+    sizes.erase(sizes.begin());
+    strides.erase(strides.begin());
+    slices.emplace_back(internal::with_shape(*data, sizes, strides, offset));
+  }
+  return slices;
+}
+
+// The tensors of all turns as one, along a new first dimension. Those of no turn have the type of the result.
+Result<Content> stacked(const Node& node, const std::vector<Content>& turns, const Type& type) {
+  if (turns.empty()) {
+    TensorType empty = type.tensor;
+    if (!empty.sizes.empty()) empty.sizes[0] = 0;
+    if (!empty.is_static()) return cannot_run(node, "the sizes of what no turn made are not known");
+    return make_data(make_tensor(empty.dtype, empty.sizes), {});
+  }
+  const auto* first = std::get_if<TensorData>(&turns.front());
+  if (first == nullptr) return cannot_run(node, "the body gives something that is no tensor");
+  internal::Shape sizes = internal::sizes_of(*first);
+  std::vector<std::byte> bytes(first->byte_size() * turns.size());
+  auto count = static_cast<std::int64_t>(internal::count_of(*first));
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const auto* turn = std::get_if<TensorData>(&turns[i]);
+    if (turn == nullptr || turn->type.dtype != first->type.dtype || turn->type.sizes != first->type.sizes) {
+      return cannot_run(node, "the turns do not give the same type");
+    }
+    internal::copy_elements(*turn, bytes, static_cast<std::int64_t>(i) * count,
+                            internal::dense_strides(sizes));
+  }
+  sizes.insert(sizes.begin(), static_cast<std::int64_t>(turns.size()));
+  return make_data(make_tensor(first->type.dtype, internal::as_dims(sizes)), std::move(bytes));
+}
+
+bool is_true(const Content& content) {
+  if (const auto* data = std::get_if<TensorData>(&content)) {
+    return data->type.dtype == ScalarType::Bool && internal::count_of(*data) == 1 &&
+           internal::Elements<std::int64_t>(*data)[0] != 0;
+  }
+  const auto* truth = std::get_if<bool>(&content);
+  return truth != nullptr && *truth;
+}
+
+class Interpreter {
+ public:
+  explicit Interpreter(const Program& program, int depth = 0) : program_(program), depth_(depth) {}
+
+  ContentList run(const Method& method, std::span<const Content> inputs) {
+    std::vector<Content> all;
+    std::size_t next = 0;
+    for (const InputSpec& spec : method.inputs) {
+      if (!spec.has_data()) {
+        if (next == inputs.size()) return bad_call(method, inputs);
+        all.push_back(inputs[next++]);
+        continue;
+      }
+      const TensorData* data = program_.find_data(spec.target);
+      if (data == nullptr) return error("interpret", spec.target.str(), "there is no such data");
+      all.emplace_back(*data);
+    }
+    if (next != inputs.size()) return bad_call(method, inputs);
+    return run(*method.graph, std::move(all));
+  }
+
+ private:
+  using Environment = std::unordered_map<const Value*, Content>;
+
+  static std::unexpected<Diagnostic> bad_call(const Method& method, std::span<const Content> inputs) {
+    return error("interpret", fmt::format("method {}", method.name.str()),
+                 fmt::format("{} inputs are not what it takes", inputs.size()));
+  }
+
+  ContentList run(const Graph& graph, std::vector<Content> inputs) {
+    if (depth_ >= max_interpreted_depth) {
+      return error("interpret", graph.name().str(),
+                   fmt::format("nested deeper than {}", max_interpreted_depth));
+    }
+    if (inputs.size() != graph.inputs().size()) {
+      return error("interpret", graph.name().str(),
+                   fmt::format("{} inputs where there are {}", inputs.size(), graph.inputs().size()));
+    }
+    ++depth_;
+    Environment environment;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Value& input = *graph.inputs()[i];
+      if (!fits_type(inputs[i], input.type())) {
+        return error("interpret", fmt::format("input %{}", input.name().str()),
+                     fmt::format("the input does not have the type {}", str(input.type())));
+      }
+      environment.emplace(&input, std::move(inputs[i]));
+    }
+    for (const Node& node : graph.nodes()) TRY_STATUS(run(node, environment));
+    --depth_;
+    std::vector<Content> outputs;
+    for (const Argument& output : graph.outputs()) append(output, environment, outputs);
+    return outputs;
+  }
+
+  Status run(const Node& node, Environment& environment) {
+    TRY(std::vector<Content> results, results_of(node, environment));
+    if (results.size() != node.results().size()) {
+      return cannot_run(node,
+                        fmt::format("{} results where there are {}", results.size(), node.results().size()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Value& value = *node.result(i);
+      if (!fits_type(results[i], value.type())) {
+        return cannot_run(node,
+                          fmt::format("%{} does not get its type {}", value.name().str(), str(value.type())));
+      }
+      const auto* data = std::get_if<TensorData>(&results[i]);
+      if (data != nullptr && data->storage->is_lazy()) data->storage->bytes();
+      environment.insert_or_assign(&value, std::move(results[i]));
+    }
+    return {};
+  }
+
+  ContentList results_of(const Node& node, const Environment& environment) {
+    if (node.op() == "delegate.call") return run_delegate(node, environment);
+    if (node.op() == "higher_order.cond") return run_cond(node, environment);
+    if (node.op() == "higher_order.while_loop") return run_while(node, environment);
+    if (node.op() == "higher_order.map_impl") return run_map(node, environment);
+    if (node.op() == "higher_order.scan") return run_scan(node, environment);
+    if (!has_kernel(node.op())) return run_decomposed(node, environment);
+    return run_kernel(node, [&](const Value& value) -> const Content* {
+      auto found = environment.find(&value);
+      return found == environment.end() ? nullptr : &found->second;
+    });
+  }
+
+  // What an argument holds; the elements of a list one after the other.
+  static void append(const Argument& argument, const Environment& environment,
+                     std::vector<Content>& contents) {
+    if (argument.is_value()) {
+      contents.push_back(environment.at(argument.as_value()));
+    } else if (argument.is_list()) {
+      for (const Argument& element : argument.as_list()) append(element, environment, contents);
+    } else if (argument.kind == Argument::Kind::Int) {
+      contents.emplace_back(argument.as_int());
+    } else if (argument.kind == Argument::Kind::Float) {
+      contents.emplace_back(argument.as_double());
+    } else if (argument.kind == Argument::Kind::Bool) {
+      contents.emplace_back(argument.as_bool());
+    } else {
+      contents.emplace_back();
+    }
+  }
+  static std::vector<Content> contents_of(const Argument& argument, const Environment& environment) {
+    std::vector<Content> contents;
+    append(argument, environment, contents);
+    return contents;
+  }
+
+  ContentList run_delegate(const Node& node, const Environment& environment) {
+    const Delegate* delegate = node.args().empty() || node.arg(0).kind != Argument::Kind::Delegate
+                                   ? nullptr
+                                   : program_.find_delegate(node.arg(0).as_symbol());
+    if (delegate == nullptr || delegate->original == nullptr || delegate->original->methods.size() != 1) {
+      return cannot_run(node, "the delegate's own program is not known");
+    }
+    std::vector<Content> inputs;
+    for (const Argument& argument : node.args().subspan(1)) append(argument, environment, inputs);
+    return Interpreter(*delegate->original, depth_).run(*delegate->original->methods.front(), inputs);
+  }
+
+  // The node's argument as a body; null when it is none.
+  static const Graph* body_of(const Node& node, std::size_t index) {
+    bool is_graph = index < node.args().size() && node.arg(index).kind == Argument::Kind::Graph;
+    return is_graph ? node.arg(index).as_graph() : nullptr;
+  }
+
+  ContentList run_cond(const Node& node, const Environment& environment) {
+    const Graph* bodies[] = {body_of(node, 1), body_of(node, 2)};
+    if (node.args().size() != 4 || bodies[0] == nullptr || bodies[1] == nullptr) {
+      return cannot_run(node, "its arguments are not a condition, two graphs and their operands");
+    }
+    std::vector<Content> condition = contents_of(node.arg(0), environment);
+    bool is_taken = condition.size() == 1 && is_true(condition[0]);
+    return run(*bodies[is_taken ? 0 : 1], contents_of(node.arg(3), environment));
+  }
+
+  ContentList run_while(const Node& node, const Environment& environment) {
+    const Graph* condition = body_of(node, 0);
+    const Graph* body = body_of(node, 1);
+    if (node.args().size() != 4 || condition == nullptr || body == nullptr) {
+      return cannot_run(node, "its arguments are not two graphs and their operands");
+    }
+    std::vector<Content> carried = contents_of(node.arg(2), environment);
+    const std::vector<Content> additional = contents_of(node.arg(3), environment);
+    for (std::int64_t turn = 0; turn <= max_loop_turns; ++turn) {
+      TRY(std::vector<Content> verdict, run(*condition, joined(carried, additional)));
+      if (verdict.size() != 1 || !is_true(verdict[0])) return carried;
+      TRY(carried, run(*body, joined(carried, additional)));
+    }
+    return cannot_run(node, fmt::format("the loop does not end within {} turns", max_loop_turns));
+  }
+
+  ContentList run_map(const Node& node, const Environment& environment) {
+    const Graph* body = body_of(node, 0);
+    if (node.args().size() != 3 || body == nullptr) {
+      return cannot_run(node, "its arguments are not a graph, what it is mapped over and its operands");
+    }
+    const std::vector<Content> mapped = contents_of(node.arg(1), environment);
+    return run_turns(node, *body, {}, mapped, contents_of(node.arg(2), environment));
+  }
+
+  ContentList run_scan(const Node& node, const Environment& environment) {
+    const Graph* body = body_of(node, 0);
+    if (node.args().size() != 4 || body == nullptr) {
+      return cannot_run(node, "its arguments are not a graph, a start, what it goes over and its operands");
+    }
+    const std::vector<Content> over = contents_of(node.arg(2), environment);
+    return run_turns(node, *body, contents_of(node.arg(1), environment), over,
+                     contents_of(node.arg(3), environment));
+  }
+
+  // Runs the body on each element of `over`, with what the turn before carries on. Gives what the last turn
+  // carries, then what the turns gave, each stacked.
+  ContentList run_turns(const Node& node, const Graph& body, std::vector<Content> carried,
+                        const std::vector<Content>& over, const std::vector<Content>& additional) {
+    TRY(std::int64_t turns, first_size(node, over));
+    if (carried.size() > node.results().size()) return cannot_run(node, "it carries more than it gives");
+    std::vector<std::vector<Content>> given(node.results().size() - carried.size());
+    for (std::int64_t i = 0; i < turns; ++i) {
+      TRY(std::vector<Content> slices, slices_at(node, over, i));
+      TRY(std::vector<Content> outputs, run(body, joined(joined(carried, slices), additional)));
+      if (outputs.size() != node.results().size())
+        return cannot_run(node, "the body does not give its results");
+      for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = std::move(outputs[k]);
+      for (std::size_t k = 0; k < given.size(); ++k)
+        given[k].push_back(std::move(outputs[carried.size() + k]));
+    }
+    std::vector<Content> results = std::move(carried);
+    for (const std::vector<Content>& list : given) {
+      TRY(Content result, stacked(node, list, node.result(results.size())->type()));
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+  static std::vector<Content> joined(std::vector<Content> first, const std::vector<Content>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  }
+
+  // Runs what the op decomposes to, in a graph made for this call: its inputs have the sizes at hand.
+  ContentList run_decomposed(const Node& node, const Environment& environment) {
+    const OpDef* def = op_def(node);
+    if (def == nullptr || def->decompose == nullptr) return cannot_run(node, "there is no reference kernel");
+    TRY_STATUS(check_call(node));
+    Graph scratch(node.op());
+    std::vector<Content> inputs;
+    std::unordered_map<const Value*, Value*> copies;
+    auto map_value = [&](Value* value) {
+      const Content& content = environment.at(value);
+      if (const auto* number = std::get_if<std::int64_t>(&content)) return Argument::of(*number);
+      if (const auto* number = std::get_if<double>(&content)) return Argument::of(*number);
+      if (const auto* truth = std::get_if<bool>(&content)) return Argument::of(*truth);
+      const auto* data = std::get_if<TensorData>(&content);
+      if (data == nullptr) return Argument::none();
+      Value*& copy = copies[value];
+      if (copy == nullptr) {
+        copy = scratch.add_input(value->name(), tensor_type(make_tensor(data->type.dtype, data->type.sizes)));
+        inputs.push_back(content);
+      }
+      return Argument::of(copy);
+    };
+    std::vector<Argument> args;
+    std::vector<NamedArgument> kwargs;
+    for (const Argument& argument : node.args()) args.push_back(scratch.import(argument, map_value));
+    for (const NamedArgument& named : node.kwargs()) {
+      kwargs.push_back({named.name, scratch.import(named.value, map_value)});
+    }
+    Builder builder(scratch);
+    TRY(std::vector<Value*> results, def->decompose(builder, OpCall(*def, args, kwargs)));
+    TRY_STATUS(builder.status());
+    if (results.empty() && !node.results().empty()) return cannot_run(node, "there is no reference kernel");
+    std::vector<Argument> outputs;
+    for (Value* result : results) outputs.push_back(Argument::of(result));
+    scratch.set_outputs(outputs);
+    return run(scratch, std::move(inputs));
+  }
+
+  const Program& program_;
+  int depth_;
+};
+
+}  // namespace
+
+Result<std::vector<Content>> interpret(const Program& program, const Method& method,
+                                       std::span<const Content> inputs) {
+  return Interpreter(program).run(method, inputs);
+}
+
+}  // namespace depute

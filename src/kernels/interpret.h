@@ -1,0 +1,27 @@
+// Runs whole programs with the reference kernels: what they compute, whoever they are lowered to.
+//
+//   TRY(auto expected, interpret(program, method, inputs));
+//   TRY(auto actual, interpret(lowered, *lowered.find_method("forward"), inputs));
+//
+// A delegate runs as the program it was made from, an op without a kernel as its decomposition, control flow
+// as its bodies.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace depute {
+
+// Nesting of bodies, delegates and decompositions that is still run.
+inline constexpr int max_interpreted_depth = 32;
+// Turns of one loop that are still run.
+inline constexpr std::int64_t max_loop_turns = 1'000'000;
+
+// The contents of the method's outputs, mutations included, in order. `inputs` are those of its inputs that
+// have no data in the program, in order; None stands for custom objects and tokens.
+Result<std::vector<Content>> interpret(const Program& program, const Method& method,
+                                       std::span<const Content> inputs);
+
+}  // namespace depute

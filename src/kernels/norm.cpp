@@ -1,0 +1,261 @@
+// Normalisations: elements less the mean, over the deviation, of a layer, a group or a batch of them.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/kernel_call.h"
+
+namespace depute::internal {
+namespace {
+
+struct Statistics {
+  double mean = 0;
+  double inverse_deviation = 0;  // 1 / sqrt(variance + eps)
+};
+
+double inverse_deviation(double variance, double eps) {
+  return 1 / std::sqrt(variance + eps);
+}
+
+Statistics statistics_of(std::span<const double> elements, double eps) {
+  Statistics result;
+  for (double x : elements) result.mean += x;
+  result.mean /= static_cast<double>(elements.size());
+  double squares = 0;
+  for (double x : elements) squares += (x - result.mean) * (x - result.mean);
+  result.inverse_deviation = inverse_deviation(squares / static_cast<double>(elements.size()), eps);
+  return result;
+}
+
+// Of each of the equal parts that the elements fall into.
+std::vector<Statistics> statistics_of_parts(const Elements<double>& elements, std::size_t parts, double eps) {
+  std::vector<Statistics> result;
+  std::size_t length = parts == 0 ? 0 : elements.size() / parts;
+  for (std::size_t i = 0; i < parts; ++i) {
+    result.push_back(statistics_of(elements.span().subspan(i * length, length), eps));
+  }
+  return result;
+}
+
+// A weight or bias as numbers; `otherwise` for each of `count` when there is none.
+Result<std::vector<double>> factors(const KernelCall& call, std::string_view name, std::size_t count,
+                                    double otherwise) {
+  auto data = call.optional_tensor(name);
+  if (!data) return std::vector<double>(count, otherwise);
+  TRY_STATUS(check_arithmetic(data->type.dtype));
+  if (count_of(*data) != count) return bad_arguments("the weight or bias does not fit what is normalised");
+  Elements<double> numbers(*data);
+  return std::vector<double>(numbers.begin(), numbers.end());
+}
+
+Status check_floats(const KernelCall& call) {
+  TRY(Domain domain, domain_of(call.tensor("input").type.dtype));
+  if (domain == Domain::Int) return bad_arguments("normalisation of integers");
+  return {};
+}
+
+// What two parts of one norm share: the input in equal parts, each normalised by its own statistics.
+struct Parts {
+  TensorData input;
+  std::size_t count = 0;
+  double eps = 0;
+};
+
+// (x - mean) * inverse deviation * weight + bias, where `channel` tells the weight of element i.
+template <typename Channel>
+Result<Content> normalised(const KernelCall& call, const Parts& parts, std::vector<double> weight,
+                           std::vector<double> bias, Channel channel) {
+  ScalarType dtype = call.result_type();
+  return call.dense(dtype, sizes_of(parts.input), [parts, weight, bias, channel, dtype] {
+    Elements<double> x(parts.input);
+    std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
+    std::vector<double> result;
+    result.reserve(x.size());
+    std::size_t length = parts.count == 0 ? 1 : x.size() / parts.count;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const Statistics& own = statistics[i / length];
+      std::size_t k = channel(i);
+      result.push_back((x[i] - own.mean) * own.inverse_deviation * weight[k] + bias[k]);
+    }
+    return pack<double>(dtype, result);
+  });
+}
+
+// `result`, and the means and inverse deviations as tensors of `sizes`.
+Contents with_statistics(const KernelCall& call, Content result, const Parts& parts, const Shape& sizes) {
+  std::vector<Content> results = {std::move(result)};
+  for (auto member : {&Statistics::mean, &Statistics::inverse_deviation}) {
+    ScalarType dtype = call.result_type(results.size());
+    TRY_STATUS(check_arithmetic(dtype));
+    TRY(Content numbers, call.dense(dtype, sizes, [parts, member, dtype] {
+      std::vector<double> list;
+      for (const Statistics& own :
+           statistics_of_parts(Elements<double>(parts.input), parts.count, parts.eps)) {
+        list.push_back(own.*member);
+      }
+      return pack<double>(dtype, list);
+    }));
+    results.push_back(std::move(numbers));
+  }
+  return results;
+}
+
+// --- layers: the last dimensions
+
+struct Layer {
+  Parts parts;
+  Shape outer;  // the input's sizes with the layer's as 1
+  std::size_t length = 0;
+};
+
+Result<Layer> read_layer(const KernelCall& call) {
+  TRY_STATUS(check_floats(call));
+  TensorData input = call.tensor("input");
+  Shape outer = sizes_of(input);
+  Shape sizes = call.ints("normalized_shape");
+  if (sizes.size() > outer.size() || !std::equal(sizes.rbegin(), sizes.rend(), outer.rbegin())) {
+    return bad_arguments("the layer's sizes are not the last of the input's");
+  }
+  std::fill(outer.end() - static_cast<std::ptrdiff_t>(sizes.size()), outer.end(), 1);
+  std::size_t length = checked_count(sizes).value_or(0);
+  if (length == 0) return bad_arguments("a layer without elements");
+  return Layer{{input, count_of(input) / length, call.number("eps")}, outer, length};
+}
+
+Result<Content> normalised_layer(const KernelCall& call, const Layer& layer) {
+  TRY(std::vector<double> weight, factors(call, "weight", layer.length, 1));
+  TRY(std::vector<double> bias, factors(call, "bias", layer.length, 0));
+  auto place = [length = layer.length](std::size_t i) { return i % length; };
+  return normalised(call, layer.parts, std::move(weight), std::move(bias), place);
+}
+
+Contents layer_norm(const KernelCall& call) {
+  TRY(Layer layer, read_layer(call));
+  return one(normalised_layer(call, layer));
+}
+Contents native_layer_norm(const KernelCall& call) {
+  TRY(Layer layer, read_layer(call));
+  TRY(Content result, normalised_layer(call, layer));
+  return with_statistics(call, std::move(result), layer.parts, layer.outer);
+}
+
+// --- groups of channels
+
+struct Groups {
+  Parts parts;
+  std::int64_t batch = 0;
+  std::int64_t count = 0;
+  std::size_t channels = 0;
+};
+
+Result<Groups> read_groups(const KernelCall& call, std::string_view count_name) {
+  TRY_STATUS(check_floats(call));
+  TensorData input = call.tensor("input");
+  Shape sizes = sizes_of(input);
+  if (sizes.size() < 2) return bad_arguments("an input without channels");
+  std::int64_t count = call.integer(count_name);
+  if (count < 1 || sizes[1] % count != 0)
+    return bad_arguments("the channels are not a multiple of the groups");
+  Groups groups{{input, static_cast<std::size_t>(sizes[0] * count), call.number("eps")},
+                sizes[0],
+                count,
+                static_cast<std::size_t>(sizes[1])};
+  return groups;
+}
+
+Result<Content> normalised_groups(const KernelCall& call, const Groups& groups) {
+  TRY(std::vector<double> weight, factors(call, "weight", groups.channels, 1));
+  TRY(std::vector<double> bias, factors(call, "bias", groups.channels, 0));
+  std::size_t planes = static_cast<std::size_t>(groups.batch) * groups.channels;
+  std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(groups.parts.input) / planes, 1);
+  auto channel = [plane, channels = groups.channels](std::size_t i) { return i / plane % channels; };
+  return normalised(call, groups.parts, std::move(weight), std::move(bias), channel);
+}
+
+Contents group_norm(const KernelCall& call) {
+  TRY(Groups groups, read_groups(call, "num_groups"));
+  return one(normalised_groups(call, groups));
+}
+Contents native_group_norm(const KernelCall& call) {
+  TRY(Groups groups, read_groups(call, "group"));
+  TRY(Content result, normalised_groups(call, groups));
+  return with_statistics(call, std::move(result), groups.parts, {groups.batch, groups.count});
+}
+
+// --- batches
+
+// The channel dimension first, so that each channel's elements are one part.
+TensorData channels_first(const TensorData& data) {
+  Shape sizes = sizes_of(data);
+  Shape strides = strides_of(data);
+  std::swap(sizes[0], sizes[1]);
+  std::swap(strides[0], strides[1]);
+  return with_shape(data, sizes, strides, data.offset);
+}
+
+// With statistics that were recorded in training; no others are computed.
+Contents batch_norm_inference(const KernelCall& call) {
+  TRY_STATUS(check_floats(call));
+  TensorData input = call.tensor("input");
+  if (input.type.rank() < 2) return bad_arguments("an input without channels");
+  Shape sizes = sizes_of(input);
+  auto channels = static_cast<std::size_t>(sizes[1]);
+  TRY(std::vector<double> weight, factors(call, "weight", channels, 1));
+  TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
+  TRY(std::vector<double> mean, factors(call, "running_mean", channels, 0));
+  TRY(std::vector<double> variance, factors(call, "running_var", channels, 1));
+  double eps = call.number("eps");
+  std::vector<double> scale;
+  for (std::size_t i = 0; i < channels; ++i) scale.push_back(inverse_deviation(variance[i], eps) * weight[i]);
+  std::size_t planes = static_cast<std::size_t>(sizes[0]) * channels;
+  std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(input) / planes, 1);
+  ScalarType dtype = call.result_type();
+  TRY(Content result, call.dense(dtype, sizes, [input, scale, bias, mean, channels, plane, dtype] {
+    Elements<double> x(input);
+    std::vector<double> numbers;
+    numbers.reserve(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      std::size_t k = i / plane % channels;
+      numbers.push_back((x[i] - mean[k]) * scale[k] + bias[k]);
+    }
+    return pack<double>(dtype, numbers);
+  }));
+  std::vector<Content> results = {std::move(result)};
+  for (std::size_t i = 1; i < 3; ++i) {
+    TRY(Content none, call.dense(call.result_type(i), {0}, [] { return std::vector<std::byte>(); }));
+    results.push_back(std::move(none));
+  }
+  return results;
+}
+
+// With the batch's own statistics.
+Contents batch_norm_training(const KernelCall& call) {
+  TRY_STATUS(check_floats(call));
+  TensorData input = call.tensor("input");
+  if (input.type.rank() < 2) return bad_arguments("an input without channels");
+  TensorData by_channel = channels_first(input);
+  auto channels = static_cast<std::size_t>(sizes_of(by_channel)[0]);
+  if (count_of(input) == 0) return bad_arguments("a batch without elements");
+  TRY(std::vector<double> weight, factors(call, "weight", channels, 1));
+  TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
+  Parts parts{by_channel, channels, call.number("eps")};
+  auto channel = [length = count_of(input) / channels](std::size_t i) { return i / length; };
+  TRY(Content result, normalised(call, parts, std::move(weight), std::move(bias), channel));
+  return with_statistics(call, channels_first(std::get<TensorData>(result)), parts,
+                         {static_cast<std::int64_t>(channels)});
+}
+
+}  // namespace
+
+std::span<const KernelLine> norm_kernels() {
+  static constexpr KernelLine lines[] = {
+      {"aten.layer_norm.default", layer_norm},
+      {"aten.native_layer_norm.default", native_layer_norm},
+      {"aten.group_norm.default", group_norm},
+      {"aten.native_group_norm.default", native_group_norm},
+      {"aten._native_batch_norm_legit_no_training.default", batch_norm_inference},
+      {"aten._native_batch_norm_legit.no_stats", batch_norm_training},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,185 @@
+#include "normalise/fold_constants.h"
+
+#include <algorithm>
+#include <ranges>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "kernels/kernels.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+using DataKeys = std::unordered_set<Symbol>;
+
+// What some method stores to.
+DataKeys mutated_data(const Program& program) {
+  DataKeys keys;
+  for (const auto& method : program.methods) {
+    for (const OutputSpec& output : method->outputs) {
+      bool is_data = output.kind == OutputSpec::Kind::BufferMutation ||
+                     output.kind == OutputSpec::Kind::ParameterMutation;
+      if (is_data) keys.insert(output.target);
+    }
+  }
+  return keys;
+}
+
+bool is_same(const TensorData& a, const TensorData& b) {
+  return a.storage == b.storage && a.offset == b.offset && a.type == b.type;
+}
+
+Argument as_literal(const Content& content) {
+  if (const auto* number = std::get_if<std::int64_t>(&content)) return Argument::of(*number);
+  if (const auto* truth = std::get_if<bool>(&content)) return Argument::of(*truth);
+  return Argument::of(std::get<double>(content));
+}
+
+class Folder {
+ public:
+  Folder(Program& program, Method& method) : program_(program), method_(method), graph_(*method.graph) {}
+
+  void run(const DataKeys& mutated) {
+    read_constants(mutated);
+    graph_.return_node()->scratch = 0;
+    for (Node& node : graph_.nodes()) {
+      node.scratch = 0;  // 1: folded
+      if (!evaluate(node)) continue;
+      node.scratch = 1;
+      folded_.push_back(&node);
+    }
+    for (Node* node : folded_) {
+      for (Value* result : node->results()) {
+        if (has_live_use(*result)) replace(*result);
+      }
+    }
+    for (Node* node : folded_ | std::views::reverse) graph_.erase(*node);
+  }
+
+ private:
+  void read_constants(const DataKeys& mutated) {
+    for (const Value* input : graph_.inputs()) {
+      const InputSpec& spec = method_.inputs[input->index()];
+      if (!spec.has_data() || mutated.contains(spec.target)) continue;
+      const TensorData* data = program_.find_data(spec.target);
+      if (data != nullptr && !data->storage->is_elided()) known_.emplace(input, Constant{*data, 0});
+    }
+  }
+
+  // True when the node's results are known now.
+  bool evaluate(const Node& node) {
+    const OpDef* def = op_def(node);
+    if (def == nullptr || !def->is_pure() || def->is(quantisation) || node.results().empty()) return false;
+    if (def->is(symbolic) && is_number(node)) {
+      known_.emplace(node.result(), Constant{Content(node.result()->type().expr->int_value), 0});
+      return true;
+    }
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (!known_.contains(node.operand(i))) return false;
+    }
+    if (!has_kernel(node.op()) || !is_small_enough(node)) return false;
+    auto results = run_kernel(node, [this](const Value& value) -> const Content* {
+      auto found = known_.find(&value);
+      return found == known_.end() ? nullptr : &found->second.content;
+    });
+    if (!results) return false;  // it fails when it runs, if it ever does
+    remember(node, std::move(*results));
+    return true;
+  }
+
+  // A size that is known without its operands.
+  static bool is_number(const Node& node) {
+    const Type& type = node.result()->type();
+    return node.results().size() == 1 && type.kind == Type::Kind::SymInt && type.expr != nullptr &&
+           type.expr->kind == SymExpr::Kind::Int;
+  }
+
+  // Bytes of all the values that are tensors; nothing when one has symbolic sizes.
+  template <typename Values>
+  static std::optional<std::size_t> total_bytes(const Values& values) {
+    std::size_t total = 0;
+    for (const Value* value : values) {
+      if (!value->type().is_tensor()) continue;
+      auto bytes = value->tensor().static_bytes();
+      if (!bytes || __builtin_add_overflow(total, *bytes, &total)) return std::nullopt;
+    }
+    return total;
+  }
+
+  static bool is_small_enough(const Node& node) {
+    std::vector<const Value*> operands;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) operands.push_back(node.operand(i));
+    auto given = total_bytes(operands);
+    auto made = total_bytes(node.results());
+    if (!given || !made) return false;
+    return *made <= max_folded_bytes || *made / max_folded_growth <= *given;
+  }
+
+  void remember(const Node& node, std::vector<Content> results) {
+    int depth = 0;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      depth = std::max(depth, known_.at(node.operand(i)).depth);
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto* data = std::get_if<TensorData>(&results[i]);
+      bool waits = data != nullptr && data->storage->is_lazy();
+      if (waits && depth >= max_folded_depth) {
+        data->storage->bytes();
+        waits = false;
+      }
+      known_.emplace(node.result(i), Constant{std::move(results[i]), waits ? depth + 1 : 0});
+    }
+  }
+
+  static bool has_live_use(const Value& value) {
+    return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user->scratch == 0; });
+  }
+
+  // Lets all users have the value's content itself.
+  void replace(Value& value) {
+    const Content& content = known_.at(&value).content;
+    if (const auto* data = std::get_if<TensorData>(&content)) {
+      graph_.replace_uses(value, constant_input(value, *data));
+      return;
+    }
+    while (value.has_uses()) graph_.set_operand(*value.uses().begin(), as_literal(content));
+  }
+
+  // An input with this data: one that the value's node reads, if the node changes nothing, or a new one.
+  Value* constant_input(const Value& value, const TensorData& data) {
+    const Node& node = *value.producer();
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      Value* operand = node.operand(i);
+      if (operand->producer() != nullptr || operand->type() != value.type()) continue;
+      const auto* given = std::get_if<TensorData>(&known_.at(operand).content);
+      if (given != nullptr && is_same(*given, data)) return operand;
+    }
+    Symbol key = program_.unique_data_key(value.name().str());
+    Value* input = graph_.add_input(value.name(), value.type());
+    method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
+    program_.data.emplace(key, data);
+    return input;
+  }
+
+  struct Constant {
+    Content content;
+    int depth;  // of contents that are computed when this one is
+  };
+
+  Program& program_;
+  Method& method_;
+  Graph& graph_;
+  std::unordered_map<const Value*, Constant> known_;
+  std::vector<Node*> folded_;
+};
+
+}  // namespace
+
+Status fold_constants(Program& program) {
+  DataKeys mutated = mutated_data(program);
+  for (const auto& method : program.methods) Folder(program, *method).run(mutated);
+  return {};
+}
+
+}  // namespace depute
