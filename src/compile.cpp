@@ -50,6 +50,18 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
   return backends;
 }
 
+// A program in text form may leave out the bytes of large constants: it can be read and compared, not
+// compiled.
+Status check_data(const Program& program) {
+  for (const auto& [key, data] : program.data) {
+    if (data.storage->is_elided()) {
+      return error("read", fmt::format("data \"{}\"", key.str()), "this text leaves out the constant's bytes",
+                   "print the program with `depute show --data`");
+    }
+  }
+  return {};
+}
+
 Result<Program> read_inputs(const CompileOptions& options) {
   Program program;
   if (!options.input.empty()) {
@@ -61,18 +73,6 @@ Result<Program> read_inputs(const CompileOptions& options) {
   }
   TRY_STATUS(check_data(program));
   return program;
-}
-
-// A program in text form may leave out the bytes of large constants: it can be read and compared, not
-// compiled.
-Status check_data(const Program& program) {
-  for (const auto& [key, data] : program.data) {
-    if (data.storage->is_elided()) {
-      return error("read", fmt::format("data \"{}\"", key.str()), "this text leaves out the constant's bytes",
-                   "print the program with `depute show --data`");
-    }
-  }
-  return {};
 }
 
 Result<Program> normalise_for(Program program, const std::vector<RequestedBackend>& backends,

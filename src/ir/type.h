@@ -20,6 +20,10 @@ namespace depute {
 
 using Dims = boost::container::small_vector<SymInt, 4>;
 
+inline SymInt product(const Dims& dims) {
+  return product(std::span(dims.data(), dims.size()));
+}
+
 inline constexpr std::size_t max_rank = 16;  // ExecuTorch's own limit
 
 struct TensorType {
