@@ -238,7 +238,7 @@ Status Archive::add_entry(Bytes header, std::size_t position) {
 Status Archive::bound_entries() {
   std::vector<ArchiveEntry*> order;
   for (ArchiveEntry& entry : entries_) order.push_back(&entry);
-  std::ranges::stable_sort(order, {}, &ArchiveEntry::header_offset);
+  std::ranges::sort(order, {}, [](const ArchiveEntry* e) { return std::pair(e->header_offset, e->name); });
   std::uint64_t bound = directory_offset_;
   for (auto entry = order.rbegin(); entry != order.rend(); ++entry) {
     ArchiveEntry& e = **entry;

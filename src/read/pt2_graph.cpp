@@ -283,10 +283,22 @@ std::vector<ResultSpec> GraphReader::result_specs(const Json& json, const Call& 
   return specs;
 }
 
-// The node names a part of a subclass weight, which is a graph input already.
+// The node names a part of a subclass weight, which is a graph input already: its result stands for that
+// part.
 Status GraphReader::read_subclass_access(const Json& json) {
-  Call call;
   TRY(Json inputs, json.field("inputs"));
+  TRY(Binding part, read_part(inputs));
+  std::vector<Definition> definitions;
+  TRY(Json outputs, json.field("outputs"));
+  TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, definitions); }));
+  if (definitions.size() != 1 || definitions[0].name.empty())
+    return outputs.error("one tensor is needed here");
+  bindings_[definitions[0].name] = std::move(part);
+  return {};
+}
+
+// [the weight, the part's name]
+Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
   std::string_view weight_name;
   std::string_view part_name;
   TRY_STATUS(inputs.for_each([&](const Json& input) -> Status {
@@ -305,23 +317,14 @@ Status GraphReader::read_subclass_access(const Json& json) {
         fmt::format("{} is not a weight of a tensor subclass in this graph", quote(weight_name)));
   }
   const SubclassValue& subclass = *weight->second.subclass;
-  Binding part;
-  if (auto value = subclass.values.find(part_name); value != subclass.values.end())
-    part.value = value->second;
+  if (auto value = subclass.values.find(part_name); value != subclass.values.end()) {
+    return Binding{.value = value->second, .subclass = nullptr};
+  }
   if (auto inner = subclass.subclasses.find(part_name); inner != subclass.subclasses.end()) {
-    part.subclass = std::shared_ptr<const SubclassValue>(weight->second.subclass, &inner->second);
+    return Binding{.value = nullptr, .subclass = inner->second};
   }
-  if (part.value == nullptr && !part.subclass) {
-    return inputs.error(fmt::format("{}, of the tensor subclass {}, has no part {} that can be read",
-                                    quote(weight_name), quote(subclass.class_name), quote(part_name)));
-  }
-  std::vector<Definition> definitions;
-  TRY(Json outputs, json.field("outputs"));
-  TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, definitions); }));
-  if (definitions.size() != 1 || definitions[0].name.empty())
-    return outputs.error("one tensor is needed here");
-  bindings_[definitions[0].name] = std::move(part);
-  return {};
+  return inputs.error(fmt::format("{}, of the tensor subclass {}, has no part {} that can be read",
+                                  quote(weight_name), quote(subclass.class_name), quote(part_name)));
 }
 
 Result<Graph*> GraphReader::read_body(const Json& json) {

@@ -42,8 +42,8 @@ struct MethodScope {
 // A weight of a tensor subclass. It is no value of the program: only its parts are.
 struct SubclassValue {
   std::string class_name;
-  std::map<std::string, SubclassValue, std::less<>> subclasses;  // parts that are subclasses themselves
-  std::map<std::string, Value*, std::less<>> values;             // parts that are tensors
+  std::map<std::string, Value*, std::less<>> values;  // parts that are tensors
+  std::map<std::string, std::shared_ptr<const SubclassValue>, std::less<>> subclasses;  // parts that are not
 };
 
 class GraphReader {
@@ -98,6 +98,7 @@ class GraphReader {
   Status read_call_inputs(const Json& json, Call& call);
   Status read_named_argument(const Json& json, Call& call);
   Status read_subclass_access(const Json& json);
+  Result<Binding> read_part(const Json& inputs) const;
   Status read_definitions(const Json& argument, std::vector<Definition>& definitions);
   Status read_definition(std::string_view kind, const Json& json, std::vector<Definition>& definitions);
   Result<Type> type_of(std::string_view kind, const Json& name) const;

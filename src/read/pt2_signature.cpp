@@ -151,7 +151,7 @@ Status SignatureReader::read_data_input(const Json& spec, const Json& argument, 
     TRY(Json arg, spec.field("arg"));
     TRY(Json value_name_json, arg.field("name"));
     TRY(std::string_view value_name, value_name_json.string());
-    TRY(auto parts, add_parts(name_json, weight, input, std::string(value_name), std::string(name)));
+    auto parts = add_parts(weight, input, std::string(value_name), std::string(name));
     return graph_.define_subclass(argument, std::move(parts));
   }
   input.target = store_data(name, weight.data);
@@ -178,26 +178,22 @@ Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constan
 }
 
 // One graph input for each tensor in a subclass weight.
-Result<std::shared_ptr<SubclassValue>> SignatureReader::add_parts(const Json& place,
-                                                                  const SavedTensor& weight,
-                                                                  const InputSpec& spec,
-                                                                  const std::string& name,
-                                                                  const std::string& key) {
+std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& weight, const InputSpec& spec,
+                                                          const std::string& name, const std::string& key) {
   auto subclass = std::make_shared<SubclassValue>();
   subclass->class_name = weight.subclass_name;
-  for (const auto& [part_name, part] : weight.parts) {
-    std::string value_name = fmt::format("{}_{}", name, part_name);
-    std::string part_key = fmt::format("{}.{}", key, part_name);
+  for (const SavedTensor& part : weight.parts) {
+    std::string value_name = fmt::format("{}_{}", name, part.name);
+    std::string part_key = fmt::format("{}.{}", key, part.name);
     if (!part.subclass_name.empty()) {
-      TRY(auto inner, add_parts(place, part, spec, value_name, part_key));
-      subclass->subclasses.emplace(part_name, std::move(*inner));
+      subclass->subclasses.emplace(part.name, add_parts(part, spec, value_name, part_key));
       continue;
     }
     InputSpec input = spec;
     input.target = store_data(part_key, part.data);
     method_.inputs.push_back(std::move(input));
     Value* value = graph_.graph().add_input(Symbol(value_name), tensor_type(part.data.type));
-    subclass->values.emplace(part_name, value);
+    subclass->values.emplace(part.name, value);
   }
   return subclass;
 }
@@ -226,8 +222,7 @@ Status SignatureReader::read_outputs(const Json& signature) {
 
 Status SignatureReader::read_output(const Json& spec, std::size_t index) {
   using Kind = OutputSpec::Kind;
-  std::span<const Argument> outputs = graph_.graph().outputs();
-  if (index >= outputs.size()) return spec.error("no graph output for this spec");
+  if (index >= graph_.graph().outputs().size()) return spec.error("no graph output for this spec");
   TRY(auto choice, spec.choice());
   const auto& [kind, json] = choice;
   OutputSpec output;
@@ -246,21 +241,25 @@ Status SignatureReader::read_output(const Json& spec, std::size_t index) {
     return spec.error(fmt::format("output kind {} cannot be compiled", quote(kind)),
                       "export the model for inference, without gradients");
   }
-  TRY(Json arg, json.field("arg"));
-  if (kind == "user_output") {
-    TRY(Argument value, read_argument(graph_, arg));
-    bool is_same_value = value.is_value() == outputs[index].is_value() &&
-                         (!value.is_value() || value.as_value() == outputs[index].as_value());
-    if (!is_same_value) return arg.error("the signature and the graph's outputs are in different order");
-  } else {
-    TRY(Json name, arg.field("name"));
-    TRY(Value * value, graph_.value(name));
-    if (!outputs[index].is_value() || outputs[index].as_value() != value) {
-      return name.error("the signature and the graph's outputs are in different order");
-    }
-  }
+  TRY_STATUS(check_output(json, kind == "user_output", graph_.graph().outputs()[index]));
   method_.outputs.push_back(output);
   return {};
+}
+
+// The spec names the same value as the graph's output list.
+Status SignatureReader::check_output(const Json& spec, bool is_argument, const Argument& output) {
+  TRY(Json arg, spec.field("arg"));
+  Argument value;
+  if (is_argument) {
+    TRY(value, read_argument(graph_, arg));
+  } else {
+    TRY(Json name, arg.field("name"));
+    TRY(Value * named, graph_.value(name));
+    value = Argument::of(named);
+  }
+  bool is_same = value.kind == output.kind && (!value.is_value() || value.as_value() == output.as_value());
+  if (is_same) return {};
+  return arg.error("the signature and the graph's outputs are in different order");
 }
 
 Result<Symbol> SignatureReader::mutated_key(const Json& name) const {

@@ -36,12 +36,12 @@ class SignatureReader {
   Status read_user_input(const Json& spec, const Json& argument);
   Status add_input(const Json& argument, InputSpec spec, std::string_view constant_name = {});
   Result<SavedTensor> load(const Json& name, bool is_constant);
-  Result<std::shared_ptr<SubclassValue>> add_parts(const Json& place, const SavedTensor& weight,
-                                                   const InputSpec& spec, const std::string& name,
-                                                   const std::string& key);
+  std::shared_ptr<SubclassValue> add_parts(const SavedTensor& weight, const InputSpec& spec,
+                                           const std::string& name, const std::string& key);
   Symbol store_data(std::string_view name, const TensorData& data);
   Status check_name(const Json& spec, const Value& value) const;
   Status read_output(const Json& spec, std::size_t index);
+  Status check_output(const Json& spec, bool is_argument, const Argument& output);
   Result<Symbol> mutated_key(const Json& name) const;
   Result<Symbol> mutated_input(const Json& name) const;
 

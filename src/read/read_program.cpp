@@ -76,8 +76,9 @@ void rename_symbols(Program& program, std::string_view name) {
   }
   Ranges ranges;
   for (const auto& [text, range] : program.ranges) {
+    // A symbol's name like "encode.s0" is no text of an expression.
     auto expr = parse_sym(text);
-    const SymExpr* key = expr ? *expr : sym_symbol(text);  // a symbol like "encode.s0" is no text of an expression
+    const SymExpr* key = expr ? *expr : sym_symbol(text);
     ranges[range_key(renamer.rename(key))] = range;
   }
   program.ranges = std::move(ranges);

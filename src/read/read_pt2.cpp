@@ -27,7 +27,7 @@ Status check_version(const Json& root) {
   TRY(std::int64_t major, major_json.integer());
   if (major == schema_major) return {};
   return major_json.error(fmt::format("schema version {} is not known, only {} is", major, schema_major),
-                          "export the model again with a torch between 2.4 and 2.13");
+                          "export the model again with torch 2.8 to 2.13");
 }
 
 // The pytrees of arguments and results, as torch writes them.

@@ -4,7 +4,7 @@
 //   TRY(auto file, MappedFile::open("mlp.pt2"));
 //   TRY(Program program, read_pt2(file));
 //
-// Layouts of torch 2.1 to 2.13 are known (docs/formats.md). Whatever cannot be represented is refused with
+// All layouts up to torch 2.13 are known (docs/formats.md). Whatever cannot be represented is refused with
 // the entry, the place in its JSON and the byte offset.
 #pragma once
 

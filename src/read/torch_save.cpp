@@ -118,7 +118,8 @@ Result<SavedTensor> TorchSave::rebuild(const std::string& function, std::span<co
     if (args.empty()) return fail("a parameter without a tensor");
     return tensor(args[0], depth + 1);
   }
-  return SavedTensor{.data = {}, .subclass_name = function.empty() ? "unknown" : function, .parts = {}};
+  return SavedTensor{
+      .data = {}, .subclass_name = function.empty() ? "unknown" : function, .parts = {}, .name = {}};
 }
 
 // (storage, offset, sizes, strides, requires_grad, hooks[, dtype])
@@ -153,7 +154,8 @@ Result<SavedTensor> TorchSave::from_type(std::span<const PickleId> args, std::si
   if (is_plain_class(class_name)) {
     return rebuild(function, pickle_[args[2]].items, depth + 1);
   }
-  SavedTensor subclass{.data = {}, .subclass_name = class_name.empty() ? "unknown" : class_name, .parts = {}};
+  SavedTensor subclass{
+      .data = {}, .subclass_name = class_name.empty() ? "unknown" : class_name, .parts = {}, .name = {}};
   if (function == "torch._utils._rebuild_wrapper_subclass") TRY_STATUS(add_parts(args[3], depth, subclass));
   return subclass;
 }
@@ -173,7 +175,8 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
                               limits_.subclass_parts));
     }
     TRY(SavedTensor part, tensor(items[i + 1], depth + 1));
-    subclass.parts.emplace_back(std::string(key.text), std::move(part));
+    part.name = key.text;
+    subclass.parts.push_back(std::move(part));
   }
   return {};
 }

@@ -27,7 +27,8 @@ namespace depute {
 struct SavedTensor {
   TensorData data;            // not of a subclass
   std::string subclass_name;  // the Python class; empty for a plain tensor
-  std::vector<std::pair<std::string, SavedTensor>> parts;
+  std::vector<SavedTensor> parts;
+  std::string name;  // of a part: the attribute that holds it
 };
 
 class TorchSave {

@@ -108,6 +108,49 @@ TEST(ReadPt2Errors, EveryKindOfArgumentIsRead) {
   }
 }
 
+TEST(ReadPt2Errors, RareInputsAndResultsAreRead) {
+  EditedArchive archive(samples + "mlp.pt2");
+  ordered_json object = {{"name", "obj"}, {"class_fqn", "my.Class"}};
+  archive.graph()["inputs"].push_back({{"as_custom_obj", object}});
+  archive.signature()["input_specs"].push_back(
+      {{"custom_obj", {{"arg", object}, {"custom_obj_name", "self_obj"}}}});
+  archive.graph()["inputs"].push_back({{"as_tensor", {{"name", "token"}}}});
+  archive.signature()["input_specs"].push_back({{"token", {{"arg", {{"name", "token"}}}}}});
+  archive.graph()["tensor_values"]["token"] = archive.graph()["tensor_values"]["x"];
+  archive.graph()["sym_int_values"]["count"] = {
+      {"as_expr", {{"expr_str", "Symbol('u0', integer=True)"}, {"hint", nullptr}}}};
+  archive.graph()["sym_bool_values"]["is_large"] = {{"as_bool", true}};
+  archive.graph()["sym_float_values"]["ratio"] = {{"as_float", 0.5}};
+  ordered_json& node = archive.graph()["nodes"][0];
+  node["target"] = "#mine:call";
+  node["inputs"].push_back({{"name", "object"}, {"arg", {{"as_custom_obj", object}}}, {"kind", 2}});
+  node["outputs"].push_back({{"as_none", true}});
+  node["outputs"].push_back({{"as_sym_int", {{"as_name", "count"}}}});
+  node["outputs"].push_back({{"as_sym_bool", {{"as_name", "is_large"}}}});
+  node["outputs"].push_back({{"as_sym_floats", {{{"as_name", "ratio"}}}}});
+  archive.graph()["outputs"].push_back({{"as_tensor", {{"name", "token"}}}});
+  archive.signature()["output_specs"].push_back({{"token", {{"arg", {{"name", "token"}}}}}});
+  archive.graph()["outputs"].push_back({{"as_none", true}});
+  archive.signature()["output_specs"].push_back({{"user_output", {{"arg", {{"as_none", true}}}}}});
+  auto program = archive.read();
+  ASSERT_TRUE(program) << program.error().str();
+  const Method& method = *program->methods[0];
+  EXPECT_EQ(method.inputs[7].kind, InputSpec::Kind::CustomObj);
+  EXPECT_EQ(method.inputs[7].target, "self_obj");
+  EXPECT_EQ(method.graph->inputs()[7]->type().class_name, "my.Class");
+  EXPECT_EQ(method.inputs[8].kind, InputSpec::Kind::Token);
+  EXPECT_EQ(method.outputs[1].kind, OutputSpec::Kind::Token);
+  const Node& call = *method.graph->first();
+  EXPECT_EQ(call.op(), "#mine:call");
+  std::vector<std::string> results;
+  for (const Value* result : call.results())
+    results.push_back(std::string(result->name().str()) + ": " + str(result->type()));
+  EXPECT_THAT(results,
+              ::testing::ElementsAre("linear: f32[2, 32]", "linear_none_1: none", "count: sym_int[u0]",
+                                     "is_large: sym_bool[true]", "ratio: sym_float[0.5]"));
+  EXPECT_TRUE(parse_program(print(*program)));
+}
+
 TEST(ReadPt2Errors, NodesAndNames) {
   EXPECT_THAT(fault("mlp.pt2", [](auto& a) { a.graph()["nodes"][0]["target"] = ""; }),
               HasSubstr("without an operator"));
