@@ -66,12 +66,14 @@ SymInt sym_max(const SymInt& a, const SymInt& b);
 SymInt sym_min(const SymInt& a, const SymInt& b);
 SymInt product(std::span<const SymInt> factors);
 
-// Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul). Synonyms become one
-// name: PowByNatural is Pow, PythonMod is Mod, CleanDiv is FloorDiv,
-// Equality/Unequality/StrictLessThan/LessThan/ StrictGreaterThan/GreaterThan are Eq/Ne/Lt/Le/Gt/Ge. The truth
-// values are calls "true" and "false" without arguments. What a constant expression overflows to stays
-// unevaluated. An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>" that stands
-// for it: still equal to itself, but without known bounds.
+// Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul).
+//
+// Synonyms become one name: PowByNatural is Pow, PythonMod is Mod, CleanDiv is FloorDiv, and relations are
+// called Eq, Ne, Lt, Le, Gt, Ge (sympy's Equality, Unequality, StrictLessThan, LessThan, ...). The truth
+// values are the calls "true" and "false" without arguments. Numbers that would overflow stay unevaluated.
+//
+// An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>" that stands for it: still
+// equal to itself, but without known bounds.
 const SymExpr* sym_int(std::int64_t value);
 const SymExpr* sym_float(double value);
 const SymExpr* sym_symbol(std::string_view name);
