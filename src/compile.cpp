@@ -35,6 +35,12 @@ struct RequestedBackend {
   std::unique_ptr<Partitioner> partitioner;
 };
 
+std::string backend_names(const Registry& registry) {
+  std::string names;
+  for (const BackendEntry& entry : registry.entries()) names += (names.empty() ? "" : ", ") + entry.name;
+  return names;
+}
+
 Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
                                                     const Registry& registry) {
   std::vector<RequestedBackend> backends;
@@ -42,7 +48,7 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     const BackendEntry* entry = registry.find(request.name);
     if (entry == nullptr) {
       return error("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
-                   "`depute backends` lists them");
+                   fmt::format("built in: {}", backend_names(registry)));
     }
     TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(request.options));
     backends.push_back({entry, std::move(partitioner)});
