@@ -52,7 +52,7 @@ class ProgramBuilder {
     auto named_vector = named.empty() ? 0 : builder_.CreateVector(named);
     et12::ProgramBuilder program(builder_);
     program.add_execution_plan(methods_vector);
-    if (!inline_data.IsNull()) program.add_backend_delegate_data(inline_data);
+    program.add_backend_delegate_data(inline_data);
     program.add_segments(segments);
     program.add_constant_segment(constant_segment);
     if (!named.empty()) program.add_named_data(named_vector);
@@ -63,8 +63,8 @@ class ProgramBuilder {
  private:
   using DelegateDataVector = Vector<Offset<et12::BackendDelegateInlineData>>;
 
+  // Present even when it is empty: ExecuTorch's own tools count its elements.
   Offset<DelegateDataVector> build_inline_data() {
-    if (layout_.inline_count == 0) return 0;
     std::vector<Offset<et12::BackendDelegateInlineData>> blobs;
     for (std::uint32_t i = 0; i < layout_.inline_count; ++i) {
       builder_.ForceVectorAlignment(0, 1, 16);
