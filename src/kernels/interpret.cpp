@@ -157,6 +157,7 @@ class Interpreter {
     if (node.op() == "higher_order.while_loop") return run_while(node, environment);
     if (node.op() == "higher_order.map_impl") return run_map(node, environment);
     if (node.op() == "higher_order.scan") return run_scan(node, environment);
+    if (const OpDef* def = op_def(node); def != nullptr && def->is(drop)) return std::vector<Content>();
     if (!has_kernel(node.op())) return run_decomposed(node, environment);
     return run_kernel(node, [&](const Value& value) -> const Content* {
       auto found = environment.find(&value);

@@ -27,6 +27,7 @@ std::span<const KernelLine> memory_kernels() {
   static constexpr KernelLine lines[] = {
       {"aten.alias.default", same},
       {"aten.detach.default", same},
+      {"aten.detach_.default", same},  // writes nothing
       {"aten.lift_fresh.default", same},
       {"aten.lift_fresh_copy.default", same},
       {"aten.contiguous.default", same},

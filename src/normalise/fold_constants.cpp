@@ -63,7 +63,7 @@ class Folder {
       const InputSpec& spec = method_.inputs[input->index()];
       if (!spec.has_data() || mutated.contains(spec.target)) continue;
       const TensorData* data = program_.find_data(spec.target);
-      if (data != nullptr && !data->storage->is_elided()) known_.emplace(input, Constant{*data, 0});
+      if (data != nullptr && !data->storage->is_elided()) know(*input, *data, 0);
     }
   }
 
@@ -72,7 +72,7 @@ class Folder {
     const OpDef* def = op_def(node);
     if (def == nullptr || !def->is_pure() || def->is(quantisation) || node.results().empty()) return false;
     if (def->is(symbolic) && is_number(node)) {
-      known_.emplace(node.result(), Constant{Content(node.result()->type().expr->int_value), 0});
+      know(*node.result(), node.result()->type().expr->int_value, 0);
       return true;
     }
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -119,17 +119,23 @@ class Folder {
   void remember(const Node& node, std::vector<Content> results) {
     int depth = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      depth = std::max(depth, known_.at(node.operand(i)).depth);
+      Constant& operand = known_.at(node.operand(i));
+      depth = std::max(depth, operand.depth);
+      if (--operand.uses_left == 0) operand.content = {};  // what is not kept here is not kept at all
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      const auto* data = std::get_if<TensorData>(&results[i]);
+      auto* data = std::get_if<TensorData>(&results[i]);
       bool waits = data != nullptr && data->storage->is_lazy();
       if (waits && depth >= max_folded_depth) {
-        data->storage->bytes();
+        data->storage = Storage::owned(data->storage->produce());
         waits = false;
       }
-      known_.emplace(node.result(i), Constant{std::move(results[i]), waits ? depth + 1 : 0});
+      know(*node.result(i), std::move(results[i]), waits ? depth + 1 : 0);
     }
+  }
+
+  void know(const Value& value, Content content, int depth) {
+    known_.emplace(&value, Constant{std::move(content), depth, value.use_count()});
   }
 
   static bool has_live_use(const Value& value) {
@@ -152,7 +158,7 @@ class Folder {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       Value* operand = node.operand(i);
       if (operand->producer() != nullptr || operand->type() != value.type()) continue;
-      const auto* given = std::get_if<TensorData>(&known_.at(operand).content);
+      const TensorData* given = constant_data(program_, method_, *operand);
       if (given != nullptr && is_same(*given, data)) return operand;
     }
     Symbol key = program_.unique_data_key(value.name().str());
@@ -164,7 +170,8 @@ class Folder {
 
   struct Constant {
     Content content;
-    int depth;  // of contents that are computed when this one is
+    int depth;              // of contents that are computed when this one is
+    std::size_t uses_left;  // by nodes not folded yet
   };
 
   Program& program_;

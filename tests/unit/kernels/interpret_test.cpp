@@ -1,0 +1,161 @@
+// Whole programs: control flow, delegates, ops that only have a decomposition, and what is refused.
+#include "kernels/interpret.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "kernels/tensors.h"
+
+namespace depute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Content floats(std::vector<float> numbers) {
+  return make_data<float>(ScalarType::F32, {static_cast<std::int64_t>(numbers.size())}, numbers);
+}
+
+std::vector<double> numbers_of(const Content& content) {
+  internal::Elements<double> elements(std::get<TensorData>(content));
+  return {elements.begin(), elements.end()};
+}
+
+Result<std::vector<Content>> run(std::string_view text, std::vector<Content> inputs) {
+  auto program = parse_program(text);
+  if (!program) return std::unexpected(program.error());
+  return interpret(*program, *program->methods.front(), inputs);
+}
+
+TEST(Interpret, RunsDataSymbolicSizesAndDecompositions) {
+  auto outputs = run(R"(program
+dim s0 in [1, 64]
+data "w": f32[2] = [10, 20]
+method forward(%w: f32[2] = param "w", %x: f32[s0]) {
+  %n: sym_int[s0] = aten.sym_size.int(%x, 0)
+  %view: f32[s0, 1] = aten.view.default(%x, [%n, 1])
+  %sum: f32[s0, 2] = aten.add.Tensor(%view, %w)
+  %out: f32[s0, 2] = aten.addcmul.default(%sum, %sum, %w, value=2)
+  return %out, %n, none
+}
+)",
+                     {floats({1, 2, 3})});
+  ASSERT_TRUE(outputs) << outputs.error().str();
+  EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(231, 861, 252, 902, 273, 943));
+  EXPECT_EQ(std::get<std::int64_t>((*outputs)[1]), 3);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>((*outputs)[2]));
+}
+
+constexpr std::string_view counting = R"(program
+method forward(%n: i64[], %x: f32[2]) {
+  graph @more(%n: i64[], %x: f32[2]) {
+    %c: bool[] = aten.gt.Scalar(%n, 0)
+    return %c
+  }
+  graph @turn(%n: i64[], %x: f32[2]) {
+    %m: i64[] = aten.sub.Tensor(%n, 1)
+    %y: f32[2] = aten.add.Tensor(%x, %x)
+    return %m, %y
+  }
+  %last: i64[], %r: f32[2] = higher_order.while_loop(@more, @turn, [%n, %x], [])
+  return %r
+}
+)";
+
+TEST(Interpret, RunsLoops) {
+  Content three = make_data<std::int64_t>(ScalarType::I64, {}, std::vector<std::int64_t>{3});
+  auto outputs = run(counting, {three, floats({1, 2})});
+  ASSERT_TRUE(outputs) << outputs.error().str();
+  EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(8, 16));
+}
+
+TEST(Interpret, RunsScansAndMapsAndConditions) {
+  auto outputs = run(R"(program
+method forward(%c: f32[], %xs: f32[3], %k: f32[], %p: bool[]) {
+  graph @step(%c: f32[], %x: f32[], %k: f32[]) {
+    %s: f32[] = aten.add.Tensor(%c, %x)
+    %y: f32[] = aten.mul.Tensor(%s, %k)
+    return %s, %y
+  }
+  graph @each(%x: f32[], %k: f32[]) {
+    %y: f32[] = aten.mul.Tensor(%x, %k)
+    return %y
+  }
+  graph @yes(%x: f32[]) {
+    return %x
+  }
+  graph @no(%x: f32[]) {
+    %y: f32[] = aten.neg.default(%x)
+    return %y
+  }
+  %last: f32[], %ys: f32[3] = higher_order.scan(@step, [%c], [%xs], [%k])
+  %zs: f32[3] = higher_order.map_impl(@each, [%xs], [%k])
+  %t: f32[] = higher_order.cond(%p, @yes, @no, [%last])
+  return %last, %ys, %zs, %t
+}
+)",
+                     {make_data<float>(ScalarType::F32, {}, std::vector<float>{1}), floats({1, 2, 3}),
+                      make_data<float>(ScalarType::F32, {}, std::vector<float>{10}),
+                      make_data<std::uint8_t>(ScalarType::Bool, {}, std::vector<std::uint8_t>{0})});
+  ASSERT_TRUE(outputs) << outputs.error().str();
+  EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(7));
+  EXPECT_THAT(numbers_of((*outputs)[1]), ElementsAre(20, 40, 70));
+  EXPECT_THAT(numbers_of((*outputs)[2]), ElementsAre(10, 20, 30));
+  EXPECT_THAT(numbers_of((*outputs)[3]), ElementsAre(-7));
+}
+
+TEST(Interpret, RunsADelegateAsItsOriginal) {
+  auto original = parse_program(R"(program
+data "w": f32[2] = [3, 4]
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %y: f32[2] = aten.mul.Tensor(%x, %w)
+  return %y
+}
+)");
+  auto program = parse_program(R"(program
+delegate d backend "B" {
+  blob ""
+}
+method forward(%x: f32[2]) {
+  %y: f32[2] = delegate.call(@d, %x)
+  return %y
+}
+)");
+  ASSERT_TRUE(original && program);
+  std::vector<Content> inputs = {floats({1, 2})};
+  auto unknown = interpret(*program, *program->methods.front(), inputs);
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("own program is not known"));
+  program->delegates.front()->original = std::make_shared<Program>(std::move(*original));
+  auto outputs = interpret(*program, *program->methods.front(), inputs);
+  ASSERT_TRUE(outputs) << outputs.error().str();
+  EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(3, 8));
+}
+
+TEST(Interpret, RefusesWhatDoesNotFit) {
+  auto too_few = run(counting, {floats({1, 2})});
+  ASSERT_FALSE(too_few);
+  EXPECT_THAT(too_few.error().message, HasSubstr("1 inputs are not what it takes"));
+  auto wrong_type = run(counting, {floats({1}), floats({1, 2})});
+  ASSERT_FALSE(wrong_type);
+  EXPECT_THAT(wrong_type.error().message, HasSubstr("does not have the type i64[]"));
+}
+
+TEST(Interpret, RefusesDeepNesting) {
+  std::string text = "program\nmethod forward(%p: bool[]) {\n";
+  for (int i = 0; i <= max_interpreted_depth; ++i) {
+    text += fmt::format("  graph @g{}(%p: bool[]) {{\n", i);
+    text += fmt::format("    %q: bool[] = higher_order.cond(%p, @g{0}, @g{0}, [%p])\n    return %q\n  }}\n",
+                        i + 1);
+  }
+  text += fmt::format("  graph @g{}(%p: bool[]) {{\n    return %p\n  }}\n", max_interpreted_depth + 1);
+  text += "  %q: bool[] = higher_order.cond(%p, @g0, @g0, [%p])\n  return %q\n}\n";
+  auto outputs = run(text, {make_data<std::uint8_t>(ScalarType::Bool, {}, std::vector<std::uint8_t>{1})});
+  ASSERT_FALSE(outputs);
+  EXPECT_THAT(outputs.error().message, HasSubstr("nested deeper than 32"));
+}
+
+}  // namespace
+}  // namespace depute
