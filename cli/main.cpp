@@ -1,5 +1,6 @@
 // The command line: chooses the subcommand, and turns what goes wrong into messages and exit codes.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -81,6 +82,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Buffers for large constants are made one after the other: keep their pages instead of returning each to
+  // the system.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -82,6 +82,26 @@ std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order)
   return to;
 }
 
+// Multiplies the elements of `bytes`, which lie in `order`, by the scale's: in place, as weights are large.
+void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
+  const std::vector<float> factors = to_floats(*constant.scale);
+  const Dims sizes = constant.sizes();
+  std::size_t axis = 0;
+  while (constant.order[axis] != constant.scale_dim) ++axis;
+  std::size_t inner = sizeof(float);
+  for (std::size_t i = axis + 1; i < sizes.size(); ++i) inner *= static_cast<std::size_t>(sizes[i].value());
+  const auto slices = static_cast<std::size_t>(sizes[axis].value());
+  for (std::size_t start = 0, row = 0; start < bytes.size(); start += inner, ++row) {
+    const float factor = factors[factors.size() == 1 ? 0 : row % slices];
+    for (std::byte* at = &bytes[start]; at < &bytes[start] + inner; at += sizeof(float)) {
+      float element = 0;
+      std::memcpy(&element, at, sizeof element);
+      element *= factor;
+      std::memcpy(at, &element, sizeof element);
+    }
+  }
+}
+
 float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
   const std::uint32_t exponent = (half >> 10) & 0x1F;
@@ -136,9 +156,15 @@ std::size_t byte_count(ScalarType dtype, const Dims& sizes) {
 
 }  // namespace
 
+bool Constant::moves_elements() const {
+  return !same_elements(order, identity_order(order.size()), base.type.sizes);
+}
+
 std::string Constant::key() const {
-  if (is_identity(order)) return base_key;
-  std::string text = fmt::format("{}:{}:", base_key, sizes_text(base.type.sizes));
+  std::string text = base_key;
+  if (scale != nullptr) text = fmt::format("xnn:scale{}({},{})", scale_dim, base_key, scale->key());
+  if (!moves_elements()) return text;
+  text += fmt::format(":{}:", sizes_text(base.type.sizes));
   for (std::uint8_t dim : order) text += static_cast<char>('0' + dim);
   return text;
 }
@@ -146,8 +172,12 @@ std::string Constant::key() const {
 std::shared_ptr<const Storage> Constant::storage() const {
   const std::size_t size = base.byte_size();
   const bool is_whole = base.is_dense() && base.offset == 0 && base.storage->size() == size;
-  if (is_identity(order) && is_whole) return base.storage;
-  return Storage::lazy(size, [data = base, order = order] { return strided_bytes(data, order); });
+  if (!moves_elements() && is_whole && scale == nullptr) return base.storage;
+  return Storage::lazy(size, [constant = *this] {
+    std::vector<std::byte> bytes = strided_bytes(constant.base, constant.order);
+    if (constant.scale != nullptr) multiply(bytes, constant);
+    return bytes;
+  });
 }
 
 Constant constant_of(std::string_view key, const TensorData& data) {
@@ -201,23 +231,11 @@ Constant computed(std::string_view what, std::vector<Constant> inputs, const Dim
 }
 
 Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis) {
-  const Dims sizes = weights.sizes();
-  std::int64_t inner = 1;
-  for (std::size_t i = axis + 1; i < sizes.size(); ++i) inner *= sizes[i].value();
-  const std::int64_t slices = sizes[axis].value();
-  return computed(fmt::format("scale{}", axis), {weights, scale}, sizes,
-                  [inner, slices](std::span<const std::vector<float>> inputs) {
-                    std::vector<float> result = inputs[0];
-                    const std::vector<float>& factors = inputs[1];
-                    const std::int64_t rows = static_cast<std::int64_t>(result.size()) / inner;
-                    float* element = result.data();
-                    for (std::int64_t row = 0; row < rows; ++row) {
-                      const auto slice = static_cast<std::size_t>(row % slices);
-                      const float factor = factors[factors.size() == 1 ? 0 : slice];
-                      for (std::int64_t i = 0; i < inner; ++i) *element++ *= factor;
-                    }
-                    return result;
-                  });
+  const Constant f32 = to_f32(weights);
+  Constant result = f32.scale == nullptr ? f32 : reshaped(f32, f32.sizes());
+  result.scale = std::make_shared<const Constant>(scale);
+  result.scale_dim = result.order[axis];
+  return result;
 }
 
 std::vector<float> to_floats(const Constant& constant) {

@@ -25,10 +25,14 @@ struct Constant {
   std::string base_key;  // of `base`
   TensorData base;
   Order order;  // of base's dimensions
+  // Elements to be multiplied: by the only element of `scale`, or by one per slice along base's `scale_dim`.
+  std::shared_ptr<const Constant> scale = nullptr;
+  std::size_t scale_dim = 0;
 
   ScalarType dtype() const { return base.type.dtype; }
   Dims sizes() const { return permuted(base.type.sizes, order); }
   std::string key() const;
+  bool moves_elements() const;  // they lie otherwise than in base
   // The dense bytes; the program's own storage where nothing is to be changed.
   std::shared_ptr<const Storage> storage() const;
 };
