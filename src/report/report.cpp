@@ -54,11 +54,12 @@ void add_verdicts(Report& report, std::string_view backend_name, const std::vect
 void add_delegates(Report& report, const Program& lowered) {
   std::unordered_map<Symbol, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
+  std::unordered_map<Symbol, const Delegate*> delegates;
+  for (const auto& delegate : lowered.delegates) delegates[delegate->name] = delegate.get();
   for (const auto& method : lowered.methods) {
     for (const Node& node : method->graph->nodes()) {
       if (node.op() != "delegate.call") continue;
-      const Delegate* delegate = lowered.find_delegate(node.arg(0).as_symbol());
-      if (delegate == nullptr) continue;
+      const Delegate* delegate = delegates.at(node.arg(0).as_symbol());
       DelegateReport entry{.name = delegate->name,
                            .method = method->name,
                            .backend_id = delegate->backend_id,
