@@ -237,6 +237,7 @@ Status Archive::add_entry(Bytes header, std::size_t position) {
 // Gives each entry the offset where the next one starts, and refuses entries that reach into each other.
 Status Archive::bound_entries() {
   std::vector<ArchiveEntry*> order;
+  order.reserve(entries_.size());
   for (ArchiveEntry& entry : entries_) order.push_back(&entry);
   std::ranges::sort(order, {}, [](const ArchiveEntry* e) { return std::pair(e->header_offset, e->name); });
   std::uint64_t bound = directory_offset_;

@@ -94,7 +94,7 @@ Status SignatureReader::read_input(const Json& spec, const Json& argument) {
 
 Status SignatureReader::add_input(const Json& argument, InputSpec spec, std::string_view constant_name) {
   TRY([[maybe_unused]] Value * value, graph_.read_input(argument, constant_name));
-  method_.inputs.push_back(std::move(spec));
+  method_.inputs.push_back(spec);
   return {};
 }
 
@@ -156,7 +156,7 @@ Status SignatureReader::read_data_input(const Json& spec, const Json& argument, 
   }
   input.target = store_data(name, weight.data);
   keys_.emplace(name, input.target);
-  TRY_STATUS(add_input(argument, std::move(input)));
+  TRY_STATUS(add_input(argument, input));
   const Value& value = *graph_.graph().inputs().back();
   TRY_STATUS(check_name(spec, value));
   if (!value.type().is_tensor()) return argument.error("a weight that is not a tensor");
@@ -191,7 +191,7 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
     }
     InputSpec input = spec;
     input.target = store_data(part_key, part.data);
-    method_.inputs.push_back(std::move(input));
+    method_.inputs.push_back(input);
     Value* value = graph_.graph().add_input(Symbol(value_name), tensor_type(part.data.type));
     subclass->values.emplace(part.name, value);
   }

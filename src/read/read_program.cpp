@@ -31,6 +31,7 @@ class SymbolRenamer {
       renamed = sym_symbol(prefix_ + std::string(expr->name.str()));
     } else if (expr->kind == SymExpr::Kind::Call) {
       std::vector<const SymExpr*> args;
+      args.reserve(expr->args.size());
       for (const SymExpr* arg : expr->args) args.push_back(rename(arg));
       renamed = sym_call(expr->name.str(), std::move(args));
     }

@@ -183,6 +183,7 @@ const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols)
     if (e->kind != SymExpr::Kind::Call) return e;
     if (auto found = done.find(e); found != done.end()) return found->second;
     std::vector<const SymExpr*> args;
+    args.reserve(e->args.size());
     for (const SymExpr* arg : e->args) args.push_back(self(self, arg));
     return done[e] = sym_call(e->name.str(), std::move(args));
   };
