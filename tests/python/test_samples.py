@@ -2,7 +2,18 @@
 stock runtime."""
 
 import pytest
-from harness import REFUSED, SUPPORTED, assert_matches_eager, assert_refused, depute, lower, read_cases, sample
+from harness import (
+    QUANTUM,
+    REFUSED,
+    SUPPORTED,
+    TOLERANCE,
+    assert_matches_eager,
+    assert_refused,
+    depute,
+    lower,
+    read_cases,
+    sample,
+)
 
 BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 
@@ -12,7 +23,7 @@ BACKENDS = {"portable": (), "xnnpack": ("--backend", "xnnpack")}
 def test_matches_eager(name, backend, tmp_path):
     out = tmp_path / "out.pte"
     lower(sample(name), out, *BACKENDS[backend])
-    assert_matches_eager(out, read_cases(sample(name)))
+    assert_matches_eager(out, read_cases(sample(name)), QUANTUM.get(name, TOLERANCE))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
