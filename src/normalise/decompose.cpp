@@ -42,6 +42,7 @@ class KeptOps {
 // The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
 Replacement replacement_of(Graph& graph, Node& node, const OpDef& def, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
+  if (auto types = def.infer(OpCall(node)); !types) return node_error(pass, node, types.error().message);
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
   Replacement values = def.decompose(builder, OpCall(node));

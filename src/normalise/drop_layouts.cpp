@@ -7,6 +7,7 @@
 // wrong with it, or with the op table. A user input in channels_last order keeps that order, since the caller
 // passes such tensors, and is copied.
 #include <algorithm>
+#include <numeric>
 
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
@@ -30,6 +31,18 @@ bool is_channels_last(const TensorType& type) {
   return *order == wanted && has_space && !(type.sizes[1] == 1);
 }
 
+// Puts a copy in row-major order behind the input and lets all users have that.
+void copy_densely(Graph& graph, Value& input, TensorType dense) {
+  std::vector<std::int64_t> order(dense.rank());
+  std::iota(order.begin(), order.end(), 0);
+  NamedArgument dim_order{Symbol("dim_order"), graph.int_list(order)};
+  Node* copy = graph.add(Symbol("dim_order_ops._to_dim_order_copy.default"), {Argument::none()}, {dim_order},
+                         {{input.name(), tensor_type(std::move(dense))}}, graph.first());
+  graph.replace_uses(input, copy->result());
+  Argument self = Argument::of(&input);
+  graph.set_args(*copy, std::span(&self, 1), copy->kwargs());
+}
+
 Status drop_from_inputs(Method& method, Graph& graph) {
   bool is_main = &graph == method.graph.get();
   std::vector<Value*> inputs(graph.inputs().begin(), graph.inputs().end());
@@ -41,11 +54,7 @@ Status drop_from_inputs(Method& method, Graph& graph) {
       graph.set_type(*input, tensor_type(std::move(dense)));
       continue;
     }
-    Node* copy = graph.add(Symbol("dim_order_ops._clone_dim_order.default"), {Argument::none()}, {},
-                           {{input->name(), tensor_type(std::move(dense))}}, graph.first());
-    graph.replace_uses(*input, copy->result());
-    Argument self = Argument::of(input);
-    graph.set_args(*copy, std::span(&self, 1), {});
+    copy_densely(graph, *input, std::move(dense));
   }
   return {};
 }
@@ -69,19 +78,36 @@ Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred)
   return tensor_type(make_tensor(a.dtype, a.sizes));
 }
 
+// The file's types without strides.
+void keep_types(Graph& graph, Node& node) {
+  for (Value* result : node.results()) {
+    if (!result->type().is_tensor() || result->tensor().is_contiguous()) continue;
+    graph.set_type(*result, tensor_type(make_tensor(result->tensor().dtype, result->tensor().sizes)));
+  }
+}
+
+bool has_symbolic_sizes(const Node& node) {
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Type& type = node.operand(i)->type();
+    if (!type.is_tensor() || !type.tensor.is_static()) return true;
+  }
+  return false;
+}
+
 Status retype(Graph& graph, Node& node) {
   const OpDef* def = op_def(node);
   if (def == nullptr || def->infer == nullptr) {
-    for (Value* result : node.results()) {
-      if (result->type().is_tensor() && !result->tensor().is_contiguous()) {
-        graph.set_type(*result, tensor_type(make_tensor(result->tensor().dtype, result->tensor().sizes)));
-      }
-    }
+    keep_types(graph, node);
     return {};
   }
   TRY_STATUS(check_call(node));
   auto types = def->infer(OpCall(node));
-  if (!types) return node_error(pass, node, types.error().message);
+  if (!types) {
+    // A rule may not see what torch has proved of symbolic sizes.
+    if (!has_symbolic_sizes(node)) return node_error(pass, node, types.error().message);
+    keep_types(graph, node);
+    return {};
+  }
   if (types->size() != node.results().size()) {
     return node_error(pass, node,
                       fmt::format("the file gives this node {} results, its op makes {}",

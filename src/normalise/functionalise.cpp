@@ -120,7 +120,8 @@ void Functionaliser::remember_views(Node& node, Value* parent) {
     if (!result->type().is_tensor() || !parent->type().is_tensor()) continue;
     const TensorType& from = parent->tensor();
     const TensorType& to = result->tensor();
-    if (from.dtype != to.dtype && !def->is(view)) continue;  // a conversion makes a copy
+    bool is_copy = from.dtype != to.dtype || (from.sizes == to.sizes && from.strides != to.strides);
+    if (is_copy && !def->is(view)) continue;  // another type or layout of the same elements
     bool is_certain = def->is(view) || from == to || from.is_contiguous();
     views_[result] = {parent, &node, i, is_certain};
     auto version = versions_.find(base_of(result));

@@ -91,12 +91,14 @@ class Promoter {
     if (argument.is_value() && argument.as_value()->type().is_tensor()) {
       Value* value = argument.as_value();
       if (value->tensor().dtype == dtype) return argument;
+      Value*& converted = conversions_[{value, dtype}];
+      if (converted != nullptr) return Argument::of(converted);
       Builder builder(graph_, &node);
       builder.inherit(node);
-      Argument converted = Argument::of(builder.call("aten._to_copy.default", {value, dtype}));
+      converted = builder.call("aten._to_copy.default", {value, dtype});
       if (builder.failed()) return node_error(pass, node, builder.status().error().message);
-      TRY_STATUS(rename_conversion(*converted.as_value()->producer()));
-      return converted;
+      TRY_STATUS(rename_conversion(*converted->producer()));
+      return Argument::of(converted);
     }
     if (argument.is_value()) return run_time_number(node, argument, dtype);
     Value* constant = argument.is_number() ? constant_of(argument, dtype) : nullptr;
@@ -170,6 +172,7 @@ class Promoter {
   Graph& graph_;
   Symbol to_copy_{"aten._to_copy.default"};
   std::map<std::string, Value*> constants_;
+  std::map<std::pair<Value*, ScalarType>, Value*> conversions_;  // looked up only
 };
 
 }  // namespace

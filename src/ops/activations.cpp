@@ -31,7 +31,7 @@ Replacement selu(Builder& b, const OpCall& call) {
   return one(b.call("aten.elu.default", {call["self"], alpha, scale}));
 }
 Replacement celu(Builder& b, const OpCall& call) {
-  double alpha = call.number("alpha");
+  TRY(double alpha, constant_number(call, "alpha"));
   return one(b.call("aten.elu.default", {call["self"], alpha, 1.0, 1.0 / alpha}));
 }
 
@@ -43,7 +43,9 @@ Value* softplus_of(Builder& b, Value* x, double beta, double threshold) {
   return b.call("aten.where.self", {b.call("aten.gt.Scalar", {scaled, threshold}), x, soft});
 }
 Replacement softplus(Builder& b, const OpCall& call) {
-  return one(softplus_of(b, call.value("self"), call.number("beta"), call.number("threshold")));
+  TRY(double beta, constant_number(call, "beta"));
+  TRY(double threshold, constant_number(call, "threshold"));
+  return one(softplus_of(b, call.value("self"), beta, threshold));
 }
 Replacement mish(Builder& b, const OpCall& call) {
   Value* x = call.value("self");

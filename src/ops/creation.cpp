@@ -1,5 +1,6 @@
 // Tensors made from numbers. All constants become aten.full.default, all ranges aten.arange.start_step.
 #include <cmath>
+#include <limits>
 
 #include "ops/builder.h"
 #include "ops/op_table.h"
@@ -100,7 +101,10 @@ Result<SymInt> range_size(const RangeArguments& r) {
     return SymInt(static_cast<std::int64_t>(count));
   }
   SymInt start = as_sym_int(r.start), end = as_sym_int(r.end), step = as_sym_int(r.step);
-  if (!step.is_constant() || step.value() == 0) return type_error("arange with a step that is not constant");
+  constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  if (!step.is_constant() || step.value() == 0 || step.value() < -limit) {
+    return type_error("arange with a step that is not constant");
+  }
   SymInt span = step.value() > 0 ? end - start : start - end;
   std::int64_t stride = std::abs(step.value());
   SymInt size = floor_div(span + (stride - 1), stride);

@@ -145,8 +145,17 @@ Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool ke
 }
 
 Result<std::int64_t> static_size(const TensorType& type, std::size_t dim, std::string_view what) {
-  if (dim < type.rank() && type.sizes[dim].is_constant()) return type.sizes[dim].value();
-  return type_error(fmt::format("{} must be a constant", what));
+  bool is_known = dim < type.rank() && type.sizes[dim].is_constant();
+  if (!is_known) return type_error(fmt::format("{} must be a constant", what));
+  std::int64_t size = type.sizes[dim].value();
+  if (size >= 0 && size <= max_static_size) return size;
+  return type_error(fmt::format("{} is {}; the limit is {}", what, size, max_static_size));
+}
+
+Result<double> constant_number(const OpCall& call, std::string_view name) {
+  const Argument& number = call[name];
+  if (number.is_number()) return number.as_double();
+  return type_error(fmt::format("'{}' must be a constant number", name));
 }
 
 ScalarType scalar_type_of(const Argument& number) {

@@ -31,7 +31,10 @@ Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 // The dimensions a list names; all when the list is empty or None. Ascending, each once.
 Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t rank);
 Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool keepdim);
-// sizes[dim] of a tensor as a number.
+// A Scalar argument as a number; fails when only the program's run tells it.
+Result<double> constant_number(const OpCall& call, std::string_view name);
+// sizes[dim] of a tensor as a number, at most max_static_size.
+inline constexpr std::int64_t max_static_size = std::int64_t{1} << 48;
 Result<std::int64_t> static_size(const TensorType& type, std::size_t dim, std::string_view what);
 
 // --- element types

@@ -151,7 +151,8 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
 Types infer_outer(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("self"), 1));
   TRY_STATUS(expect_rank(call.tensor("vec2"), 1));
-  return tensor_result(promoted_type(call), {call.tensor("self").sizes[0], call.tensor("vec2").sizes[0]});
+  ScalarType dtype = promote(call.tensor("self").dtype, call.tensor("vec2").dtype);
+  return tensor_result(dtype, {call.tensor("self").sizes[0], call.tensor("vec2").sizes[0]});
 }
 Replacement outer(Builder& b, const OpCall& call) {
   Value* column = b.call("aten.unsqueeze.default", {call["self"], 1});
@@ -185,8 +186,7 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_baddbmm, baddbmm)},
-      {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor",
-       {.promotes = "self vec2", .infer = infer_outer, .decompose = outer}},
+      {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},
       {"aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",

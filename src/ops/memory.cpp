@@ -1,5 +1,7 @@
 // Copies and conversions. In a normalised program a copy is there for its element type alone, as
 // dim_order_ops._to_dim_order_copy.default; memory formats are the planner's business.
+#include <algorithm>
+
 #include "ops/builder.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
@@ -39,10 +41,22 @@ Replacement copy(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {src, self.sizes}));
 }
 
+// Tensors of a normalised program are contiguous: a copy in another order is one that keeps the order.
+Replacement keep_order(Builder& b, const OpCall& call) {
+  std::vector<std::int64_t> order = call.ints("dim_order");
+  if (std::ranges::is_sorted(order)) return std::vector<Value*>{};
+  std::vector<Argument> args(call.args().begin(), call.args().end());
+  args.back() = Argument::none();
+  return one(b.call(call.def().name.str(), std::span<const Argument>(args)));
+}
+
 bool always(const OpCall&) {
   return true;
 }
 
+constexpr OpRules copying(const char* out, InferFunction infer) {
+  return {.flags = core, .out = out, .infer = infer, .decompose = keep_order, .identity = always};
+}
 constexpr OpRules converting(std::uint32_t flags = may_view) {
   return {.flags = flags, .infer = infer_converted, .decompose = convert, .write_back = write_whole};
 }
@@ -79,10 +93,10 @@ std::span<const OpLine> memory_ops() {
       {"dim_order_ops._to_dim_order_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, int[]? "
        "dim_order=None) -> Tensor",
-       kernel("dim_order_ops::_to_dim_order_copy.out", infer_converted)},
+       copying("dim_order_ops::_to_dim_order_copy.out", infer_converted)},
       {"dim_order_ops._clone_dim_order.default(Tensor self, *, bool non_blocking=False, int[]? "
        "dim_order=None) -> Tensor",
-       kernel("dim_order_ops::_clone_dim_order.out", infer_same_type)},
+       copying("dim_order_ops::_clone_dim_order.out", infer_same_type)},
   };
   return lines;
 }

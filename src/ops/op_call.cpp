@@ -35,11 +35,12 @@ bool fits_element(const Argument& argument, const ArgDef& def) {
              (def.is_promoted && !def.is_written && is_scalar(argument));
     case ArgType::Int:
       return argument.is_int() || argument.kind == Kind::Bool ||
-             is_value_of(argument, {Type::Kind::SymInt, Type::Kind::Int});
+             (def.is_symbolic && is_value_of(argument, {Type::Kind::SymInt, Type::Kind::Int}));
     case ArgType::Float:
     case ArgType::Bool:
+      return argument.is_number() || (def.is_symbolic && is_scalar(argument));
     case ArgType::Scalar:
-      return is_scalar(argument) && argument.kind != Kind::Complex;
+      return is_scalar(argument);
     case ArgType::String:
       return argument.kind == Kind::String;
     case ArgType::ScalarType:
@@ -64,9 +65,7 @@ bool fits_element(const Argument& argument, const ArgDef& def) {
 
 bool fits(const Argument& argument, const ArgDef& def) {
   if (argument.is_none()) return def.is_optional || def.type == ArgType::Any || def.default_value.has_value();
-  if (!def.is_list) {
-    return fits_element(argument, def) || (def.type == ArgType::Scalar && is_scalar(argument));
-  }
+  if (!def.is_list) return fits_element(argument, def);
   if (!argument.is_list()) return def.type != ArgType::Tensor && fits_element(argument, def);  // one for all
   return std::ranges::all_of(argument.as_list(), [&](const Argument& element) {
     return (element.is_none() && def.optional_elements) || fits_element(element, def);

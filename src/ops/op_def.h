@@ -29,7 +29,7 @@ class OpCall;
 
 enum class ArgType : std::uint8_t {
   Tensor,
-  Int,  // also SymInt
+  Int,
   Float,
   Bool,
   Scalar,
@@ -54,6 +54,7 @@ struct ArgDef {
   bool is_written = false;   // (a!): the op mutates it
   bool is_aliased = false;   // (a): a result may be a view of it
   bool is_promoted = false;  // takes part in type promotion
+  bool is_symbolic = false;  // may be a number that is known only when the program runs: SymInt, Scalar
   std::optional<Argument> default_value;
 };
 

@@ -11,12 +11,17 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+constexpr std::int64_t max_window = std::int64_t{1} << 30;
+
 // A list with one number per pooled dimension; a single number serves all, an empty list is `otherwise`.
 Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_t count,
                            Ints otherwise = {}) {
   if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' is not constant", name));
   Ints values = call.ints(name);
   if (values.empty()) values = std::move(otherwise);
+  for (std::int64_t value : values) {
+    if (value < 0 || value > max_window) return type_error(fmt::format("'{}' has a {}", name, value));
+  }
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
   return type_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));

@@ -1,6 +1,8 @@
 // Reductions: sums, means, extremes, norms and running sums over dimensions.
 //
 //   aten.mean.dim(f32[2, 3, 4], [-1], true)  ->  f32[2, 3, 1]
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -96,13 +98,18 @@ Replacement norm_of(Builder& b, const OpCall& call, double p) {
   return one(p_norm(b, x, p, dims, call["keepdim"]));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
-  return norm_of(b, call, call.number("ord"));
+  TRY(double order, constant_number(call, "ord"));
+  return norm_of(b, call, order);
 }
 Replacement norm(Builder& b, const OpCall& call) {
-  return norm_of(b, call, call["p"].is_none() ? 2.0 : call.number("p"));
+  if (call["p"].is_none()) return norm_of(b, call, 2);
+  TRY(double order, constant_number(call, "p"));
+  return norm_of(b, call, order);
 }
 
 // --- differences of neighbours
+
+constexpr std::int64_t max_differences = 1 << 10;
 
 Types infer_diff(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -112,7 +119,12 @@ Types infer_diff(const OpCall& call) {
   for (std::string_view more : {"prepend", "append"}) {
     if (const Value* value = call.value(more)) sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
   }
-  sizes[dim] = sizes[dim] - call.integer("n");
+  std::int64_t times = call.integer("n");
+  if (times < 0 || times > max_differences) {
+    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
+  }
+  sizes[dim] = sizes[dim] - times;
+  if (sizes[dim].is_constant() && sizes[dim].value() < 0) sizes[dim] = std::int64_t{0};
   return tensor_result(self.dtype, std::move(sizes));
 }
 Replacement diff(Builder& b, const OpCall& call) {

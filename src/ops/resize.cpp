@@ -43,10 +43,13 @@ Replacement grid_sampler(Builder& b, const OpCall& call) {
   return one(b.call("aten.grid_sampler_2d.default", call.args()));
 }
 
+constexpr std::int64_t max_factor = 1 << 16;
+
 Types infer_pixel_shuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("upscale_factor");
-  if (self.rank() < 3 || factor <= 0) return type_error("pixel_shuffle of a tensor without channels");
+  if (self.rank() < 3 || factor <= 0 || factor > max_factor)
+    return type_error("pixel_shuffle of a tensor without channels");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = floor_div(sizes[channels], factor * factor);
@@ -57,7 +60,8 @@ Types infer_pixel_shuffle(const OpCall& call) {
 Types infer_pixel_unshuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("downscale_factor");
-  if (self.rank() < 3 || factor <= 0) return type_error("pixel_unshuffle of a tensor without channels");
+  if (self.rank() < 3 || factor <= 0 || factor > max_factor)
+    return type_error("pixel_unshuffle of a tensor without channels");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = sizes[channels] * (factor * factor);

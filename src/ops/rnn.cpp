@@ -5,6 +5,8 @@
 // are joined by one cat without moving anything.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/builder.h"
 #include "ops/op_table.h"
 
@@ -54,6 +56,9 @@ Result<Network> read_network(const OpCall& call, Gates gates) {
               .params = call.values("params")};
   if (net.layers <= 0 || call.tensor("input").rank() != 3)
     return type_error("a recurrent layer of a wrong shape");
+  bool has_params = net.layers <= static_cast<std::int64_t>(net.params.size());
+  bool are_static = std::ranges::all_of(net.params, [](const Value* p) { return p->tensor().is_static(); });
+  if (!has_params || !are_static) return type_error("a recurrent layer whose weights do not fit");
   auto cells = static_cast<std::size_t>(net.layers * net.directions);
   net.params_per_cell = net.params.size() / cells;
   std::size_t plain = net.has_biases ? 4 : 2;
@@ -267,6 +272,10 @@ Types infer_recurrent(const OpCall& call) {
   const Argument& hx = call["hx"];
   std::vector<Value*> states = hx.is_list() ? call.values("hx") : std::vector<Value*>{hx.as_value()};
   Dims sizes = input.sizes;
+  for (const Value* state : states) {
+    if (state->tensor().rank() != 3) return type_error("a recurrent layer's state has rank 3");
+  }
+  if (states.empty()) return type_error("a recurrent layer without a state");
   sizes[2] = states[0]->tensor().sizes[2] * (call.boolean("bidirectional") ? 2 : 1);
   types.push_back(tensor_type({.dtype = input.dtype, .sizes = std::move(sizes)}));
   for (const Value* state : states) {

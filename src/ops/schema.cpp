@@ -71,7 +71,7 @@ class SchemaReader {
 
   struct TypeText {
     ArgType type;
-    bool is_list, is_optional, optional_elements, is_written, is_aliased;
+    bool is_list, is_optional, optional_elements, is_written, is_aliased, is_symbolic;
     std::size_t list_size;  // N of int[N], else 0
   };
 
@@ -84,6 +84,7 @@ class SchemaReader {
     }
     CHECK(known != nullptr) << text_ << ": type " << word;
     result.type = known->type;
+    result.is_symbolic = word.starts_with("Sym") || known->type == ArgType::Scalar;
     if (take("(")) {
       std::size_t close = rest_.find(')');
       result.is_written = rest_.substr(0, close).find('!') != std::string_view::npos;
@@ -121,7 +122,8 @@ class SchemaReader {
                  .optional_elements = type.optional_elements,
                  .keyword_only = keyword_only,
                  .is_written = type.is_written,
-                 .is_aliased = type.is_aliased};
+                 .is_aliased = type.is_aliased,
+                 .is_symbolic = type.is_symbolic};
       if (take("=")) arg.default_value = read_default(type);
       def_.args.push_back(std::move(arg));
     }

@@ -17,10 +17,15 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/xnnpack/print_graph.h"
+#include "backends/xnnpack/xnnpack_backend.h"
 #include "ir/equal.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "normalise/normalise.h"
+#include "normalise/passes.h"
+#include "ops/op_def.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 
@@ -90,16 +95,72 @@ Outcome run_plan(const Program& program, const Options& options) {
   return {text, {}};
 }
 
+// The whole program as one XNNPACK delegate.
+Outcome run_xnnpack(const Program& program, const Options&) {
+  auto graph = xnnpack::build_graph(program);
+  if (!graph) return {{}, {graph.error()}};
+  return {xnnpack::print_graph(*graph), {}};
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    std::size_t end = std::min(list.find(','), list.size());
+    words.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return words;
+}
+
+// Runs the passes that --passes names, or all, and checks the program after each. --keep names ops to leave
+// whole.
+Outcome run_normalise(const Program& program, const Options& options) {
+  NormaliseOptions normalise_options{.verify = true};
+  OpsToNotDecompose kept;
+  if (options.has("keep")) {
+    for (const std::string& op : split(options.named.at("keep"))) kept.ops.emplace_back(op);
+  }
+  normalise_options.ops_to_not_decompose.push_back(std::move(kept));
+  std::vector<Pass> passes(all_passes().begin(), all_passes().end());
+  if (options.has("passes")) {
+    passes.clear();
+    for (const std::string& name : split(options.named.at("passes"))) {
+      auto pass = std::ranges::find(all_passes(), name, &Pass::name);
+      if (pass == all_passes().end())
+        return {{}, {error("normalise", name, "there is no such pass").error()}};
+      passes.push_back(*pass);
+    }
+  }
+  Program result = clone(program);
+  if (auto status = run_passes(result, passes, normalise_options); !status) return {{}, {status.error()}};
+  return {print_with(result, options), {}};
+}
+
+// The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between. The program is not
+// looked at.
+Outcome run_ops(const Program&, const Options&) {
+  constexpr std::array<std::pair<OpFlags, std::string_view>, 4> flag_names = {
+      {{core, "core"}, {pointwise, "pointwise"}, {view, "view"}, {depute::random, "random"}}};
+  std::string text;
+  for (const OpDef* def : all_ops()) {
+    text += def->schema + '\t';
+    for (auto [flag, name] : flag_names) {
+      if (def->is(flag)) text.append(text.back() == '\t' ? "" : " ").append(name);
+    }
+    text += '\t' + def->out_name + '\n';
+  }
+  return {text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
 };
 
 constexpr std::array verbs = {
-    Verb{"hash", run_hash},
-    Verb{"parse", run_parse},
-    Verb{"plan", run_plan},
-    Verb{"verify", run_verify},
+    Verb{"hash", run_hash},       Verb{"normalise", run_normalise}, Verb{"ops", run_ops},
+    Verb{"parse", run_parse},     Verb{"plan", run_plan},           Verb{"verify", run_verify},
+    Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {
@@ -131,7 +192,8 @@ int main(int argc, char** argv) {
   if (verb == verbs.end()) return usage();
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   auto program = parse_program(text, "<stdin>");
-  Outcome outcome = program ? verb->run(*program, read_options(argc - 2, argv + 2)) : Outcome{{}, {program.error()}};
+  Outcome outcome =
+      program ? verb->run(*program, read_options(argc - 2, argv + 2)) : Outcome{{}, {program.error()}};
   for (const Diagnostic& diagnostic : outcome.diagnostics) std::cerr << diagnostic.str() << '\n';
   if (!outcome.diagnostics.empty()) return 1;
   std::cout << outcome.text;
