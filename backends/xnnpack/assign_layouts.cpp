@@ -157,18 +157,13 @@ void LayoutAssigner::assign_softmax(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
-// The averaged dimensions lie second and third from the end.
 void LayoutAssigner::assign_mean(const XnnNode& node) {
-  const std::vector<std::uint32_t>& dims = node.get<Axes>().dims;
-  auto is_averaged = [&](std::uint8_t dim) { return std::ranges::find(dims, dim) != dims.end(); };
-  Order fallback;
-  for (std::uint8_t dim : identity_order(rank(node.output))) {
-    if (!is_averaged(dim)) fallback.push_back(dim);
-  }
-  for (std::uint32_t dim : dims) fallback.insert(fallback.end() - 1, static_cast<std::uint8_t>(dim));
+  const Order fallback = mean_order(rank(node.output), node.get<Axes>());
   auto fits = [&](const Order& order) {
-    const std::size_t n = order.size();
-    return is_averaged(order[n - 3]) && is_averaged(order[n - 2]);
+    auto is_averaged = [&](std::uint8_t dim) {
+      return std::ranges::find(node.get<Axes>().dims, dim) != node.get<Axes>().dims.end();
+    };
+    return is_averaged(order[order.size() - 3]) && is_averaged(order[order.size() - 2]);
   };
   const Order order = choose_order(node, fits, fallback);
   XnnNode physical = node;
@@ -178,29 +173,30 @@ void LayoutAssigner::assign_mean(const XnnNode& node) {
 }
 
 void LayoutAssigner::assign_reshape(const XnnNode& node) {
+  struct Plan {
+    Order before;
+    Order after;
+  };
   const ValueId input = node.inputs[0];
   const Dims& from = sizes(input);
   const Dims& to = sizes(node.output);
   const std::optional<Order>& wish = wishes_[node.output];
-  struct Plan {
-    Order before;
-    Order after;
-    double cost;
-  };
-  Plan best{identity_order(from.size()), identity_order(to.size()), 0};
-  best.cost = forms_.cost(input, best.before) +
-              (wish && !same_elements(*wish, best.after, to) ? element_count(to) : 0);
-  auto consider = [&](const Order& before, const Order& after, bool wins_tie) {
-    const double mismatch = wish && !same_elements(*wish, after, to) ? element_count(to) : 0;
-    const double cost = forms_.cost(input, before) + mismatch;
-    if (cost < best.cost || (wins_tie && cost == best.cost)) best = {before, after, cost};
-  };
+  std::vector<Plan> plans;  // the first of the cheapest is taken
   for (const Order& order : forms_.orders(input)) {
-    if (auto after = reshaped_order(from, to, order, wish ? &*wish : nullptr)) consider(order, *after, false);
+    if (auto after = reshaped_order(from, to, order, wish ? &*wish : nullptr))
+      plans.push_back({order, *after});
   }
   if (wish) {
-    if (auto before = reshaped_order(to, from, *wish)) consider(*before, *wish, true);
+    // A reshape of what is neither an input nor a result of the delegate happens in place.
+    const auto place = logical_.values[input].is_input ? plans.begin() : plans.end();
+    if (auto before = reshaped_order(to, from, *wish)) plans.insert(place, {*before, *wish});
   }
+  plans.push_back({identity_order(from.size()), identity_order(to.size())});
+  auto cost = [&](const Plan& plan) {
+    const double mismatch = wish && !same_elements(*wish, plan.after, to) ? element_count(to) : 0;
+    return forms_.cost(input, plan.before) + mismatch;
+  };
+  const Plan& best = *std::ranges::min_element(plans, {}, cost);
   const ValueId id = get(node, 0, best.before);
   forms_.define(node.output, best.after, forms_.reshape(id, permuted(to, best.after), node));
 }
@@ -363,13 +359,15 @@ void LayoutAssigner::assign(const XnnNode& node) {
 
 // Results lie as the program has them. What is an input, a constant, or another result already is copied.
 void LayoutAssigner::assign_outputs() {
-  const XnnNode no_node;
+  const GraphUses uses = find_uses(logical_);
   std::uint32_t external_id = logical_.first_output_id;
   for (ValueId output : logical_.outputs) {
-    ValueId id = forms_.get(output, identity_order(rank(output)), no_node);
+    XnnNode like;
+    if (uses.producer[output] != no_value) like.handles = logical_.nodes[uses.producer[output]].handles;
+    ValueId id = forms_.get(output, identity_order(rank(output)), like);
     const XnnValue& value = physical_.values[id];
     if (value.external_id != no_value || value.constant) {
-      id = forms_.emit(NodeKind::Copy, {id}, Dims(value.sizes), no_node);
+      id = forms_.emit(NodeKind::Copy, {id}, Dims(value.sizes), like);
     }
     physical_.values[id].is_output = true;
     physical_.values[id].external_id = external_id++;
@@ -383,6 +381,15 @@ XnnGraph LayoutAssigner::run() {
 }
 
 }  // namespace
+
+Order mean_order(std::size_t rank, const Axes& axes) {
+  Order order;
+  for (std::uint8_t dim : identity_order(rank)) {
+    if (std::ranges::find(axes.dims, dim) == axes.dims.end()) order.push_back(dim);
+  }
+  for (std::uint32_t dim : axes.dims) order.insert(order.end() - 1, static_cast<std::uint8_t>(dim));
+  return order;
+}
 
 XnnGraph assign_layouts(const XnnGraph& logical) {
   return LayoutAssigner(logical).run();

@@ -21,4 +21,7 @@ XnnGraph assign_layouts(const XnnGraph& logical);
 // What each value's readers would like best, for assign_layouts: an order, or nothing where all are equal.
 std::vector<std::optional<Order>> find_wishes(const XnnGraph& logical);
 
+// The order a mean wants when no other will do: the averaged dimensions lie second and third from the end.
+Order mean_order(std::size_t rank, const Axes& axes);
+
 }  // namespace depute::xnnpack

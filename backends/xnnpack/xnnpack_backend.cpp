@@ -60,14 +60,18 @@ Result<XnnGraph> translate(const Program& program) {
   return emit.finish();
 }
 
+Result<XnnGraph> build_graph(const Program& program) {
+  TRY(XnnGraph graph, translate(program));
+  simplify(graph);
+  return assign_layouts(graph);
+}
+
 Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
                                                     std::span<const CompileSpec> compile_specs) const {
   if (!compile_specs.empty()) {
     return error("xnnpack", "", fmt::format("unknown compile spec '{}'", compile_specs[0].key));
   }
-  TRY(XnnGraph graph, translate(edge_program));
-  simplify(graph);
-  graph = assign_layouts(graph);
+  TRY(XnnGraph graph, build_graph(edge_program));
   Payload payload = write_payload(graph, edge_program.ranges);
   return PreprocessResult{.processed_bytes = std::move(payload.bytes),
                           .debug_handle_map = debug_handles(graph),

@@ -20,5 +20,7 @@ class XnnpackBackend : public Backend {
 // The logical graph of a program's only method. Fails with the node and the reason when one cannot be
 // translated.
 Result<XnnGraph> translate(const Program& program);
+// The graph that preprocess writes.
+Result<XnnGraph> build_graph(const Program& program);
 
 }  // namespace depute::xnnpack

@@ -59,16 +59,24 @@ ValueId weigh_last(Emitter& emit, ValueId x, double weight) {
   return emit.add_sized(NodeKind::FullyConnected, {x, column, no_value}, result);
 }
 
-// Averages one or two dimensions, which keep size 1. There must be a second one, and one that stays.
+// Averages one or two dimensions, which keep size 1. XNNPACK wants two, and one behind them: a dimension of
+// size 1 is put behind a single one, and what follows is made one dimension where its sizes are known.
 ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims) {
   Dims sizes = emit.sizes(x);
   Axes axes{dims};
   if (dims.size() == 1) {
     axes.dims = {dims[0], dims[0] + 1};
-    sizes.insert(sizes.begin() + dims[0] + 1, SymInt(1));
+    const auto behind = sizes.begin() + dims[0] + 1;
+    if (symbolic_count(Dims(behind, sizes.end())) == 0) {
+      const SymInt count = product(std::vector<SymInt>(behind, sizes.end()));
+      sizes.erase(behind, sizes.end());
+      sizes.push_back(1);
+      sizes.push_back(count);
+    } else {
+      sizes.insert(behind, SymInt(1));
+    }
   }
-  const bool is_missing_last = sizes.size() == 2;
-  if (is_missing_last) sizes.push_back(1);
+  if (sizes.size() == 2) sizes.push_back(1);
   x = emit.reshape(x, sizes);
   for (std::uint32_t dim : axes.dims) sizes[dim] = 1;
   return emit.add_sized(NodeKind::GlobalAvgPooling2d, {x}, sizes, std::move(axes));
