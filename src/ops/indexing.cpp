@@ -133,6 +133,9 @@ std::span<const OpLine> indexing_ops() {
        kernel("scatter.value_out", infer_same_type, inplace_twin)},
       {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
        kernel("scatter_add.out", infer_same_type, inplace_twin)},
+      {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
+       "include_self=True) -> Tensor",
+       {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
        kernel("slice_scatter.out", infer_same_type)},

@@ -189,6 +189,9 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},
+      {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+       opaque(core, "_cdist_forward.out")},
+      {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor", opaque(core, "_pdist_forward.out")},
       {"aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
        composite(infer_einsum, einsum)},
   };

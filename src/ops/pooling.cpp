@@ -239,6 +239,8 @@ std::span<const OpLine> pooling_ops() {
        composite(infer_max_pool<3>, max_pool3d)},
       {"aten._adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
        kernel("_adaptive_avg_pool2d.out", infer_adaptive<2>)},
+      {"aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+       {.flags = core, .infer = infer_adaptive<3>}},
       {"aten.adaptive_avg_pool1d.default(Tensor self, int[1] output_size) -> Tensor",
        composite(infer_adaptive<1>, adaptive_avg_pool1d)},
       {"aten.adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
