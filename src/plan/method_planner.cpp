@@ -45,7 +45,11 @@ MethodPlanner::MethodPlanner(const Program& program, const Method& method, Place
       constants_(constants),
       kernel_modules_(kernel_modules),
       pool_(plan_),
-      index_(placement_.values.size(), -1) {}
+      index_(placement_.values.size(), -1) {
+  for (std::uint32_t i = 0; i < program.delegates.size(); ++i) {
+    delegate_numbers_.emplace(program.delegates[i]->name, i);
+  }
+}
 
 Result<ExecutionPlan> MethodPlanner::run() {
   plan_.name = std::string(method_.name.str());
@@ -208,13 +212,11 @@ Status MethodPlanner::plan_delegate(const Node& node) {
   Symbol name = node.arg(0).as_symbol();
   auto [entry, is_new] = delegates_.try_emplace(name, static_cast<std::int32_t>(plan_.delegates.size()));
   if (is_new) {
-    auto found =
-        std::ranges::find(program_.delegates, name, [](const auto& delegate) { return delegate->name; });
-    CHECK(found != program_.delegates.end()) << name.str();
-    PlanDelegate delegate;
-    delegate.backend_id = (*found)->backend_id;
-    delegate.index = static_cast<std::uint32_t>(found - program_.delegates.begin());
-    for (const CompileSpec& spec : (*found)->compile_specs) {
+    auto number = delegate_numbers_.find(name);
+    CHECK(number != delegate_numbers_.end()) << name.str();
+    const Delegate& called = *program_.delegates[number->second];
+    PlanDelegate delegate{called.backend_id, {}, false, number->second};
+    for (const CompileSpec& spec : called.compile_specs) {
       delegate.compile_specs.emplace_back(spec.key, spec.value);
     }
     plan_.delegates.push_back(std::move(delegate));

@@ -80,8 +80,9 @@ class MethodPlanner {
   ValuePool pool_;
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
   std::unordered_map<std::string, std::int32_t> operators_;
-  std::unordered_map<Symbol, KernelUse> kernel_uses_;  // by op
-  std::unordered_map<Symbol, std::int32_t> delegates_;
+  std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
+  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
+  std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
 };
 
 }  // namespace depute::internal

@@ -5,7 +5,7 @@
 #include "ops/op_def.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
-#include "plan/views.h"
+#include "plan/value_uses.h"
 
 namespace depute {
 namespace {
@@ -15,25 +15,29 @@ constexpr std::uint64_t delegate_alignment = 16;
 // XNNPACK reads a little past the end of its tensors.
 constexpr std::uint64_t xnnpack_padding = 64;
 
-const Symbol& delegate_call() {
-  static const Symbol op("delegate.call");
-  return op;
-}
+// Which cuts become parts of their base's memory. A cut keeps all of its base alive, which may take more
+// memory than a copy.
+enum class Cuts {
+  All,
+  Frugal,  // the base lives as long anyway, or is used up by its cuts
+  None,
+};
 
 class Placer {
  public:
-  Placer(const Program& program, const Method& method, const PlanOptions& options)
+  Placer(const Program& program, const Method& method, const PlanOptions& options, Cuts cuts)
       : program_(program),
         method_(method),
         options_(options),
+        cuts_(cuts),
         result_{ValueNumbers(*method.graph), {}, {}, 0} {
     result_.values.resize(result_.numbers.count());
     result_.actions.resize(method.graph->node_count(), NodeAction::Call);
   }
 
   Result<Placement> run() {
-    TRY_STATUS(bound_tensors());
-    find_aligned_values();
+    TRY(std::vector<std::uint64_t> bytes, bound_tensors());
+    uses_ = find_uses(program_, *method_.graph, result_.numbers, bytes);
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
@@ -41,15 +45,19 @@ class Placer {
     return std::move(result_);
   }
 
+  bool has_cuts() const { return has_cuts_; }
+
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
 
-  Status bound_tensors() {
+  Result<std::vector<std::uint64_t>> bound_tensors() {
+    std::vector<std::uint64_t> bytes(result_.values.size());
     auto bound = [&](const Value& value) -> Status {
       if (!value.type().is_tensor()) return {};
       TRY(BoundedTensor tensor, bounded_tensor(value, program_.ranges, method_.name));
       placed(value).tensor = std::move(tensor.tensor);
       placed(value).bytes = tensor.bytes;
+      bytes[result_.numbers[value]] = tensor.bytes;
       return {};
     };
     for (const Value* input : method_.graph->inputs()) {
@@ -58,31 +66,7 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* result : node.results()) TRY_STATUS(bound(*result));
     }
-    return {};
-  }
-
-  // Values that a delegate reads, directly or as a view: marked from the last node to the first.
-  void find_aligned_values() {
-    must_align_.assign(result_.values.size(), false);
-    views_.resize(result_.actions.size());
-    for (const Node* node = method_.graph->last(); node != nullptr; node = node->previous()) {
-      views_[node->scratch] = find_view(*node);
-      if (node->op() == delegate_call()) {
-        const Delegate* delegate = program_.find_delegate(node->arg(0).as_symbol());
-        has_xnnpack_ |= delegate != nullptr && delegate->backend_id == "XnnpackBackend";
-        for (std::size_t i = 0; i < node->operand_count(); ++i) {
-          must_align_[result_.numbers[*node->operand(i)]] = true;
-        }
-      } else if (const auto& view = views_[node->scratch]) {
-        bool any = std::ranges::any_of(
-            node->results(), [&](const Value* value) { return must_align_[result_.numbers[*value]]; });
-        if (any) must_align_[result_.numbers[*view->base]] = true;
-      }
-    }
-    is_output_.assign(result_.values.size(), false);
-    for (const Argument& output : method_.graph->outputs()) {
-      if (output.is_value()) is_output_[result_.numbers[*output.as_value()]] = true;
-    }
+    return bytes;
   }
 
   void place_own(const Value& value, PlaceKind kind) {
@@ -101,7 +85,7 @@ class Placer {
   }
 
   void place_results(const Node& node) {
-    const auto& view = views_[node.scratch];
+    const auto& view = uses_.views[node.scratch];
     if (view) {
       NodeAction action = view_action(node, *view);
       result_.actions[node.scratch] = action;
@@ -109,7 +93,7 @@ class Placer {
     }
     for (const Value* value : node.results()) {
       if (!value->type().is_tensor()) continue;
-      bool is_callers = !options_.alloc_outputs && is_output_[result_.numbers[*value]];
+      bool is_callers = !options_.alloc_outputs && uses_.is_output[result_.numbers[*value]];
       place_own(*value, is_callers ? PlaceKind::Caller : PlaceKind::Planned);
     }
   }
@@ -121,18 +105,26 @@ class Placer {
     for (std::size_t i = 0; i < node.results().size(); ++i) {
       const PlacedValue& result = placed(*node.result(i));
       std::uint32_t number = result_.numbers[*node.result(i)];
-      if (!options_.alloc_outputs && is_output_[number]) return NodeAction::Call;
+      if (!options_.alloc_outputs && uses_.is_output[number]) return NodeAction::Call;
       if (result.tensor.dynamism != ShapeDynamism::Static) is_dynamic = true;
-      if (view.is_whole) continue;
-      if (base.kind != PlaceKind::Planned || view.offsets[i] + result.bytes > base.bytes) {
-        return NodeAction::Call;
-      }
-      bool is_aligned = (base.offset + view.offsets[i]) % delegate_alignment == 0;
-      if (must_align_[number] && !is_aligned) return NodeAction::Call;
+      if (!view.is_whole && !may_cut(base, view.offsets[i], number)) return NodeAction::Call;
     }
-    if (!view.is_whole) return NodeAction::Alias;
+    if (!view.is_whole) {
+      has_cuts_ = true;
+      return NodeAction::Alias;
+    }
     if (base.kind == PlaceKind::Caller) return NodeAction::Resize;
     return is_dynamic ? NodeAction::Resize : NodeAction::Alias;
+  }
+
+  bool may_cut(const PlacedValue& base, std::uint64_t offset, std::uint32_t result) const {
+    std::uint64_t bytes = result_.values[result].bytes;
+    if (cuts_ == Cuts::None || base.kind != PlaceKind::Planned || offset + bytes > base.bytes) return false;
+    bool is_aligned = (base.offset + offset) % delegate_alignment == 0;
+    if (uses_.must_align[result] && !is_aligned) return false;
+    bool lives_on = uses_.last_use[result] <= uses_.whole_end[base.base];
+    bool is_used_up = uses_.cut_bytes[base.base] >= result_.values[base.base].bytes / 2;
+    return cuts_ == Cuts::All || lives_on || is_used_up;
   }
 
   void place_view(const Node& node, const View& view) {
@@ -145,7 +137,7 @@ class Placer {
     }
   }
 
-  // Time is the node's number + 1; the caller's inputs are there at 0, outputs are read after the last node.
+  // Of bases, with all views that became parts of them. The caller's inputs are there at time 0.
   void find_lifetimes() {
     last_use_.assign(result_.values.size(), 0);
     for (const Node& node : method_.graph->nodes()) {
@@ -156,7 +148,9 @@ class Placer {
       if (output.is_value()) touch(*output.as_value(), end_time());
     }
   }
-  void touch(const Value& value, std::uint32_t time) { last_use_[placed(value).base] = time; }
+  void touch(const Value& value, std::uint32_t time) {
+    if (placed(value).kind != PlaceKind::None) last_use_[placed(value).base] = time;
+  }
   std::uint32_t end_time() const { return static_cast<std::uint32_t>(result_.actions.size()) + 1; }
 
   // Groups planned values into blocks, packs them, and gives every value its offset.
@@ -174,7 +168,8 @@ class Placer {
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
     if (!is_planned) return;
     // Tensors without elements also lie in an arena that exists.
-    result_.arena_bytes = std::max(memory.bytes, block_alignment) + (has_xnnpack_ ? xnnpack_padding : 0);
+    result_.arena_bytes =
+        std::max(memory.bytes, block_alignment) + (uses_.calls_xnnpack ? xnnpack_padding : 0);
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
       value.tensor.memory_id = 1;
@@ -202,7 +197,7 @@ class Placer {
       if (!may_write_over(node, operand)) continue;
       const PlacedValue& over = placed(operand);
       std::uint32_t number = result_.numbers[result];
-      if (must_align_[number] && (shift_[over.base] + over.offset) % delegate_alignment != 0) continue;
+      if (uses_.must_align[number] && (shift_[over.base] + over.offset) % delegate_alignment != 0) continue;
       block_of_[number] = block_of_[over.base];
       shift_[number] = shift_[over.base] + over.offset;
       MemoryBlock& block = blocks_[block_of_[number]];
@@ -230,11 +225,10 @@ class Placer {
   const Program& program_;
   const Method& method_;
   const PlanOptions& options_;
+  Cuts cuts_;
+  bool has_cuts_ = false;
   Placement result_;
-  bool has_xnnpack_ = false;
-  std::vector<std::optional<View>> views_;  // by node
-  std::vector<bool> must_align_;            // by value, as all below
-  std::vector<bool> is_output_;
+  ValueUses uses_;
   std::vector<std::uint32_t> last_use_;  // of a base and the views of it
   std::vector<std::uint32_t> block_of_;  // of a base
   std::vector<std::uint64_t> shift_;     // of a base, from the start of its block
@@ -243,16 +237,15 @@ class Placer {
 
 }  // namespace
 
-ValueNumbers::ValueNumbers(const Graph& graph) : first_result_(graph.number_nodes()) {
-  count_ = static_cast<std::uint32_t>(graph.inputs().size());
-  for (const Node& node : graph.nodes()) {
-    first_result_[node.scratch] = count_;
-    count_ += static_cast<std::uint32_t>(node.results().size());
-  }
-}
-
+// As few copies as possible, unless they would save memory.
 Result<Placement> place_values(const Program& program, const Method& method, const PlanOptions& options) {
-  return Placer(program, method, options).run();
+  Placer with_cuts(program, method, options, Cuts::All);
+  TRY(Placement best, with_cuts.run());
+  if (!with_cuts.has_cuts()) return best;
+  TRY(Placement none, Placer(program, method, options, Cuts::None).run());
+  if (best.arena_bytes <= none.arena_bytes) return best;
+  TRY(best, Placer(program, method, options, Cuts::Frugal).run());
+  return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
 }
 
 }  // namespace depute

@@ -11,23 +11,9 @@
 
 #include "ir/program.h"
 #include "plan/plan.h"
+#include "plan/value_numbers.h"
 
 namespace depute {
-
-// Values of a graph by number: inputs, then the results of the nodes in order.
-class ValueNumbers {
- public:
-  explicit ValueNumbers(const Graph& graph);
-  std::uint32_t operator[](const Value& value) const {
-    const Node* producer = value.producer();
-    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
-  }
-  std::uint32_t count() const { return count_; }
-
- private:
-  std::vector<std::uint32_t> first_result_;  // per node
-  std::uint32_t count_ = 0;
-};
 
 enum class PlaceKind : std::uint8_t {
   None,      // not a tensor

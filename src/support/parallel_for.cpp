@@ -1,7 +1,10 @@
 #include "support/parallel_for.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
+#include <algorithm>
 
 namespace depute {
 
@@ -10,7 +13,8 @@ void parallel_for(std::size_t count, int jobs, const std::function<void(std::siz
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
-  tbb::task_arena arena(jobs);
+  // More threads than the machine has would only bring a warning of TBB's.
+  tbb::task_arena arena(std::min(jobs, tbb::info::default_concurrency()));
   arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
 }
 

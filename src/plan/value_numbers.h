@@ -1,0 +1,33 @@
+// Numbers the values of a graph: inputs, then the results of the nodes in order. For tables by value.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace depute {
+
+class ValueNumbers {
+ public:
+  // Numbers the nodes (node.scratch); they must keep their numbers while this is used.
+  explicit ValueNumbers(const Graph& graph) : first_result_(graph.number_nodes()) {
+    count_ = static_cast<std::uint32_t>(graph.inputs().size());
+    for (const Node& node : graph.nodes()) {
+      first_result_[node.scratch] = count_;
+      count_ += static_cast<std::uint32_t>(node.results().size());
+    }
+  }
+
+  std::uint32_t operator[](const Value& value) const {
+    const Node* producer = value.producer();
+    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
+  }
+  std::uint32_t count() const { return count_; }
+
+ private:
+  std::vector<std::uint32_t> first_result_;  // per node
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace depute

@@ -1,0 +1,80 @@
+#include "plan/value_uses.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace depute {
+namespace {
+
+class UseFinder {
+ public:
+  UseFinder(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+            const std::vector<std::uint64_t>& bytes)
+      : graph_(graph), numbers_(numbers), bytes_(bytes) {
+    for (const auto& delegate : program.delegates) {
+      if (delegate->backend_id == "XnnpackBackend") xnnpack_.insert(delegate->name);
+    }
+    uses_.views.resize(graph.node_count());
+    uses_.is_output.resize(numbers.count());
+    uses_.must_align.resize(numbers.count());
+    uses_.last_use.resize(numbers.count());
+    uses_.whole_end.resize(numbers.count());
+    uses_.cut_bytes.resize(numbers.count());
+  }
+
+  ValueUses run() {
+    auto end = static_cast<std::uint32_t>(graph_.node_count()) + 1;
+    for (const Argument& output : graph_.outputs()) {
+      if (!output.is_value()) continue;
+      uses_.is_output[numbers_[*output.as_value()]] = true;
+      touch(*output.as_value(), end);
+    }
+    for (const Node* node = graph_.last(); node != nullptr; node = node->previous()) visit(*node);
+    return std::move(uses_);
+  }
+
+ private:
+  void touch(const Value& value, std::uint32_t time) {
+    std::uint32_t number = numbers_[value];
+    uses_.last_use[number] = std::max(uses_.last_use[number], time);
+    uses_.whole_end[number] = std::max(uses_.whole_end[number], time);
+  }
+
+  void visit(const Node& node) {
+    for (const Value* result : node.results()) touch(*result, node.scratch + 1);
+    for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), node.scratch + 1);
+    uses_.views[node.scratch] = find_view(node);
+    if (const auto& view = uses_.views[node.scratch]) visit_view(node, *view);
+    if (node.op() != "delegate.call") return;
+    uses_.calls_xnnpack |= xnnpack_.contains(node.arg(0).as_symbol());
+    for (std::size_t i = 0; i < node.operand_count(); ++i)
+      uses_.must_align[numbers_[*node.operand(i)]] = true;
+  }
+
+  // What holds for a view holds for its base.
+  void visit_view(const Node& node, const View& view) {
+    std::uint32_t base = numbers_[*view.base];
+    for (const Value* value : node.results()) {
+      std::uint32_t result = numbers_[*value];
+      if (uses_.must_align[result]) uses_.must_align[base] = true;
+      uses_.last_use[base] = std::max(uses_.last_use[base], uses_.last_use[result]);
+      if (view.is_whole) uses_.whole_end[base] = std::max(uses_.whole_end[base], uses_.whole_end[result]);
+      uses_.cut_bytes[base] += view.is_whole ? uses_.cut_bytes[result] : bytes_[result];
+    }
+  }
+
+  const Graph& graph_;
+  const ValueNumbers& numbers_;
+  const std::vector<std::uint64_t>& bytes_;
+  std::unordered_set<Symbol> xnnpack_;
+  ValueUses uses_;
+};
+
+}  // namespace
+
+ValueUses find_uses(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+                    const std::vector<std::uint64_t>& bytes) {
+  return UseFinder(program, graph, numbers, bytes).run();
+}
+
+}  // namespace depute

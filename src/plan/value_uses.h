@@ -1,0 +1,31 @@
+// What the nodes of a method ask of its values, found in one walk from the last node to the first: which
+// nodes are views, who needs aligned bytes, and how long a view would keep its base alive.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+#include "plan/value_numbers.h"
+#include "plan/views.h"
+
+namespace depute {
+
+struct ValueUses {
+  std::vector<std::optional<View>> views;  // by node
+  bool calls_xnnpack = false;
+
+  // By value.
+  std::vector<bool> is_output;
+  std::vector<bool> must_align;          // a delegate reads it, directly or through views
+  std::vector<std::uint32_t> last_use;   // time, views of it included
+  std::vector<std::uint32_t> whole_end;  // the same without cuts of it and what becomes of them
+  std::vector<std::uint64_t> cut_bytes;  // of all cuts of it
+};
+
+// Time is the node's number + 1; outputs are read after the last node. `bytes` is the size of each value.
+ValueUses find_uses(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+                    const std::vector<std::uint64_t>& bytes);
+
+}  // namespace depute
