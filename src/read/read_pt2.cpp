@@ -93,8 +93,8 @@ Status read_model(const ModelEntries& model, const std::string& name, ArchiveSco
 Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
   InflateBudget budget{.bytes_left = options.limits.inflated_bytes};
   std::string path = file->path();
-  TRY(Archive archive, Archive::open({.bytes = file->bytes(), .file = std::move(file), .storage = nullptr}, path,
-                                     options.limits, budget));
+  TRY(Archive archive, Archive::open({.bytes = file->bytes(), .file = std::move(file), .storage = nullptr},
+                                     path, options.limits, budget));
   TRY(std::vector<ModelEntries> models, find_models(archive, options.limits));
   if (models.size() > 1 && !options.method.empty()) {
     return error("read_pt2", path,
