@@ -16,8 +16,8 @@ Status run_fold_constants(Program& program, const NormaliseOptions&) {
 // Dead code goes early, so that what nobody needs is not refused, and again after folding. Mutation is undone
 // while the traced strides still tell what shares memory; only then are layouts dropped. Types are promoted
 // after decomposition, which makes ops that promote. Noops are removed before folding, which then meets
-// constants through them.
-constexpr std::array<Pass, 11> pipeline = {{
+// constants through them and makes masks that can be looked at.
+constexpr std::array<Pass, 12> pipeline = {{
     {"inline-wrappers", inline_wrappers},
     {"drop-assertions", drop_assertions},
     {"functionalise", functionalise},
@@ -27,6 +27,7 @@ constexpr std::array<Pass, 11> pipeline = {{
     {"promote-types", promote_types},
     {"remove-noops", remove_noops},
     {"fold-constants", run_fold_constants},
+    {"drop-softmax-guards", drop_softmax_guards},
     {"remove-dead-code-again", remove_dead_code},
     {"prune-constants", prune_constants},
 }};

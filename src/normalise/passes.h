@@ -42,6 +42,9 @@ Status promote_types(Program& program, const NormaliseOptions& options);
 // Afterwards no node returns its first argument unchanged.
 Status remove_noops(Program& program, const NormaliseOptions& options);
 
+// Afterwards no softmax is guarded against rows that are masked whole where a constant mask has none.
+Status drop_softmax_guards(Program& program, const NormaliseOptions& options);
+
 // Afterwards no pure node is without users.
 Status remove_dead_code(Program& program, const NormaliseOptions& options);
 

@@ -1,0 +1,149 @@
+// Attention with a mask guards its softmax: a row that is masked whole would give NaN, and PyTorch gives
+// zeros. Where the mask is a constant, it can be looked at.
+//
+//   %s = add(%scores, %mask)            with %mask a constant that leaves something in every row
+//   %h = amax(%s, [-1], true)
+//   %e = eq(%h, -inf)
+//   %p = _softmax(%s, -1)
+//   %w = where(%e, 0, %p)               uses of %w become uses of %p
+//
+// A mask of zeros, which masks nothing, goes as well. Products of finite numbers are taken to be finite: a
+// row of scores that overflowed to -inf without the mask's help is not looked for.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/tensors.h"
+#include "normalise/each_graph.h"
+#include "normalise/passes.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+const Node* producer_of(const Value* value, std::string_view op) {
+  if (value == nullptr || value->producer() == nullptr || value->producer()->op() != op) return nullptr;
+  return value->producer();
+}
+
+class GuardDropper {
+ public:
+  GuardDropper(const Program& program, const Method& method, Graph& graph)
+      : program_(program), method_(method), graph_(graph) {}
+
+  void run() {
+    for (Node& node : graph_.nodes()) {
+      if (node.op() == "aten.where.self") drop(node);
+    }
+  }
+
+ private:
+  const TensorData* constant(const Value* value) const {
+    if (value == nullptr || value->producer() != nullptr) return nullptr;
+    const InputSpec* spec = input_spec(method_, *value);
+    if (spec == nullptr || !spec->has_data() || is_mutated(method_, *spec)) return nullptr;
+    const TensorData* data = constant_data(program_, method_, *value);
+    const bool is_readable = data != nullptr && !data->storage->is_elided() &&
+                             is_floating(data->type.dtype) &&
+                             internal::domain_of(data->type.dtype).has_value();
+    return is_readable ? data : nullptr;
+  }
+
+  bool is_zero(const Argument& argument) const {
+    if (argument.is_number()) return argument.as_double() == 0;
+    const TensorData* data = argument.is_value() ? constant(argument.as_value()) : nullptr;
+    return data != nullptr && data->type.rank() == 0 && internal::Elements<float>(*data)[0] == 0;
+  }
+
+  // The value whose rows' greatest elements are compared with -inf.
+  static const Value* guarded_scores(const Value* is_masked) {
+    const Node* eq = producer_of(is_masked, "aten.eq.Scalar");
+    if (eq == nullptr) return nullptr;
+    OpCall compare(*eq);
+    const Argument& limit = compare["other"];
+    if (!limit.is_number() || limit.as_double() != -std::numeric_limits<double>::infinity()) return nullptr;
+    const Node* amax = producer_of(compare.value("self"), "aten.amax.default");
+    if (amax == nullptr) return nullptr;
+    OpCall highest(*amax);
+    const Value* scores = highest.value("self");
+    const auto last = static_cast<std::int64_t>(scores->tensor().rank()) - 1;
+    if (!highest.is_constant_ints("dim") || !highest.boolean("keepdim")) return nullptr;
+    const std::vector<std::int64_t> dims = highest.ints("dim");
+    return dims.size() == 1 && (dims[0] == -1 || dims[0] == last) ? scores : nullptr;
+  }
+
+  struct Mask {
+    const Node* add;
+    Value* scores;
+    const TensorData* data;
+  };
+
+  // The sum that made `scores`, when one operand of it is constant.
+  std::optional<Mask> mask_of(const Value* scores) const {
+    const Node* add = producer_of(scores, "aten.add.Tensor");
+    if (add == nullptr) return std::nullopt;
+    OpCall sum(*add);
+    if (!sum["alpha"].is_number() || sum["alpha"].as_double() != 1) return std::nullopt;
+    for (auto [mask, other] : {std::pair("other", "self"), std::pair("self", "other")}) {
+      const TensorData* data = constant(sum.value(mask));
+      if (data != nullptr && sum.value(other) != nullptr) return Mask{add, sum.value(other), data};
+    }
+    return std::nullopt;
+  }
+
+  void drop(Node& where) {
+    OpCall choice(where);
+    Value* weights = choice.value("other");
+    const Node* softmax = producer_of(weights, "aten._softmax.default");
+    const Value* scores = guarded_scores(choice.value("condition"));
+    if (softmax == nullptr || scores == nullptr || !is_zero(choice["self"])) return;
+    OpCall call(*softmax);
+    const auto last = static_cast<std::int64_t>(scores->tensor().rank()) - 1;
+    const bool is_same =
+        call.value("self") == scores && (call.integer("dim") == -1 || call.integer("dim") == last);
+    auto mask = mask_of(scores);
+    if (!is_same || !mask || weights->type() != where.result()->type() || !leaves_something(*mask->data))
+      return;
+    graph_.replace_uses(*where.result(), weights);
+    graph_.erase(where);
+    drop_zeros(*mask);
+  }
+
+  // True when every row has an element that is not -inf (or NaN).
+  static bool leaves_something(const TensorData& mask) {
+    internal::Elements<float> elements(mask);
+    const auto columns =
+        mask.type.rank() == 0 ? std::size_t{1} : static_cast<std::size_t>(mask.type.sizes.back().value());
+    if (columns == 0) return false;
+    for (std::size_t start = 0; start < elements.size(); start += columns) {
+      const auto row = elements.span().subspan(start, columns);
+      if (std::ranges::none_of(row, [](float element) { return std::isfinite(element); })) return false;
+    }
+    return true;
+  }
+
+  // A sum with zeros is its other operand, for a softmax and the comparison that is no longer used.
+  void drop_zeros(const Mask& mask) {
+    if (mask.scores->type() != mask.add->result()->type()) return;
+    internal::Elements<float> elements(*mask.data);
+    if (std::ranges::any_of(elements.span(), [](float element) { return element != 0; })) return;
+    for (const Use& use : mask.add->result()->uses()) {
+      const std::string_view op = use.user->op().str();
+      if (use.user->is_return() || (op != "aten._softmax.default" && op != "aten.amax.default")) return;
+    }
+    graph_.replace_uses(*mask.add->result(), mask.scores);
+  }
+
+  const Program& program_;
+  const Method& method_;
+  Graph& graph_;
+};
+
+}  // namespace
+
+Status drop_softmax_guards(Program& program, const NormaliseOptions&) {
+  for (const auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
+  return {};
+}
+
+}  // namespace depute
