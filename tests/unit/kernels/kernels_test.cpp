@@ -70,14 +70,15 @@ struct OneNode {
   }
 };
 
-constexpr std::string_view data_text = R"(program
-data "x": f32[2, 3] = [1, 2, 3, 4, 5, 6]
-data "i": i64[2] = [0, 7]
-data "n": i64[2] = [1, 0]
-data "e": f32[0, 3] = []
-data "h": u64[2] = [1, 2]
-method forward(%x: f32[2, 3] = param "x", %i: i64[2] = param "i", %n: i64[2] = param "n", %e: f32[0, 3] = param "e", %h: u64[2] = param "h", %u: f32[2]) {
-  )";
+const std::string data_text =
+    "program\n"
+    "data \"x\": f32[2, 3] = [1, 2, 3, 4, 5, 6]\n"
+    "data \"i\": i64[2] = [0, 7]\n"
+    "data \"n\": i64[2] = [1, 0]\n"
+    "data \"e\": f32[0, 3] = []\n"
+    "data \"h\": u64[2] = [1, 2]\n"
+    "method forward(%x: f32[2, 3] = param \"x\", %i: i64[2] = param \"i\", %n: i64[2] = param \"n\", "
+    "%e: f32[0, 3] = param \"e\", %h: u64[2] = param \"h\", %u: f32[2]) {\n  ";
 
 struct Refused {
   std::string_view node;
@@ -87,7 +88,7 @@ struct Refused {
 class RefusedCalls : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(RefusedCalls, AreErrors) {
-  OneNode call(std::string(data_text) + std::string(GetParam().node) + "\n  return\n}\n");
+  OneNode call(data_text + std::string(GetParam().node) + "\n  return\n}\n");
   auto results = call.run();
   ASSERT_FALSE(results);
   EXPECT_THAT(results.error().str(), HasSubstr(GetParam().reason));
@@ -127,9 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "more elements than there can be"}));
 
 TEST(Kernels, ViewsShareTheStorage) {
-  OneNode call(std::string(data_text) + "%r: f32[3, 1] = aten.slice.Tensor(%x, 1, 1, 2)\n  return\n}\n");
-  OneNode permuted(std::string(data_text) +
-                   "%r: f32[3, 2] = aten.permute.default(%x, [1, 0])\n  return\n}\n");
+  OneNode call(data_text + "%r: f32[3, 1] = aten.slice.Tensor(%x, 1, 1, 2)\n  return\n}\n");
+  OneNode permuted(data_text + "%r: f32[3, 2] = aten.permute.default(%x, [1, 0])\n  return\n}\n");
   auto results = permuted.run();
   ASSERT_TRUE(results) << results.error().str();
   const auto& view = std::get<TensorData>(results->front());
