@@ -8,6 +8,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 gives these two for inlined copies of std::string and boost::container::small_vector that are in order.
   target_compile_options(depute_options INTERFACE -Wno-restrict -Wno-stringop-overread)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12's own std::stable_sort uses a function that C++23 deprecates.
+  target_compile_options(depute_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(DEPUTE_SANITIZE)
   target_compile_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)
