@@ -9,7 +9,7 @@ namespace depute {
 
 UnitOrder::UnitOrder(const Graph& graph, std::span<const std::uint32_t> group_of,
                      std::span<const Symbol> group_names)
-    : graph_(graph), group_of_(group_of), group_names_(group_names) {
+    : group_of_(group_of), group_names_(group_names) {
   nodes_.reserve(group_of.size());
   group_begin_.assign(group_names.size() + 2, 0);
   for (const Node& node : graph.nodes()) {

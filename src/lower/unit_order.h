@@ -43,7 +43,6 @@ class UnitOrder {
   Status visit(std::uint32_t unit, std::vector<Unit>& order);
   std::unexpected<Diagnostic> cycle(std::uint32_t unit) const;
 
-  const Graph& graph_;
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
   std::vector<const Node*> nodes_;          // by node number
