@@ -277,6 +277,14 @@ constexpr OpRules splitting(DecomposeFunction decompose, const char* out = nullp
           .decompose = decompose,
           .write_back = write_part};
 }
+// Complex tensors may be marked as conjugated or negated, which only this op settles.
+Replacement resolve(Builder& b, const OpCall& call) {
+  if (is_complex(call.tensor("self").dtype)) return std::vector<Value*>{};
+  return to_alias(b, call);
+}
+constexpr OpRules resolving() {
+  return {.flags = may_view, .infer = infer_same_type, .decompose = resolve, .write_back = write_whole};
+}
 constexpr OpRules aliasing(std::uint32_t flags = no_flags) {
   return {.flags = view | flags, .infer = infer_same_type, .decompose = to_alias, .write_back = write_whole};
 }
@@ -378,8 +386,8 @@ std::span<const OpLine> view_ops() {
         .infer = infer_same_type,
         .decompose = to_alias,
         .write_back = write_whole}},
-      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", opaque(may_view)},
-      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", opaque(may_view)},
+      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", resolving()},
+      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", resolving()},
   };
   return lines;
 }
