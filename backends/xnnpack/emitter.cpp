@@ -5,6 +5,15 @@
 #include "support/check.h"
 
 namespace depute::xnnpack {
+namespace {
+
+// Row-major where the strides tell no order: then nothing reads the input that needs to know.
+Order memory_order(const TensorType& type) {
+  auto order = dim_order(type);
+  return order ? Order(order->begin(), order->end()) : identity_order(type.rank());
+}
+
+}  // namespace
 
 // The call's arguments are all inputs that are no constants, in order; results follow them.
 Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
@@ -16,6 +25,7 @@ Emitter::Emitter(const Program& program, const Method& method) : program_(progra
     ValueId id = graph_.add_value(input->tensor().dtype, input->tensor().sizes);
     graph_.values[id].is_input = true;
     graph_.values[id].external_id = position;
+    graph_.values[id].input_order = memory_order(input->tensor());
     values_[input] = id;
   }
   graph_.first_output_id = external_id;

@@ -24,6 +24,8 @@ class AffineFolder {
     std::int64_t count;
   };
   XnnNode* foldable_producer(ValueId value);
+  bool fold_number(XnnNode& node);
+  XnnNode* foldable_source(ValueId value);
   Channels channels_of(const XnnNode& producer) const;
   std::optional<Affine> affine_of(const XnnNode& node, std::size_t data_input,
                                   const Channels& channels) const;
@@ -122,11 +124,47 @@ void AffineFolder::fold(XnnNode& producer, const Affine& affine, const Channels&
   if (bias) producer.inputs[2] = graph_.add_constant(*bias);
 }
 
+// The product that `value` comes from, through nodes that only move its elements and that nothing else reads.
+XnnNode* AffineFolder::foldable_source(ValueId value) {
+  XnnNode* producer = foldable_producer(value);
+  while (producer == nullptr) {
+    const std::uint32_t index = uses_.producer[value];
+    if (index == no_value || uses_.count[value] != 1) return nullptr;
+    const XnnNode& mover = graph_.nodes[index];
+    if (mover.kind != NodeKind::Reshape && mover.kind != NodeKind::Transpose) return nullptr;
+    value = mover.inputs[0];
+    producer = foldable_producer(value);
+  }
+  return producer;
+}
+
+// Attention scales its queries by a number after it has given them heads: FullyConnected, Reshape, Transpose,
+// Multiply. True when the node was folded.
+bool AffineFolder::fold_number(XnnNode& node) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ValueId data = node.inputs[i];
+    const std::optional<Constant>& factor = graph_.values[node.inputs[1 - i]].constant;
+    if (!factor || numel(*factor) != 1 || factor->dtype() != ScalarType::F32) continue;
+    if (!(graph_.values[data].sizes == graph_.values[node.output].sizes)) continue;
+    XnnNode* source = foldable_source(data);
+    if (source == nullptr) continue;
+    fold(*source, {reshaped(*factor, {1}), std::nullopt}, channels_of(*source));
+    const std::uint32_t last = uses_.producer[data];
+    graph_.nodes[last].output = node.output;
+    merge_handles(graph_.nodes[last].handles, node.handles);
+    uses_.producer[node.output] = last;
+    node.kind = NodeKind::None;
+    return true;
+  }
+  return false;
+}
+
 void AffineFolder::run() {
   for (XnnNode& node : graph_.nodes) {
     const bool is_affine = node.kind == NodeKind::ChannelAffine;
     if (!is_affine && node.kind != NodeKind::Multiply && node.kind != NodeKind::Add) continue;
     if (node.is_clamped()) continue;
+    if (node.kind == NodeKind::Multiply && fold_number(node)) continue;
     for (std::size_t i = 0; i < (is_affine ? 1U : 2U); ++i) {
       XnnNode* producer = foldable_producer(node.inputs[i]);
       if (producer == nullptr) continue;

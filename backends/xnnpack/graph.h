@@ -140,6 +140,7 @@ struct XnnValue {
   std::optional<Constant> constant;
   std::uint32_t external_id = no_value;
   bool is_input = false;   // of the delegate; external_id is its position among the arguments
+  Order input_order;       // of a logical graph's input: how the caller lays it out
   bool is_output = false;  // the same
 };
 

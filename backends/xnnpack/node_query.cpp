@@ -16,7 +16,7 @@ bool is_float(ScalarType dtype) {
   return dtype == ScalarType::F32 || dtype == ScalarType::F16;
 }
 
-Check check_tensor(const TensorType& type, const Program* program) {
+Check check_tensor(const TensorType& type) {
   if (!is_float(type.dtype)) return Refusal{"dtype", std::string(name(type.dtype)), "f32, f16"};
   if (type.rank() > max_xnnpack_rank) {
     return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_xnnpack_rank)};
@@ -24,10 +24,16 @@ Check check_tensor(const TensorType& type, const Program* program) {
   for (const SymInt& size : type.sizes) {
     if (size == 0) return Refusal{"zero-size", sizes_text(type.sizes), "at least one element"};
   }
-  if (program == nullptr) return {};
-  if (!type.is_contiguous()) return Refusal{"layout", str(type), "contiguous"};
+  return {};
+}
+
+// What holds in a normalised program only.
+Check check_normalised(const Value& value, const Program& program, bool takes_layouts) {
+  const TensorType& type = value.tensor();
+  const bool is_ordered = takes_layouts && value.producer() == nullptr && dim_order(type).has_value();
+  if (!type.is_contiguous() && !is_ordered) return Refusal{"layout", str(type), "contiguous"};
   for (const SymInt& size : type.sizes) {
-    if (!upper_bound(size, program->ranges)) return Refusal{"unbounded", size.str(), "an upper bound"};
+    if (!upper_bound(size, program.ranges)) return Refusal{"unbounded", size.str(), "an upper bound"};
   }
   return {};
 }
@@ -86,7 +92,11 @@ Check check_node(const QueryContext& context, const Node& node) {
   }
   if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};
   const std::vector<const Value*> tensors = tensors_of(node);
-  for (const Value* value : tensors) DEPUTE_REFUSE_IF(check_tensor(value->tensor(), context.program));
+  for (const Value* value : tensors) {
+    DEPUTE_REFUSE_IF(check_tensor(value->tensor()));
+    if (context.program == nullptr) continue;
+    DEPUTE_REFUSE_IF(check_normalised(*value, *context.program, rule->takes_layouts));
+  }
   for (const Value* value : tensors) {
     const ScalarType dtype = value->tensor().dtype;
     if (rule->mixes_dtypes || dtype == tensors[0]->tensor().dtype) continue;

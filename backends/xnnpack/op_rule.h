@@ -37,6 +37,7 @@ struct OpRule {
   std::string_view conditions = {};  // for the support matrix
   OpClass op_class = OpClass::Compute;
   bool mixes_dtypes = false;   // tensors may differ in their element types
+  bool takes_layouts = false;  // operands may lie in another order than row-major
   bool takes_numbers = false;  // an argument that is a tensor by its schema may be a number
   // What is checked beyond the conditions all nodes must meet (node_query.h); may be null.
   Check (*check)(const NodeQuery& node) = nullptr;

@@ -17,6 +17,7 @@ void drop_expands(XnnGraph& graph);
 //
 //   Conv2d(x, w, b), ChannelAffine(., s, t)          ->  Conv2d(x, w * s, b * s + t)
 //   FullyConnected(x, w), Add(., constant[out])      ->  FullyConnected(x, w, constant)
+//   FullyConnected(x, w), Reshape, Multiply(., 0.5)  ->  FullyConnected(x, w * 0.5), Reshape
 void fold_affine(XnnGraph& graph);
 
 // Clamps move into the node before, when nothing else reads it.

@@ -61,10 +61,10 @@ ValueForms::ValueForms(const XnnGraph& logical, XnnGraph& physical)
   for (ValueId id = 0; id < logical.values.size(); ++id) {
     const XnnValue& value = logical.values[id];
     if (!value.is_input) continue;
-    ValueId copy = physical_.add_value(value.dtype, value.sizes);
+    ValueId copy = physical_.add_value(value.dtype, permuted(value.sizes, value.input_order));
     physical_.values[copy].is_input = true;
     physical_.values[copy].external_id = value.external_id;
-    define(id, identity_order(value.sizes.size()), copy);
+    define(id, value.input_order, copy);
   }
 }
 

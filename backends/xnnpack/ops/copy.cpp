@@ -1,4 +1,7 @@
-// Copies, which need no node, and conversions between f32 and f16.
+// Copies, which need no node, conversions between f32 and f16, and row-major copies of images whose channels
+// lie innermost: those are what convolutions want as they are.
+#include <algorithm>
+
 #include "emitter.h"
 #include "node_query.h"
 
@@ -15,6 +18,13 @@ void convert(Emitter& emit, const OpCall& call) {
   emit.result(dtype == emit.dtype(x) ? x : emit.convert(x, dtype));
 }
 
+Check check_dim_order_copy(const NodeQuery& node) {
+  const Argument& order = node.call["dim_order"];
+  if (order.is_none()) return {};
+  const std::vector<std::int64_t> dims = node.call.ints("dim_order");
+  return std::ranges::is_sorted(dims) ? Check() : refuse_argument(node, "dim_order", "row-major");
+}
+
 constexpr OpRule relabel(std::string_view op) {
   return {.op = op, .op_class = OpClass::Relabel, .translate = copy};
 }
@@ -29,6 +39,13 @@ constexpr OpRule rules[] = {
     relabel("aten.clone.default"),
     relabel("aten.detach.default"),
     relabel("aten.lift_fresh_copy.default"),
+    {.op = "dim_order_ops._to_dim_order_copy.default",
+     .conditions = "to row-major order; from and to f32 and f16",
+     .op_class = OpClass::Move,
+     .mixes_dtypes = true,
+     .takes_layouts = true,
+     .check = check_dim_order_copy,
+     .translate = convert},
 };
 
 }  // namespace

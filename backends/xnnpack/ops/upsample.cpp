@@ -1,4 +1,4 @@
-// Bilinear resizing to a constant size.
+// Resizing of images: bilinear to a constant size, or by whole factors to the nearest element.
 #include "emitter.h"
 #include "node_query.h"
 
@@ -35,11 +35,38 @@ void bilinear(Emitter& emit, const OpCall& call) {
                              call["align_corners"].as_bool() ? align_corners : 0));
 }
 
+Check check_nearest(const NodeQuery& node) {
+  const TensorType& input = node.tensor("input");
+  DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
+  const Dims& result = node.result().sizes;
+  for (std::size_t dim = 2; dim < 4; ++dim) {
+    const bool is_known = input.sizes[dim].is_constant() && result[dim].is_constant();
+    if (is_known && result[dim].value() % input.sizes[dim].value() == 0) continue;
+    return Refusal{"argument", sizes_text(result), "height and width that are multiples of the input's"};
+  }
+  return need_reshapable(input);
+}
+
+// [n, c, h, w] -> [n, c, h, 1, w, 1] -> [n, c, h, r, w, r]
+void nearest(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "input");
+  const Dims s = emit.sizes(x);
+  const Dims& result = emit.result_sizes();
+  const SymInt rows = result[2].value() / s[2].value();
+  const SymInt columns = result[3].value() / s[3].value();
+  const ValueId apart = emit.reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
+  emit.result(emit.reshape(emit.expand(apart, {s[0], s[1], s[2], rows, s[3], columns}), result));
+}
+
 constexpr OpRule rules[] = {
     {.op = "aten.upsample_bilinear2d.vec",
      .conditions = "constant height and width; scale factors equal to the ratio of the sizes",
      .check = check_bilinear,
      .translate = bilinear},
+    {.op = "aten.upsample_nearest2d.vec",
+     .conditions = "constant height and width, multiples of the input's",
+     .check = check_nearest,
+     .translate = nearest},
 };
 
 }  // namespace

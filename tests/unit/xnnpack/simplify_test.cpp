@@ -66,6 +66,19 @@ TEST(Simplify, FoldsFactorsOnlyAlongTheChannels) {
   EXPECT_THAT(print_graph(other), HasSubstr("Multiply("));
 }
 
+TEST(Simplify, FoldsNumbersThroughReshapesAndTransposes) {
+  const XnnGraph graph = simplified(std::string(conv) +
+                                    "%t: f32[1, 8, 8, 4] = aten.permute.default(%c, [0, 2, 3, 1])\n"
+                                    "%r: f32[64, 4] = aten.view.default(%t, [64, 4])\n"
+                                    "%m: f32[64, 4] = aten.mul.Scalar(%r, 0.5)\nreturn %m\n");
+  EXPECT_THAT(print_graph(graph), Not(HasSubstr("Multiply(")));
+  EXPECT_THAT(print_graph(graph), HasSubstr("xnn:scale0(xnn:w,xnn:=f32:3f000000:1)"));
+  const XnnGraph shared = simplified(std::string(conv) +
+                                     "%r: f32[4, 64] = aten.view.default(%c, [4, 64])\n"
+                                     "%m: f32[4, 64] = aten.mul.Scalar(%r, 0.5)\nreturn %m, %r\n");
+  EXPECT_THAT(print_graph(shared), HasSubstr("Multiply("));
+}
+
 TEST(Simplify, DoesNotFoldBehindAClamp) {
   const XnnGraph graph = simplified(std::string(conv) +
                                     "%r: f32[1, 4, 8, 8] = aten.relu.default(%c)\n"
