@@ -213,7 +213,7 @@ Contents repeat(const KernelCall& call) {
 }
 
 Contents flip(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   Shape sizes = sizes_of(self);
   Shape out_strides = dense_strides(sizes);
   std::int64_t first = 0;
@@ -259,7 +259,7 @@ Contents roll(const KernelCall& call) {
 // `self` with the elements of `source` in the places of `part`, a view of self as if it were dense.
 Contents overwritten(const KernelCall& call, const Shape& part_sizes, const Shape& part_strides,
                      std::int64_t offset) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   TRY(TensorData source, cast(call, call.tensor("src"), self.type.dtype));
   if (sizes_of(source) != part_sizes)
     return bad_arguments("the source does not fit the part it is written to");
@@ -312,7 +312,7 @@ enum class Triangle : std::uint8_t { Lower, Upper };
 
 template <Triangle side>
 Contents triangle(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   Shape sizes = sizes_of(self);
   if (sizes.size() < 2) return bad_arguments("a triangle of fewer than two dimensions");
   std::int64_t diagonal =

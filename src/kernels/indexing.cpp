@@ -319,6 +319,62 @@ Contents scatter_value(const KernelCall& call) {
   return written(call, std::move(targets), std::move(value), Write::Replace);
 }
 
+enum class Reduction : std::uint8_t { Sum, Product, Mean, Maximum, Minimum };
+
+template <typename T>
+T combine(Reduction reduction, T a, T b) {
+  if (reduction == Reduction::Product) return wrap_mul(a, b);
+  if (reduction == Reduction::Maximum) return a > b || a != a ? a : b;
+  if (reduction == Reduction::Minimum) return a < b || a != a ? a : b;
+  return wrap_add(a, b);
+}
+
+// `elements` with each of the source combined with what lies at its target: what was there before, or only
+// what came from the source. Means of integers are rounded down.
+template <typename T>
+void reduce_into(std::vector<T>& elements, const std::vector<std::int64_t>& targets,
+                 std::span<const T> source, Reduction reduction, bool include_self) {
+  std::vector<std::int64_t> counts(elements.size(), include_self ? 1 : 0);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    auto at = static_cast<std::size_t>(targets[i]);
+    elements[at] = counts[at]++ == 0 ? source[i] : combine(reduction, elements[at], source[i]);
+  }
+  for (std::size_t i = 0; reduction == Reduction::Mean && i < elements.size(); ++i) {
+    if (counts[i] <= 1) continue;
+    T mean = elements[i] / static_cast<T>(counts[i]);
+    bool rounds_up = std::is_integral_v<T> && wrap_mul(mean, static_cast<T>(counts[i])) > elements[i];
+    elements[i] = rounds_up ? wrap_sub(mean, T{1}) : mean;
+  }
+}
+
+Contents scatter_reduce(const KernelCall& call) {
+  constexpr std::pair<std::string_view, Reduction> reductions[] = {{"sum", Reduction::Sum},
+                                                                   {"prod", Reduction::Product},
+                                                                   {"mean", Reduction::Mean},
+                                                                   {"amax", Reduction::Maximum},
+                                                                   {"amin", Reduction::Minimum}};
+  const auto* found =
+      std::ranges::find(reductions, call.text("reduce"), &std::pair<std::string_view, Reduction>::first);
+  if (found == std::end(reductions)) return bad_arguments("there is no such reduction");
+  const TensorData& self = call.tensor("self");
+  TRY(std::vector<std::int64_t> targets, scatter_targets(call));
+  TRY(TensorData source, scatter_source(call));
+  TRY(Domain domain, domain_of(self.type.dtype));
+  TRY_STATUS(check_arithmetic(source.type.dtype));
+  bool include_self = call.boolean("include_self");
+  Reduction reduction = found->second;
+  return in_domain(domain, [&]<typename T>(T) {
+    return one(call.dense(self.type.dtype, sizes_of(self),
+                          [self, source, reduction, include_self, targets = std::move(targets)] {
+                            Elements<T> before(self);
+                            std::vector<T> result(before.begin(), before.end());
+                            reduce_into<T>(result, targets, Elements<T>(source).span(), reduction,
+                                           include_self);
+                            return pack<T>(self.type.dtype, result);
+                          }));
+  });
+}
+
 // `self` with the slices of the source in place of those that the indices name.
 Contents index_copy(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
@@ -406,6 +462,7 @@ std::span<const KernelLine> indexing_kernels() {
       {"aten.scatter.src", scatter<Write::Replace>},
       {"aten.scatter.value", scatter_value},
       {"aten.scatter_add.default", scatter<Write::Add>},
+      {"aten.scatter_reduce.two", scatter_reduce},
       {"aten.nonzero.default", nonzero},
       {"aten.masked_select.default", masked_select},
       {"aten.masked_scatter.default", masked_scatter},

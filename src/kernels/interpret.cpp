@@ -313,6 +313,7 @@ class Interpreter {
     TRY_STATUS(builder.status());
     if (results.empty() && !node.results().empty()) return cannot_run(node, "there is no reference kernel");
     std::vector<Argument> outputs;
+    outputs.reserve(results.size());
     for (Value* result : results) outputs.push_back(Argument::of(result));
     scratch.set_outputs(outputs);
     return run(scratch, std::move(inputs));

@@ -29,6 +29,7 @@ Statistics statistics_of(std::span<const double> elements, double eps) {
 // Of each of the equal parts that the elements fall into.
 std::vector<Statistics> statistics_of_parts(const Elements<double>& elements, std::size_t parts, double eps) {
   std::vector<Statistics> result;
+  result.reserve(parts);
   std::size_t length = parts == 0 ? 0 : elements.size() / parts;
   for (std::size_t i = 0; i < parts; ++i) {
     result.push_back(statistics_of(elements.span().subspan(i * length, length), eps));
@@ -65,19 +66,20 @@ template <typename Channel>
 Result<Content> normalised(const KernelCall& call, const Parts& parts, std::vector<double> weight,
                            std::vector<double> bias, Channel channel) {
   ScalarType dtype = call.result_type();
-  return call.dense(dtype, sizes_of(parts.input), [parts, weight, bias, channel, dtype] {
-    Elements<double> x(parts.input);
-    std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
-    std::vector<double> result;
-    result.reserve(x.size());
-    std::size_t length = parts.count == 0 ? 1 : x.size() / parts.count;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const Statistics& own = statistics[i / length];
-      std::size_t k = channel(i);
-      result.push_back((x[i] - own.mean) * own.inverse_deviation * weight[k] + bias[k]);
-    }
-    return pack<double>(dtype, result);
-  });
+  return call.dense(dtype, sizes_of(parts.input),
+                    [parts, weight = std::move(weight), bias = std::move(bias), channel, dtype] {
+                      Elements<double> x(parts.input);
+                      std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
+                      std::vector<double> result;
+                      result.reserve(x.size());
+                      std::size_t length = parts.count == 0 ? 1 : x.size() / parts.count;
+                      for (std::size_t i = 0; i < x.size(); ++i) {
+                        const Statistics& own = statistics[i / length];
+                        std::size_t k = channel(i);
+                        result.push_back((x[i] - own.mean) * own.inverse_deviation * weight[k] + bias[k]);
+                      }
+                      return pack<double>(dtype, result);
+                    });
 }
 
 // `result`, and the means and inverse deviations as tensors of `sizes`.
@@ -195,7 +197,7 @@ TensorData channels_first(const TensorData& data) {
 // With statistics that were recorded in training; no others are computed.
 Contents batch_norm_inference(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
-  TensorData input = call.tensor("input");
+  const TensorData& input = call.tensor("input");
   if (input.type.rank() < 2) return bad_arguments("an input without channels");
   Shape sizes = sizes_of(input);
   auto channels = static_cast<std::size_t>(sizes[1]);
@@ -205,6 +207,7 @@ Contents batch_norm_inference(const KernelCall& call) {
   TRY(std::vector<double> variance, factors(call, "running_var", channels, 1));
   double eps = call.number("eps");
   std::vector<double> scale;
+  scale.reserve(channels);
   for (std::size_t i = 0; i < channels; ++i) scale.push_back(inverse_deviation(variance[i], eps) * weight[i]);
   std::size_t planes = static_cast<std::size_t>(sizes[0]) * channels;
   std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(input) / planes, 1);
@@ -230,7 +233,7 @@ Contents batch_norm_inference(const KernelCall& call) {
 // With the batch's own statistics.
 Contents batch_norm_training(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
-  TensorData input = call.tensor("input");
+  const TensorData& input = call.tensor("input");
   if (input.type.rank() < 2) return bad_arguments("an input without channels");
   TensorData by_channel = channels_first(input);
   auto channels = static_cast<std::size_t>(sizes_of(by_channel)[0]);

@@ -239,6 +239,7 @@ std::span<const KernelLine> pooling_kernels() {
       {"aten.avg_pool2d.default", avg_pool<2>},
       {"aten.avg_pool3d.default", avg_pool<3>},
       {"aten._adaptive_avg_pool2d.default", adaptive_avg_pool<2>},
+      {"aten._adaptive_avg_pool3d.default", adaptive_avg_pool<3>},
       {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool<1>},
       {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool<2>},
       {"aten.adaptive_avg_pool3d.default", adaptive_avg_pool<3>},

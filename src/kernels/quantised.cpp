@@ -52,7 +52,7 @@ using ReadQuantisation = Result<Quantisation> (*)(const KernelCall& call);
 // Rounded to nearest even, and clipped to what the call allows. The inverse scale is an f32, as torch has it.
 template <ReadQuantisation read>
 Contents quantize(const KernelCall& call) {
-  TensorData input = call.tensor("input");
+  const TensorData& input = call.tensor("input");
   TRY_STATUS(check_arithmetic(input.type.dtype));
   TRY(Quantisation q, read(call));
   auto low = static_cast<float>(call.integer("quant_min"));
@@ -74,7 +74,7 @@ Contents quantize(const KernelCall& call) {
 
 template <ReadQuantisation read>
 Contents dequantize(const KernelCall& call) {
-  TensorData input = call.tensor("input");
+  const TensorData& input = call.tensor("input");
   TRY_STATUS(check_arithmetic(input.type.dtype));
   TRY(Quantisation q, read(call));
   ScalarType dtype = call.result_type();

@@ -116,7 +116,7 @@ enum class Spread : std::uint8_t { Variance, Deviation };
 // The sum of squared distances from the mean, over the number of elements less `correction`.
 template <Spread spread>
 Contents variance(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   double correction = 1;
   if (call.has("correction") && !call.is_none("correction")) correction = call.number("correction");
   if (call.has("unbiased")) correction = call.boolean("unbiased") ? 1 : 0;
@@ -158,7 +158,7 @@ double norm_of(std::span<const double> row, double order) {
 }
 
 Contents vector_norm(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   double order = call.number("ord");
   TRY_STATUS(check_arithmetic(self.type.dtype));
   TRY(Rows rows, rows_of(call, self));
@@ -166,6 +166,7 @@ Contents vector_norm(const KernelCall& call) {
   return one(call.dense(dtype, rows.sizes, [rows, dtype, order] {
     Elements<double> elements(rows.data);
     std::vector<double> results;
+    results.reserve(rows.count);
     for (std::size_t i = 0; i < rows.count; ++i) {
       results.push_back(norm_of(elements.span().subspan(i * rows.length, rows.length), order));
     }

@@ -92,7 +92,7 @@ std::vector<double> resize_axis(const std::vector<double>& image, const Axis& ax
 
 template <std::size_t rank, MakeSample make_sample>
 Contents upsample(const KernelCall& call) {
-  TensorData input = call.tensor("input");
+  const TensorData& input = call.tensor("input");
   Shape sizes = sizes_of(input);
   TRY(std::vector<Axis> axes, read_axes(call, sizes, rank));
   for (std::size_t i = 0; i < rank; ++i) sizes[sizes.size() - rank + i] = axes[i].to;
@@ -126,7 +126,7 @@ TensorData regrouped(const TensorData& data, const Shape& sizes, const Shape& or
 }
 
 Contents pixel_shuffle(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   Shape sizes = sizes_of(self);
   std::int64_t r = call.integer("upscale_factor");
   if (sizes.size() < 3 || r < 1 || r > 1 << 15 || sizes.end()[-3] % (r * r) != 0) {
@@ -140,7 +140,7 @@ Contents pixel_shuffle(const KernelCall& call) {
 }
 
 Contents pixel_unshuffle(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   Shape sizes = sizes_of(self);
   std::int64_t r = call.integer("downscale_factor");
   if (sizes.size() < 3 || r < 1 || r > 1 << 15 || sizes.end()[-2] % r != 0 || sizes.back() % r != 0) {

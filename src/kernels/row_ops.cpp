@@ -22,7 +22,7 @@ Contents map_rows(const KernelCall& call, const TensorData& self, std::int64_t d
     }
     return pack<T>(dtype, results);
   }));
-  return one(in_place(rows, std::get<TensorData>(std::move(result))));
+  return one(in_place(rows, std::get<TensorData>(result)));
 }
 
 enum class Scale : std::uint8_t { Plain, Logarithm };
@@ -41,7 +41,7 @@ void softmax_row(std::span<const double> row, std::span<double> result) {
 
 template <Scale scale>
 Contents softmax(const KernelCall& call) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   TRY_STATUS(check_arithmetic(self.type.dtype));
   return map_rows<double>(call, self, call.integer("dim"), softmax_row<scale>);
 }
@@ -78,7 +78,7 @@ std::vector<std::int64_t> sorted_places(std::span<const T> row, Order order) {
 
 // The first `kept` elements of each row in order, and their places.
 Contents first_of_sorted(const KernelCall& call, std::int64_t dim, std::int64_t kept, Order order) {
-  TensorData self = call.tensor("self");
+  const TensorData& self = call.tensor("self");
   TRY(Domain domain, domain_of(self.type.dtype));
   TRY(Rows rows, rows_along(self, dim));
   if (kept < 0 || kept > static_cast<std::int64_t>(rows.length))
@@ -106,8 +106,8 @@ Contents first_of_sorted(const KernelCall& call, std::int64_t dim, std::int64_t 
       gather([&](auto, std::int64_t place) { result.push_back(place); });
       return pack<std::int64_t>(ScalarType::I64, result);
     }));
-    return std::vector<Content>{in_place(rows, std::get<TensorData>(std::move(values))),
-                                in_place(rows, std::get<TensorData>(std::move(places)))};
+    return std::vector<Content>{in_place(rows, std::get<TensorData>(values)),
+                                in_place(rows, std::get<TensorData>(places))};
   });
 }
 

@@ -54,7 +54,7 @@ Result<Rows> rows_along(const TensorData& data, std::int64_t wanted) {
   return make_rows(data, is_along, Along::One);
 }
 
-TensorData in_place(const Rows& rows, TensorData result) {
+TensorData in_place(const Rows& rows, const TensorData& result) {
   Shape sizes = sizes_of(result);
   Shape strides = strides_of(result);
   std::size_t kept = 0;

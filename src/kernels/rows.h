@@ -26,6 +26,6 @@ Result<Rows> rows_along(const TensorData& data, std::int64_t dim);
 
 // A result with `length` elements a row, laid out as rows.data is, seen in the order of dimensions of the
 // original.
-TensorData in_place(const Rows& rows, TensorData result);
+TensorData in_place(const Rows& rows, const TensorData& result);
 
 }  // namespace depute::internal

@@ -95,25 +95,23 @@ class Folder {
            type.expr->kind == SymExpr::Kind::Int;
   }
 
-  // Bytes of all the values that are tensors; nothing when one has symbolic sizes.
-  template <typename Values>
-  static std::optional<std::size_t> total_bytes(const Values& values) {
-    std::size_t total = 0;
-    for (const Value* value : values) {
-      if (!value->type().is_tensor()) continue;
-      auto bytes = value->tensor().static_bytes();
-      if (!bytes || __builtin_add_overflow(total, *bytes, &total)) return std::nullopt;
-    }
-    return total;
+  // Adds the bytes of a tensor; false when it has symbolic sizes.
+  static bool add_bytes(const Value& value, std::size_t& total) {
+    if (!value.type().is_tensor()) return true;
+    auto bytes = value.tensor().static_bytes();
+    return bytes && !__builtin_add_overflow(total, *bytes, &total);
   }
 
   static bool is_small_enough(const Node& node) {
-    std::vector<const Value*> operands;
-    for (std::size_t i = 0; i < node.operand_count(); ++i) operands.push_back(node.operand(i));
-    auto given = total_bytes(operands);
-    auto made = total_bytes(node.results());
-    if (!given || !made) return false;
-    return *made <= max_folded_bytes || *made / max_folded_growth <= *given;
+    std::size_t given = 0;
+    std::size_t made = 0;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (!add_bytes(*node.operand(i), given)) return false;
+    }
+    for (const Value* result : node.results()) {
+      if (!add_bytes(*result, made)) return false;
+    }
+    return made <= max_folded_bytes || made / max_folded_growth <= given;
   }
 
   void remember(const Node& node, std::vector<Content> results) {

@@ -189,8 +189,10 @@ def memory():
         record("aten._to_copy.default", torch.tensor([0, 1, 2, 200, 300, -3]), dtype=dtype)
         record("aten._to_copy.default", bools(4), dtype=dtype)
     record("aten._to_copy.default", values, dtype=torch.float16)
-    record("aten._to_copy.default", torch.tensor([65504.0, 65519.0, 65520.0, 1e-7, 3e-8, 6.1e-5, math.nan]), dtype=torch.float16)
-    record("aten._to_copy.default", torch.tensor([1.00390625, 1.01171875, 3.4e38, math.inf, math.nan]), dtype=torch.bfloat16)
+    halves = torch.tensor([65504.0, 65519.0, 65520.0, 1e-7, 3e-8, 6.1e-5, math.nan])
+    record("aten._to_copy.default", halves, dtype=torch.float16)
+    ties = torch.tensor([1.00390625, 1.01171875, 3.4e38, math.inf, math.nan])
+    record("aten._to_copy.default", ties, dtype=torch.bfloat16)
     record("aten._to_copy.default", rand(2, 3).t())
     record("aten.clone.default", rand(2, 3).t())
     record("aten.copy.default", ints(2, 3), rand(3))
@@ -423,6 +425,7 @@ def spatial():
     record("aten.avg_pool3d.default", rand(1, 1, 3, 4, 4), [2, 2, 2])
     record("aten._adaptive_avg_pool2d.default", rand(1, 2, 5, 7), [3, 2])
     record("aten._adaptive_avg_pool2d.default", rand(2, 4, 4), [1, 6])
+    record("aten._adaptive_avg_pool3d.default", rand(1, 2, 3, 4, 2), [2, 3, 1])
     record("aten.adaptive_avg_pool1d.default", rand(1, 2, 5), [2])
 
     for scale, size in (([2.0, 3.0], None), (None, [3, 7]), ([0.6, 1.3], None)):
@@ -444,7 +447,8 @@ def norms():
     record("aten.group_norm.default", rand(2, 4, 3), 2, rand(4), rand(4))
     args = (rand(2, 3, 2, 2), rand(3), rand(3), rand(3), rand(3, low=0.5))
     record("aten._native_batch_norm_legit_no_training.default", *args, 0.1, 1e-5)
-    record("aten._native_batch_norm_legit_no_training.default", rand(4, 3), None, None, rand(3), rand(3, low=0.5), 0.1, 1e-3)
+    args = (rand(4, 3), None, None, rand(3), rand(3, low=0.5))
+    record("aten._native_batch_norm_legit_no_training.default", *args, 0.1, 1e-3)
     record("aten._native_batch_norm_legit.no_stats", rand(3, 2, 2), rand(2), rand(2), True, 0.1, 1e-5)
 
 
@@ -472,6 +476,12 @@ def indexing():
     record("aten.scatter.src", rand(3, 4), 1, torch.tensor([[0, 2], [3, 1]]), rand(3, 3))
     record("aten.scatter.value", rand(3, 4).t(), 0, torch.tensor([[0, 2, 1]]), 7)
     record("aten.scatter_add.default", rand(3, 4), 0, torch.tensor([[0, 2, 1, 0], [0, 0, 0, 0]]), rand(2, 4))
+    for reduction in ("sum", "prod", "mean", "amax", "amin"):
+        index = torch.tensor([0, 0, 2, 2, 2])
+        for include_self in (True, False):
+            args = (0, index, rand(5), reduction)
+            record("aten.scatter_reduce.two", rand(4), *args, include_self=include_self)
+        record("aten.scatter_reduce.two", ints(4), 0, index, ints(5), reduction)
     record("aten.nonzero.default", torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, math.nan]]))
     record("aten.nonzero.default", torch.tensor(3))
     record("aten.masked_select.default", rand(3, 2).t(), torch.tensor([True, False, True]))
@@ -496,8 +506,13 @@ def quantised():
     record("quantized_decomposed.dequantize_per_channel.default", q, scales, None, 0, -127, 127, torch.int8)
 
 
+FAMILIES = (
+    pointwise, memory, views, combining, creation, reductions, linear_algebra, spatial, norms, indexing, quantised
+)  # fmt: skip
+
+
 def main():
-    for family in (pointwise, memory, views, combining, creation, reductions, linear_algebra, spatial, norms, indexing, quantised):
+    for family in FAMILIES:
         family()
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
     OUT.write_text(f"[\n{lines}\n]\n")
