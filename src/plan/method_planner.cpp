@@ -85,7 +85,7 @@ Status MethodPlanner::plan_inputs() {
     } else if (input->type().is_tensor()) {
       index = pool_.add_tensor(placement_[*input].tensor);
     } else {
-      TRY(EValue value, user_number(*input, spec));
+      TRY(EValue value, user_number(*input));
       index = pool_.add(value);
     }
     plan_.inputs.push_back(index);
@@ -94,7 +94,7 @@ Status MethodPlanner::plan_inputs() {
 }
 
 // The runtime wants the value it was compiled with, so a number that may vary cannot be an input.
-Result<EValue> MethodPlanner::user_number(const Value& input, const InputSpec&) {
+Result<EValue> MethodPlanner::user_number(const Value& input) {
   const Type& type = input.type();
   if (type.kind == Type::Kind::None) return EValue{};
   if (type.kind == Type::Kind::SymInt && type.expr != nullptr) {
@@ -265,7 +265,7 @@ Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
     }
     const Dims& sizes = base.tensor().sizes;
     auto same = std::ranges::find(sizes, size);
-    if (same != sizes.end()) return size_of(base, static_cast<std::size_t>(same - sizes.begin()), base_index);
+    if (same != sizes.end()) return size_of(base_index, static_cast<std::size_t>(same - sizes.begin()));
     if (is_inferred) return fail(&node, fmt::format("no value for the size {}", size.str()));
     is_inferred = true;
     return pool_.integer(-1);
@@ -278,9 +278,9 @@ Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
   return pool_.int_list(items);
 }
 
-std::int32_t MethodPlanner::size_of(const Value&, std::size_t dim, std::int32_t tensor_index) {
+std::int32_t MethodPlanner::size_of(std::int32_t tensor, std::size_t dim) {
   std::int32_t result = pool_.add_scalar(EValue::Kind::Int);
-  call("aten::sym_size.int", {tensor_index, pool_.integer(static_cast<std::int64_t>(dim)), result});
+  call("aten::sym_size.int", {tensor, pool_.integer(static_cast<std::int64_t>(dim)), result});
   return result;
 }
 

@@ -36,7 +36,7 @@ class MethodPlanner {
   // Inputs, outputs, values (method_planner.cpp).
   Status plan_inputs();
   Status plan_outputs();
-  Result<EValue> user_number(const Value& input, const InputSpec& spec);
+  Result<EValue> user_number(const Value& input);
   Result<std::int32_t> literal(const Node* node, const Argument& argument);
   Result<EValue> literal_value(const Node* node, const Argument& argument);
   Result<std::int32_t> index_of(const Value& value, const Node* user);
@@ -47,7 +47,7 @@ class MethodPlanner {
   Status plan_delegate(const Node& node);
   Status plan_resize(const Node& node);
   Result<std::int32_t> resize_sizes(const Node& node);
-  std::int32_t size_of(const Value& tensor, std::size_t dim, std::int32_t tensor_index);
+  std::int32_t size_of(std::int32_t tensor, std::size_t dim);
   void call(std::string_view kernel, std::initializer_list<std::int32_t> args);
   std::int32_t operator_index(std::string_view kernel);
   void add_instruction(Instruction::Kind kind, std::int32_t index, std::span<const std::int32_t> args);

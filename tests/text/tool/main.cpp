@@ -26,6 +26,7 @@
 #include "normalise/normalise.h"
 #include "normalise/passes.h"
 #include "ops/op_def.h"
+#include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 
@@ -152,15 +153,31 @@ Outcome run_ops(const Program&, const Options&) {
   return {text, {}};
 }
 
+// The kernel table, a line each: library, name, signature.
+Outcome run_kernels(const Program&, const Options&) {
+  std::string text;
+  for (const KernelLibrary& library : kernel_libraries()) {
+    for (const Kernel& kernel : library.kernels) {
+      text.append(library.name)
+          .append("\t")
+          .append(kernel.name)
+          .append("\t")
+          .append(kernel.signature)
+          .append("\n");
+    }
+  }
+  return {text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
 };
 
 constexpr std::array verbs = {
-    Verb{"hash", run_hash},       Verb{"normalise", run_normalise}, Verb{"ops", run_ops},
-    Verb{"parse", run_parse},     Verb{"plan", run_plan},           Verb{"verify", run_verify},
-    Verb{"xnnpack", run_xnnpack},
+    Verb{"hash", run_hash},     Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
+    Verb{"ops", run_ops},       Verb{"parse", run_parse},     Verb{"plan", run_plan},
+    Verb{"verify", run_verify}, Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {
