@@ -7,6 +7,9 @@ cd "$(dirname "$0")/.."
 preset=${1:?usage: build.sh PRESET TARGET...}
 shift
 
+# Clones and work trees share what the compiler made: paths below this tree do not count.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
 # A moved or copied tree leaves a cache that names the old place; CMake would refuse it.
 cache=build/$preset/CMakeCache.txt
 if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then

@@ -3,14 +3,14 @@
 #
 #   install_system.sh build|test|bench|format
 #
-# build: what compiles the compiler.  test: and what tests and fuzzes it.  bench: and google-benchmark.
+# build: what compiles the compiler and its unit tests.  test: and what fuzzes it.  bench: and google-benchmark.
 # format: clang-format and clang-tidy alone.
 set -euo pipefail
 
 build=(cmake ninja-build ccache g++ python3-venv
        libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
-       libcli11-dev libfmt-dev libxxhash-dev libtbb-dev libboost-dev)
-test=(libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev)
+       libcli11-dev libfmt-dev libxxhash-dev libtbb-dev libboost-dev libgtest-dev libgmock-dev)
+test=(clang-19 libclang-rt-19-dev)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;
