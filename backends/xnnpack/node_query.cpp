@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/print.h"
 #include "write_payload.h"
@@ -136,6 +137,16 @@ Check need_constant(const NodeQuery& node, std::string_view name) {
 Check need_ints(const NodeQuery& node, std::string_view name) {
   if (node.call.is_constant_ints(name)) return {};
   return Refusal{"symbolic", fmt::format("{} = {}", name, print(node.call[name])), "numbers"};
+}
+
+Check need_ints(const NodeQuery& node, std::string_view name, std::int64_t least) {
+  DEPUTE_REFUSE_IF(need_ints(node, name));
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  for (std::int64_t number : node.call.ints(name)) {
+    if (number < least || number > most)
+      return refuse_argument(node, name, fmt::format("{} to {}", least, most));
+  }
+  return {};
 }
 
 Check need_rank(const TensorType& type, std::size_t least, std::size_t most) {

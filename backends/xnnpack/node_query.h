@@ -53,6 +53,8 @@ Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_
 Check need_number(const NodeQuery& node, std::string_view name);
 Check need_constant(const NodeQuery& node, std::string_view name);
 Check need_ints(const NodeQuery& node, std::string_view name);
+// Ints that the payload has room for, none less than `least`.
+Check need_ints(const NodeQuery& node, std::string_view name, std::int64_t least);
 Check need_rank(const TensorType& type, std::size_t least, std::size_t most);
 // At most one size is known only when the program runs, as XNNPACK can infer one.
 Check need_reshapable(const TensorType& type);

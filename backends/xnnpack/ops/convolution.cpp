@@ -1,5 +1,7 @@
 // Convolutions over one or two dimensions, grouped, depthwise or transposed. One dimension is two, the first
 // of size 1. Weights lie as [out, height, width, in], depthwise ones as [1, height, width, out].
+#include <algorithm>
+
 #include "emitter.h"
 #include "node_query.h"
 
@@ -11,10 +13,17 @@ Check check_convolution(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_rank(input, 3, 4));
   DEPUTE_REFUSE_IF(need_constant(node, "weight"));
   DEPUTE_REFUSE_IF(need_constant(node, "bias"));
-  for (std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
-    DEPUTE_REFUSE_IF(need_ints(node, name));
-    for (std::int64_t number : node.call.ints(name)) {
-      if (number < 0) return refuse_argument(node, name, "at least 0");
+  DEPUTE_REFUSE_IF(need_ints(node, "stride", 1));
+  DEPUTE_REFUSE_IF(need_ints(node, "padding", 0));
+  DEPUTE_REFUSE_IF(need_ints(node, "dilation", 1));
+  if (node.call["transposed"].as_bool()) {
+    DEPUTE_REFUSE_IF(need_ints(node, "output_padding", 0));
+    const std::vector<std::int64_t> added = node.call.ints("output_padding");
+    const std::vector<std::int64_t> stride = node.call.ints("stride");
+    for (std::size_t i = 0; i < added.size(); ++i) {
+      if (added[i] >= stride[std::min(i, stride.size() - 1)]) {
+        return refuse_argument(node, "output_padding", "less than the stride");
+      }
     }
   }
   if (input.rank() == 3) {
@@ -93,7 +102,7 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
 
 constexpr OpRule rules[] = {
     {.op = "aten.convolution.default",
-     .conditions = "1 or 2 dimensions; constant weight and bias; strides, paddings and dilations are numbers",
+     .conditions = "1 or 2 dimensions; constant weight and bias; output_padding less than the stride",
      .check = check_convolution,
      .translate = translate_convolution},
 };

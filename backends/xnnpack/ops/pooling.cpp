@@ -47,10 +47,9 @@ Window window_of(const OpCall& call, const Dims& input, const Dims& result, bool
 Check check_pooling(const NodeQuery& node) {
   const TensorType& input = node.tensor("self");
   DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
-  for (std::string_view name : {"kernel_size", "stride", "padding"}) DEPUTE_REFUSE_IF(need_ints(node, name));
-  for (std::int64_t number : node.call.ints("padding")) {
-    if (number < 0) return refuse_argument(node, "padding", "at least 0");
-  }
+  DEPUTE_REFUSE_IF(need_ints(node, "kernel_size", 1));
+  DEPUTE_REFUSE_IF(need_ints(node, "stride", 1));
+  DEPUTE_REFUSE_IF(need_ints(node, "padding", 0));
   if (node.call["ceil_mode"].as_bool() && (!input.sizes[2].is_constant() || !input.sizes[3].is_constant())) {
     return Refusal{"dynamic-shape", sizes_text(input.sizes), "constant sizes with ceil_mode"};
   }
@@ -61,7 +60,7 @@ Check check_pooling(const NodeQuery& node) {
 }
 
 Check check_max_pool(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_ints(node, "dilation"));
+  DEPUTE_REFUSE_IF(need_ints(node, "dilation", 1));
   for (std::size_t i = 1; i < node.node().results().size(); ++i) {
     if (node.node().result(i)->has_uses())
       return Refusal{"unused-result", "the indices are used", "result 0 alone"};
