@@ -156,7 +156,6 @@ class Placer {
   // Groups planned values into blocks, packs them, and gives every value its offset.
   void make_blocks() {
     block_of_.assign(result_.values.size(), no_block);
-    shift_.assign(result_.values.size(), 0);
     for (const Value* input : method_.graph->inputs()) add_block(*input, 0);
     for (const Node& node : method_.graph->nodes()) {
       if (result_.actions[node.scratch] != NodeAction::Call) continue;
@@ -173,7 +172,7 @@ class Placer {
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
       value.tensor.memory_id = 1;
-      value.tensor.memory_offset = memory.offsets[block_of_[value.base]] + shift_[value.base] + value.offset;
+      value.tensor.memory_offset = memory.offsets[block_of_[value.base]] + value.offset;
     }
   }
 
@@ -197,9 +196,7 @@ class Placer {
       if (!may_write_over(node, operand)) continue;
       const PlacedValue& over = placed(operand);
       std::uint32_t number = result_.numbers[result];
-      if (uses_.must_align[number] && (shift_[over.base] + over.offset) % delegate_alignment != 0) continue;
       block_of_[number] = block_of_[over.base];
-      shift_[number] = shift_[over.base] + over.offset;
       MemoryBlock& block = blocks_[block_of_[number]];
       block.last = std::max(block.last, last_use_[number]);
       return true;
@@ -207,16 +204,17 @@ class Placer {
     return false;
   }
 
+  // Only over all of a block: writing over a cut would keep the rest of its block alive for nothing.
   bool may_write_over(const Node& node, const Value& operand) {
     const PlacedValue& over = placed(operand);
-    if (over.kind != PlaceKind::Planned || blocks_[block_of_[over.base]].last != node.scratch + 1)
-      return false;
+    if (over.kind != PlaceKind::Planned) return false;
+    const MemoryBlock& block = blocks_[block_of_[over.base]];
+    if (block.last != node.scratch + 1 || block.bytes != over.bytes) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& other = *node.operand(i);
       const PlacedValue& place = placed(other);
-      if (place.kind != PlaceKind::Planned || block_of_[place.base] != block_of_[over.base]) continue;
-      bool is_same_place = shift_[place.base] + place.offset == shift_[over.base] + over.offset;
-      if (!is_same_place || other.tensor() != operand.tensor()) return false;
+      bool shares_block = place.kind == PlaceKind::Planned && block_of_[place.base] == block_of_[over.base];
+      if (shares_block && other.tensor() != operand.tensor()) return false;
     }
     return true;
   }
@@ -231,7 +229,6 @@ class Placer {
   ValueUses uses_;
   std::vector<std::uint32_t> last_use_;  // of a base and the views of it
   std::vector<std::uint32_t> block_of_;  // of a base
-  std::vector<std::uint64_t> shift_;     // of a base, from the start of its block
   std::vector<MemoryBlock> blocks_;
 };
 

@@ -76,7 +76,7 @@ class RandomProgram {
   static Type type(std::int64_t height) {
     return tensor_type(make_tensor(ScalarType::F32, {height, columns}));
   }
-  std::size_t pick() { return values_.size() - 1 - random_() % std::min<std::size_t>(values_.size(), 8); }
+  std::size_t pick() { return values_.size() - 1 - random_() % std::min<std::size_t>(values_.size(), 5); }
   void add(Value* value, Cells cells) { values_.emplace_back(value, std::move(cells)); }
 
   void add_unary(std::string_view op, Value* value, Cells cells) {
@@ -92,16 +92,14 @@ class RandomProgram {
       case 0:
         return add_unary("aten.neg.default", value, negated(cells));
       case 1: {
-        auto [other, other_cells] = values_[pick()];
-        if (other->type() != value->type()) return;
-        Node* node = graph_->add(Symbol("aten.add.Tensor"), {Argument::of(value), Argument::of(other)}, {},
-                                 {{Symbol("v"), value->type()}});
-        return add(node->result(), sum(cells, other_cells));
+        const auto& [other, other_cells] = values_[pick()];
+        if (other->type() == value->type()) add_sum(value, cells, other, other_cells);
+        return;
       }
       case 2:
         return add_unary("aten.alias.default", value, cells);
       case 3:
-        return add_slice(value, cells, height);
+        return add_slices(value, cells, height);
       case 4:
         return add_split(value, cells, height);
       default: {
@@ -113,9 +111,25 @@ class RandomProgram {
     }
   }
 
-  void add_slice(Value* value, const Cells& cells, std::int64_t height) {
+  void add_sum(Value* value, const Cells& cells, Value* other, const Cells& other_cells) {
+    Node* node = graph_->add(Symbol("aten.add.Tensor"), {Argument::of(value), Argument::of(other)}, {},
+                             {{Symbol("v"), value->type()}});
+    add(node->result(), sum(cells, other_cells));
+  }
+
+  // Alone, or two cuts that overlap and are added.
+  void add_slices(Value* value, const Cells& cells, std::int64_t height) {
     auto start = static_cast<std::int64_t>(random_() % static_cast<unsigned>(height));
     std::int64_t count = 1 + static_cast<std::int64_t>(random_() % static_cast<unsigned>(height - start));
+    if (start == 0 || random_() % 2 == 0) return add_slice(value, cells, start, count);
+    add_slice(value, cells, start, count);
+    add_slice(value, cells, start - 1, count);
+    auto [first, first_cells] = values_[values_.size() - 2];
+    auto [second, second_cells] = values_.back();
+    add_sum(first, first_cells, second, second_cells);
+  }
+
+  void add_slice(Value* value, const Cells& cells, std::int64_t start, std::int64_t count) {
     Node* node =
         graph_->add(Symbol("aten.slice.Tensor"),
                     {Argument::of(value), Argument::of(0), Argument::of(start), Argument::of(start + count)},
@@ -132,6 +146,8 @@ class RandomProgram {
     std::size_t half = cells.size() / 2;
     add(node->result(0), part(cells, 0, half));
     add(node->result(1), part(cells, half, half));
+    if (random_() % 2 == 0)
+      add_sum(node->result(0), part(cells, 0, half), node->result(1), part(cells, half, half));
   }
 
   std::mt19937 random_;
@@ -170,17 +186,37 @@ class Machine {
     return plan_.values[static_cast<std::size_t>(index)].int_value;
   }
 
+  // A kernel may read and write in any order, so what it writes is all of an operand or nothing of it. Only
+  // pointwise kernels may do the former.
+  void expect_order_does_not_matter(std::int32_t in, std::int32_t out, bool is_pointwise) {
+    auto read = cells(in);
+    auto written = cells(out);
+    bool is_apart =
+        written.data() + written.size() <= read.data() || read.data() + read.size() <= written.data();
+    bool is_same = read.data() == written.data() && read.size() == written.size();
+    EXPECT_TRUE(is_apart || (is_same && is_pointwise)) << plan_text(plan_);
+  }
+
   void execute(const Instruction& instruction) {
     auto args = plan_.args_of(instruction);
     if (instruction.kind == Instruction::Kind::DelegateCall) {
       const PlanTensor& input = plan_.tensors[plan_.values[static_cast<std::size_t>(args[0])].first];
       EXPECT_EQ(input.memory_offset % 16, 0);
+      expect_order_does_not_matter(args[0], args[1], false);
       return store(args[1], negated(load(args[0])));
     }
     std::string op = plan_.operators[static_cast<std::size_t>(instruction.index)].str();
-    if (op == "aten::neg.out") return store(args[1], negated(load(args[0])));
-    if (op == "aten::add.out") return store(args[3], sum(load(args[0]), load(args[1])));
+    if (op == "aten::neg.out") {
+      expect_order_does_not_matter(args[0], args[1], true);
+      return store(args[1], negated(load(args[0])));
+    }
+    if (op == "aten::add.out") {
+      expect_order_does_not_matter(args[0], args[3], true);
+      expect_order_does_not_matter(args[1], args[3], true);
+      return store(args[3], sum(load(args[0]), load(args[1])));
+    }
     if (op == "aten::slice_copy.Tensor_out") {
+      expect_order_does_not_matter(args[0], args[5], false);
       auto first = static_cast<std::size_t>(number(args[2]) * columns);
       return store(args[5], part(load(args[0]), first, cells(args[5]).size()));
     }
@@ -188,6 +224,7 @@ class Machine {
       Cells all = load(args[0]);
       std::size_t first = 0;
       for (std::int64_t item : plan_.list_items(plan_.values[static_cast<std::size_t>(args[3])])) {
+        expect_order_does_not_matter(args[0], static_cast<std::int32_t>(item), false);
         store(item, part(all, first, cells(item).size()));
         first += cells(item).size();
       }
