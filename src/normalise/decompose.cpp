@@ -9,6 +9,7 @@
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
 #include "ops/builder.h"
+#include "ops/infer.h"
 #include "ops/op_def.h"
 #include "support/check.h"
 
@@ -42,7 +43,7 @@ class KeptOps {
 // The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
 Replacement replacement_of(Graph& graph, Node& node, const OpDef& def, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
-  if (auto types = def.infer(OpCall(node)); !types) return node_error(pass, node, types.error().message);
+  if (auto types = result_types(OpCall(node)); !types) return node_error(pass, node, types.error().message);
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
   Replacement values = def.decompose(builder, OpCall(node));

@@ -11,7 +11,7 @@
 
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/builder.h"
+#include "ops/infer.h"
 #include "ops/op_def.h"
 
 namespace depute {
@@ -101,7 +101,7 @@ Status retype(Graph& graph, Node& node) {
     return {};
   }
   TRY_STATUS(check_call(node));
-  auto types = def->infer(OpCall(node));
+  auto types = result_types(OpCall(node));
   if (!types) {
     // A rule may not see what torch has proved of symbolic sizes.
     if (!has_symbolic_sizes(node)) return node_error(pass, node, types.error().message);

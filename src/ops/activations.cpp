@@ -93,7 +93,7 @@ Replacement threshold(Builder& b, const OpCall& call) {
 
 Types infer_glu(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   TRY(std::int64_t size, static_size(self, dim, "the size that glu halves"));
   if (size % 2 != 0) return type_error("glu halves an odd size");
   Dims sizes = self.sizes;
@@ -102,7 +102,7 @@ Types infer_glu(const OpCall& call) {
 }
 Replacement glu(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   std::int64_t half = self.sizes[dim].value() / 2;
   std::vector<Value*> halves =
       b.call_all("aten.split_with_sizes.default",

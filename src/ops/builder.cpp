@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/infer.h"
 #include "support/check.h"
 
 namespace depute {
@@ -121,7 +122,7 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
   CHECK(def != nullptr && def->infer != nullptr) << op;
   CHECK(args.size() <= def->args.size()) << def->schema;
   WrittenCall written = write_call(*def, args);
-  auto types = def->infer(OpCall(*def, written.args, written.kwargs));
+  auto types = result_types(OpCall(*def, written.args, written.kwargs));
   if (!types) {
     fail(std::move(types).error());
     return {};

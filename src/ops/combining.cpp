@@ -131,8 +131,7 @@ Types infer_repeat_interleave(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   SymInt repeats = as_sym_int(call["repeats"]);
   if (call["dim"].is_none()) return tensor_result(self.dtype, {self.numel() * repeats});
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
-  if (self.rank() == 0) return type_error("repeat_interleave of a tensor without dimensions");
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
   sizes[dim] = sizes[dim] * repeats;
   return tensor_result(self.dtype, std::move(sizes));

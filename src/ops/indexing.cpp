@@ -52,7 +52,7 @@ Types infer_gather(const OpCall& call) {
 
 // index_copy and index_add are index_put with the index in its dimension's place.
 Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), call.tensor("self").rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("self")));
   std::vector<Value*> indices(dim, nullptr);
   indices.push_back(call.value("index"));
   return one(b.call("aten.index_put.default", {call["self"], indices, source, accumulate}));

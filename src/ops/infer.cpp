@@ -79,6 +79,20 @@ Types reduction_result(const OpCall& call, ScalarType dtype) {
 
 }  // namespace
 
+Types result_types(const OpCall& call) {
+  TRY(std::vector<Type> types, call.def().infer(call));
+  for (const Type& type : types) {
+    if (!type.is_tensor()) continue;
+    if (type.tensor.rank() > max_rank)
+      return type_error(fmt::format("a result of rank {}", type.tensor.rank()));
+    for (const SymInt& size : type.tensor.sizes) {
+      if (size.is_constant() && size.value() < 0)
+        return type_error(fmt::format("a result of size {}", size.value()));
+    }
+  }
+  return types;
+}
+
 std::unexpected<Diagnostic> type_error(std::string message) {
   return error("normalise", "", message);
 }
@@ -109,6 +123,11 @@ Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
     return type_error(fmt::format("dimension {} is out of range for a tensor of rank {}", dim, rank));
   }
   return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
+}
+
+Result<std::size_t> dim_of(const OpCall& call, std::string_view name, const TensorType& type) {
+  if (type.rank() == 0) return type_error(fmt::format("'{}' of a tensor without dimensions", name));
+  return wrap_dim(call.integer(name), type.rank());
 }
 
 Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t rank) {

@@ -17,6 +17,9 @@ namespace depute {
 
 using Types = Result<std::vector<Type>>;
 
+// What the op's rule gives for the call. Fails also when a size is negative or there are too many dimensions.
+Types result_types(const OpCall& call);
+
 // A failed rule; the message says why ("sizes 3 and 4 do not broadcast").
 std::unexpected<Diagnostic> type_error(std::string message);
 
@@ -28,6 +31,8 @@ Types tensor_result(ScalarType dtype, Dims sizes);
 Result<Dims> broadcast(const Dims& a, const Dims& b);
 // A dimension counted from either end, as one counted from the front. Rank 0 has one dimension, 0.
 Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
+// The dimension that an argument of the call names; it must be there, which it is not for rank 0.
+Result<std::size_t> dim_of(const OpCall& call, std::string_view name, const TensorType& type);
 // The dimensions a list names; all when the list is empty or None. Ascending, each once.
 Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t rank);
 Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool keepdim);

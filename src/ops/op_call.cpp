@@ -64,7 +64,7 @@ bool fits_element(const Argument& argument, const ArgDef& def) {
 }
 
 bool fits(const Argument& argument, const ArgDef& def) {
-  if (argument.is_none()) return def.is_optional || def.type == ArgType::Any || def.default_value.has_value();
+  if (argument.is_none()) return def.is_optional || def.type == ArgType::Any;
   if (!def.is_list) return fits_element(argument, def);
   if (!argument.is_list()) return def.type != ArgType::Tensor && fits_element(argument, def);  // one for all
   return std::ranges::all_of(argument.as_list(), [&](const Argument& element) {

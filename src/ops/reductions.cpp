@@ -113,11 +113,13 @@ constexpr std::int64_t max_differences = 1 << 10;
 
 Types infer_diff(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
-  if (sizes.empty()) return type_error("diff of a tensor without dimensions");
   for (std::string_view more : {"prepend", "append"}) {
-    if (const Value* value = call.value(more)) sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
+    const Value* value = call.value(more);
+    if (value == nullptr) continue;
+    if (value->tensor().rank() != self.rank()) return type_error("diff with a tensor of another rank");
+    sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
   }
   std::int64_t times = call.integer("n");
   if (times < 0 || times > max_differences) {

@@ -149,8 +149,7 @@ Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
 
 Result<Dims> part_sizes(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
-  if (self.rank() == 0) return type_error("split of a tensor without dimensions");
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   const Argument& how = call[1];  // split_sizes, split_size or chunks
   const SymInt& size = self.sizes[dim];
   if (how.is_list()) {

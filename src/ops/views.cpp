@@ -37,7 +37,7 @@ Types infer_flatten(const OpCall& call) {
 
 Types infer_unflatten(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   TRY(Dims parts, view_sizes({self.sizes[dim]}, as_dims(call["sizes"])));
   Dims sizes = self.sizes;
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
@@ -110,7 +110,7 @@ Types infer_expand_as(const OpCall& call) {
 
 Types infer_slice(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
   TRY(sizes[dim], slice_size(self.sizes[dim], call));
   return tensor_result(self.dtype, std::move(sizes));
@@ -118,8 +118,7 @@ Types infer_slice(const OpCall& call) {
 
 Types infer_select(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() == 0) return type_error("select of a tensor without dimensions");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   const Argument& index = call["index"];
   const SymInt& size = self.sizes[dim];
   if (index.is_int() && size.is_constant() &&
@@ -133,7 +132,7 @@ Types infer_select(const OpCall& call) {
 
 Types infer_narrow(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
   sizes[dim] = as_sym_int(call["length"]);
   return tensor_result(self.dtype, std::move(sizes));
@@ -141,7 +140,7 @@ Types infer_narrow(const OpCall& call) {
 
 Types infer_parts(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   TRY(Dims parts, part_sizes(call));
   std::vector<Type> types;
   for (const SymInt& part : parts) {
@@ -154,8 +153,7 @@ Types infer_parts(const OpCall& call) {
 
 Types infer_unbind(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() == 0) return type_error("unbind of a tensor without dimensions");
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
   TRY(std::int64_t count, static_size(self, dim, "the size that unbind takes apart"));
   if (count > max_parts) {
     return type_error(fmt::format("unbind into {} parts; the limit is {}", count, max_parts));
@@ -172,8 +170,7 @@ Types infer_as_strided(const OpCall& call) {
 
 Types infer_unfold(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, wrap_dim(call.integer("dimension"), self.rank()));
-  if (self.rank() == 0) return type_error("unfold of a tensor without dimensions");
+  TRY(std::size_t dim, dim_of(call, "dimension", self));
   Dims sizes = self.sizes;
   SymInt window = as_sym_int(call["size"]);
   sizes[dim] = floor_div(sizes[dim] - window, as_sym_int(call["step"])) + 1;
@@ -183,8 +180,8 @@ Types infer_unfold(const OpCall& call) {
 
 Types infer_diagonal(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t row, wrap_dim(call.integer("dim1"), self.rank()));
-  TRY(std::size_t column, wrap_dim(call.integer("dim2"), self.rank()));
+  TRY(std::size_t row, dim_of(call, "dim1", self));
+  TRY(std::size_t column, dim_of(call, "dim2", self));
   if (row == column || self.rank() < 2) return type_error("diagonal of one dimension");
   std::int64_t offset = call.integer("offset");
   SymInt rows = self.sizes[row] - std::max<std::int64_t>(-offset, 0);
