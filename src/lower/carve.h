@@ -3,10 +3,11 @@
 //   %a = conv(%x, %w) !t0                      %t0 = delegate.call(@t0, %x)
 //   %b = relu(%a)     !t0          ->          %c = tan(%t0)                    and the subprogram of t0:
 //   %c = tan(%b)                               return %c                        (%w, %x) { conv, relu, return
-//   %b } return %c
+//   return %c                                                                    %b }
 //
 // The method is not edited: a new one is built. Nodes keep their order as far as the delegates allow; a
-// dependency cycle through nodes outside of a partition is refused with its path.
+// dependency cycle through nodes outside of a partition is refused with its path. Control-flow bodies are cut
+// like the method's own graph, but for those of nodes that are taken whole, which move along.
 #pragma once
 
 #include <functional>
@@ -24,17 +25,20 @@ struct CarvedPartition {
   Symbol tag;
   Symbol delegate_name;
   DelegationSpec spec;
-  std::shared_ptr<Program>
-      program;  // one method, "forward": constants that moved in, then the call's arguments
+  // One method, "forward". Inputs: parameters, buffers and constants that moved in, then the call's arguments.
+  // Outputs: mutations of buffers that moved in, then the call's results.
+  std::shared_ptr<Program> program;
+  const Graph* graph = nullptr;  // of the old method: where the nodes lay
+  Node* call = nullptr;          // in the carved method
 };
 
 struct CarvedMethod {
   std::unique_ptr<Method> method;           // with one delegate.call per partition
-  std::vector<CarvedPartition> partitions;  // in the order of the calls
+  std::vector<CarvedPartition> partitions;  // graph by graph (the method's own first), in the order of the calls
 };
 
 // `delegate_name` gives each tag's delegate a name that is unique in the program. A tag without nodes is
-// skipped.
+// skipped, and so is a partition that nobody needs: no result is used, and no buffer changes.
 Result<CarvedMethod> carve(const Program& program, const Method& method, const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name);
 

@@ -4,58 +4,106 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/copy.h"
 #include "ir/equal.h"
 #include "lower/carve.h"
-#include "support/check.h"
+#include "lower/lowering_error.h"
+#include "lower/run_backend.h"
+#include "lower/validation.h"
 
 namespace depute {
 namespace {
 
+// A method on its way; `result` is empty for one that no partitioner was given for.
 struct PartitionedMethod {
   const Method* method;
   PartitionResult result;
   CarvedMethod carved;
 };
 
-// Calls the partitioner and checks that it left the method as it was.
-Result<PartitionResult> partition_method(const Program& program, const Method& method,
+Result<PartitionResult> call_partitioner(const Program& program, const Method& method,
                                          const Partitioner& partitioner) {
-  Hash128 before = structural_hash(*method.graph);
-  Result<PartitionResult> result;
+  LoweringPlace place{.method = method.name.str()};
   try {
-    result = partitioner.partition(program, method);
+    Result<PartitionResult> result = partitioner.partition(program, method);
+    if (result) return result;
+    const Diagnostic& cause = result.error();
+    auto failure = lowering_error(
+        LoweringFault::PartitionerFailed, place,
+        fmt::format("[{}] {}{}{}", cause.code, cause.where, cause.where.empty() ? "" : ": ", cause.message),
+        cause.hint);
+    failure.error().source = cause.source;
+    return failure;
   } catch (const std::exception& exception) {
-    return error("partition", method.name.str(), fmt::format("the partitioner threw: {}", exception.what()));
+    return lowering_error(LoweringFault::PartitionerFailed, place,
+                          fmt::format("the partitioner threw: {}", exception.what()));
+  } catch (...) {
+    return lowering_error(LoweringFault::PartitionerFailed, place,
+                          "the partitioner threw something that is no exception");
   }
-  if (!result) return std::unexpected(result.error());
-  if (structural_hash(*method.graph) != before) {
-    return error("partition", method.name.str(), "the partitioner changed the program",
-                 "a partitioner may only return tags");
+}
+
+bool is_same(const PartitionResult& a, const PartitionResult& b) {
+  return a.partition_tags == b.partition_tags && a.node_tags == b.node_tags &&
+         a.constant_tags == b.constant_tags && a.no_copy == b.no_copy && a.verdicts == b.verdicts;
+}
+
+// Calls the partitioner and checks that it left the program as it was: that it still has the hash `before`.
+Result<PartitionResult> partition_method(const Program& program, const Method& method,
+                                         const Partitioner& partitioner, const std::optional<Hash128>& before,
+                                         const ToBackendOptions& options) {
+  TRY(PartitionResult result, call_partitioner(program, method, partitioner));
+  if (options.check_determinism) {
+    TRY(PartitionResult again, call_partitioner(program, method, partitioner));
+    if (!is_same(result, again)) {
+      return lowering_error(LoweringFault::PartitionerNotDeterministic, {.method = method.name.str()},
+                            "the partitioner gave two different results for the same program");
+    }
+  }
+  if (before && structural_hash(program) != *before) {
+    return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method.name.str()},
+                          "the partitioner changed the program", "a partitioner may only return tags");
   }
   return result;
 }
 
-// Delegate names: the tag, with a suffix where another method or an earlier lowering took it.
+// Delegate names: the tag, with a suffix where another graph or an earlier lowering took it.
 class DelegateNames {
  public:
   explicit DelegateNames(const Program& program) {
     for (const auto& delegate : program.delegates) taken_.insert(delegate->name);
   }
   Symbol operator()(Symbol tag) {
-    Symbol name = tag;
-    for (int suffix = 1; !taken_.insert(name).second; ++suffix)
-      name = Symbol(fmt::format("{}_{}", tag.str(), suffix));
-    return name;
+    if (taken_.insert(tag).second) return tag;
+    for (int& suffix = next_[tag];;) {
+      Symbol name(fmt::format("{}_{}", tag.str(), ++suffix));
+      if (taken_.insert(name).second) return name;
+    }
   }
 
  private:
   std::unordered_set<Symbol> taken_;
+  std::unordered_map<Symbol, int> next_;
 };
 
-std::unique_ptr<Delegate> make_delegate(CarvedPartition& partition, PreprocessResult result) {
+std::uint32_t largest_handle(const Program& program) {
+  std::uint32_t largest = 0;
+  for (const auto& method : program.methods) {
+    for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Node& node : graph->nodes()) largest = std::max(largest, node.debug_handle);
+    }
+  }
+  for (const auto& delegate : program.delegates) {
+    if (delegate->original != nullptr) largest = std::max(largest, largest_handle(*delegate->original));
+  }
+  return largest;
+}
+
+std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, PreprocessResult result) {
   auto delegate = std::make_unique<Delegate>();
   delegate->name = partition.delegate_name;
   delegate->backend_id = partition.spec.backend_id;
@@ -64,77 +112,53 @@ std::unique_ptr<Delegate> make_delegate(CarvedPartition& partition, PreprocessRe
   delegate->debug_handle_map = std::move(result.debug_handle_map);
   delegate->named_data = std::move(result.data_store_output);
   delegate->delegate_info = std::move(result.delegate_info);
-  delegate->original = std::move(partition.program);
+  delegate->original = partition.program;
   return delegate;
 }
 
-// The backends in the order their first partition appears.
-std::vector<std::string> backend_ids(const std::vector<PartitionedMethod>& methods) {
-  std::vector<std::string> ids;
-  for (const PartitionedMethod& method : methods) {
-    for (const CarvedPartition& partition : method.carved.partitions) {
-      if (std::ranges::find(ids, partition.spec.backend_id) == ids.end())
-        ids.push_back(partition.spec.backend_id);
+// All jobs through their backends, which are asked in the order of their first job.
+Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry, const ToBackendOptions& options) {
+  std::vector<const Backend*> order;
+  std::unordered_map<const Backend*, std::vector<BackendJob*>> jobs_of;
+  for (BackendJob& job : jobs) {
+    const std::string& id = job.partition->spec.backend_id;
+    const Backend* backend = registry.find_backend(id);
+    if (backend == nullptr) {
+      return lowering_error(
+          LoweringFault::UnknownBackend,
+          {.method = job.method.str(), .tag = job.partition->tag.str(), .backend = id},
+          fmt::format("no backend of the id '{}' is registered", id), "`depute backends` lists them");
     }
+    if (!jobs_of.contains(backend)) order.push_back(backend);
+    jobs_of[backend].push_back(&job);
   }
-  return ids;
-}
-
-// All partitions of one backend, preprocessed; results keyed by delegate name.
-Status preprocess_all(const Backend& backend, std::vector<PartitionedMethod>& methods, int jobs,
-                      std::unordered_map<Symbol, PreprocessResult>& results) {
-  Backend::MethodPrograms programs;
-  Backend::MethodSpecs specs;
-  std::map<std::string, std::vector<Symbol>> names;
-  for (PartitionedMethod& method : methods) {
-    std::string name(method.method->name.str());
-    for (CarvedPartition& partition : method.carved.partitions) {
-      if (partition.spec.backend_id != backend.id()) continue;
-      programs[name].push_back(partition.program.get());
-      specs[name].push_back(partition.spec.compile_specs);
-      names[name].push_back(partition.delegate_name);
-    }
-  }
-  Result<Backend::MethodResults> all;
-  try {
-    all = backend.preprocess_multimethod(programs, specs, jobs);
-  } catch (const std::exception& exception) {
-    return error("to_backend", backend.id(), fmt::format("the backend threw: {}", exception.what()));
-  }
-  if (!all) return std::unexpected(all.error());
-  for (auto& [method, delegates] : names) {
-    auto found = all->find(method);
-    if (found == all->end() || found->second.size() != delegates.size()) {
-      return error("to_backend", method,
-                   fmt::format("backend {} returned {} results for {} partitions", backend.id(),
-                               found == all->end() ? 0 : found->second.size(), delegates.size()));
-    }
-    for (std::size_t i = 0; i < delegates.size(); ++i) {
-      if (found->second[i].processed_bytes == nullptr) {
-        return error("to_backend", fmt::format("{}, delegate {}", method, delegates[i].str()),
-                     fmt::format("backend {} returned no bytes", backend.id()));
-      }
-      results[delegates[i]] = std::move(found->second[i]);
-    }
+  for (const Backend* backend : order) {
+    TRY_STATUS(run_backend(*backend, jobs_of[backend],
+                           {.jobs = options.jobs, .check_determinism = options.check_determinism}));
   }
   return {};
 }
 
 void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& verdicts) {
-  std::unordered_map<Symbol, Symbol> delegate_of;
+  // A tag has a delegate in each graph where it is used and needed.
+  std::unordered_map<const Graph*, std::unordered_map<Symbol, Symbol>> delegate_of;
   for (const CarvedPartition& partition : method.carved.partitions)
-    delegate_of[partition.tag] = partition.delegate_name;
+    delegate_of[partition.graph][partition.tag] = partition.delegate_name;
   std::unordered_map<const Node*, Symbol> tag_of;
   for (const auto& [node, tag] : method.result.node_tags) tag_of[node] = tag;
   for (const auto& [node, verdict] : method.result.verdicts) {
-    auto tag = tag_of.find(node);
-    auto delegate = tag == tag_of.end() ? delegate_of.end() : delegate_of.find(tag->second);
-    verdicts.push_back({.method = method.method->name,
-                        .node = Symbol(node->display_name()),
-                        .op = node->op(),
-                        .source = node->source != nullptr ? node->source->str() : std::string(),
-                        .delegate = delegate == delegate_of.end() ? Symbol() : delegate->second,
-                        .verdict = verdict});
+    NodeVerdict record{.method = method.method->name,
+                       .graph = &node->graph() == method.method->graph.get() ? Symbol() : node->graph().name(),
+                       .node = Symbol(node->display_name()),
+                       .op = node->op(),
+                       .source = node->source != nullptr ? node->source->str() : std::string(),
+                       .delegate = {},
+                       .verdict = verdict};
+    if (auto tag = tag_of.find(node); tag != tag_of.end()) {
+      const auto& delegates = delegate_of[&node->graph()];
+      if (auto found = delegates.find(tag->second); found != delegates.end()) record.delegate = found->second;
+    }
+    verdicts.push_back(std::move(record));
   }
 }
 
@@ -147,56 +171,137 @@ void copy_used_data(const Program& from, Program& to) {
   }
 }
 
-}  // namespace
+// Delegates of an earlier lowering, but for those that moved into new ones.
+void copy_called_delegates(const Program& from, Program& to) {
+  if (from.delegates.empty()) return;
+  std::unordered_set<Symbol> called;
+  for (const auto& method : to.methods) {
+    for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Node& node : graph->nodes()) {
+        if (node.op() == "delegate.call") called.insert(node.arg(0).as_symbol());
+      }
+    }
+  }
+  for (const auto& delegate : from.delegates) {
+    if (called.contains(delegate->name)) to.delegates.push_back(std::make_unique<Delegate>(*delegate));
+  }
+}
 
-Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options) {
+// A mutation of what lies inside of the delegate.
+bool is_state(const OutputSpec& output) {
+  return output.kind == OutputSpec::Kind::BufferMutation || output.kind == OutputSpec::Kind::ParameterMutation;
+}
+
+Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
+                                                     const MethodPartitioners& partitioners,
+                                                     const ToBackendOptions& options) {
   DelegateNames names(program);
+  std::optional<Hash128> before;
+  if (is_validation_enabled()) before = structural_hash(program);
   std::vector<PartitionedMethod> methods;
   for (const auto& method : program.methods) {
-    TRY(PartitionResult result, partition_method(program, *method, partitioner));
+    auto partitioner = partitioners.find(method->name.str());
+    PartitionResult result;
+    if (partitioner != partitioners.end()) {
+      TRY(result, partition_method(program, *method, *partitioner->second, before, options));
+    }
     TRY(CarvedMethod carved, carve(program, *method, result, [&](Symbol tag) { return names(tag); }));
     methods.push_back({method.get(), std::move(result), std::move(carved)});
   }
-  std::unordered_map<Symbol, PreprocessResult> results;
-  for (const std::string& id : backend_ids(methods)) {
-    const Backend* backend = registry.find_backend(id);
-    if (backend == nullptr) return error("to_backend", id, "no backend of this id is built in");
-    TRY_STATUS(preprocess_all(*backend, methods, options.jobs, results));
+  return methods;
+}
+
+}  // namespace
+
+Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
+                           const Registry& registry, const ToBackendOptions& options) {
+  for (const auto& [name, partitioner] : partitioners) {
+    if (program.find_method(name) != nullptr) continue;
+    return lowering_error(LoweringFault::UnknownMethod, {.method = name},
+                          "a partitioner is given for a method that the program does not have");
   }
+  TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
+  std::vector<BackendJob> jobs;
+  std::uint32_t handle = largest_handle(program);
+  for (PartitionedMethod& method : methods) {
+    for (CarvedPartition& partition : method.carved.partitions) {
+      partition.call->debug_handle = ++handle;
+      jobs.push_back({method.method->name, &partition, {}});
+    }
+  }
+  TRY_STATUS(run_backends(jobs, registry, options));
+
   Lowered lowered;
   lowered.program.ranges = program.ranges;
-  for (const auto& delegate : program.delegates) {
-    lowered.program.delegates.push_back(std::make_unique<Delegate>(*delegate));
-  }
   for (PartitionedMethod& method : methods) {
     record_verdicts(method, lowered.verdicts);
-    for (CarvedPartition& partition : method.carved.partitions) {
-      PreprocessResult& result = results.at(partition.delegate_name);
-      lowered.program.delegates.push_back(make_delegate(partition, std::move(result)));
-    }
     lowered.program.methods.push_back(std::move(method.carved.method));
   }
   copy_used_data(program, lowered.program);
+  copy_called_delegates(program, lowered.program);
+  for (BackendJob& job : jobs)
+    lowered.program.delegates.push_back(make_delegate(*job.partition, std::move(job.result)));
   return lowered;
 }
 
+Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
+                           const ToBackendOptions& options) {
+  MethodPartitioners partitioners;
+  for (const auto& method : program.methods)
+    partitioners.emplace(std::string(method->name.str()), &partitioner);
+  return to_backend(program, partitioners, registry, options);
+}
+
 Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
-                            const std::vector<CompileSpec>& compile_specs, const Registry& registry) {
-  const Backend* backend = registry.find_backend(backend_id);
-  if (backend == nullptr) return error("to_backend", backend_id, "no backend of this id is built in");
+                            const std::vector<CompileSpec>& compile_specs, const Registry& registry,
+                            const ToBackendOptions& options) {
   if (program.methods.size() != 1) {
-    return error("to_backend", backend_id, "a delegate is made from a program of one method");
+    return lowering_error(LoweringFault::NotOneMethod, {.backend = backend_id},
+                          fmt::format("a delegate is made from a program of one method, and this one has {}",
+                                      program.methods.size()));
   }
-  auto original = std::make_shared<Program>(clone(program));
-  TRY(PreprocessResult result, backend->preprocess(*original, compile_specs));
-  if (result.processed_bytes == nullptr)
-    return error("to_backend", backend_id, "the backend returned no bytes");
-  CarvedPartition whole{.tag = program.methods[0]->name,
-                        .delegate_name = program.methods[0]->name,
+  Symbol name = program.methods.front()->name;
+  CarvedPartition whole{.tag = name,
+                        .delegate_name = name,
                         .spec = {std::string(backend_id), compile_specs},
-                        .program = std::move(original)};
-  return std::move(*make_delegate(whole, std::move(result)));
+                        .program = std::make_shared<Program>(clone(program))};
+  std::vector<BackendJob> jobs = {{name, &whole, {}}};
+  TRY_STATUS(run_backends(jobs, registry, options));
+  return std::move(*make_delegate(whole, std::move(jobs.front().result)));
+}
+
+Program as_program(const Delegate& delegate) {
+  const Method& inner = *delegate.original->methods.front();
+  Program program;
+  program.ranges = delegate.original->ranges;
+  Method& method = program.add_method(Symbol("forward"));
+  method.in_spec = inner.in_spec;
+  method.out_spec = inner.out_spec;
+  std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, delegate.name)};
+  for (const Value* input : inner.graph->inputs()) {
+    if (inner.inputs[input->index()].has_data()) continue;
+    args.push_back(Argument::of(method.graph->add_input(input->name(), input->type())));
+    method.inputs.push_back(inner.inputs[input->index()]);
+  }
+  std::vector<ResultSpec> results;
+  for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
+    const Argument& output = inner.graph->outputs()[i];
+    if (output.is_value() && !is_state(inner.outputs[i]))
+      results.push_back({delegate.name, output.as_value()->type()});
+  }
+  Node* call = method.graph->add(Symbol("delegate.call"), args, {}, results);
+  call->debug_handle = largest_handle(*delegate.original) + 1;
+  std::vector<Argument> outputs;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
+    if (is_state(inner.outputs[i])) continue;
+    const Argument& output = inner.graph->outputs()[i];
+    outputs.push_back(output.is_value() ? Argument::of(call->result(next++)) : output);
+    method.outputs.push_back(inner.outputs[i]);
+  }
+  method.graph->set_outputs(outputs);
+  program.delegates.push_back(std::make_unique<Delegate>(delegate));
+  return program;
 }
 
 }  // namespace depute

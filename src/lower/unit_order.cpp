@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <string>
 
+#include "lower/lowering_error.h"
+
 namespace depute {
 
-UnitOrder::UnitOrder(const Graph& graph, std::span<const std::uint32_t> group_of,
+UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
                      std::span<const Symbol> group_names)
-    : group_of_(group_of), group_names_(group_names) {
+    : method_(method), group_of_(group_of), group_names_(group_names) {
   nodes_.reserve(group_of.size());
   group_begin_.assign(group_names.size() + 2, 0);
   for (const Node& node : graph.nodes()) {
@@ -53,23 +55,22 @@ const Node* UnitOrder::next_open_producer(Frame& frame) const {
 }
 
 std::unexpected<Diagnostic> UnitOrder::cycle(std::uint32_t unit) const {
-  auto start = std::ranges::find_if(stack_, [&](const Frame& frame) { return frame.unit == unit; });
-  std::string path;
-  for (auto frame = stack_.end(); frame != start;) {
-    --frame;
-    bool is_node = frame->unit < nodes_.size();
-    path += is_node ? fmt::format("%{}", nodes_[frame->unit]->display_name())
-                    : fmt::format("partition {}", group_names_[frame->unit - nodes_.size()].str());
-    path += " -> ";
+  auto name = [&](std::uint32_t number) {
+    return number < nodes_.size() ? fmt::format("%{}", nodes_[number]->display_name())
+                                  : fmt::format("partition {}", group_names_[number - nodes_.size()].str());
+  };
+  // The stack holds who needs whom; values flow the other way.
+  std::string path = name(unit);
+  LoweringPlace place{.method = method_.str()};
+  for (auto frame = stack_.rbegin();; ++frame) {
+    path += " -> " + name(frame->unit);
+    if (frame->unit < nodes_.size()) place.node = nodes_[frame->unit];
+    if (frame->unit >= nodes_.size()) place.tag = group_names_[frame->unit - nodes_.size()].str();
+    if (frame->unit == unit) break;
   }
-  std::size_t group = unit - nodes_.size();
-  bool is_group = unit >= nodes_.size();
-  std::string name = is_group ? fmt::format("partition {}", group_names_[group].str())
-                              : fmt::format("%{}", nodes_[unit]->display_name());
-  return error("to_backend", name,
-               "invalid partition, found dependency cycles: " +
-                   fmt::format("{} -> {}", name, path.substr(0, path.size() - 4)),
-               "a partition must not need a value that depends on its own results");
+  return lowering_error(LoweringFault::DependencyCycle, place,
+                        "invalid partition, found dependency cycles: " + path,
+                        "a partition must not need a value that depends on its own results");
 }
 
 Status UnitOrder::visit(std::uint32_t unit, std::vector<Unit>& order) {

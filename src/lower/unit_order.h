@@ -24,8 +24,10 @@ class UnitOrder {
     std::uint32_t group = no_group;
   };
 
-  // `group_of` by node number (Graph::number_nodes must have been called); `group_names` for the error.
-  UnitOrder(const Graph& graph, std::span<const std::uint32_t> group_of, std::span<const Symbol> group_names);
+  // `group_of` by node number (Graph::number_nodes must have been called); `method` and `group_names` for the
+  // error.
+  UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
+            std::span<const Symbol> group_names);
   Result<std::vector<Unit>> run();
 
  private:
@@ -43,6 +45,7 @@ class UnitOrder {
   Status visit(std::uint32_t unit, std::vector<Unit>& order);
   std::unexpected<Diagnostic> cycle(std::uint32_t unit) const;
 
+  Symbol method_;
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
   std::vector<const Node*> nodes_;          // by node number

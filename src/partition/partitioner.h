@@ -41,8 +41,11 @@ struct PartitionResult {
   std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
   std::vector<std::pair<const Node*, Symbol>> node_tags;  // in graph order
   // Constant inputs that move into the delegate with that tag. Constants used by several tags are listed once
-  // for each.
+  // for each. A mutated buffer may be listed when all its readers and its writer have the tag.
   std::vector<std::pair<const Value*, Symbol>> constant_tags;
+  // Constants that may lie in one place only: moving one that other tags, or untagged nodes, use too is
+  // refused. Others are copied, which costs a view and no bytes.
+  std::vector<const Value*> no_copy;
   std::vector<std::pair<const Node*, Verdict>> verdicts;  // of every node looked at
 };
 

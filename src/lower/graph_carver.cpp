@@ -1,0 +1,237 @@
+#include "lower/graph_carver.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lower/unit_order.h"
+
+namespace depute {
+
+GraphCarver::GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
+                         const GraphTags& tags, Graph& to, const BodyMap& bodies)
+    : program_(program),
+      method_(method),
+      partitions_(partitions),
+      tags_(tags),
+      from_(*tags.graph),
+      to_(to),
+      bodies_(bodies),
+      mutations_(tags.tags.size()) {
+  auto count = static_cast<std::uint32_t>(from_.inputs().size());
+  first_result_.reserve(from_.node_count());
+  for (const Node& node : from_.nodes()) {
+    first_result_.push_back(count);
+    count += static_cast<std::uint32_t>(node.results().size());
+  }
+  used_outside_.assign(count, false);
+  in_parent_.assign(count, nullptr);
+  in_child_.assign(count, nullptr);
+  child_stamp_.assign(count, none);
+  for (std::size_t i = 0; i < tags_.moved_output.size(); ++i) {
+    if (tags_.moved_output[i] != none) mutations_[tags_.moved_output[i]].push_back(i);
+  }
+}
+
+std::uint32_t GraphCarver::number_of(const Value& value) const {
+  if (value.producer() == nullptr) return value.index();
+  return first_result_[value.producer()->scratch] + value.index();
+}
+
+// A constant stays when something outside of the delegates it moves into uses it.
+void GraphCarver::find_inputs_kept() {
+  input_kept_.assign(from_.inputs().size(), true);
+  for (const Value* input : from_.inputs()) {
+    if (tags_.moved[input->index()].empty()) continue;
+    bool stays = false;
+    for (const Use& use : input->uses()) stays = stays || !tags_.moves(*input, tags_.tag_of(*use.user));
+    input_kept_[input->index()] = stays;
+  }
+}
+
+// An output that is a mutation inside of a delegate is not needed outside.
+void GraphCarver::find_outside_users() {
+  for (const Node& node : from_.nodes()) {
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const Value& value = *node.operand(i);
+      std::uint32_t producer = value.producer() == nullptr ? none : tags_.tag_of(*value.producer());
+      if (producer != tags_.tag_of(node)) used_outside_[number_of(value)] = true;
+    }
+  }
+  auto outputs = from_.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (tags_.moved_output[i] != none) continue;
+    Argument output = outputs[i];
+    for_each_value(output, [&](Argument& cell) { used_outside_[number_of(*cell.as_value())] = true; });
+  }
+}
+
+GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
+  Imports imports;
+  for (const Node* node : tags_.members[tag]) {
+    for (std::size_t i = 0; i < node->operand_count(); ++i) {
+      const Value* value = node->operand(i);
+      if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) continue;
+      std::uint32_t number = number_of(*value);
+      if (child_stamp_[number] == tag) continue;
+      child_stamp_[number] = tag;
+      (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
+    }
+  }
+  std::ranges::stable_sort(imports.constants, {},
+                           [&](const Value* value) { return method_.inputs[value->index()].kind; });
+  return imports;
+}
+
+std::vector<const Value*> GraphCarver::results_of(std::uint32_t tag) const {
+  std::vector<const Value*> results;
+  for (const Node* node : tags_.members[tag]) {
+    for (const Value* result : node->results()) {
+      if (used_outside_[number_of(*result)]) results.push_back(result);
+    }
+  }
+  return results;
+}
+
+void GraphCarver::add_child_inputs(Program& child, const Imports& imports) {
+  Method& method = *child.methods.front();
+  auto add = [&](const Value* value) {
+    in_child_[number_of(*value)] = method.graph->add_input(value->name(), value->type());
+  };
+  for (const Value* value : imports.constants) {
+    add(value);
+    const InputSpec& spec = method_.inputs[value->index()];
+    method.inputs.push_back(spec);
+    child.data[spec.target] = *program_.find_data(spec.target);
+  }
+  for (const Value* value : imports.arguments) {
+    add(value);
+    method.inputs.emplace_back();
+  }
+}
+
+// Copies of all bodies below the partition's nodes.
+void GraphCarver::add_child_bodies(Program& child, std::uint32_t tag, BodyMap& bodies) const {
+  if (method_.bodies.empty()) return;
+  Method& method = *child.methods.front();
+  for (const Node* node : tags_.members[tag]) {
+    for (const Graph* body : bodies_of(*node)) {
+      for (const Graph* graph : graphs_below(*body)) {
+        auto [entry, is_new] = bodies.try_emplace(graph, nullptr);
+        if (!is_new) continue;
+        method.bodies.push_back(std::make_unique<Graph>(graph->name()));
+        entry->second = method.bodies.back().get();
+      }
+    }
+  }
+  for (const auto& [from, to] : bodies) copy_graph(*from, *to, bodies);
+}
+
+void GraphCarver::add_child_nodes(Program& child, std::uint32_t tag, const BodyMap& bodies) {
+  NodeCopier copier(*child.methods.front()->graph, bodies);
+  auto map_value = [&](Value* value) { return Argument::of(in_child_[number_of(*value)]); };
+  for (const Node* node : tags_.members[tag]) {
+    Node* copy = copier.copy(*node, map_value);
+    copy->tag = tags_.tags[tag];
+    for (std::size_t i = 0; i < node->results().size(); ++i)
+      in_child_[number_of(*node->result(i))] = copy->result(i);
+  }
+}
+
+// Mutations first, as torch.export orders them.
+void GraphCarver::add_child_outputs(Program& child, std::uint32_t tag,
+                                    const std::vector<const Value*>& results) {
+  Method& method = *child.methods.front();
+  std::vector<Argument> outputs;
+  for (std::size_t i : mutations_[tag]) {
+    outputs.push_back(Argument::of(in_child_[number_of(*from_.outputs()[i].as_value())]));
+    method.outputs.push_back(method_.outputs[i]);
+  }
+  for (const Value* value : results) {
+    outputs.push_back(Argument::of(in_child_[number_of(*value)]));
+    method.outputs.emplace_back();
+  }
+  method.graph->set_outputs(outputs);
+}
+
+// Delegates of an earlier lowering that the partition calls: they are nested in the new one.
+void GraphCarver::add_child_delegates(Program& child) const {
+  if (program_.delegates.empty()) return;
+  std::unordered_set<Symbol> called;
+  auto look = [&](const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (node.op() == "delegate.call") called.insert(node.arg(0).as_symbol());
+    }
+  };
+  look(*child.methods.front()->graph);
+  for (const auto& body : child.methods.front()->bodies) look(*body);
+  for (const auto& delegate : program_.delegates) {
+    if (called.contains(delegate->name)) child.delegates.push_back(std::make_unique<Delegate>(*delegate));
+  }
+}
+
+std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const Imports& imports,
+                                                       const std::vector<const Value*>& results) {
+  auto child = std::make_shared<Program>();
+  child->ranges = program_.ranges;
+  child->add_method(Symbol("forward"));
+  BodyMap bodies;
+  add_child_inputs(*child, imports);
+  add_child_bodies(*child, tag, bodies);
+  add_child_nodes(*child, tag, bodies);
+  add_child_outputs(*child, tag, results);
+  add_child_delegates(*child);
+  return child;
+}
+
+void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
+                                std::vector<CarvedPartition>& partitions) {
+  std::vector<const Value*> results = results_of(tag);
+  if (results.empty() && mutations_[tag].empty()) return;  // nobody needs it
+  Symbol name = delegate_name(tags_.tags[tag]);
+  Imports imports = imports_of(tag);
+  CarvedPartition partition{.tag = tags_.tags[tag],
+                            .delegate_name = name,
+                            .spec = partitions_.partition_tags.at(tags_.tags[tag]),
+                            .program = build_subprogram(tag, imports, results),
+                            .graph = &from_};
+  std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, name)};
+  for (const Value* value : imports.arguments) args.push_back(Argument::of(in_parent_[number_of(*value)]));
+  std::vector<ResultSpec> specs;
+  for (const Value* value : results) specs.push_back({name, value->type()});
+  partition.call = to_.add(Symbol("delegate.call"), args, {}, specs);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    in_parent_[number_of(*results[i])] = partition.call->result(i);
+  partitions.push_back(std::move(partition));
+}
+
+Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
+                        std::vector<CarvedPartition>& partitions) {
+  TRY(std::vector<UnitOrder::Unit> order,
+      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
+  find_inputs_kept();
+  find_outside_users();
+  for (const Value* input : from_.inputs()) {
+    if (input_kept_[input->index()])
+      in_parent_[input->index()] = to_.add_input(input->name(), input->type());
+  }
+  NodeCopier copier(to_, bodies_);
+  auto map_value = [&](Value* value) { return Argument::of(in_parent_[number_of(*value)]); };
+  for (const UnitOrder::Unit& unit : order) {
+    if (unit.node == nullptr) {
+      add_partition(unit.group, delegate_name, partitions);
+      continue;
+    }
+    Node* copy = copier.copy(*unit.node, map_value);
+    copy->tag = Symbol();
+    for (std::size_t i = 0; i < copy->results().size(); ++i)
+      in_parent_[number_of(*unit.node->result(i))] = copy->result(i);
+  }
+  std::vector<Argument> outputs;
+  for (std::size_t i = 0; i < from_.outputs().size(); ++i) {
+    if (tags_.moved_output[i] == none) outputs.push_back(copier.import(from_.outputs()[i], map_value));
+  }
+  to_.set_outputs(outputs);
+  return {};
+}
+
+}  // namespace depute

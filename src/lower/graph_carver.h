@@ -1,0 +1,67 @@
+// Cuts the tagged parts out of one graph; carve() calls it for the method's own graph and each body that stays.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ir/copy.h"
+#include "lower/carve.h"
+#include "lower/tag_table.h"
+
+namespace depute {
+
+class GraphCarver {
+ public:
+  // `to` is an empty graph of the method that is being built; `bodies` maps the bodies that stay to their
+  // copies.
+  GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
+              const GraphTags& tags, Graph& to, const BodyMap& bodies);
+
+  // Fills `to`, and appends the partitions in the order of their calls.
+  Status run(const std::function<Symbol(Symbol tag)>& delegate_name, std::vector<CarvedPartition>& partitions);
+
+  // By graph input: false when no node that stays needs it. User inputs always stay.
+  const std::vector<bool>& input_kept() const { return input_kept_; }
+
+ private:
+  static constexpr std::uint32_t none = GraphTags::none;
+
+  // What flows into a partition, each value once.
+  struct Imports {
+    std::vector<const Value*> constants;  // that move in: parameters, buffers, constants
+    std::vector<const Value*> arguments;  // of the call, in the order in which nodes use them
+  };
+
+  std::uint32_t number_of(const Value& value) const;
+  void find_inputs_kept();
+  void find_outside_users();
+  Imports imports_of(std::uint32_t tag);
+  std::vector<const Value*> results_of(std::uint32_t tag) const;
+  std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
+                                            const std::vector<const Value*>& results);
+  void add_child_inputs(Program& child, const Imports& imports);
+  void add_child_bodies(Program& child, std::uint32_t tag, BodyMap& bodies) const;
+  void add_child_nodes(Program& child, std::uint32_t tag, const BodyMap& bodies);
+  void add_child_outputs(Program& child, std::uint32_t tag, const std::vector<const Value*>& results);
+  void add_child_delegates(Program& child) const;
+  void add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
+                     std::vector<CarvedPartition>& partitions);
+
+  const Program& program_;
+  const Method& method_;
+  const PartitionResult& partitions_;
+  const GraphTags& tags_;
+  const Graph& from_;
+  Graph& to_;
+  const BodyMap& bodies_;
+  std::vector<std::uint32_t> first_result_;  // by node number: its first result's value number; inputs come first
+  std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
+  std::vector<bool> used_outside_;           // by value number: another tag, or what stays, needs it
+  std::vector<bool> input_kept_;
+  std::vector<Value*> in_parent_;  // by value number
+  std::vector<Value*> in_child_;   // by value number, valid where child_stamp_ is the tag
+  std::vector<std::uint32_t> child_stamp_;
+};
+
+}  // namespace depute

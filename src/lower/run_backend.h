@@ -1,0 +1,30 @@
+// Calls a backend for its partitions and checks what comes back.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lower/backend.h"
+#include "lower/carve.h"
+
+namespace depute {
+
+// One partition on its way through its backend.
+struct BackendJob {
+  Symbol method;
+  const CarvedPartition* partition;
+  PreprocessResult result;
+};
+
+struct RunBackendOptions {
+  int jobs = 1;
+  bool check_determinism = false;
+};
+
+// One preprocess_multimethod over all jobs, which have this backend and are in method order; fills their
+// results. Refuses exceptions, missing and malformed results, and changed programs.
+Status run_backend(const Backend& backend, std::span<BackendJob* const> jobs,
+                   const RunBackendOptions& options);
+
+}  // namespace depute
