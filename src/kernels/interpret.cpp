@@ -79,7 +79,28 @@ bool is_true(const Content& content) {
 
 class Interpreter {
  public:
-  explicit Interpreter(const Program& program, int depth = 0) : program_(program), depth_(depth) {}
+  explicit Interpreter(const Program& program, ProgramState& state, int depth = 0)
+      : program_(program), state_(state), depth_(depth) {}
+
+  // The outputs that are not mutations of data, which go into the state.
+  ContentList run_with_state(const Method& method, std::span<const Content> inputs) {
+    TRY(std::vector<Content> outputs, run(method, inputs));
+    if (outputs.size() != method.outputs.size()) return bad_call(method, inputs);
+    std::vector<Content> results;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const OutputSpec& spec = method.outputs[i];
+      bool is_data = spec.kind == OutputSpec::Kind::BufferMutation ||
+                     spec.kind == OutputSpec::Kind::ParameterMutation;
+      if (!is_data) {
+        results.push_back(std::move(outputs[i]));
+        continue;
+      }
+      const auto* data = std::get_if<TensorData>(&outputs[i]);
+      if (data == nullptr) return error("interpret", spec.target.str(), "what is stored is no tensor");
+      state_.data[spec.target] = *data;
+    }
+    return results;
+  }
 
   ContentList run(const Method& method, std::span<const Content> inputs) {
     std::vector<Content> all;
@@ -90,7 +111,9 @@ class Interpreter {
         all.push_back(inputs[next++]);
         continue;
       }
-      const TensorData* data = program_.find_data(spec.target);
+      auto written = state_.data.find(spec.target);
+      const TensorData* data =
+          written == state_.data.end() ? program_.find_data(spec.target) : &written->second;
       if (data == nullptr) return error("interpret", spec.target.str(), "there is no such data");
       all.emplace_back(*data);
     }
@@ -197,7 +220,10 @@ class Interpreter {
     }
     std::vector<Content> inputs;
     for (const Argument& argument : node.args().subspan(1)) append(argument, environment, inputs);
-    return Interpreter(*delegate->original, depth_).run(*delegate->original->methods.front(), inputs);
+    std::unique_ptr<ProgramState>& state = state_.delegates[delegate->name];
+    if (state == nullptr) state = std::make_unique<ProgramState>();
+    return Interpreter(*delegate->original, *state, depth_)
+        .run_with_state(*delegate->original->methods.front(), inputs);
   }
 
   // The node's argument as a body; null when it is none.
@@ -320,6 +346,7 @@ class Interpreter {
   }
 
   const Program& program_;
+  ProgramState& state_;
   int depth_;
 };
 
@@ -327,7 +354,13 @@ class Interpreter {
 
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs) {
-  return Interpreter(program).run(method, inputs);
+  ProgramState state;
+  return Interpreter(program, state).run(method, inputs);
+}
+
+Result<std::vector<Content>> interpret(const Program& program, const Method& method,
+                                       std::span<const Content> inputs, ProgramState& state) {
+  return Interpreter(program, state).run_with_state(method, inputs);
 }
 
 }  // namespace depute
