@@ -95,7 +95,8 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
 Result<Program> lower_to_backends(Program program, const std::vector<RequestedBackend>& backends,
                                   const Registry& registry, const CompileOptions& options, Report& report) {
   for (const RequestedBackend& backend : backends) {
-    TRY(Lowered lowered, to_backend(program, *backend.partitioner, registry, {.jobs = options.jobs}));
+    TRY(Lowered lowered,
+        to_backend(std::move(program), *backend.partitioner, registry, {.jobs = options.jobs}));
     add_verdicts(report, backend.entry->name, lowered.verdicts);
     program = std::move(lowered.program);
   }

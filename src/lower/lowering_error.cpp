@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
 
 namespace depute {
 namespace {
@@ -70,8 +69,7 @@ std::string_view fault_id(LoweringFault fault) {
   return "";
 }
 
-std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPlace& place,
-                                           std::string_view message, std::string_view hint) {
+std::string place_text(const LoweringPlace& place) {
   std::string where;
   append(where, "method", place.method);
   if (place.node != nullptr) {
@@ -81,6 +79,12 @@ std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPl
   append(where, "", place.value);
   append(where, "tag", place.tag);
   append(where, "backend", place.backend);
+  return where;
+}
+
+std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPlace& place,
+                                           std::string_view message, std::string_view hint) {
+  std::string where = place_text(place);
   auto failure = error(fmt::format("to_backend.{}", fault_id(fault)), where, message, hint);
   if (place.node != nullptr && place.node->source != nullptr)
     failure.error().source = place.node->source->str();

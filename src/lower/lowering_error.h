@@ -6,6 +6,7 @@
 // Tools can match the id after `to_backend.`; the words may change.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "ir/program.h"
@@ -51,6 +52,9 @@ struct LoweringPlace {
   std::string_view tag = {};
   std::string_view backend = {};
 };
+
+// "method forward, node a (aten.relu.default), tag t0, backend MyBackend"
+std::string place_text(const LoweringPlace& place);
 
 std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPlace& place,
                                            std::string_view message, std::string_view hint = {});

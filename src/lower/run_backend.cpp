@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +10,7 @@
 #include "ir/copy.h"
 #include "ir/equal.h"
 #include "lower/lowering_error.h"
+#include "lower/named_data_store.h"
 #include "lower/validation.h"
 
 namespace depute {
@@ -113,14 +113,12 @@ class BackendRun {
   }
 
   Status check_named_data(const BackendJob& job, const PreprocessResult& result) const {
+    NamedDataStore store;
     for (const NamedData& data : result.data_store_output) {
-      std::string_view fault;
-      if (data.key.empty()) fault = "has no key";
-      if (data.storage == nullptr) fault = "has no bytes";
-      if (!std::has_single_bit(data.alignment)) fault = "has an alignment that is no power of two";
-      if (fault.empty()) continue;
-      return lowering_error(LoweringFault::BadNamedData, place(job),
-                            fmt::format("its named data \"{}\" {}", data.key, fault));
+      Status added = store.add(data);
+      if (added) continue;
+      added.error().where = place_text(place(job));
+      return added;
     }
     return {};
   }

@@ -12,6 +12,7 @@
 #include "ir/equal.h"
 #include "lower/carve.h"
 #include "lower/lowering_error.h"
+#include "lower/named_data_store.h"
 #include "lower/run_backend.h"
 #include "lower/validation.h"
 
@@ -211,10 +212,29 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
   return methods;
 }
 
+MethodPartitioners for_all_methods(const Program& program, const Partitioner& partitioner) {
+  MethodPartitioners partitioners;
+  for (const auto& method : program.methods)
+    partitioners.emplace(std::string(method->name.str()), &partitioner);
+  return partitioners;
+}
+
+// Keys are shared by all delegates of a program.
+Status check_named_data(const Program& program) {
+  auto merged = merge_named_data(program);
+  if (!merged) return std::unexpected(std::move(merged).error());
+  return {};
+}
+
 }  // namespace
 
 Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
                            const Registry& registry, const ToBackendOptions& options) {
+  return to_backend(clone(program), partitioners, registry, options);
+}
+
+Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners, const Registry& registry,
+                           const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
     if (program.find_method(name) != nullptr) continue;
     return lowering_error(LoweringFault::UnknownMethod, {.method = name},
@@ -241,15 +261,19 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
   copy_called_delegates(program, lowered.program);
   for (BackendJob& job : jobs)
     lowered.program.delegates.push_back(make_delegate(*job.partition, std::move(job.result)));
+  TRY_STATUS(check_named_data(lowered.program));
   return lowered;
 }
 
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options) {
-  MethodPartitioners partitioners;
-  for (const auto& method : program.methods)
-    partitioners.emplace(std::string(method->name.str()), &partitioner);
-  return to_backend(program, partitioners, registry, options);
+  return to_backend(program, for_all_methods(program, partitioner), registry, options);
+}
+
+Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
+                           const ToBackendOptions& options) {
+  MethodPartitioners partitioners = for_all_methods(program, partitioner);
+  return to_backend(std::move(program), partitioners, registry, options);
 }
 
 Result<Delegate> to_backend(std::string_view backend_id, const Program& program,

@@ -1,11 +1,8 @@
-// to_backend and carving: what moves, what stays, in which order, and what wrong partitioners and backends
-// get told.
+// to_backend and carving: what moves, what stays, and in which order.
 #include "lower/to_backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <stdexcept>
 
 #include "ir/equal.h"
 #include "ir/parse.h"
@@ -28,27 +25,6 @@ class EchoBackend : public Backend {
     auto bytes = std::as_bytes(std::span(text));
     return PreprocessResult{.processed_bytes = Storage::owned({bytes.begin(), bytes.end()})};
   }
-};
-
-class BrokenBackend : public Backend {
- public:
-  enum class Fault { Throws, ReturnsNothing, ReturnsError, WrongLength, ForgetsMethod };
-  explicit BrokenBackend(Fault fault) : fault_(fault) {}
-  std::string_view id() const override { return "Broken"; }
-  Result<PreprocessResult> preprocess(const Program&, std::span<const CompileSpec>) const override {
-    if (fault_ == Fault::Throws) throw std::runtime_error("my compiler fell over");
-    if (fault_ == Fault::ReturnsError) return error("broken", "%relu", "no room");
-    return PreprocessResult{};
-  }
-  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
-                                               int jobs) const override {
-    if (fault_ == Fault::ForgetsMethod) return MethodResults{};
-    if (fault_ == Fault::WrongLength) return MethodResults{{"forward", {}}};
-    return Backend::preprocess_multimethod(programs, specs, jobs);
-  }
-
- private:
-  Fault fault_;
 };
 
 Registry registry_with(std::unique_ptr<Backend> backend) {
@@ -244,110 +220,6 @@ TEST(ToBackend, ThreadsDoNotChangeTheResult) {
   auto four = lower(program, 4);
   ASSERT_TRUE(one.has_value() && four.has_value());
   EXPECT_EQ(first_difference(one->program, four->program), std::nullopt);
-}
-
-// A partitioner made of one function.
-class FunctionPartitioner : public Partitioner {
- public:
-  using Function = std::function<Result<PartitionResult>(const Program&, const Method&)>;
-  explicit FunctionPartitioner(Function function) : function_(std::move(function)) {}
-  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
-    return function_(program, method);
-  }
-
- private:
-  Function function_;
-};
-
-std::string refusal(FunctionPartitioner::Function function) {
-  Program program = parse(shared_constant);
-  Program before = clone(program);
-  Registry registry = registry_with(std::make_unique<EchoBackend>());
-  auto lowered = to_backend(program, FunctionPartitioner(std::move(function)), registry);
-  EXPECT_TRUE(equal(program, before));
-  return lowered.has_value() ? "accepted" : lowered.error().str();
-}
-
-TEST(WrongPartitioner, Throws) {
-  EXPECT_THAT(refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); }),
-              HasSubstr("oh no"));
-}
-
-TEST(WrongPartitioner, TagWithoutSpec) {
-  EXPECT_THAT(refusal([](auto&, const Method& method) {
-                PartitionResult result;
-                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
-                return result;
-              }),
-              HasSubstr("tag 't' has no delegation spec"));
-}
-
-TEST(WrongPartitioner, TagsTheOutputs) {
-  EXPECT_THAT(refusal([](auto&, const Method& method) {
-                PartitionResult result;
-                result.partition_tags[Symbol("t")] = {"Echo", {}};
-                result.node_tags.emplace_back(method.graph->return_node(), Symbol("t"));
-                return result;
-              }),
-              HasSubstr("outputs should not be tagged"));
-}
-
-TEST(WrongPartitioner, TagsANodeTwice) {
-  EXPECT_THAT(refusal([](auto&, const Method& method) {
-                PartitionResult result;
-                result.partition_tags[Symbol("t")] = {"Echo", {}};
-                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
-                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
-                return result;
-              }),
-              HasSubstr("tagged twice"));
-}
-
-TEST(WrongPartitioner, TagsAUserInputAsConstant) {
-  EXPECT_THAT(refusal([](auto&, const Method& method) {
-                PartitionResult result;
-                result.partition_tags[Symbol("t")] = {"Echo", {}};
-                result.constant_tags.emplace_back(method.graph->inputs()[1], Symbol("t"));
-                return result;
-              }),
-              HasSubstr("only parameters, buffers and constants"));
-}
-
-TEST(WrongPartitioner, NamesAnUnknownBackend) {
-  EXPECT_THAT(refusal([](auto&, const Method& method) {
-                PartitionResult result;
-                result.partition_tags[Symbol("t")] = {"Nobody", {}};
-                result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
-                return result;
-              }),
-              HasSubstr("Nobody"));
-}
-
-TEST(WrongPartitioner, EditsTheProgram) {
-  Program program = parse(shared_constant);
-  Registry registry = registry_with(std::make_unique<EchoBackend>());
-  FunctionPartitioner partitioner([](auto&, const Method& method) {
-    method.graph->set_op(*method.graph->first(), Symbol("aten.sub.Tensor"));
-    return PartitionResult{};
-  });
-  auto lowered = to_backend(program, partitioner, registry);
-  ASSERT_FALSE(lowered.has_value());
-  EXPECT_THAT(lowered.error().message, HasSubstr("changed the program"));
-}
-
-std::string refusal(BrokenBackend::Fault fault) {
-  Program program = parse(shared_constant);
-  Registry registry = registry_with(std::make_unique<BrokenBackend>(fault));
-  auto lowered = to_backend(program, TaggedPartitioner({"Broken", {}}), registry);
-  return lowered.has_value() ? "accepted" : lowered.error().str();
-}
-
-TEST(WrongBackend, EachFaultIsATypedError) {
-  EXPECT_THAT(refusal(BrokenBackend::Fault::Throws), HasSubstr("my compiler fell over"));
-  EXPECT_THAT(refusal(BrokenBackend::Fault::ReturnsNothing), HasSubstr("returned no bytes"));
-  EXPECT_THAT(refusal(BrokenBackend::Fault::ReturnsError), HasSubstr("no room"));
-  EXPECT_THAT(refusal(BrokenBackend::Fault::WrongLength), HasSubstr("0 results for 2 partitions"));
-  EXPECT_THAT(refusal(BrokenBackend::Fault::ForgetsMethod), HasSubstr("0 results for 2 partitions"));
 }
 
 TEST(Registry, RefusesTheSameNameTwice) {

@@ -1,0 +1,107 @@
+#include "lower/inspect.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "ir/copy.h"
+#include "ir/print.h"
+
+namespace depute {
+namespace {
+
+template <typename Visit>
+void for_each_node(const Method& method, Visit&& visit) {
+  for (const Graph* graph : graphs_below(*method.graph)) {
+    for (const Node& node : graph->nodes()) visit(*graph, node);
+  }
+}
+
+bool is_call(const Node& node) {
+  return node.op() == "delegate.call";
+}
+
+// Control flow alone computes nothing: its bodies do.
+bool computes(const Node& node) {
+  return bodies_of(node).empty();
+}
+
+void count_delegated(const Program& original, DelegationInfo& info) {
+  for_each_node(*original.methods.front(), [&](const Graph&, const Node& node) {
+    if (is_call(node)) {
+      const Delegate* nested = original.find_delegate(node.arg(0).as_symbol());
+      if (nested != nullptr && nested->original != nullptr) count_delegated(*nested->original, info);
+    } else if (computes(node)) {
+      ++info.delegated_nodes;
+      ++info.ops[std::string(node.op().str())].first;
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<DelegateCall> get_delegates(const Program& program, const Method& method) {
+  std::unordered_map<Symbol, const Delegate*> by_name;
+  for (const auto& delegate : program.delegates) by_name[delegate->name] = delegate.get();
+  std::vector<DelegateCall> calls;
+  for_each_node(method, [&](const Graph& graph, const Node& node) {
+    if (is_call(node)) calls.push_back({&method, &graph, &node, by_name.at(node.arg(0).as_symbol())});
+  });
+  return calls;
+}
+
+std::vector<DelegateCall> get_delegates(const Program& program) {
+  std::vector<DelegateCall> all;
+  for (const auto& method : program.methods) {
+    std::vector<DelegateCall> calls = get_delegates(program, *method);
+    all.insert(all.end(), calls.begin(), calls.end());
+  }
+  return all;
+}
+
+std::vector<const Node*> get_non_lowered_nodes(const Program& program) {
+  std::vector<const Node*> nodes;
+  for (const auto& method : program.methods) {
+    for_each_node(*method, [&](const Graph&, const Node& node) {
+      if (!is_call(node) && computes(node)) nodes.push_back(&node);
+    });
+  }
+  return nodes;
+}
+
+std::map<std::string, DelegatedPayload> get_delegated_payload(const Program& program) {
+  std::map<std::string, DelegatedPayload> payloads;
+  for (const DelegateCall& call : get_delegates(program)) {
+    const Delegate& delegate = *call.delegate;
+    payloads[std::string(delegate.name.str())] = {delegate.backend_id, delegate.compile_specs,
+                                                  delegate.processed_bytes};
+  }
+  return payloads;
+}
+
+DelegationInfo get_delegation_info(const Program& program) {
+  DelegationInfo info;
+  for (const DelegateCall& call : get_delegates(program)) {
+    ++info.delegated_subgraphs;
+    if (call.delegate->original != nullptr) count_delegated(*call.delegate->original, info);
+  }
+  for (const Node* node : get_non_lowered_nodes(program)) {
+    ++info.non_delegated_nodes;
+    ++info.ops[std::string(node->op().str())].second;
+  }
+  return info;
+}
+
+std::string summary_lines(const DelegationInfo& info) {
+  return fmt::format(
+      "Total delegated subgraphs: {}\nNumber of delegated nodes: {}\nNumber of non-delegated nodes: {}\n",
+      info.delegated_subgraphs, info.delegated_nodes, info.non_delegated_nodes);
+}
+
+std::string print_delegated_program(const Program& program) {
+  PrintOptions options;
+  options.originals = true;
+  return print(program, options);
+}
+
+}  // namespace depute

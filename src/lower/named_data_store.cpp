@@ -1,0 +1,71 @@
+#include "lower/named_data_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "lower/lowering_error.h"
+
+namespace depute {
+namespace {
+
+Hash128 hash_of(const Storage& storage) {
+  return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
+}
+
+bool have_same_bytes(const Storage& a, const Storage& b) {
+  return &a == &b || (a.size() == b.size() && hash_of(a) == hash_of(b));
+}
+
+Status merge(const Program& program, NamedDataStore& store) {
+  for (const auto& delegate : program.delegates) {
+    std::string owner = fmt::format("delegate {}", delegate->name.str());
+    for (const NamedData& data : delegate->named_data) TRY_STATUS(store.add(data, owner));
+    if (delegate->original != nullptr) TRY_STATUS(merge(*delegate->original, store));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status NamedDataStore::add(NamedData data, std::string_view owner) {
+  LoweringPlace place{.value = owner};
+  std::string_view fault;
+  if (data.key.empty()) fault = "has no key";
+  if (data.storage == nullptr) fault = "has no bytes";
+  if (!std::has_single_bit(data.alignment)) fault = "has an alignment that is no power of two";
+  if (!fault.empty()) {
+    return lowering_error(LoweringFault::BadNamedData, place,
+                          fmt::format("its named data \"{}\" {}", data.key, fault));
+  }
+  auto [known, is_new] = known_.try_emplace(data.key, entries_.size());
+  if (is_new) {
+    entries_.push_back(std::move(data));
+    owners_.emplace_back(owner);
+    return {};
+  }
+  NamedData& entry = entries_[known->second];
+  if (!have_same_bytes(*entry.storage, *data.storage)) {
+    const std::string& other = owners_[known->second];
+    return lowering_error(LoweringFault::NamedDataConflict, place,
+                          fmt::format("its data \"{}\" differ from those that {} has under this key", data.key,
+                                      other.empty() ? "an earlier entry" : other),
+                          "derive a key from the bytes that it names");
+  }
+  entry.alignment = std::max(entry.alignment, data.alignment);
+  return {};
+}
+
+Status NamedDataStore::add(std::string_view key, std::shared_ptr<const Storage> storage,
+                           std::size_t alignment) {
+  return add({.key = std::string(key), .storage = std::move(storage), .alignment = alignment});
+}
+
+Result<NamedDataStore> merge_named_data(const Program& program) {
+  NamedDataStore store;
+  TRY_STATUS(merge(program, store));
+  return store;
+}
+
+}  // namespace depute

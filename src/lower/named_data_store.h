@@ -1,0 +1,44 @@
+// NamedDataStore: blobs by key that delegates and methods share, as backends hand them over and as they are
+// merged over a program.
+//
+//   NamedDataStore store;
+//   TRY_STATUS(store.add("conv1.weight", storage, 64));
+//   result.data_store_output = std::move(store).take();
+//
+// A key names one blob in the whole program, also where it goes to an external file. Giving it again with the
+// same bytes is fine: the strictest alignment holds. Equal blobs under several keys are stored once by the
+// writer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace depute {
+
+class NamedDataStore {
+ public:
+  // Fails on an empty key, no storage, an alignment (bytes) that is no power of two, and a key that is known
+  // with other bytes or another external file. `owner` is named in that case: "delegate xnnpack0".
+  Status add(NamedData data, std::string_view owner = {});
+  Status add(std::string_view key, std::shared_ptr<const Storage> storage, std::size_t alignment = 16);
+
+  const std::vector<NamedData>& entries() const { return entries_; }  // in the order of their first add
+  std::vector<NamedData> take() && { return std::move(entries_); }
+
+ private:
+  std::vector<NamedData> entries_;
+  std::vector<std::string> owners_;  // of each entry
+  std::unordered_map<std::string, std::size_t> known_;
+};
+
+// The data of all delegates of a program, and of those nested in them, in order.
+Result<NamedDataStore> merge_named_data(const Program& program);
+
+}  // namespace depute

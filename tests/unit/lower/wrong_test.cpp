@@ -1,0 +1,586 @@
+// Wrong partitioners and backends: each ends in an error with an id, which names method, tag, node, backend and
+// the user's line as far as they are known, and leaves the caller's program as it was.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+
+#include "ir/equal.h"
+#include "ir/parse.h"
+#include "lower/to_backend.h"
+#include "lower/validation.h"
+
+namespace depute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::string_view model = R"(program
+data "count": f32[2] = [0, 0]
+data "w": f32[2] = [1, 2]
+method forward(%w: f32[2] = param "w", %count: f32[2] = buffer "count", %x: f32[2], %p: bool[]) {
+  graph @then(%u: f32[2]) {
+    %t: f32[2] = aten.neg.default(%u) #7 from "model.py":7 "branch"
+    return %t
+  }
+  graph @else(%u: f32[2]) {
+    return %u
+  }
+  %a: f32[2] = aten.mul.Tensor(%x, %w) #1 from "model.py":1 "scale"
+  %b: f32[2] = aten.add.Tensor(%a, %count, alpha=2) #2 from "model.py":2
+  %c: f32[2] = aten.mul.Tensor(%b, %w) #3 from "model.py":3
+  %d: f32[2] = higher_order.cond(%p, @then, @else, [%c]) #4 from "model.py":4
+  %e: f32[2] = aten.permute.default(%d, [0]) #5 from "model.py":5
+  %next: f32[2] = aten.add.Tensor(%count, %e) #6 from "model.py":6
+  store buffer "count" = %next
+  return %e
+}
+)";
+
+Program parse(std::string_view text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return std::move(*program);
+}
+
+Node* find_node(const Graph& graph, std::string_view name) {
+  for (Node& node : graph.nodes()) {
+    if (node.display_name() == name) return &node;
+  }
+  return nullptr;
+}
+
+const Value* find_input(const Method& method, std::string_view name) {
+  for (const Value* input : method.graph->inputs()) {
+    if (input->name() == name) return input;
+  }
+  return nullptr;
+}
+
+// --- partitioners
+
+using PartitionFunction = std::function<Result<PartitionResult>(const Program&, const Method&)>;
+
+class FunctionPartitioner : public Partitioner {
+ public:
+  explicit FunctionPartitioner(PartitionFunction function) : function_(std::move(function)) {}
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    return function_(program, method);
+  }
+
+ private:
+  PartitionFunction function_;
+};
+
+// Tags by node name.
+PartitionResult tags(const Method& method, std::initializer_list<std::pair<const char*, const char*>> names,
+                     const std::string& backend = "Good") {
+  PartitionResult result;
+  for (auto [node, tag] : names) {
+    result.partition_tags[Symbol(tag)] = {backend, {}};
+    result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+  }
+  return result;
+}
+
+PartitionFunction tagging(std::initializer_list<std::pair<const char*, const char*>> names,
+                          std::vector<std::pair<const char*, const char*>> constants = {}) {
+  std::vector<std::pair<const char*, const char*>> nodes(names);
+  return [nodes, constants](const Program&, const Method& method) {
+    PartitionResult result;
+    for (auto [node, tag] : nodes) {
+      result.partition_tags[Symbol(tag)] = {"Good", {}};
+      result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+    }
+    for (auto [value, tag] : constants) result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
+    return result;
+  };
+}
+
+// An edit of the program, which partitioners must not make.
+PartitionFunction editing(std::function<void(const Method&)> edit) {
+  return [edit = std::move(edit)](const Program&, const Method& method) -> Result<PartitionResult> {
+    edit(method);
+    return PartitionResult{};
+  };
+}
+
+// --- backends
+
+class FunctionBackend : public Backend {
+ public:
+  using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
+  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
+  FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
+      : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
+  std::string_view id() const override { return id_; }
+  Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
+    return preprocess_(program);
+  }
+  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
+                                               int jobs) const override {
+    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
+  }
+
+ private:
+  std::string id_;
+  Preprocess preprocess_;
+  Multimethod multimethod_;
+};
+
+std::shared_ptr<const Storage> bytes_of(std::string_view text) {
+  auto bytes = std::as_bytes(std::span(text));
+  return Storage::owned({bytes.begin(), bytes.end()});
+}
+
+Result<PreprocessResult> good(const Program&) {
+  return PreprocessResult{.processed_bytes = bytes_of("ok")};
+}
+
+void add(Registry& registry, std::unique_ptr<Backend> backend) {
+  BackendEntry entry;
+  entry.name = std::string(backend->id());
+  entry.backend = std::move(backend);
+  EXPECT_TRUE(registry.add(std::move(entry)).has_value());
+}
+
+// What lowering with this partitioner says; checks that the program stays as it was.
+Diagnostic refusal(const PartitionFunction& function, std::unique_ptr<Backend> backend = nullptr,
+                   ToBackendOptions options = {}, std::string_view text = model) {
+  Program program = parse(text);
+  Program before = clone(program);
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", good));
+  if (backend != nullptr) add(registry, std::move(backend));
+  auto lowered = to_backend(program, FunctionPartitioner(function), registry, options);
+  EXPECT_TRUE(equal(program, before));
+  if (lowered) return {.code = "accepted"};
+  return lowered.error();
+}
+
+void expect_unchanged_after(const PartitionFunction& function) {
+  Program program = parse(model);
+  Program before = clone(program);
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", good));
+  EXPECT_FALSE(to_backend(program, FunctionPartitioner(function), registry).has_value());
+  EXPECT_TRUE(equal(program, before));
+  // It still lowers.
+  EXPECT_TRUE(to_backend(program, FunctionPartitioner(tagging({{"a", "t"}})), registry).has_value());
+}
+
+TEST(WrongPartitioner, Throws) {
+  Diagnostic error = refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); });
+  EXPECT_EQ(error.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward"), HasSubstr("oh no")));
+}
+
+TEST(WrongPartitioner, ThrowsWhatIsNoException) {
+  EXPECT_EQ(refusal([](auto&, auto&) -> Result<PartitionResult> { throw 7; }).code,
+            "to_backend.partitioner-failed");
+}
+
+TEST(WrongPartitioner, ReturnsAnError) {
+  Diagnostic failure = refusal(
+      [](auto&, auto&) -> Result<PartitionResult> { return error("mine", "%a", "no such chip", "buy one"); });
+  EXPECT_EQ(failure.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(failure.message, HasSubstr("[mine] %a: no such chip"));
+  EXPECT_EQ(failure.hint, "buy one");
+}
+
+TEST(WrongPartitioner, EditsAnOp) {
+  Diagnostic error = refusal(editing([](const Method& method) {
+    method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
+  }));
+  EXPECT_EQ(error.code, "to_backend.partitioner-changed-program");
+  EXPECT_THAT(error.where, HasSubstr("method forward"));
+}
+
+TEST(WrongPartitioner, EditsALiteral) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              Node& node = *find_node(*method.graph, "e");
+              method.graph->set_args(node, std::vector{node.arg(0), method.graph->int_list({-1})}, {});
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, EditsAKeywordArgument) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              Node& node = *find_node(*method.graph, "b");
+              NamedArgument alpha{Symbol("alpha"), Argument::of(3)};
+              std::vector<Argument> args(node.args().begin(), node.args().end());
+              method.graph->set_args(node, args, std::span(&alpha, 1));
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, EditsABody) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              Graph& body = *method.bodies.front();
+              body.set_op(*body.first(), Symbol("aten.relu.default"));
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, EditsTheOutputs) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              std::vector<Argument> outputs(method.graph->outputs().begin(), method.graph->outputs().end());
+              outputs[1] = outputs[0];
+              method.graph->set_outputs(outputs);
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, EditsTheSignature) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              const_cast<Method&>(method).inputs[0].kind = InputSpec::Kind::Constant;
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, AddsANode) {
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              method.graph->add(Symbol("aten.neg.default"), {Argument::of(method.graph->inputs()[2])}, {},
+                                {{Symbol("more"), method.graph->inputs()[2]->type()}});
+            })).code,
+            "to_backend.partitioner-changed-program");
+}
+
+TEST(WrongPartitioner, IsNotCheckedForEditsWhenValidationIsOff) {
+  ValidationDisabled scope;
+  EXPECT_EQ(refusal(editing([](const Method& method) {
+              method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
+            })).code,
+            "accepted");
+}
+
+TEST(WrongPartitioner, IsStillCheckedForTagsWhenValidationIsOff) {
+  ValidationDisabled scope;
+  EXPECT_EQ(refusal([](auto&, const Method& method) {
+              PartitionResult result = tags(method, {{"a", "t"}});
+              result.partition_tags.clear();
+              return result;
+            }).code,
+            "to_backend.unknown-tag");
+}
+
+TEST(WrongPartitioner, TagsWithoutASpec) {
+  Diagnostic error = refusal([](auto&, const Method& method) {
+    PartitionResult result = tags(method, {{"a", "t"}});
+    result.partition_tags.clear();
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.unknown-tag");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward, node a (aten.mul.Tensor), tag t"),
+                                 HasSubstr("tag 't' has no delegation spec"), HasSubstr("model.py:1 (scale)")));
+}
+
+TEST(WrongPartitioner, TagsAConstantWithoutASpec) {
+  Diagnostic error = refusal([](auto&, const Method& method) {
+    PartitionResult result;
+    result.constant_tags.emplace_back(find_input(method, "w"), Symbol("t"));
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.unknown-tag");
+  EXPECT_THAT(error.where, HasSubstr("parameter 'w'"));
+}
+
+TEST(WrongPartitioner, TagsTheOutputs) {
+  Diagnostic error = refusal([](auto&, const Method& method) {
+    PartitionResult result;
+    result.partition_tags[Symbol("t")] = {"Good", {}};
+    result.node_tags.emplace_back(method.graph->return_node(), Symbol("t"));
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.output-tagged");
+  EXPECT_THAT(error.message, HasSubstr("outputs should not be tagged"));
+}
+
+TEST(WrongPartitioner, TagsTheOutputsOfABody) {
+  EXPECT_EQ(refusal([](auto&, const Method& method) {
+              PartitionResult result;
+              result.partition_tags[Symbol("t")] = {"Good", {}};
+              result.node_tags.emplace_back(method.bodies.front()->return_node(), Symbol("t"));
+              return result;
+            }).code,
+            "to_backend.output-tagged");
+}
+
+TEST(WrongPartitioner, TagsAUserInput) {
+  Diagnostic error = refusal(tagging({{"a", "t"}}, {{"x", "t"}}));
+  EXPECT_EQ(error.code, "to_backend.input-tagged");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("input 'x'"), HasSubstr("tag t")));
+}
+
+TEST(WrongPartitioner, TagsTheInputOfABody) {
+  EXPECT_EQ(refusal([](auto&, const Method& method) {
+              PartitionResult result = tags(method, {{"a", "t"}});
+              result.constant_tags.emplace_back(method.bodies.front()->inputs()[0], Symbol("t"));
+              return result;
+            }).code,
+            "to_backend.foreign-node");
+}
+
+TEST(WrongPartitioner, TagsAComputedValueAsConstant) {
+  EXPECT_EQ(refusal([](auto&, const Method& method) {
+              PartitionResult result = tags(method, {{"a", "t"}});
+              result.constant_tags.emplace_back(method.graph->first()->result(), Symbol("t"));
+              return result;
+            }).code,
+            "to_backend.foreign-node");
+}
+
+TEST(WrongPartitioner, TagsANodeTwice) {
+  Diagnostic error = refusal(tagging({{"a", "t"}, {"a", "s"}}));
+  EXPECT_EQ(error.code, "to_backend.tagged-twice");
+  EXPECT_THAT(error.where, HasSubstr("node a"));
+}
+
+TEST(WrongPartitioner, TagsANodeOfAnotherProgram) {
+  Program other = parse(model);
+  EXPECT_EQ(refusal([&](auto&, const Method&) { return tags(*other.methods.front(), {{"a", "t"}}); }).code,
+            "to_backend.foreign-node");
+}
+
+TEST(WrongPartitioner, MakesACycle) {
+  Diagnostic error = refusal(tagging({{"a", "t"}, {"c", "t"}}));
+  EXPECT_EQ(error.code, "to_backend.dependency-cycle");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("model.py:2"),
+                                 HasSubstr("partition t -> %b -> partition t")));
+}
+
+TEST(WrongPartitioner, MakesTwoPartitionsNeedEachOther) {
+  Diagnostic error = refusal(tagging({{"a", "p"}, {"c", "p"}, {"b", "q"}}));
+  EXPECT_EQ(error.code, "to_backend.dependency-cycle");
+  EXPECT_THAT(error.message, HasSubstr("partition p -> partition q -> partition p"));
+}
+
+TEST(WrongPartitioner, NamesAnUnknownBackend) {
+  Diagnostic error = refusal([](auto&, const Method& method) { return tags(method, {{"a", "t"}}, "Nobody"); });
+  EXPECT_EQ(error.code, "to_backend.unknown-backend");
+  EXPECT_THAT(error.where, AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Nobody")));
+}
+
+TEST(WrongPartitioner, MayNameAnUnknownBackendForATagWithoutNodes) {
+  EXPECT_EQ(refusal([](auto&, const Method&) {
+              PartitionResult result;
+              result.partition_tags[Symbol("t")] = {"Nobody", {}};
+              return result;
+            }).code,
+            "accepted");
+}
+
+TEST(WrongPartitioner, TagsInsideABodyThatIsTakenWhole) {
+  Diagnostic error = refusal([](auto&, const Method& method) {
+    PartitionResult result = tags(method, {{"d", "t"}, {"a", "s"}});
+    result.node_tags.emplace_back(method.bodies.front()->first(), Symbol("s"));
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.tag-inside-taken-body");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("node t (aten.neg.default), tag s"), HasSubstr("model.py:7")));
+}
+
+TEST(WrongPartitioner, SplitsAConstantThatMayNotBeCopied) {
+  Diagnostic error = refusal([](auto&, const Method& method) {
+    PartitionResult result = tags(method, {{"a", "t"}});
+    result.constant_tags.emplace_back(find_input(method, "w"), Symbol("t"));
+    result.no_copy.push_back(find_input(method, "w"));
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.split-constant");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("is tagged with (t) but has user (c) which has tag (None)"),
+                                 HasSubstr("parameter 'w'"), HasSubstr("model.py:3")));
+}
+
+TEST(WrongPartitioner, SplitsState) {
+  Diagnostic error = refusal(tagging({{"next", "t"}}, {{"count", "t"}}));
+  EXPECT_EQ(error.code, "to_backend.split-state");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("buffer 'count'"), HasSubstr("read by %b (outside), %next (tag t)"),
+                                 HasSubstr("written by %next (tag t)"), HasSubstr("model.py:6")));
+}
+
+TEST(WrongPartitioner, IsNotDeterministic) {
+  std::atomic<int> calls = 0;
+  auto moody = [&](auto&, const Method& method) {
+    return ++calls % 2 == 0 ? tags(method, {{"a", "t"}}) : tags(method, {{"b", "t"}});
+  };
+  EXPECT_EQ(refusal(moody, nullptr, {.check_determinism = true}).code,
+            "to_backend.partitioner-not-deterministic");
+}
+
+TEST(WrongPartitioner, IsGivenForAnUnknownMethod) {
+  Program program = parse(model);
+  Registry registry;
+  FunctionPartitioner partitioner(tagging({{"a", "t"}}));
+  auto lowered = to_backend(program, {{"encode", &partitioner}}, registry);
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_EQ(lowered.error().code, "to_backend.unknown-method");
+  EXPECT_THAT(lowered.error().where, HasSubstr("method encode"));
+}
+
+TEST(WrongPartitioner, LeavesTheProgramAsItWas) {
+  expect_unchanged_after(tagging({{"a", "t"}, {"c", "t"}}));
+  expect_unchanged_after(tagging({{"next", "t"}}, {{"count", "t"}, {"w", "t"}}));
+  expect_unchanged_after([](auto&, const Method& method) { return tags(method, {{"a", "t"}}, "Nobody"); });
+}
+
+Diagnostic backend_refusal(FunctionBackend::Preprocess preprocess, FunctionBackend::Multimethod multimethod = {},
+                           ToBackendOptions options = {}) {
+  auto both = [](auto&, const Method& method) { return tags(method, {{"a", "t"}, {"c", "s"}}, "Bad"); };
+  return refusal(both,
+                 std::make_unique<FunctionBackend>("Bad", std::move(preprocess), std::move(multimethod)), options);
+}
+
+TEST(WrongBackend, Throws) {
+  Diagnostic error = backend_refusal(
+      [](auto&) -> Result<PreprocessResult> { throw std::runtime_error("my compiler fell over"); });
+  EXPECT_EQ(error.code, "to_backend.backend-failed");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward, node a (aten.mul.Tensor), tag t, backend Bad"),
+                                 HasSubstr("my compiler fell over"), HasSubstr("model.py:1")));
+}
+
+TEST(WrongBackend, ThrowsWhatIsNoException) {
+  EXPECT_EQ(backend_refusal([](auto&) -> Result<PreprocessResult> { throw "text"; }).code,
+            "to_backend.backend-failed");
+}
+
+TEST(WrongBackend, ReturnsAnError) {
+  Diagnostic failure =
+      backend_refusal([](auto&) -> Result<PreprocessResult> { return error("bad", "%a", "no room", "shrink it"); });
+  EXPECT_EQ(failure.code, "to_backend.backend-failed");
+  EXPECT_THAT(failure.str(), AllOf(HasSubstr("[bad] %a: no room"), HasSubstr("tag t"), HasSubstr("backend Bad")));
+  EXPECT_EQ(failure.hint, "shrink it");
+}
+
+TEST(WrongBackend, ReturnsNoBytes) {
+  Diagnostic error = backend_refusal([](auto&) { return PreprocessResult{}; });
+  EXPECT_EQ(error.code, "to_backend.no-bytes");
+  EXPECT_THAT(error.where, AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Bad")));
+}
+
+TEST(WrongBackend, ThrowsForAllMethods) {
+  EXPECT_EQ(backend_refusal(good, [](auto&) -> Result<Backend::MethodResults> { throw std::logic_error("no"); }).code,
+            "to_backend.backend-failed");
+}
+
+TEST(WrongBackend, ReturnsTooFewResults) {
+  Diagnostic error = backend_refusal(good, [](auto&) {
+    Backend::MethodResults results;
+    results["forward"].resize(1);
+    return results;
+  });
+  EXPECT_EQ(error.code, "to_backend.wrong-result-count");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward"), HasSubstr("1 results for 2 partitions")));
+}
+
+TEST(WrongBackend, ReturnsTooManyResults) {
+  EXPECT_EQ(backend_refusal(good,
+                            [](auto&) {
+                              Backend::MethodResults results;
+                              results["forward"].resize(3);
+                              return results;
+                            })
+                .code,
+            "to_backend.wrong-result-count");
+}
+
+TEST(WrongBackend, ForgetsAMethod) {
+  EXPECT_EQ(backend_refusal(good, [](auto&) { return Backend::MethodResults{}; }).code,
+            "to_backend.wrong-result-count");
+}
+
+TEST(WrongBackend, InventsAMethod) {
+  Diagnostic error = backend_refusal(good, [](const Backend::MethodPrograms& programs) {
+    Backend::MethodResults results;
+    for (const auto& [method, list] : programs) {
+      for (std::size_t i = 0; i < list.size(); ++i) results[method].push_back(*good(*list[i]));
+    }
+    results["backward"];
+    return results;
+  });
+  EXPECT_EQ(error.code, "to_backend.wrong-result-count");
+  EXPECT_THAT(error.where, HasSubstr("method backward"));
+}
+
+TEST(WrongBackend, EditsItsProgram) {
+  Diagnostic error = backend_refusal([](const Program& program) {
+    Graph& graph = *program.methods.front()->graph;
+    graph.set_op(*graph.first(), Symbol("aten.add.Tensor"));
+    return good(program);
+  });
+  EXPECT_EQ(error.code, "to_backend.backend-changed-program");
+  EXPECT_THAT(error.where, HasSubstr("tag t"));
+}
+
+TEST(WrongBackend, MapsToHandlesThatAreNotThere) {
+  Diagnostic error = backend_refusal([](const Program& program) {
+    Result<PreprocessResult> result = good(program);
+    result->debug_handle_map.push_back({std::int64_t{0}, {99}});
+    return result;
+  });
+  EXPECT_EQ(error.code, "to_backend.bad-debug-handles");
+  EXPECT_THAT(error.message, HasSubstr("99"));
+}
+
+FunctionBackend::Preprocess giving(NamedData data) {
+  return [data](const Program& program) {
+    Result<PreprocessResult> result = good(program);
+    result->data_store_output.push_back(data);
+    return result;
+  };
+}
+
+TEST(WrongBackend, GivesDataWithoutAKey) {
+  EXPECT_EQ(backend_refusal(giving({.key = "", .storage = bytes_of("x")})).code, "to_backend.bad-named-data");
+}
+
+TEST(WrongBackend, GivesDataWithoutBytes) {
+  Diagnostic error = backend_refusal(giving({.key = "k", .storage = nullptr}));
+  EXPECT_EQ(error.code, "to_backend.bad-named-data");
+  EXPECT_THAT(error.where, AllOf(HasSubstr("tag t"), HasSubstr("backend Bad")));
+}
+
+TEST(WrongBackend, GivesDataWithAnOddAlignment) {
+  EXPECT_EQ(backend_refusal(giving({.key = "k", .storage = bytes_of("x"), .alignment = 24})).code,
+            "to_backend.bad-named-data");
+}
+
+TEST(WrongBackend, GivesOneKeyTwoContents) {
+  Diagnostic error = backend_refusal([](const Program& program) {
+    std::string name(program.methods.front()->graph->first()->tag.str());
+    return giving({.key = "k", .storage = bytes_of(name)})(program);
+  });
+  EXPECT_EQ(error.code, "to_backend.named-data-conflict");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("delegate s"), HasSubstr("delegate t"), HasSubstr("\"k\"")));
+}
+
+TEST(WrongBackend, IsNotDeterministic) {
+  std::atomic<int> calls = 0;
+  auto moody = [&](const Program&) -> Result<PreprocessResult> {
+    return PreprocessResult{.processed_bytes = bytes_of(fmt::format("{}", ++calls))};
+  };
+  EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code, "to_backend.backend-not-deterministic");
+  EXPECT_EQ(backend_refusal(moody).code, "accepted");
+}
+
+TEST(WrongWhole, HasTwoMethods) {
+  Program program = parse("program\nmethod a(%x: f32[2]) {\n  return %x\n}\nmethod b(%x: f32[2]) {\n  return %x\n}\n");
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", good));
+  auto delegate = to_backend("Good", program, {}, registry);
+  ASSERT_FALSE(delegate.has_value());
+  EXPECT_EQ(delegate.error().code, "to_backend.not-one-method");
+}
+
+TEST(WrongWhole, NamesAnUnknownBackend) {
+  auto delegate = to_backend("Nobody", parse(model), {}, Registry());
+  ASSERT_FALSE(delegate.has_value());
+  EXPECT_EQ(delegate.error().code, "to_backend.unknown-backend");
+}
+
+}  // namespace
+}  // namespace depute
