@@ -89,9 +89,7 @@ class Interpreter {
     std::vector<Content> results;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = method.outputs[i];
-      bool is_data = spec.kind == OutputSpec::Kind::BufferMutation ||
-                     spec.kind == OutputSpec::Kind::ParameterMutation;
-      if (!is_data) {
+      if (!is_stored(spec)) {
         results.push_back(std::move(outputs[i]));
         continue;
       }
@@ -123,6 +121,11 @@ class Interpreter {
 
  private:
   using Environment = std::unordered_map<const Value*, Content>;
+
+  // A mutation of data, which the program keeps.
+  static bool is_stored(const OutputSpec& spec) {
+    return spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
+  }
 
   static std::unexpected<Diagnostic> bad_call(const Method& method, std::span<const Content> inputs) {
     return error("interpret", fmt::format("method {}", method.name.str()),
@@ -222,8 +225,21 @@ class Interpreter {
     for (const Argument& argument : node.args().subspan(1)) append(argument, environment, inputs);
     std::unique_ptr<ProgramState>& state = state_.delegates[delegate->name];
     if (state == nullptr) state = std::make_unique<ProgramState>();
-    return Interpreter(*delegate->original, *state, depth_)
-        .run_with_state(*delegate->original->methods.front(), inputs);
+    const Method& method = *delegate->original->methods.front();
+    TRY(std::vector<Content> outputs, Interpreter(*delegate->original, *state, depth_).run_with_state(method, inputs));
+    return computed_outputs(method, std::move(outputs));
+  }
+
+  // A call gives what the delegate computes; literals among its program's outputs are the caller's.
+  static std::vector<Content> computed_outputs(const Method& method, std::vector<Content> outputs) {
+    std::vector<Content> computed;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+      if (is_stored(method.outputs[i])) continue;
+      if (method.graph->outputs()[i].is_value()) computed.push_back(std::move(outputs[next]));
+      ++next;
+    }
+    return computed;
   }
 
   // The node's argument as a body; null when it is none.

@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <stdexcept>
 
 #include "ir/equal.h"
-#include "ir/parse.h"
 #include "lower/to_backend.h"
 #include "lower/validation.h"
+#include "lowering_testing.h"
 
 namespace depute {
 namespace {
@@ -40,113 +39,6 @@ method forward(%w: f32[2] = param "w", %count: f32[2] = buffer "count", %x: f32[
   return %e
 }
 )";
-
-Program parse(std::string_view text) {
-  auto program = parse_program(text);
-  EXPECT_TRUE(program.has_value()) << program.error().str();
-  return std::move(*program);
-}
-
-Node* find_node(const Graph& graph, std::string_view name) {
-  for (Node& node : graph.nodes()) {
-    if (node.display_name() == name) return &node;
-  }
-  return nullptr;
-}
-
-const Value* find_input(const Method& method, std::string_view name) {
-  for (const Value* input : method.graph->inputs()) {
-    if (input->name() == name) return input;
-  }
-  return nullptr;
-}
-
-// --- partitioners
-
-using PartitionFunction = std::function<Result<PartitionResult>(const Program&, const Method&)>;
-
-class FunctionPartitioner : public Partitioner {
- public:
-  explicit FunctionPartitioner(PartitionFunction function) : function_(std::move(function)) {}
-  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
-    return function_(program, method);
-  }
-
- private:
-  PartitionFunction function_;
-};
-
-// Tags by node name.
-PartitionResult tags(const Method& method, std::initializer_list<std::pair<const char*, const char*>> names,
-                     const std::string& backend = "Good") {
-  PartitionResult result;
-  for (auto [node, tag] : names) {
-    result.partition_tags[Symbol(tag)] = {backend, {}};
-    result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
-  }
-  return result;
-}
-
-PartitionFunction tagging(std::initializer_list<std::pair<const char*, const char*>> names,
-                          std::vector<std::pair<const char*, const char*>> constants = {}) {
-  std::vector<std::pair<const char*, const char*>> nodes(names);
-  return [nodes, constants](const Program&, const Method& method) {
-    PartitionResult result;
-    for (auto [node, tag] : nodes) {
-      result.partition_tags[Symbol(tag)] = {"Good", {}};
-      result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
-    }
-    for (auto [value, tag] : constants) result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
-    return result;
-  };
-}
-
-// An edit of the program, which partitioners must not make.
-PartitionFunction editing(std::function<void(const Method&)> edit) {
-  return [edit = std::move(edit)](const Program&, const Method& method) -> Result<PartitionResult> {
-    edit(method);
-    return PartitionResult{};
-  };
-}
-
-// --- backends
-
-class FunctionBackend : public Backend {
- public:
-  using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
-  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
-  FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
-      : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
-  std::string_view id() const override { return id_; }
-  Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
-    return preprocess_(program);
-  }
-  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
-                                               int jobs) const override {
-    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
-  }
-
- private:
-  std::string id_;
-  Preprocess preprocess_;
-  Multimethod multimethod_;
-};
-
-std::shared_ptr<const Storage> bytes_of(std::string_view text) {
-  auto bytes = std::as_bytes(std::span(text));
-  return Storage::owned({bytes.begin(), bytes.end()});
-}
-
-Result<PreprocessResult> good(const Program&) {
-  return PreprocessResult{.processed_bytes = bytes_of("ok")};
-}
-
-void add(Registry& registry, std::unique_ptr<Backend> backend) {
-  BackendEntry entry;
-  entry.name = std::string(backend->id());
-  entry.backend = std::move(backend);
-  EXPECT_TRUE(registry.add(std::move(entry)).has_value());
-}
 
 // What lowering with this partitioner says; checks that the program stays as it was.
 Diagnostic refusal(const PartitionFunction& function, std::unique_ptr<Backend> backend = nullptr,

@@ -1,0 +1,178 @@
+// Partitioners and backends made of one function, and short ways to tag nodes by name: for tests of lowering.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/copy.h"
+#include "ir/parse.h"
+#include "lower/to_backend.h"
+
+namespace depute {
+
+inline Program parse(std::string_view text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return std::move(*program);
+}
+
+inline Node* find_node(const Graph& graph, std::string_view name) {
+  for (Node& node : graph.nodes()) {
+    if (node.display_name() == name) return &node;
+  }
+  return nullptr;
+}
+
+inline const Value* find_input(const Method& method, std::string_view name) {
+  for (const Value* input : method.graph->inputs()) {
+    if (input->name() == name) return input;
+  }
+  return nullptr;
+}
+
+// --- partitioners
+
+using PartitionFunction = std::function<Result<PartitionResult>(const Program&, const Method&)>;
+
+class FunctionPartitioner : public Partitioner {
+ public:
+  explicit FunctionPartitioner(PartitionFunction function) : function_(std::move(function)) {}
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    return function_(program, method);
+  }
+
+ private:
+  PartitionFunction function_;
+};
+
+// Tags by node name.
+inline PartitionResult tags(const Method& method, std::initializer_list<std::pair<const char*, const char*>> names,
+                     const std::string& backend = "Good") {
+  PartitionResult result;
+  for (auto [node, tag] : names) {
+    result.partition_tags[Symbol(tag)] = {backend, {}};
+    result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+  }
+  return result;
+}
+
+inline PartitionFunction tagging(std::initializer_list<std::pair<const char*, const char*>> names,
+                          std::vector<std::pair<const char*, const char*>> constants = {}) {
+  std::vector<std::pair<const char*, const char*>> nodes(names);
+  return [nodes, constants](const Program&, const Method& method) {
+    PartitionResult result;
+    for (auto [node, tag] : nodes) {
+      result.partition_tags[Symbol(tag)] = {"Good", {}};
+      result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
+    }
+    for (auto [value, tag] : constants) result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
+    return result;
+  };
+}
+
+// An edit of the program, which partitioners must not make.
+inline PartitionFunction editing(std::function<void(const Method&)> edit) {
+  return [edit = std::move(edit)](const Program&, const Method& method) -> Result<PartitionResult> {
+    edit(method);
+    return PartitionResult{};
+  };
+}
+
+// --- backends
+
+class FunctionBackend : public Backend {
+ public:
+  using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
+  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
+  FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
+      : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
+  std::string_view id() const override { return id_; }
+  Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
+    return preprocess_(program);
+  }
+  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
+                                               int jobs) const override {
+    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
+  }
+
+ private:
+  std::string id_;
+  Preprocess preprocess_;
+  Multimethod multimethod_;
+};
+
+inline std::shared_ptr<const Storage> bytes_of(std::string_view text) {
+  auto bytes = std::as_bytes(std::span(text));
+  return Storage::owned({bytes.begin(), bytes.end()});
+}
+
+inline Result<PreprocessResult> good(const Program&) {
+  return PreprocessResult{.processed_bytes = bytes_of("ok")};
+}
+
+inline void add(Registry& registry, std::unique_ptr<Backend> backend) {
+  BackendEntry entry;
+  entry.name = std::string(backend->id());
+  entry.backend = std::move(backend);
+  EXPECT_TRUE(registry.add(std::move(entry)).has_value());
+}
+
+// Takes the tags that the text form wrote (`!a0`), in bodies too: those that begin with a go to backend A, others
+// to B. Constants and mutated buffers move to every tag that uses them.
+class TextPartitioner : public Partitioner {
+ public:
+  Result<PartitionResult> partition(const Program&, const Method& method) const override {
+    PartitionResult result;
+    for (const Graph* graph : graphs_below(*method.graph)) {
+      for (const Node& node : graph->nodes()) {
+        if (node.tag.empty()) continue;
+        result.partition_tags[node.tag] = {node.tag.str().starts_with("a") ? "A" : "B", {}};
+        result.node_tags.emplace_back(&node, node.tag);
+        for (std::size_t i = 0; i < node.operand_count(); ++i) {
+          const Value* value = node.operand(i);
+          if (graph == method.graph.get() && value->producer() == nullptr && method.inputs[value->index()].has_data())
+            result.constant_tags.emplace_back(value, node.tag);
+        }
+      }
+    }
+    return result;
+  }
+};
+
+// The names of the ops that a program has, each followed by ";".
+inline std::string op_names(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes()) text += std::string(node.op().str()) + ";";
+  return text;
+}
+
+// Payload: the names of the ops.
+inline Result<PreprocessResult> name_ops(const Program& program) {
+  return PreprocessResult{.processed_bytes = bytes_of(op_names(*program.methods.front()->graph))};
+}
+
+inline Registry registry_of_a_and_b() {
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", name_ops));
+  add(registry, std::make_unique<FunctionBackend>("B", name_ops));
+  return registry;
+}
+
+inline std::string text_of(const Storage& storage) {
+  auto bytes = storage.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The text's program lowered by its tags; a failed test when that fails.
+inline Lowered lower_text(std::string_view text) {
+  auto lowered = to_backend(parse(text), TextPartitioner(), registry_of_a_and_b());
+  EXPECT_TRUE(lowered.has_value()) << lowered.error().str();
+  return lowered ? std::move(*lowered) : Lowered();
+}
+
+}  // namespace depute
