@@ -1,0 +1,251 @@
+// What the contract asks of a backend and its partitioner, for every one that the build finds:
+//
+//   what it claims it can take it takes, and what its partitioner takes it can compile;
+//   every node gets one verdict, with a rule where it is refused;
+//   the same program gives the same result, on any number of threads;
+//   nothing that it is given is changed, and the program computes what it did;
+//   what it cannot do is an error, never a crash or an exception.
+//
+// A backend's own programs go to backends/NAME/conformance/*.ir; ops that its matrix lists and that no program
+// shows it taking, to backends/NAME/conformance/untried.txt.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "ir/copy.h"
+#include "ir/equal.h"
+#include "ir/verify.h"
+#include "kernels/interpret.h"
+#include "lower/inspect.h"
+#include "lower/to_backend.h"
+#include "normalise/normalise.h"
+#include "programs.h"
+
+namespace depute {
+namespace {
+
+const Registry& registry() {
+  static const Registry all = make_registry();
+  return all;
+}
+
+class Conformance : public ::testing::TestWithParam<std::string> {
+ protected:
+  const BackendEntry& entry() const { return *registry().find(GetParam()); }
+
+  std::unique_ptr<Partitioner> partitioner() const {
+    auto made = entry().make_partitioner({});
+    EXPECT_TRUE(made.has_value()) << made.error().str();
+    return std::move(*made);
+  }
+
+  // Normalised for this backend; nothing where that is refused.
+  static std::optional<Program> normalised(const Program& program, const Partitioner& partitioner) {
+    NormaliseOptions options;
+    options.ops_to_not_decompose.push_back(partitioner.ops_to_not_decompose(program));
+    auto result = normalise(clone(program), options);
+    if (!result) return std::nullopt;
+    return std::move(*result);
+  }
+
+  // All programs, normalised; those of one op and the backend's own also as they are, for ops that normalisation replaces.
+  std::vector<TestProgram> programs() const {
+    auto asked = partitioner();
+    std::vector<TestProgram> ready;
+    auto add_normalised = [&](const TestProgram& given) {
+      if (auto program = normalised(given.program, *asked)) ready.push_back({given.name, std::move(*program)});
+    };
+    for (const TestProgram& given : model_programs()) add_normalised(given);
+    for (auto& list : {op_programs(), own_programs(GetParam())}) {
+      for (const TestProgram& given : list) {
+        add_normalised(given);
+        ready.push_back({given.name + " as it is", clone(given.program)});
+      }
+    }
+    EXPECT_GT(ready.size(), 500u);
+    return ready;
+  }
+};
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const BackendEntry& entry : registry().entries()) names.push_back(entry.name);
+  return names;
+}
+
+std::set<std::string> lines_of(const std::string& path) {
+  std::set<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && !line.starts_with("#")) lines.insert(line);
+  }
+  return lines;
+}
+
+TEST_P(Conformance, TakesWhatItClaimsAndCompilesWhatItTakes) {
+  auto asked = partitioner();
+  std::set<std::string> taken;
+  for (const TestProgram& given : programs()) {
+    SCOPED_TRACE(given.name);
+    auto lowered = to_backend(given.program, *asked, registry());
+    ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+    for (const NodeVerdict& verdict : lowered->verdicts) {
+      if (verdict.verdict.delegated) taken.emplace(verdict.op.str());
+    }
+    for (const auto& delegate : lowered->program.delegates) {
+      ASSERT_NE(delegate->processed_bytes, nullptr);
+      EXPECT_EQ(delegate->processed_bytes->bytes().size(), delegate->processed_bytes->size());
+    }
+  }
+  std::set<std::string> untried = lines_of(fmt::format("backends/{}/conformance/untried.txt", GetParam()));
+  std::set<std::string> claimed;
+  for (const SupportRow& row : entry().support()) {
+    claimed.insert(row.op);
+    if (untried.contains(row.op)) {
+      EXPECT_FALSE(taken.contains(row.op)) << row.op << " is taken: strike it from untried.txt";
+    } else {
+      EXPECT_TRUE(taken.contains(row.op)) << row.op << " is claimed, and no program shows it taken";
+    }
+  }
+  for (const std::string& op : taken) EXPECT_TRUE(claimed.contains(op)) << op << " is taken and not claimed";
+}
+
+TEST_P(Conformance, GivesEveryNodeOneVerdict) {
+  auto asked = partitioner();
+  for (const TestProgram& given : programs()) {
+    SCOPED_TRACE(given.name);
+    for (const auto& method : given.program.methods) {
+      auto result = asked->partition(given.program, *method);
+      ASSERT_TRUE(result.has_value()) << result.error().str();
+      std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
+      std::map<const Node*, int> verdicts;
+      for (const auto& [node, verdict] : result->verdicts) {
+        ++verdicts[node];
+        EXPECT_EQ(verdict.delegated, tags.contains(node)) << node->display_name();
+        EXPECT_FALSE(verdict.delegated ? verdict.owner.empty() : verdict.rule.empty()) << node->display_name();
+      }
+      auto outside = [&](const Node& node) { return !tags.contains(&node); };
+      for (const Graph* graph : graphs_below(*method->graph, outside)) {
+        for (const Node& node : graph->nodes())
+          EXPECT_EQ(verdicts[&node], 1) << node.op().str() << " " << node.display_name();
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, IsDeterministicOnAnyNumberOfThreads) {
+  auto asked = partitioner();
+  for (const TestProgram& given : programs()) {
+    SCOPED_TRACE(given.name);
+    auto one = to_backend(given.program, *asked, registry(), {.jobs = 1, .check_determinism = true});
+    auto four = to_backend(given.program, *partitioner(), registry(), {.jobs = 4});
+    ASSERT_TRUE(one.has_value()) << one.error().str();
+    ASSERT_TRUE(four.has_value()) << four.error().str();
+    EXPECT_EQ(first_difference(one->program, four->program), std::nullopt);
+  }
+}
+
+TEST_P(Conformance, LeavesWhatItIsGivenAndWhatItComputes) {
+  auto asked = partitioner();
+  int compared = 0;
+  for (const TestProgram& given : programs()) {
+    SCOPED_TRACE(given.name);
+    Program before = clone(given.program);
+    auto lowered = to_backend(given.program, *asked, registry());
+    ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+    EXPECT_TRUE(equal(given.program, before));
+    EXPECT_TRUE(verify(lowered->program).empty());
+    if (lowered->program.delegates.empty()) continue;
+    for (std::size_t i = 0; i < given.program.methods.size(); ++i) {
+      std::vector<Content> inputs = made_up_inputs(*given.program.methods[i]);
+      if (inputs.empty()) continue;
+      ProgramState state_before;
+      ProgramState state_after;
+      for (int call = 0; call < 2; ++call) {
+        auto want = interpret(given.program, *given.program.methods[i], inputs, state_before);
+        if (!want) break;  // no reference kernel
+        auto got = interpret(lowered->program, *lowered->program.methods[i], inputs, state_after);
+        ASSERT_TRUE(got.has_value()) << got.error().str();
+        ASSERT_EQ(want->size(), got->size());
+        for (std::size_t k = 0; k < want->size(); ++k) {
+          const auto* data = std::get_if<TensorData>(&(*want)[k]);
+          if (data == nullptr) continue;
+          EXPECT_EQ(content_hash(*data), content_hash(std::get<TensorData>((*got)[k])));
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST_P(Conformance, RefusesWithAnErrorWhatItsPartitionerWouldNotTake) {
+  for (const TestProgram& given : programs()) {
+    SCOPED_TRACE(given.name);
+    if (given.program.methods.size() != 1) continue;
+    auto delegate = to_backend(entry().backend->id(), given.program, {}, registry());
+    if (delegate) {
+      EXPECT_NE(delegate->processed_bytes, nullptr);
+    } else {
+      EXPECT_EQ(delegate.error().code, "to_backend.backend-failed");
+      EXPECT_FALSE(delegate.error().message.empty());
+    }
+  }
+}
+
+TEST_P(Conformance, RefusesUnknownOptions) {
+  auto made = entry().make_partitioner({{"no-such-option", "1"}});
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, "usage");
+}
+
+TEST_P(Conformance, TakesAnEmptyProgram) {
+  Program program;
+  program.add_method(Symbol("forward"));
+  auto lowered = to_backend(program, *partitioner(), registry());
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_TRUE(lowered->program.delegates.empty());
+}
+
+TEST_P(Conformance, PreprocessesTheSameProgramOnSeveralThreads) {
+  auto asked = partitioner();
+  std::vector<TestProgram> all = programs();
+  std::vector<Lowered> lowered;
+  std::vector<const Delegate*> delegates;
+  for (const TestProgram& given : all) {
+    auto result = to_backend(given.program, *asked, registry());
+    ASSERT_TRUE(result.has_value()) << result.error().str();
+    lowered.push_back(std::move(*result));
+  }
+  for (const Lowered& one : lowered) {
+    for (const auto& delegate : one.program.delegates) delegates.push_back(delegate.get());
+  }
+  std::vector<std::thread> threads;
+  std::array<int, 4> differences{};
+  for (int& different : differences) {
+    threads.emplace_back([&] {
+      for (const Delegate* delegate : delegates) {
+        auto again = entry().backend->preprocess(*delegate->original, delegate->compile_specs);
+        bool is_same = again.has_value() &&
+                       content_hash(*again->processed_bytes) == content_hash(*delegate->processed_bytes);
+        different += is_same ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(delegates.size(), 0u);
+  EXPECT_EQ(std::ranges::max(differences), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Conformance, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+}  // namespace
+}  // namespace depute

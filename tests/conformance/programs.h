@@ -1,0 +1,29 @@
+// The programs that backends are tried with: every recorded call of an op, alone; the sample models; and programs
+// with control flow and state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+#include "kernels/kernels.h"
+
+namespace depute {
+
+struct TestProgram {
+  std::string name;
+  Program program;  // as it was read: not normalised
+};
+
+// Each call of tests/unit/ops/op_types.ir as a program of one node: with its tensors as inputs, and with all but
+// the first as parameters.
+std::vector<TestProgram> op_programs();
+// tests/models/samples and tests/conformance/programs.
+std::vector<TestProgram> model_programs();
+// backends/NAME/conformance.
+std::vector<TestProgram> own_programs(const std::string& backend);
+
+// Small numbers for the method's inputs without data; empty when one of them cannot be made up.
+std::vector<Content> made_up_inputs(const Method& method);
+
+}  // namespace depute
