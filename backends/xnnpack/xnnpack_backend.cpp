@@ -20,13 +20,35 @@ std::unexpected<Diagnostic> refusal_error(const Node& node, const Refusal& refus
   return failed;
 }
 
-// Tensors that come in and go out must be ones the runtime can hold.
+// What the payload can hold; conditions on nodes are checked with each node.
+Status check_external(const Value& value) {
+  bool is_float = value.type().is_tensor() &&
+                  (value.tensor().dtype == ScalarType::F32 || value.tensor().dtype == ScalarType::F16);
+  if (is_float) return {};
+  return error("xnnpack", value.name().str(),
+               fmt::format("{} comes in or goes out, which is no tensor of f32 or f16", str(value.type())));
+}
+
+// Also of those that no node uses.
+Status check_inputs(const Method& method) {
+  for (const Value* input : method.graph->inputs()) {
+    bool is_constant = method.inputs[input->index()].has_data();
+    if (!is_constant && input->type().is_tensor()) TRY_STATUS(check_external(*input));
+  }
+  return {};
+}
+
+// Results must be tensors that the runtime can hold, and nothing may be kept between calls.
 Status check_results(const Method& method) {
   if (method.graph->outputs().empty())
     return error("xnnpack", method.name.str(), "the partition has no results");
-  for (const Argument& output : method.graph->outputs()) {
-    if (!output.is_value() || !output.as_value()->type().is_tensor()) {
-      return error("xnnpack", method.name.str(), "a result is not a tensor");
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+    const Argument& output = method.graph->outputs()[i];
+    if (!output.is_value()) return error("xnnpack", method.name.str(), "a result is not a tensor");
+    TRY_STATUS(check_external(*output.as_value()));
+    if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
+      return error("xnnpack", method.name.str(),
+                   fmt::format("'{}' is mutated, and XNNPACK keeps no state", method.outputs[i].target.str()));
     }
   }
   return {};
@@ -57,6 +79,7 @@ Result<XnnGraph> translate(const Program& program) {
     emit.begin(node);
     find_op_rule(node.op())->translate(emit, OpCall(node));
   }
+  TRY_STATUS(check_inputs(method));
   return emit.finish();
 }
 
