@@ -2,59 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
-
+#include "ir/copy.h"
 #include "support/check.h"
 
 namespace depute {
 namespace {
-
-using GraphMap = std::unordered_map<const Graph*, Graph*>;
-
-// Copies the nodes of `from` into the empty graph `to`; references to bodies follow `bodies`.
-void copy_graph(const Graph& from, Graph& to, const GraphMap& bodies) {
-  std::unordered_map<const Value*, Value*> values;
-  std::unordered_map<const SourceLocation*, const SourceLocation*> sources;
-  for (const Value* input : from.inputs()) values[input] = to.add_input(input->name(), input->type());
-  auto map_value = [&](Value* value) { return Argument::of(values.at(value)); };
-  auto follow_bodies = [&](auto&& self, Argument& argument) -> void {
-    if (argument.kind == Argument::Kind::Graph) argument = Argument::of(bodies.at(argument.as_graph()));
-    if (argument.kind == Argument::Kind::List) {
-      for (Argument& element : argument.as_list()) self(self, element);
-    } else if (argument.kind == Argument::Kind::Map) {
-      for (NamedArgument& entry : argument.as_map()) self(self, entry.value);
-    }
-  };
-  auto import = [&](const Argument& argument) {
-    Argument copy = to.import(argument, map_value);
-    follow_bodies(follow_bodies, copy);
-    return copy;
-  };
-  std::vector<Argument> args;
-  std::vector<NamedArgument> kwargs;
-  std::vector<ResultSpec> results;
-  for (const Node& node : from.nodes()) {
-    args.clear();
-    kwargs.clear();
-    results.clear();
-    for (const Argument& argument : node.args()) args.push_back(import(argument));
-    for (const NamedArgument& argument : node.kwargs())
-      kwargs.push_back({argument.name, import(argument.value)});
-    for (const Value* result : node.results()) results.push_back({result->name(), result->type()});
-    Node* copy = to.add(node.op(), args, kwargs, results);
-    copy->tag = node.tag;
-    copy->debug_handle = node.debug_handle;
-    if (node.source != nullptr) {
-      const SourceLocation*& source = sources[node.source];
-      if (source == nullptr) source = to.add_source(*node.source);
-      copy->source = source;
-    }
-    for (std::size_t i = 0; i < results.size(); ++i) values[node.result(i)] = copy->result(i);
-  }
-  args.clear();
-  for (const Argument& argument : from.outputs()) args.push_back(import(argument));
-  to.set_outputs(args);
-}
 
 std::unique_ptr<Method> clone_method(const Method& method) {
   auto copy = std::make_unique<Method>();
@@ -63,7 +15,7 @@ std::unique_ptr<Method> clone_method(const Method& method) {
   copy->outputs = method.outputs;
   copy->in_spec = method.in_spec;
   copy->out_spec = method.out_spec;
-  GraphMap bodies;
+  BodyMap bodies;
   for (const auto& body : method.bodies) {
     copy->bodies.push_back(std::make_unique<Graph>(body->name()));
     bodies[body.get()] = copy->bodies.back().get();
