@@ -1,9 +1,9 @@
-// Hands constants to the bodies of control flow. A body sees nothing but its inputs, so a constant that a pass
-// makes for it becomes an operand of its node, and of the nodes around that.
+// Hands constants to the bodies of control flow. A body sees nothing but its inputs, so a constant that a
+// pass makes for it becomes an operand of its node, and of the nodes around that.
 //
 //   %y = higher_order.cond(%p, @yes, @no, [%x])             %y = higher_order.cond(%p, @yes, @no, [%x, %two])
-//   graph @yes(%a) { aten.add.Tensor(%a, 2) }        ->     graph @yes(%a, %two) { aten.add.Tensor(%a, %two) }
-//   graph @no(%a) ...                                       graph @no(%a, %two) ...
+//   graph @yes(%a) { aten.add.Tensor(%a, 2) }        ->     graph @yes(%a, %two) { aten.add.Tensor(%a, %two)
+//   } graph @no(%a) ...                                       graph @no(%a, %two) ...
 #pragma once
 
 #include <span>

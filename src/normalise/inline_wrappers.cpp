@@ -4,8 +4,8 @@
 //   graph body(%x) { %a = aten.sin.default(%x)  return %a }          ->
 //
 // Lowered programs compute no gradients, so the mode means nothing. An enabled autocast changes element types
-// and is refused. Bodies of control flow stay, each with one node of its own, so that what is done in a body is
-// done for that node alone.
+// and is refused. Bodies of control flow stay, each with one node of its own, so that what is done in a body
+// is done for that node alone.
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,9 +1,10 @@
 // Erases pure nodes that nobody uses, from the end, so that what they alone needed goes with them.
 //
-//   %y, %z = higher_order.cond(%p, @yes, @no, [%x, %w])      %y, %z: none = higher_order.cond(%p, @yes, @no, [%x])
-//   graph @yes(%a, %b) { ... return %c, %d }             ->  graph @yes(%a) { ... return %c, none }
+//   %y, %z = higher_order.cond(%p, @yes, @no, [%x, %w])      %y, %z: none = higher_order.cond(%p, @yes, @no,
+//   [%x]) graph @yes(%a, %b) { ... return %c, %d }             ->  graph @yes(%a) { ... return %c, none }
 //
-// Control flow goes when all it runs is pure. In bodies that stay, results that nobody uses are no longer computed
+// Control flow goes when all it runs is pure. In bodies that stay, results that nobody uses are no longer
+// computed
 // (%z above), and operands that no body uses (%w) are no longer passed.
 #include <algorithm>
 #include <unordered_set>

@@ -70,8 +70,8 @@ bool is_scalar(Type::Kind kind) {
   return false;
 }
 
-// The element types and ranks are the same, and so are the sizes, as far as they are known. A tensor of `skipped`
-// more dimensions stands for its elements along them.
+// The element types and ranks are the same, and so are the sizes, as far as they are known. A tensor of
+// `skipped` more dimensions stands for its elements along them.
 bool agrees(const TensorType& given, const TensorType& wanted, std::size_t skipped = 0) {
   if (given.dtype != wanted.dtype || given.rank() != wanted.rank() + skipped) return false;
   for (std::size_t i = 0; i < wanted.rank(); ++i) {
