@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "kernels/kernels.h"
+#include "normalise/body_operands.h"
 #include "ops/op_def.h"
 
 namespace depute {
@@ -36,12 +37,29 @@ Argument as_literal(const Content& content) {
   return Argument::of(std::get<double>(content));
 }
 
+Content as_content(const Argument& number) {
+  if (number.is_int()) return number.as_int();
+  if (number.kind == Argument::Kind::Bool) return number.as_bool();
+  return number.as_double();
+}
+
+// The tensors and numbers that inputs of a method's graph and its bodies are known to hold.
+using KnownInputs = std::unordered_map<const Value*, Content>;
+
 class Folder {
  public:
-  Folder(Program& program, Method& method) : program_(program), method_(method), graph_(*method.graph) {}
+  Folder(Program& program, Method& method, BodyOperands& operands, KnownInputs& inputs, Graph& graph)
+      : program_(program), method_(method), operands_(operands), inputs_(inputs), graph_(graph) {}
 
   void run(const DataKeys& mutated) {
-    read_constants(mutated);
+    if (Node* owner = operands_.owner(graph_)) {
+      read_operands(*owner);
+    } else {
+      read_constants(mutated);
+    }
+    for (const Value* input : graph_.inputs()) {
+      if (auto content = inputs_.find(input); content != inputs_.end()) know(*input, content->second, 0);
+    }
     graph_.return_node()->scratch = 0;
     for (Node& node : graph_.nodes()) {
       node.scratch = 0;  // 1: folded
@@ -63,7 +81,21 @@ class Folder {
       const InputSpec& spec = method_.inputs[input->index()];
       if (!spec.has_data() || mutated.contains(spec.target)) continue;
       const TensorData* data = program_.find_data(spec.target);
-      if (data != nullptr && !data->storage->is_elided()) know(*input, *data, 0);
+      if (data != nullptr && !data->storage->is_elided()) inputs_.emplace(input, *data);
+    }
+  }
+
+  // What a body gets that is the same in all its turns.
+  void read_operands(const Node& owner) {
+    std::span<const Argument> operands = body_operands(owner);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Value* input = body_input(owner, graph_, i);
+      if (operands[i].is_number()) {
+        inputs_.emplace(input, as_content(operands[i]));
+      } else if (operands[i].is_value()) {
+        auto content = inputs_.find(operands[i].as_value());
+        if (content != inputs_.end()) inputs_.emplace(input, Content(content->second));
+      }
     }
   }
 
@@ -155,15 +187,17 @@ class Folder {
     const Node& node = *value.producer();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       Value* operand = node.operand(i);
-      if (operand->producer() != nullptr || operand->type() != value.type()) continue;
-      const TensorData* given = constant_data(program_, method_, *operand);
-      if (given != nullptr && is_same(*given, data)) return operand;
+      auto given = inputs_.find(operand);
+      if (given == inputs_.end() || operand->type() != value.type()) continue;
+      if (is_same(std::get<TensorData>(given->second), data)) return operand;
     }
     Symbol key = program_.unique_data_key(value.name().str());
-    Value* input = graph_.add_input(value.name(), value.type());
+    Value* input = method_.graph->add_input(value.name(), value.type());
     method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
     program_.data.emplace(key, data);
-    return input;
+    Value* held = operands_.in_graph(*input, graph_);
+    inputs_.emplace(held, data);
+    return held;
   }
 
   struct Constant {
@@ -174,6 +208,8 @@ class Folder {
 
   Program& program_;
   Method& method_;
+  BodyOperands& operands_;
+  KnownInputs& inputs_;
   Graph& graph_;
   std::unordered_map<const Value*, Constant> known_;
   std::vector<Node*> folded_;
@@ -183,7 +219,11 @@ class Folder {
 
 Status fold_constants(Program& program) {
   DataKeys mutated = mutated_data(program);
-  for (const auto& method : program.methods) Folder(program, *method).run(mutated);
+  for (const auto& method : program.methods) {
+    BodyOperands operands(*method);
+    KnownInputs inputs;
+    for (Graph* graph : operands.graphs()) Folder(program, *method, operands, inputs, *graph).run(mutated);
+  }
   return {};
 }
 

@@ -7,7 +7,8 @@
 //   method f(%x: f32[2, 8], %t_1: f32[8, 4] = constant "t") {        with "t" a view of w's storage
 //     %y: f32[2, 4] = aten.mm.default(%x, %t_1)
 //
-// The new constants come behind the other inputs; constant inputs may stand anywhere. What is large is not
+// The new constants come behind the other inputs; constant inputs may stand anywhere. Bodies of control flow
+// get theirs as operands; what is the same in all turns of a loop is computed here once. What is large is not
 // computed here, but when the bytes are written out.
 #pragma once
 

@@ -4,12 +4,15 @@
 //   graph body(%x) { %a = aten.sin.default(%x)  return %a }          ->
 //
 // Lowered programs compute no gradients, so the mode means nothing. An enabled autocast changes element types
-// and is refused, as is control flow.
+// and is refused. Bodies of control flow stay, each with one node of its own, so that what is done in a body
+// is done for that node alone.
 #include <unordered_map>
+#include <unordered_set>
 
+#include "ir/copy.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
+#include "ops/control_flow.h"
 
 namespace depute {
 namespace {
@@ -44,17 +47,14 @@ Result<std::vector<Argument>> copy_body(Graph& graph, Node& node, const Graph& b
     return node_error(pass, node, "the body takes another number of operands");
   for (std::size_t i = 0; i < operands; ++i) values[body.inputs()[i]] = node.arg(first_operand + i);
   auto map_value = [&](Value* value) { return values.at(value); };
+  const BodyMap same_bodies;
+  NodeCopier copier(graph, same_bodies);
   for (const Node& inner : body.nodes()) {
-    std::vector<Argument> args;
-    std::vector<NamedArgument> kwargs;
-    std::vector<ResultSpec> results;
-    for (const Argument& argument : inner.args()) args.push_back(graph.import(argument, map_value));
-    for (const auto& [name, value] : inner.kwargs()) kwargs.push_back({name, graph.import(value, map_value)});
-    for (const Value* result : inner.results()) results.push_back({result->name(), result->type()});
-    Node* copy = graph.add(inner.op(), args, kwargs, results, &node);
-    copy->debug_handle = inner.debug_handle;
-    if (inner.source != nullptr) copy->source = graph.add_source(*inner.source);
-    for (std::size_t i = 0; i < results.size(); ++i) values[inner.result(i)] = Argument::of(copy->result(i));
+    Node* copy = copier.copy(inner, map_value);
+    graph.move_before(*copy, &node);
+    for (std::size_t i = 0; i < copy->results().size(); ++i) {
+      values[inner.result(i)] = Argument::of(copy->result(i));
+    }
   }
   std::vector<Argument> outputs;
   for (const Argument& output : body.outputs()) outputs.push_back(graph.import(output, map_value));
@@ -77,34 +77,97 @@ Status inline_call(Graph& graph, Node& node) {
   return {};
 }
 
-// Inlines until only other control flow is left; a body may itself hold wrappers, which come in with it.
+bool is_wrapper(const Node& node) {
+  return node.op() == set_grad || node.op() == autocast;
+}
+
+// Inlines until only control flow is left; a body may itself hold wrappers, which come in with it.
 Status inline_graph(Graph& graph) {
   Node* node = graph.first();
   while (node != nullptr) {
     Node* before = node->previous();
     Node* next = node->next();
-    if (node->op() == set_grad || node->op() == autocast) {
+    if (is_wrapper(*node)) {
       TRY_STATUS(inline_call(graph, *node));
       node = before != nullptr ? before->next() : graph.first();
       continue;
     }
-    for (const Argument& argument : node->args()) {
-      if (argument.kind == Argument::Kind::Graph) {
-        return node_error(pass, *node, "control flow cannot be lowered", "export the branch that is needed");
-      }
+    if (is_control_flow(*node) || !bodies_of(*node).empty()) {
+      auto flow = read_control_flow(*node);
+      if (!flow) return node_error(pass, *node, flow.error().message);
     }
     node = next;
   }
   return {};
 }
 
+// Gives every control-flow node bodies of its own, and drops those that no node has.
+class BodyOwners {
+ public:
+  explicit BodyOwners(Method& method) : method_(method) {
+    for (const auto& body : method.bodies) names_.insert(body->name());
+  }
+
+  Status run() {
+    graphs_.emplace_back(method_.graph.get(), 0);
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+      auto [graph, depth] = graphs_[i];
+      for (Node& node : graph->nodes()) TRY_STATUS(visit(node, depth));
+    }
+    std::erase_if(method_.bodies, [this](const auto& body) { return !owned_.contains(body.get()); });
+    return {};
+  }
+
+ private:
+  Status visit(Node& node, std::size_t depth) {
+    bool is_changed = false;
+    std::vector<Argument> args(node.args().begin(), node.args().end());
+    for (Argument& argument : args) {
+      if (argument.kind != Argument::Kind::Graph) continue;
+      if (depth == max_body_depth) {
+        return node_error(pass, node, fmt::format("control flow nested deeper than {}", max_body_depth));
+      }
+      Graph* body = argument.as_graph();
+      if (!owned_.insert(body).second) {
+        if (method_.bodies.size() >= max_bodies) {
+          return node_error(pass, node, fmt::format("more than {} bodies", max_bodies));
+        }
+        body = copy(*body);
+        argument = Argument::of(body);
+        is_changed = true;
+        owned_.insert(body);
+      }
+      graphs_.emplace_back(body, depth + 1);
+    }
+    if (is_changed) node.graph().set_args(node, args, node.kwargs());
+    return {};
+  }
+
+  Graph* copy(const Graph& body) {
+    Symbol name = body.name();
+    for (int i = 1; !names_.insert(name).second; ++i)
+      name = Symbol(fmt::format("{}_{}", body.name().str(), i));
+    method_.bodies.push_back(std::make_unique<Graph>(name));
+    copy_graph(body, *method_.bodies.back(), {});
+    return method_.bodies.back().get();
+  }
+
+  // A graph may run one that runs one ... twice each: more copies than memory holds.
+  static constexpr std::size_t max_bodies = 10'000;
+  Method& method_;
+  std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
+  std::unordered_set<const Graph*> owned_;
+  std::unordered_set<Symbol> names_;
+};
+
 }  // namespace
 
 Status inline_wrappers(Program& program, const NormaliseOptions&) {
   for (const auto& method : program.methods) {
-    if (method->bodies.empty()) continue;
     TRY_STATUS(inline_graph(*method->graph));
-    method->bodies.clear();
+    if (method->bodies.empty()) continue;
+    for (const auto& body : method->bodies) TRY_STATUS(inline_graph(*body));
+    TRY_STATUS(BodyOwners(*method).run());
   }
   return {};
 }

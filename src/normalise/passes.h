@@ -18,7 +18,7 @@ struct Pass {
 };
 
 // Afterwards no node wraps a body that only sets a mode (no_grad, disabled autocast): the body stands in its
-// place. Control flow that remains is refused.
+// place. What has bodies is control flow that read_control_flow() accepts, and each body belongs to one node.
 Status inline_wrappers(Program& program, const NormaliseOptions& options);
 
 // Afterwards no node is an assertion, and copying twins of views (aten.view_copy) are views (aten.view).
@@ -45,7 +45,7 @@ Status remove_noops(Program& program, const NormaliseOptions& options);
 // Afterwards no softmax is guarded against rows that are masked whole where a constant mask has none.
 Status drop_softmax_guards(Program& program, const NormaliseOptions& options);
 
-// Afterwards no pure node is without users.
+// Afterwards no pure node is without users, and no body has an input that none of its node's bodies uses.
 Status remove_dead_code(Program& program, const NormaliseOptions& options);
 
 // Afterwards every parameter, buffer and constant of every method is used, and Program::data holds no others.

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "ir/small_float.h"
+#include "normalise/body_operands.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
 #include "ops/builder.h"
@@ -56,11 +57,19 @@ std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& 
 
 class Promoter {
  public:
-  Promoter(Program& program, Method& method, Graph& graph)
-      : program_(program), method_(method), graph_(graph) {}
+  Promoter(Program& program, Method& method) : program_(program), method_(method), operands_(method) {}
 
   Status run() {
-    for (Node& node : graph_.nodes()) {
+    for (Graph* graph : operands_.graphs()) {
+      graph_ = graph;
+      TRY_STATUS(run_graph());
+    }
+    return {};
+  }
+
+ private:
+  Status run_graph() {
+    for (Node& node : graph_->nodes()) {
       const OpDef* def = op_def(node);
       if (def != nullptr && def->promotes()) TRY_STATUS(promote(node, *def));
       if (node.op() == to_copy_) TRY_STATUS(rename_conversion(node));
@@ -68,7 +77,6 @@ class Promoter {
     return {};
   }
 
- private:
   Status promote(Node& node, const OpDef& def) {
     TRY_STATUS(check_call(node));
     OpCall call(node);
@@ -93,7 +101,7 @@ class Promoter {
       if (value->tensor().dtype == dtype) return argument;
       Value*& converted = conversions_[{value, dtype}];
       if (converted != nullptr) return Argument::of(converted);
-      Builder builder(graph_, &node);
+      Builder builder(*graph_, &node);
       builder.inherit(node);
       converted = builder.call("aten._to_copy.default", {value, dtype});
       if (builder.failed()) return node_error(pass, node, builder.status().error().message);
@@ -108,7 +116,7 @@ class Promoter {
 
   // A size, say, that becomes a tensor when the program runs.
   Result<Argument> run_time_number(Node& node, const Argument& argument, ScalarType dtype) {
-    Builder builder(graph_, &node);
+    Builder builder(*graph_, &node);
     builder.inherit(node);
     Value* tensor = builder.call("aten.scalar_tensor.default", {argument, dtype});
     if (builder.failed()) return node_error(pass, node, builder.status().error().message);
@@ -123,7 +131,7 @@ class Promoter {
     for (std::size_t i = bytes->size(); i-- > 0;)
       text += fmt::format("{:02x}", static_cast<unsigned>((*bytes)[i]));
     Value*& constant = constants_[text];
-    if (constant != nullptr) return constant;
+    if (constant != nullptr) return operands_.in_graph(*constant, *graph_);
     Symbol key(text);
     const TensorData* known = program_.find_data(key);
     TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
@@ -134,9 +142,9 @@ class Promoter {
       key = program_.unique_data_key(text);
       program_.data[key] = data;
     }
-    constant = graph_.add_input(key, tensor_type(data.type));
+    constant = method_.graph->add_input(key, tensor_type(data.type));
     method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key, .constant = std::nullopt});
-    return constant;
+    return operands_.in_graph(*constant, *graph_);
   }
 
   // Arguments in schema order become positional up to the keyword-only ones.
@@ -153,7 +161,7 @@ class Promoter {
         was_given = was_given || named.name == def.args[i].name;
       if (was_given) kwargs.push_back({def.args[i].name, all[i]});
     }
-    graph_.set_args(node, args, kwargs);
+    graph_->set_args(node, args, kwargs);
   }
 
   Status rename_conversion(Node& node) {
@@ -161,15 +169,16 @@ class Promoter {
     OpCall call(node);
     Argument source = call["self"];
     ScalarType dtype = node.result()->tensor().dtype;
-    graph_.set_op(node, Symbol("dim_order_ops._to_dim_order_copy.default"));
+    graph_->set_op(node, Symbol("dim_order_ops._to_dim_order_copy.default"));
     NamedArgument named{Symbol("dtype"), Argument::of(dtype)};
-    graph_.set_args(node, std::span(&source, 1), std::span(&named, 1));
+    graph_->set_args(node, std::span(&source, 1), std::span(&named, 1));
     return {};
   }
 
   Program& program_;
   Method& method_;
-  Graph& graph_;
+  BodyOperands operands_;
+  Graph* graph_ = nullptr;  // the one at hand
   Symbol to_copy_{"aten._to_copy.default"};
   std::map<std::string, Value*> constants_;
   std::map<std::pair<Value*, ScalarType>, Value*> conversions_;  // looked up only
@@ -178,7 +187,7 @@ class Promoter {
 }  // namespace
 
 Status promote_types(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) TRY_STATUS(Promoter(program, *method, *method->graph).run());
+  for (const auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
   return {};
 }
 

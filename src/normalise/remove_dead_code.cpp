@@ -1,31 +1,102 @@
 // Erases pure nodes that nobody uses, from the end, so that what they alone needed goes with them.
-#include "normalise/each_graph.h"
+//
+//   %y, %z = higher_order.cond(%p, @yes, @no, [%x, %w])      %y, %z: none = higher_order.cond(%p, @yes, @no,
+//   [%x]) graph @yes(%a, %b) { ... return %c, %d }             ->  graph @yes(%a) { ... return %c, none }
+//
+// Control flow goes when all it runs is pure. In bodies that stay, results that nobody uses are no longer
+// computed
+// (%z above), and operands that no body uses (%w) are no longer passed.
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/copy.h"
+#include "normalise/body_operands.h"
 #include "normalise/passes.h"
+#include "ops/control_flow.h"
 #include "ops/op_def.h"
 
 namespace depute {
 namespace {
 
-bool is_dead(const Node& node) {
+bool is_pure(const Node& node) {
   const OpDef* def = op_def(node);
-  if (def == nullptr || !def->is_pure()) return false;
-  for (const Value* result : node.results()) {
-    if (result->has_uses()) return false;
+  return def != nullptr && (def->is_pure() || def->is(control_flow));
+}
+
+bool is_dead(const Node& node) {
+  if (!is_pure(node)) return false;
+  if (std::ranges::any_of(node.results(), &Value::has_uses)) return false;
+  for (const Graph* body : bodies_of(node)) {
+    for (const Graph* graph : graphs_below(*body)) {
+      for (const Node& inner : graph->nodes()) {
+        if (!is_pure(inner)) return false;
+      }
+    }
   }
   return true;
+}
+
+// Only of cond: what a loop gives without being asked, it may need itself.
+void drop_unused_results(Node& node) {
+  if (node.op() != "higher_order.cond") return;
+  std::vector<Graph*> bodies = bodies_of(node);
+  for (std::size_t i = 0; i < node.results().size(); ++i) {
+    if (node.result(i)->has_uses() || node.result(i)->type().kind == Type::Kind::None) continue;
+    node.graph().set_type(*node.result(i), {});
+    for (Graph* body : bodies) {
+      std::vector<Argument> outputs(body->outputs().begin(), body->outputs().end());
+      outputs[i] = Argument::none();
+      body->set_outputs(outputs);
+    }
+  }
+}
+
+void drop_unused_operands(Node& node) {
+  std::span<const Argument> operands = body_operands(node);
+  std::vector<Graph*> bodies = bodies_of(node);
+  std::vector<bool> keep(bodies[0]->inputs().size(), true);
+  std::vector<Argument> kept;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    bool is_used = std::ranges::any_of(
+        bodies, [&](const Graph* body) { return body_input(node, *body, i)->has_uses(); });
+    if (is_used) kept.push_back(operands[i]);
+    keep[keep.size() - operands.size() + i] = is_used;
+  }
+  if (kept.size() == operands.size()) return;
+  for (Graph* body : bodies) body->retain_inputs(keep);
+  std::vector<Argument> args(node.args().begin(), node.args().end());
+  args.back() = node.graph().list(kept);
+  node.graph().set_args(node, args, {});
+}
+
+void clean(Graph& graph) {
+  for (Node* node = graph.last(); node != nullptr;) {
+    Node* previous = node->previous();
+    if (is_dead(*node)) {
+      graph.erase(*node);
+    } else if (is_control_flow(*node)) {
+      drop_unused_results(*node);
+      for (Graph* body : bodies_of(*node)) clean(*body);
+      drop_unused_operands(*node);
+    }
+    node = previous;
+  }
+}
+
+void drop_unused_bodies(Method& method) {
+  std::unordered_set<const Graph*> used;
+  for (const Graph* graph : graphs_below(*method.graph)) used.insert(graph);
+  std::erase_if(method.bodies, [&](const auto& body) { return !used.contains(body.get()); });
 }
 
 }  // namespace
 
 Status remove_dead_code(Program& program, const NormaliseOptions&) {
-  return for_each_graph(program, [](Method&, Graph& graph) -> Status {
-    for (Node* node = graph.last(); node != nullptr;) {
-      Node* previous = node->previous();
-      if (is_dead(*node)) graph.erase(*node);
-      node = previous;
-    }
-    return {};
-  });
+  for (const auto& method : program.methods) {
+    clean(*method->graph);
+    if (!method->bodies.empty()) drop_unused_bodies(*method);
+  }
+  return {};
 }
 
 }  // namespace depute
