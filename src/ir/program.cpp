@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "ir/text.h"
 #include "support/check.h"
 
 namespace depute {
@@ -76,6 +78,12 @@ std::unique_ptr<Method> clone_method(const Method& method) {
 }
 
 }  // namespace
+
+bool is_external_tag(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return text::is_letter(c) || text::is_digit(c) || c == '-';
+  });
+}
 
 Method* Program::find_method(std::string_view name) const {
   for (const auto& method : methods) {

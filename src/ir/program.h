@@ -65,7 +65,12 @@ struct NamedData {
   std::string key;
   std::shared_ptr<const Storage> storage;
   std::size_t alignment = 16;  // bytes, a power of two
+  // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
+  std::string external_tag;
 };
+
+// Letters, digits, '_' and '-' only: what may stand in the name of a file.
+bool is_external_tag(std::string_view text);
 
 class Program;
 
