@@ -223,7 +223,8 @@ Difference compare_ranges(const Ranges& a, const Ranges& b) {
 }
 
 bool same_named_data(const NamedData& a, const NamedData& b) {
-  return a.key == b.key && a.alignment == b.alignment && same_storage(a.storage.get(), b.storage.get());
+  return a.key == b.key && a.alignment == b.alignment && a.external_tag == b.external_tag &&
+         same_storage(a.storage.get(), b.storage.get());
 }
 
 Difference compare_delegates(const Delegate& a, const Delegate& b) {

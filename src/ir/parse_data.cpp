@@ -286,6 +286,9 @@ Status Parser::named_data(Delegate& delegate) {
     }
     named.alignment = static_cast<std::size_t>(alignment);
   }
+  if (in_.accept_word("external")) {
+    TRY(named.external_tag, in_.string("a tag"));
+  }
   TRY_STATUS(in_.expect('='));
   TRY(named.storage, bytes());
   delegate.named_data.push_back(std::move(named));

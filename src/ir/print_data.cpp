@@ -131,7 +131,12 @@ void Printer::delegate(const Delegate& delegate) {
   }
   for (const NamedData& named : delegate.named_data) {
     entry("data ", named.key);
-    out_ += " align " + std::to_string(named.alignment) + " = ";
+    out_ += " align " + std::to_string(named.alignment);
+    if (!named.external_tag.empty()) {
+      out_ += " external ";
+      quoted(named.external_tag);
+    }
+    out_ += " = ";
     bytes(named.storage.get());
     out_ += '\n';
   }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/copy.h"
+#include "ir/text.h"
 #include "support/check.h"
 
 namespace depute {
@@ -28,6 +31,12 @@ std::unique_ptr<Method> clone_method(const Method& method) {
 }
 
 }  // namespace
+
+bool is_external_tag(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return text::is_letter(c) || text::is_digit(c) || c == '-';
+  });
+}
 
 Method* Program::find_method(std::string_view name) const {
   for (const auto& method : methods) {
@@ -86,9 +95,7 @@ const TensorData* constant_data(const Program& program, const Method& method, co
 bool is_mutated(const Method& method, const InputSpec& spec) {
   if (!spec.has_data()) return false;
   for (const OutputSpec& output : method.outputs) {
-    bool mutates =
-        output.kind == OutputSpec::Kind::BufferMutation || output.kind == OutputSpec::Kind::ParameterMutation;
-    if (mutates && output.target == spec.target) return true;
+    if (output.mutates_data() && output.target == spec.target) return true;
   }
   return false;
 }

@@ -37,6 +37,9 @@ struct OutputSpec {
   enum class Kind : std::uint8_t { UserOutput, BufferMutation, ParameterMutation, UserInputMutation, Token };
   Kind kind = Kind::UserOutput;
   Symbol target;  // mutations: the buffer's data key, or the name of the user input
+
+  // True for a mutation that the program keeps for the next call.
+  bool mutates_data() const { return kind == Kind::BufferMutation || kind == Kind::ParameterMutation; }
 };
 
 struct Method {
@@ -65,7 +68,12 @@ struct NamedData {
   std::string key;
   std::shared_ptr<const Storage> storage;
   std::size_t alignment = 16;  // bytes, a power of two
+  // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
+  std::string external_tag;
 };
+
+// Letters, digits, '_' and '-' only: what may stand in the name of a file.
+bool is_external_tag(std::string_view text);
 
 class Program;
 

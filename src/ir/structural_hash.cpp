@@ -103,6 +103,7 @@ class StructuralHasher {
     for (const NamedData& named : delegate.named_data) {
       add(named.key);
       add(named.alignment);
+      add(named.external_tag);
       storage(named.storage.get(), with_data);
     }
     add(delegate.delegate_info);

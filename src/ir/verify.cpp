@@ -87,6 +87,10 @@ class Verifier {
           fail(fmt::format("the alignment {} of named data \"{}\" is no power of two", named.alignment,
                            named.key));
         }
+        if (!named.external_tag.empty() && !is_external_tag(named.external_tag)) {
+          fail(fmt::format("the tag \"{}\" of named data \"{}\" cannot be part of a file's name",
+                           named.external_tag, named.key));
+        }
       }
       for (const auto& [id, handles] : delegate->debug_handle_map) {
         bool ascending = std::ranges::adjacent_find(handles, std::greater_equal<>()) == handles.end();

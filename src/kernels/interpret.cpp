@@ -89,7 +89,7 @@ class Interpreter {
     std::vector<Content> results;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = method.outputs[i];
-      if (!is_stored(spec)) {
+      if (!spec.mutates_data()) {
         results.push_back(std::move(outputs[i]));
         continue;
       }
@@ -121,11 +121,6 @@ class Interpreter {
 
  private:
   using Environment = std::unordered_map<const Value*, Content>;
-
-  // A mutation of data, which the program keeps.
-  static bool is_stored(const OutputSpec& spec) {
-    return spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
-  }
 
   static std::unexpected<Diagnostic> bad_call(const Method& method, std::span<const Content> inputs) {
     return error("interpret", fmt::format("method {}", method.name.str()),
@@ -235,7 +230,7 @@ class Interpreter {
     std::vector<Content> computed;
     std::size_t next = 0;
     for (std::size_t i = 0; i < method.outputs.size(); ++i) {
-      if (is_stored(method.outputs[i])) continue;
+      if (method.outputs[i].mutates_data()) continue;
       if (method.graph->outputs()[i].is_value()) computed.push_back(std::move(outputs[next]));
       ++next;
     }

@@ -144,9 +144,7 @@ class TagReader {
   void find_mutations() {
     for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
       const OutputSpec& output = method_.outputs[i];
-      bool is_data = output.kind == OutputSpec::Kind::BufferMutation ||
-                     output.kind == OutputSpec::Kind::ParameterMutation;
-      if (is_data) mutation_of_[output.target] = i;
+      if (output.mutates_data()) mutation_of_[output.target] = i;
     }
   }
 

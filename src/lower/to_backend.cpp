@@ -188,11 +188,6 @@ void copy_called_delegates(const Program& from, Program& to) {
   }
 }
 
-// A mutation of what lies inside of the delegate.
-bool is_state(const OutputSpec& output) {
-  return output.kind == OutputSpec::Kind::BufferMutation || output.kind == OutputSpec::Kind::ParameterMutation;
-}
-
 Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
                                                      const MethodPartitioners& partitioners,
                                                      const ToBackendOptions& options) {
@@ -310,7 +305,7 @@ Program as_program(const Delegate& delegate) {
   std::vector<ResultSpec> results;
   for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
     const Argument& output = inner.graph->outputs()[i];
-    if (output.is_value() && !is_state(inner.outputs[i]))
+    if (output.is_value() && !inner.outputs[i].mutates_data())
       results.push_back({delegate.name, output.as_value()->type()});
   }
   Node* call = method.graph->add(Symbol("delegate.call"), args, {}, results);
@@ -318,7 +313,7 @@ Program as_program(const Delegate& delegate) {
   std::vector<Argument> outputs;
   std::size_t next = 0;
   for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
-    if (is_state(inner.outputs[i])) continue;
+    if (inner.outputs[i].mutates_data()) continue;
     const Argument& output = inner.graph->outputs()[i];
     outputs.push_back(output.is_value() ? Argument::of(call->result(next++)) : output);
     method.outputs.push_back(inner.outputs[i]);

@@ -8,11 +8,19 @@
 // The graph is walked once, forward. Views are remembered with the value they look at. A write gives the
 // written value a new content, and through the views' write-back rules also every value below it, down to the
 // base; other views of the base are made again when they are next used.
+//
+// Where the base is a buffer, a parameter or a user input, its last content is state: it becomes an output in
+// front of the user's, as torch.export's own functional programs have it (buffers first, then inputs).
+//
+//   %r = aten.add_.Tensor(%count, 1)                 %u = aten.add.Tensor(%count, 1)
+//   return %r                                 ->     store buffer "count" = %u
+//                                                    return %u
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "normalise/each_graph.h"
+#include "normalise/share_state.h"
 #include "normalise/passes.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
@@ -24,7 +32,7 @@ constexpr std::string_view pass = "functionalise";
 
 class Functionaliser {
  public:
-  Functionaliser(const Method& method, Graph& graph) : method_(method), graph_(graph), sizes_(graph) {}
+  Functionaliser(Method& method, Graph& graph) : method_(method), graph_(graph), sizes_(graph) {}
   Status run();
 
  private:
@@ -50,8 +58,10 @@ class Functionaliser {
   Result<Value*> compute(Node& node, const OpDef& def, const TensorType& target);
   Status write(Node& node, const OpDef& def);
   Status write_back(Node& node, Value* written, Value* content);
+  Status visit(Node& node);
+  Status store_inputs();
 
-  const Method& method_;
+  Method& method_;
   Graph& graph_;
   SizeValues sizes_;
   std::unordered_map<const Value*, View> views_;
@@ -144,12 +154,11 @@ Result<Value*> Functionaliser::written_argument(const Node& node, const OpDef& d
 Status Functionaliser::check_may_be_written(const Node& node, Value* written) const {
   Value* base = base_of(written);
   if (base->producer() != nullptr) return {};
-  if (&graph_ != method_.graph.get()) return node_error(pass, node, "an operand of control flow is mutated");
-  const InputSpec& spec = *input_spec(method_, *base);
-  std::string what = spec.has_data() ? fmt::format("buffer '{}' is mutated", spec.target.str())
-                                     : fmt::format("input '{}' is mutated", base->name().str());
-  return node_error(pass, node, what + ", which cannot be lowered",
-                    "pass the state as an input and return the new one as an output");
+  if (&graph_ != method_.graph.get()) {
+    return node_error(pass, node, "an operand of control flow is mutated",
+                      "return the new value from the body, and write it to the buffer behind the call");
+  }
+  return {};
 }
 
 // The new content: the functional op's result in the type of what is written.
@@ -200,17 +209,11 @@ Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
 
 Status Functionaliser::write(Node& node, const OpDef& def) {
   TRY(Value * written, written_argument(node, def));
-  const OpDef* functional = op_def(def.functional);
-  if (functional == nullptr) return node_error(pass, node, "an in-place op without a functional form");
-  bool changes_content =
-      !functional->is(view);  // detach_ and the like only change what torch knows of the tensor
-  if (changes_content) {
-    TRY_STATUS(check_may_be_written(node, written));
-    const TensorType target = written->tensor();
-    TRY_STATUS(refresh_operands(node));
-    TRY(Value * content, compute(node, def, target));
-    TRY_STATUS(write_back(node, written, content));
-  }
+  TRY_STATUS(check_may_be_written(node, written));
+  const TensorType target = written->tensor();
+  TRY_STATUS(refresh_operands(node));
+  TRY(Value * content, compute(node, def, target));
+  TRY_STATUS(write_back(node, written, content));
   for (Value* result : node.results()) {
     if (result->has_uses()) graph_.replace_uses(*result, written);
   }
@@ -218,39 +221,110 @@ Status Functionaliser::write(Node& node, const OpDef& def) {
   return {};
 }
 
-Status Functionaliser::run() {
-  for (Node& node : graph_.nodes()) {
-    const OpDef* def = op_def(node);
-    if (def == nullptr) {
-      TRY_STATUS(refresh_operands(node));
-      continue;
-    }
-    TRY_STATUS(check_call(node));
-    if (def->mutates()) {
-      TRY_STATUS(write(node, *def));
-      continue;
-    }
-    OpCall call(node);
-    Value* parent = !call.args().empty() && call[0].is_value() ? call[0].as_value() : nullptr;
-    TRY_STATUS(refresh_operands(node));
-    remember_views(node, parent);
-  }
-  return refresh_operands(*graph_.return_node());
+// Norms that keep running statistics write to them, which their schemas do not say.
+Status check_statistics(const Node& node, const OpDef& def) {
+  if (def.arg_index(Symbol("running_mean")) < 0) return {};
+  OpCall call(node);
+  auto is_on = [&](std::string_view mode) { return def.arg_index(Symbol(mode)) >= 0 && call.boolean(mode); };
+  bool writes = !call["running_mean"].is_none() && (is_on("training") || is_on("use_input_stats"));
+  if (!writes) return {};
+  return node_error(pass, node, "a norm in training mode changes its running statistics",
+                    "export after model.eval()");
 }
 
-bool writes(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+Status Functionaliser::visit(Node& node) {
+  const OpDef* def = op_def(node);
+  if (def == nullptr) return refresh_operands(node);
+  TRY_STATUS(check_call(node));
+  TRY_STATUS(check_statistics(node, *def));
+  if (def->mutates()) {
+    const OpDef* functional = op_def(def->functional);
+    if (functional == nullptr) return node_error(pass, node, "an in-place op without a functional form");
+    if (!functional->is(view)) return write(node, *def);
+    // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
+    graph_.set_op(node, def->functional);
+  }
+  OpCall call(node);
+  Value* parent = !call.args().empty() && call[0].is_value() ? call[0].as_value() : nullptr;
+  TRY_STATUS(refresh_operands(node));
+  remember_views(node, parent);
+  return {};
+}
+
+Status Functionaliser::run() {
+  for (Node& node : graph_.nodes()) TRY_STATUS(visit(node));
+  TRY_STATUS(refresh_operands(*graph_.return_node()));
+  if (&graph_ == method_.graph.get()) TRY_STATUS(store_inputs());
+  return {};
+}
+
+// An output with what it is, to be sorted.
+struct Output {
+  OutputSpec spec;
+  Argument value;
+
+  // torch's order: buffers and parameters, user inputs, then what the user returns.
+  int rank() const {
+    if (spec.kind == OutputSpec::Kind::UserOutput) return 2;
+    return spec.kind == OutputSpec::Kind::UserInputMutation ? 1 : 0;
+  }
+};
+
+OutputSpec store_to(const InputSpec& spec, const Value& input) {
+  using Kind = OutputSpec::Kind;
+  if (!spec.has_data()) return {.kind = Kind::UserInputMutation, .target = input.name()};
+  bool is_parameter = spec.kind == InputSpec::Kind::Parameter;
+  return {.kind = is_parameter ? Kind::ParameterMutation : Kind::BufferMutation, .target = spec.target};
+}
+
+bool has_store(const Method& method, const OutputSpec& store) {
+  return std::ranges::any_of(method.outputs, [&](const OutputSpec& output) {
+    return output.kind == store.kind && output.target == store.target;
+  });
+}
+
+// Adds an output for every input that was written, but for those that have one.
+Status Functionaliser::store_inputs() {
+  std::vector<Output> outputs;
+  for (Value* input : graph_.inputs()) {
+    if (!versions_.contains(input)) continue;
+    InputSpec& spec = method_.inputs[input->index()];
+    if (spec.kind == InputSpec::Kind::Constant) {  // a tensor attribute that the model writes to
+      spec.kind = InputSpec::Kind::Buffer;
+      spec.persistent = false;
+    }
+    OutputSpec store = store_to(spec, *input);
+    if (has_store(method_, store)) continue;
+    TRY(Value * content, content_of(input, *graph_.return_node()));
+    outputs.push_back({store, Argument::of(content)});
+  }
+  if (outputs.empty()) return {};
+  for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
+    outputs.push_back({method_.outputs[i], graph_.outputs()[i]});
+  }
+  std::ranges::stable_sort(outputs, {}, &Output::rank);
+  std::vector<Argument> values;
+  method_.outputs.clear();
+  for (const Output& output : outputs) {
+    values.push_back(output.value);
+    method_.outputs.push_back(output.spec);
+  }
+  graph_.set_outputs(values);
+  return {};
+}
+
+// Nothing to do for a graph without writes, hidden ones included.
+bool is_functional(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     const OpDef* def = op_def(node);
-    return def != nullptr && def->mutates();
+    return def != nullptr && (def->mutates() || def->arg_index(Symbol("running_mean")) >= 0);
   });
 }
 
 Status check_signature(const Method& method) {
   for (const OutputSpec& output : method.outputs) {
-    if (output.kind == OutputSpec::Kind::UserOutput) continue;
-    return error(pass, method.name.str(),
-                 fmt::format("'{}' is mutated, which cannot be lowered", output.target.str()),
-                 "pass the state as an input and return the new one as an output");
+    if (output.kind != OutputSpec::Kind::Token) continue;
+    return error(pass, method.name.str(), "the method returns a token of an effect, which cannot be lowered");
   }
   return {};
 }
@@ -258,11 +332,11 @@ Status check_signature(const Method& method) {
 }  // namespace
 
 Status functionalise(Program& program, const NormaliseOptions&) {
-  return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
-    TRY_STATUS(check_signature(method));
-    if (!writes(graph)) return {};
-    return Functionaliser(method, graph).run();
-  });
+  for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
+  TRY_STATUS(for_each_graph(program, [](Method& method, Graph& graph) -> Status {
+    return is_functional(graph) ? Status() : Functionaliser(method, graph).run();
+  }));
+  return share_state(program);
 }
 
 }  // namespace depute

@@ -24,8 +24,8 @@ Status inline_wrappers(Program& program, const NormaliseOptions& options);
 // Afterwards no node is an assertion, and copying twins of views (aten.view_copy) are views (aten.view).
 Status drop_assertions(Program& program, const NormaliseOptions& options);
 
-// Afterwards no node writes to its arguments. Mutation of inputs and buffers is refused, with the node and
-// the buffer.
+// Afterwards no node writes to its arguments: what a method leaves in its buffers and inputs are outputs in
+// front of the user's. A buffer that some method writes is stored to by every method that reads it.
 Status functionalise(Program& program, const NormaliseOptions& options);
 
 // Afterwards all tensors are contiguous, and every known node has the result types that its op gives; a file
@@ -48,7 +48,7 @@ Status drop_softmax_guards(Program& program, const NormaliseOptions& options);
 // Afterwards no pure node is without users, and no body has an input that none of its node's bodies uses.
 Status remove_dead_code(Program& program, const NormaliseOptions& options);
 
-// Afterwards every parameter, buffer and constant of every method is used, and Program::data holds no others.
+// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data holds no others.
 Status prune_constants(Program& program, const NormaliseOptions& options);
 
 // All passes by name, for tests and --dump-after.

@@ -8,6 +8,7 @@
 //
 // A number becomes a constant of the right type at once, so that nothing is converted when the program runs.
 // Conversions get their Edge name here, dim_order_ops._to_dim_order_copy.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -136,8 +137,8 @@ class Promoter {
     const TensorData* known = program_.find_data(key);
     TensorData data = make_data(make_tensor(dtype, {}), std::move(*bytes));
     if (known == nullptr) program_.data[key] = data;
-    bool is_same =
-        known == nullptr || (known->type == data.type && content_hash(*known) == content_hash(data));
+    bool is_same = known == nullptr || (!is_state(key) && known->type == data.type &&
+                                        content_hash(*known) == content_hash(data));
     if (!is_same) {
       key = program_.unique_data_key(text);
       program_.data[key] = data;
@@ -145,6 +146,13 @@ class Promoter {
     constant = method_.graph->add_input(key, tensor_type(data.type));
     method_.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key, .constant = std::nullopt});
     return operands_.in_graph(*constant, *graph_);
+  }
+
+  // A model may have a buffer of this name.
+  bool is_state(Symbol key) const {
+    return std::ranges::any_of(program_.methods, [&](const auto& method) {
+      return is_mutated(*method, {.kind = InputSpec::Kind::Buffer, .target = key, .constant = std::nullopt});
+    });
   }
 
   // Arguments in schema order become positional up to the keyword-only ones.

@@ -1,5 +1,5 @@
 // Drops parameters, buffers and constants that no node uses: the float weights beside quantised ones, heads
-// cut off, ...
+// cut off, ... A buffer that is only written to stays: its content is what the program leaves.
 #include <unordered_set>
 
 #include "normalise/passes.h"
@@ -13,7 +13,7 @@ Status prune_constants(Program& program, const NormaliseOptions&) {
     std::vector<bool> keep;
     for (const Value* input : method->graph->inputs()) {
       const InputSpec& spec = method->inputs[input->index()];
-      keep.push_back(!spec.has_data() || input->has_uses());
+      keep.push_back(!spec.has_data() || input->has_uses() || is_mutated(*method, spec));
       if (!keep.back()) continue;
       if (spec.has_data()) used.insert(spec.target);
       specs.push_back(spec);

@@ -109,6 +109,12 @@ Types infer_topk(const OpCall& call) {
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
 }
 
+// What is written over the whole tensor is all that is left of it.
+Replacement slice_scatter(Builder&, const OpCall& call) {
+  if (call.tensor("src") == call.tensor("self")) return one(call.value("src"));
+  return std::vector<Value*>{};
+}
+
 }  // namespace
 
 std::span<const OpLine> indexing_ops() {
@@ -138,7 +144,10 @@ std::span<const OpLine> indexing_ops() {
        {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       kernel("slice_scatter.out", infer_same_type)},
+       {.flags = core,
+        .out = "slice_scatter.out",
+        .infer = infer_same_type,
+        .decompose = slice_scatter}},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        kernel("select_scatter.out", infer_same_type)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",

@@ -128,7 +128,9 @@ Status join_method(Program& to, Program from, Symbol name) {
     if (spec.has_data()) spec.target = renamed.at(spec.target);
   }
   for (OutputSpec& spec : method.outputs) {
-    if (renamed.contains(spec.target)) spec.target = renamed.at(spec.target);
+    bool is_data =
+        spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
+    if (is_data && renamed.contains(spec.target)) spec.target = renamed.at(spec.target);
   }
   to.ranges.insert(from.ranges.begin(), from.ranges.end());
   to.methods.push_back(std::move(from.methods[0]));

@@ -94,6 +94,7 @@ struct ExecutionPlan {
   std::vector<PlanOperator> operators;
   std::vector<PlanDelegate> delegates;
   std::vector<Instruction> instructions;
+  std::vector<std::uint32_t> debug_handles;  // per instruction, of the node it was made for; 0: none
   std::vector<std::int32_t> args;          // of all instructions
   std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
 

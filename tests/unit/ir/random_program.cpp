@@ -268,7 +268,8 @@ class Generator {
     if (!chance(4)) delegate->processed_bytes = any_blob();
     if (chance(2)) delegate->delegate_info = any_text();
     for (std::int64_t i = pick(0, 2); i > 0; --i)
-      delegate->named_data.push_back({any_text(), any_blob(), 1u << pick(0, 7)});
+      delegate->named_data.push_back(
+          {any_text(), any_blob(), 1u << pick(0, 7), chance(3) ? std::string("tag-1") : std::string()});
     for (std::int64_t i = pick(0, 3); i > 0; --i) {
       DelegateDebugId id = chance(2) ? DelegateDebugId(pick(-3, 9)) : DelegateDebugId(any_text());
       std::uint32_t first = static_cast<std::uint32_t>(pick(0, 9));

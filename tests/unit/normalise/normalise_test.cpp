@@ -114,7 +114,8 @@ TEST(Normalise, NodesComeFromWhatTheyReplace) {
   auto program = normalise(parse(R"(
 program
 method forward(%x: f32[2]) {
-  %a: f32[2] = aten.silu_.default(%x) #4 from "model.py":9 "act"
+  %e: f32[2, 2]{strides=[0, 1]} = aten.expand.default(%x, [2, 2])
+  %a: f32[2, 2]{strides=[0, 1]} = aten.silu_.default(%e) #4 from "model.py":9 "act"
   return %a
 }
 )"));

@@ -1,0 +1,121 @@
+// A buffer that one method writes is no constant for the others:
+//
+//   method encode(%count = buffer "count") {         method decode(%count = buffer "count", %x) {
+//     %n = aten.add.Tensor(%count, 1)                  %y = aten.mul.Tensor(%x, %count)
+//     store buffer "count" = %n                        store buffer "count" = %count     <- added here
+//
+// Two names for the same bytes are harmless while nobody writes them. In PyTorch a write to one is seen
+// through the other; here each key has memory of its own, so such a program would mean something else.
+// (Buffers that are one tensor under two names are one input in torch.export's programs: the other name is
+// not used.)
+#include "normalise/share_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace depute {
+namespace {
+
+constexpr std::string_view pass = "functionalise";
+
+// How a key is stored to by the methods that do.
+using Stores = std::unordered_map<Symbol, OutputSpec::Kind>;
+
+Stores stores_of(const Program& program) {
+  Stores stores;
+  for (const auto& method : program.methods) {
+    for (const OutputSpec& output : method->outputs) {
+      bool is_data = output.kind == OutputSpec::Kind::BufferMutation ||
+                     output.kind == OutputSpec::Kind::ParameterMutation;
+      if (is_data) stores.emplace(output.target, output.kind);
+    }
+  }
+  return stores;
+}
+
+Status store_what_is_read(Method& method, const Stores& stores) {
+  std::vector<Argument> values;
+  std::vector<OutputSpec> specs;
+  std::unordered_set<Symbol> seen;
+  for (Value* input : method.graph->inputs()) {
+    const InputSpec& spec = method.inputs[input->index()];
+    auto store = spec.has_data() ? stores.find(spec.target) : stores.end();
+    if (store == stores.end()) continue;
+    if (!seen.insert(spec.target).second) {
+      return error(pass, fmt::format("{}, buffer '{}'", method.name.str(), spec.target.str()),
+                   "is mutated and comes in as several inputs");
+    }
+    if (!input->has_uses() || is_mutated(method, spec)) continue;
+    values.push_back(Argument::of(input));
+    specs.push_back({.kind = store->second, .target = spec.target});
+  }
+  if (values.empty()) return {};
+  values.insert(values.end(), method.graph->outputs().begin(), method.graph->outputs().end());
+  method.outputs.insert(method.outputs.begin(), specs.begin(), specs.end());
+  method.graph->set_outputs(values);
+  return {};
+}
+
+// The bytes of a storage that a constant lies in.
+struct Extent {
+  Symbol key;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+Extent extent_of(Symbol key, const TensorData& data) {
+  std::int64_t last = data.offset;
+  const Dims strides = data.is_dense() ? contiguous_strides(data.type.sizes) : data.type.strides;
+  for (std::size_t i = 0; i < data.type.rank(); ++i) {
+    const std::int64_t size = data.type.sizes[i].value();
+    if (size == 0) return {key, 0, 0};
+    last += (size - 1) * strides[i].value();
+  }
+  const std::uint64_t item = item_size(data.type.dtype);
+  return {key, static_cast<std::uint64_t>(data.offset) * item, static_cast<std::uint64_t>(last + 1) * item};
+}
+
+// By storage, the constants that some method uses.
+std::unordered_map<const Storage*, std::vector<Extent>> used_extents(const Program& program) {
+  std::unordered_map<Symbol, bool> is_used;
+  for (const auto& method : program.methods) {
+    for (const Value* input : method->graph->inputs()) {
+      const InputSpec& spec = method->inputs[input->index()];
+      if (spec.has_data()) is_used[spec.target] |= input->has_uses() || is_mutated(*method, spec);
+    }
+  }
+  std::unordered_map<const Storage*, std::vector<Extent>> extents;
+  for (const auto& [key, data] : program.data) {
+    if (is_used[key]) extents[data.storage.get()].push_back(extent_of(key, data));
+  }
+  return extents;
+}
+
+Status check_memory(const Program& program, const Stores& stores) {
+  auto extents = used_extents(program);
+  for (const auto& [key, data] : program.data) {
+    if (!stores.contains(key)) continue;
+    const Extent own = extent_of(key, data);
+    for (const Extent& other : extents[data.storage.get()]) {
+      if (other.key == key || other.begin >= own.end || own.begin >= other.end) continue;
+      return error(pass, fmt::format("buffer '{}'", key.str()),
+                   fmt::format("is mutated and shares its memory with '{}'", other.key.str()),
+                   "give each of them a tensor of its own in the model (.clone())");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status share_state(Program& program) {
+  Stores stores = stores_of(program);
+  if (stores.empty()) return {};
+  for (const auto& method : program.methods) TRY_STATUS(store_what_is_read(*method, stores));
+  return check_memory(program, stores);
+}
+
+}  // namespace depute
