@@ -106,7 +106,8 @@ Result<std::int32_t> MethodPlanner::number(const Node& node, const Argument& arg
     }
     if (kind == EValue::Kind::Int && argument.is_int()) return pool_.integer(argument.as_int());
   }
-  return fail(&node, "control flow gives numbers of different kinds");
+  const Value& variable = *node.arg(0).as_value();
+  return fail(variable.producer(), "its branches, or turns, give numbers of different kinds");
 }
 
 void MethodPlanner::copy_tensor(std::int32_t from, std::int32_t to) {

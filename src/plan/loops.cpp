@@ -24,14 +24,24 @@ Loops::Loops(const Graph& graph) {
   }
 }
 
-std::uint32_t Loops::kept_until(std::uint32_t first, std::uint32_t time) const {
-  if (loops_.empty()) return time;
-  std::uint32_t end = time;
+const Loops::Loop* Loops::outermost(std::uint32_t first, std::uint32_t time) const {
+  if (loops_.empty()) return nullptr;
+  const Loop* found = nullptr;
   for (std::uint32_t loop = innermost_[time]; loop != none; loop = loops_[loop].around) {
     if (loops_[loop].begin < first) break;
-    end = loops_[loop].end;
+    found = &loops_[loop];
   }
-  return end;
+  return found;
+}
+
+std::uint32_t Loops::kept_until(std::uint32_t first, std::uint32_t time) const {
+  const Loop* loop = outermost(first, time);
+  return loop == nullptr ? time : loop->end;
+}
+
+std::uint32_t Loops::kept_since(std::uint32_t first, std::uint32_t time) const {
+  const Loop* loop = outermost(first, time);
+  return loop == nullptr ? time : loop->begin;
 }
 
 }  // namespace depute

@@ -17,6 +17,8 @@ class Loops {
   // Until when a value that is there since `first` is kept when it is used at `time`: the end of the
   // outermost loop that goes on at `time` and began after `first`.
   std::uint32_t kept_until(std::uint32_t first, std::uint32_t time) const;
+  // Since when it is kept when it is written at `time`: the begin of that loop.
+  std::uint32_t kept_since(std::uint32_t first, std::uint32_t time) const;
 
  private:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -25,6 +27,8 @@ class Loops {
     std::uint32_t end;
     std::uint32_t around;  // the loop that this one stands in
   };
+  const Loop* outermost(std::uint32_t first, std::uint32_t time) const;
+
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> innermost_;  // by time; empty without loops
 };

@@ -206,7 +206,7 @@ class Placer {
     std::uint32_t number = result_.numbers[value];
     if (place.kind != PlaceKind::Planned || place.base != number || block_of_[number] != no_block) return;
     block_of_[number] = static_cast<std::uint32_t>(blocks_.size());
-    blocks_.push_back({time, last_use_[number], place.bytes});
+    blocks_.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
   }
 
   // A pointwise node's result takes the memory of an operand of the same type that is not needed afterwards.

@@ -87,22 +87,25 @@ class Joiner {
     return false;
   }
 
-  // When the place is first there, and when it is first written.
+  // When the place is first there, and since when it holds something.
   static std::uint32_t begin(const Place& place) {
     std::uint32_t first = time_of(*place.values.front()->producer());
     for (const Value* value : place.values) first = std::min(first, time_of(*value->producer()));
     return first;
   }
-  static std::uint32_t first_write(const Place& place) {
-    std::uint32_t first = 0xffffffff;
+  std::uint32_t first_write(const Place& place) const {
+    std::uint32_t first = begin(place);
+    std::uint32_t write = 0xffffffff;
+    auto consider = [&](const Node& node) {
+      write = std::min(write, loops_.kept_since(first, time_of(node)));
+    };
     for (const Value* value : place.values) {
-      if (control_op(*value->producer()) != ControlOp::Variable)
-        first = std::min(first, time_of(*value->producer()));
+      if (control_op(*value->producer()) != ControlOp::Variable) consider(*value->producer());
       for (const Use& use : value->uses()) {
-        if (writes_variable(*use.user)) first = std::min(first, time_of(*use.user));
+        if (writes_variable(*use.user)) consider(*use.user);
       }
     }
-    return first;
+    return write;
   }
 
   bool is_used_after(const Place& place, std::uint32_t time) const {
