@@ -51,25 +51,6 @@ Status take_arguments(const Node& node, std::string_view shape, ControlFlow& flo
   return {};
 }
 
-bool is_scalar(Type::Kind kind) {
-  switch (kind) {
-    case Type::Kind::SymInt:
-    case Type::Kind::SymFloat:
-    case Type::Kind::SymBool:
-    case Type::Kind::Int:
-    case Type::Kind::Float:
-    case Type::Kind::Bool:
-      return true;
-    case Type::Kind::Tensor:
-    case Type::Kind::None:
-    case Type::Kind::CustomObj:
-    case Type::Kind::Token:
-    case Type::Kind::String:
-      return false;
-  }
-  return false;
-}
-
 // The element types and ranks are the same, and so are the sizes, as far as they are known. A tensor of
 // `skipped` more dimensions stands for its elements along them.
 bool agrees(const TensorType& given, const TensorType& wanted, std::size_t skipped = 0) {
@@ -83,12 +64,12 @@ bool agrees(const TensorType& given, const TensorType& wanted, std::size_t skipp
 }
 
 bool agrees(const Argument& given, const Type& wanted) {
-  if (given.is_number()) return is_scalar(wanted.kind);
+  if (given.is_number()) return is_number(wanted.kind);
   if (given.is_none()) return wanted.kind == Type::Kind::None;
   if (!given.is_value()) return false;
   const Type& type = given.as_value()->type();
   if (type.is_tensor() && wanted.is_tensor()) return agrees(type.tensor, wanted.tensor);
-  return is_scalar(wanted.kind) ? is_scalar(type.kind) : type.kind == wanted.kind;
+  return is_number(wanted.kind) ? is_number(type.kind) : type.kind == wanted.kind;
 }
 
 std::string spelled(const Argument& argument) {
@@ -206,6 +187,25 @@ constexpr Shape shapes[] = {{"higher_order.cond", Kind::Cond, "pggo"},
 bool is_control_flow(const Node& node) {
   const OpDef* def = op_def(node);
   return def != nullptr && def->is(control_flow);
+}
+
+bool is_number(Type::Kind kind) {
+  switch (kind) {
+    case Type::Kind::SymInt:
+    case Type::Kind::SymFloat:
+    case Type::Kind::SymBool:
+    case Type::Kind::Int:
+    case Type::Kind::Float:
+    case Type::Kind::Bool:
+      return true;
+    case Type::Kind::Tensor:
+    case Type::Kind::None:
+    case Type::Kind::CustomObj:
+    case Type::Kind::Token:
+    case Type::Kind::String:
+      return false;
+  }
+  return false;
 }
 
 Result<ControlFlow> read_control_flow(const Node& node) {

@@ -36,6 +36,8 @@ struct ControlFlow {
 inline constexpr std::size_t max_body_depth = 32;
 
 bool is_control_flow(const Node& node);
+// Of values beside tensors, control flow gives numbers: integers, floats and truth values.
+bool is_number(Type::Kind kind);
 
 // Fails for a node whose bodies do not take what they are given, or do not give the node's results. The
 // message starts with the reason.

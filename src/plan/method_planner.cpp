@@ -8,34 +8,26 @@
 #include "support/check.h"
 
 namespace depute::internal {
-namespace {
-
 EValue::Kind scalar_kind(Type::Kind kind) {
-  if (kind == Type::Kind::SymFloat || kind == Type::Kind::Float) return EValue::Kind::Double;
-  if (kind == Type::Kind::SymBool || kind == Type::Kind::Bool) return EValue::Kind::Bool;
-  return EValue::Kind::Int;
-}
-
-bool is_number(const Type& type) {
-  switch (type.kind) {
+  switch (kind) {
     case Type::Kind::SymInt:
-    case Type::Kind::SymFloat:
-    case Type::Kind::SymBool:
     case Type::Kind::Int:
+      return EValue::Kind::Int;
+    case Type::Kind::SymFloat:
     case Type::Kind::Float:
+      return EValue::Kind::Double;
+    case Type::Kind::SymBool:
     case Type::Kind::Bool:
-      return true;
+      return EValue::Kind::Bool;
     case Type::Kind::Tensor:
     case Type::Kind::None:
     case Type::Kind::CustomObj:
     case Type::Kind::Token:
     case Type::Kind::String:
-      return false;
+      return EValue::Kind::Null;
   }
-  return false;
+  return EValue::Kind::Null;
 }
-
-}  // namespace
 
 MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
                              ConstantPool& constants, std::set<std::string>& kernel_modules)
@@ -164,12 +156,11 @@ Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* use
 
 std::int32_t MethodPlanner::add_result(const Value& value) {
   std::int32_t& index = index_[placement_.numbers[value]];
+  if (index >= 0) return index;  // a variable
   if (value.type().is_tensor()) {
     index = pool_.add_tensor(placement_[value].tensor);
-  } else if (is_number(value.type())) {
-    index = pool_.add_scalar(scalar_kind(value.type().kind));
   } else {
-    index = pool_.add(EValue{});
+    index = pool_.add_scalar(scalar_kind(value.type().kind));
   }
   return index;
 }
@@ -199,11 +190,8 @@ Status MethodPlanner::plan_node(const Node& node) {
   if (def != nullptr && !def->out_name.empty()) return plan_kernel_call(node, *def);
   TRY(bool is_planned, plan_symbolic(node));
   if (is_planned) return {};
-  if (def != nullptr && def->is(control_flow)) {
-    return fail(&node,
-                fmt::format("{} chooses what to execute, and a plan is a straight line", node.op().str()),
-                "use torch.where, or unroll the loop");
-  }
+  TRY(is_planned, plan_control(node));
+  if (is_planned) return {};
   return fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
               "choose a backend that takes it, or write the model without it");
 }

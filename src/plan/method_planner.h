@@ -26,6 +26,15 @@ struct KernelUse {
   std::vector<int> sources;  // per argument of the kernel, the index of the op's argument
 };
 
+// An if or a loop that was begun.
+struct OpenMark {
+  std::int32_t begin = 0;  // the first instruction; of an if, the jump over it
+  std::int32_t exit = -1;  // the jump to the first instruction behind it; -1: none
+};
+
+// What an EValue of a number is called; Null for other types.
+EValue::Kind scalar_kind(Type::Kind kind);
+
 class MethodPlanner {
  public:
   MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
@@ -63,6 +72,19 @@ class MethodPlanner {
   Result<std::int32_t> single_argument(const Node& node, const KernelArg& arg, const Argument& value);
   Result<std::int32_t> value_argument(const Node& node, const KernelArg& arg, const Value& value);
 
+  // Marks of control flow and variables (control_flow.cpp).
+  Result<bool> plan_control(const Node& node);
+  Status plan_write(const Node& node);
+  Status plan_set(const Node& node);
+  Status plan_mark(const Node& node);
+  void end_if();
+  Result<std::int32_t> number(const Node& node, const Argument& argument, EValue::Kind kind);
+  void copy_tensor(std::int32_t from, std::int32_t to);
+  void move(std::int32_t from, std::int32_t to);
+  Result<std::int32_t> add_jump(const Node& node, const Argument& condition);
+  void go_on_here(std::int32_t jump);
+  std::int32_t next_instruction() const;
+
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
@@ -78,6 +100,7 @@ class MethodPlanner {
   std::set<std::string>& kernel_modules_;
   ExecutionPlan plan_;
   ValuePool pool_;
+  std::vector<OpenMark> open_;       // ifs and loops whose ends are yet to come, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "ops/op_def.h"
+#include "plan/control_ops.h"
+#include "plan/loops.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
 #include "plan/value_uses.h"
+#include "plan/variables.h"
 
 namespace depute {
 namespace {
@@ -25,12 +28,14 @@ enum class Cuts {
 
 class Placer {
  public:
-  Placer(const Program& program, const Method& method, const PlanOptions& options, Cuts cuts)
+  Placer(const Program& program, const Method& method, const ValueNumbers& numbers,
+         const PlanOptions& options, Cuts cuts)
       : program_(program),
         method_(method),
         options_(options),
         cuts_(cuts),
-        result_{ValueNumbers(*method.graph), {}, {}, 0} {
+        loops_(*method.graph),
+        result_{numbers, {}, {}, 0} {
     result_.values.resize(result_.numbers.count());
     result_.actions.resize(method.graph->node_count(), NodeAction::Call);
   }
@@ -139,9 +144,14 @@ class Placer {
 
   // Of bases, with all views that became parts of them. The caller's inputs are there at time 0.
   void find_lifetimes() {
+    first_use_.assign(result_.values.size(), 0);
     last_use_.assign(result_.values.size(), 0);
     for (const Node& node : method_.graph->nodes()) {
-      for (const Value* value : node.results()) touch(*value, node.scratch + 1);
+      for (const Value* value : node.results()) {
+        std::uint32_t& first = first_use_[result_.numbers[*value]];
+        if (first == 0) first = node.scratch + 1;
+        touch(*value, node.scratch + 1);
+      }
       for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), node.scratch + 1);
     }
     for (const Argument& output : method_.graph->outputs()) {
@@ -149,7 +159,9 @@ class Placer {
     }
   }
   void touch(const Value& value, std::uint32_t time) {
-    if (placed(value).kind != PlaceKind::None) last_use_[placed(value).base] = time;
+    if (placed(value).kind == PlaceKind::None) return;
+    std::uint32_t& last = last_use_[placed(value).base];
+    last = std::max(last, loops_.kept_until(first_use_[placed(value).base], time));
   }
   std::uint32_t end_time() const { return static_cast<std::uint32_t>(result_.actions.size()) + 1; }
 
@@ -160,8 +172,11 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       if (result_.actions[node.scratch] != NodeAction::Call) continue;
       if (write_over_operand(node)) continue;
+      if (control_op(node) == ControlOp::Variable) continue;
+      if (writes_variable(node)) add_block(*node.operand(0), node.scratch + 1);
       for (const Value* value : node.results()) add_block(*value, node.scratch + 1);
     }
+    finish_variables();
     MemoryPlan memory = plan_memory(blocks_);
     bool is_planned = std::ranges::any_of(
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
@@ -176,12 +191,22 @@ class Placer {
     }
   }
 
+  // A variable takes memory only from its first write on; those that nothing is written to have no elements.
+  // One that is filled item by item has as many as were put in: the runtime resizes it each time.
+  void finish_variables() {
+    for (const Node& node : method_.graph->nodes()) {
+      ControlOp op = control_op(node);
+      if (op == ControlOp::Variable) add_block(*node.result(), node.scratch + 1);
+      if (op == ControlOp::SetItem) placed(*node.operand(0)).tensor.dynamism = ShapeDynamism::DynamicBound;
+    }
+  }
+
   void add_block(const Value& value, std::uint32_t time) {
     const PlacedValue& place = placed(value);
     std::uint32_t number = result_.numbers[value];
-    if (place.kind != PlaceKind::Planned || place.base != number) return;
+    if (place.kind != PlaceKind::Planned || place.base != number || block_of_[number] != no_block) return;
     block_of_[number] = static_cast<std::uint32_t>(blocks_.size());
-    blocks_.push_back({time, last_use_[number], place.bytes});
+    blocks_.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
   }
 
   // A pointwise node's result takes the memory of an operand of the same type that is not needed afterwards.
@@ -190,6 +215,7 @@ class Placer {
     if (def == nullptr || !def->is(pointwise) || node.results().size() != 1) return false;
     const Value& result = *node.result();
     if (!result.type().is_tensor() || placed(result).kind != PlaceKind::Planned) return false;
+    if (block_of_[result_.numbers[result]] != no_block) return false;  // a variable that was written before
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       if (!operand.type().is_tensor() || operand.tensor() != result.tensor()) continue;
@@ -225,10 +251,12 @@ class Placer {
   const PlanOptions& options_;
   Cuts cuts_;
   bool has_cuts_ = false;
+  Loops loops_;
   Placement result_;
   ValueUses uses_;
-  std::vector<std::uint32_t> last_use_;  // of a base and the views of it
-  std::vector<std::uint32_t> block_of_;  // of a base
+  std::vector<std::uint32_t> first_use_;  // when a base is there
+  std::vector<std::uint32_t> last_use_;   // of a base and the views of it
+  std::vector<std::uint32_t> block_of_;   // of a base
   std::vector<MemoryBlock> blocks_;
 };
 
@@ -236,12 +264,13 @@ class Placer {
 
 // As few copies as possible, unless they would save memory.
 Result<Placement> place_values(const Program& program, const Method& method, const PlanOptions& options) {
-  Placer with_cuts(program, method, options, Cuts::All);
+  ValueNumbers numbers = number_values(*method.graph);
+  Placer with_cuts(program, method, numbers, options, Cuts::All);
   TRY(Placement best, with_cuts.run());
   if (!with_cuts.has_cuts()) return best;
-  TRY(Placement none, Placer(program, method, options, Cuts::None).run());
+  TRY(Placement none, Placer(program, method, numbers, options, Cuts::None).run());
   if (best.arena_bytes <= none.arena_bytes) return best;
-  TRY(best, Placer(program, method, options, Cuts::Frugal).run());
+  TRY(best, Placer(program, method, numbers, options, Cuts::Frugal).run());
   return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
 }
 

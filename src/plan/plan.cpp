@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/placement.h"
 #include "plan/plan_text.h"
@@ -40,6 +41,8 @@ Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
   std::set<std::string> kernel_modules;
   for (const Method* method : methods_by_name(program)) {
     TRY_STATUS(check_stateless(*method));
+    TRY(std::unique_ptr<Method> flat, flatten(program, *method));
+    if (flat != nullptr) method = flat.get();
     TRY(Placement placement, place_values(program, *method, options));
     internal::MethodPlanner planner(program, *method, std::move(placement), constants, kernel_modules);
     TRY(ExecutionPlan execution_plan, planner.run());

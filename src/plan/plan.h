@@ -31,8 +31,7 @@ struct Plan {
   std::vector<std::string> kernel_modules;
 };
 
-// The program must be normalised: contiguous tensors, no mutation, no control flow. Plans of the same program
-// are equal.
+// The program must be normalised: contiguous tensors, no mutation. Plans of the same program are equal.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
 
 }  // namespace depute

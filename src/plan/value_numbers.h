@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "ir/graph.h"
@@ -20,13 +21,27 @@ class ValueNumbers {
   }
 
   std::uint32_t operator[](const Value& value) const {
-    const Node* producer = value.producer();
-    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
+    return joined_.empty() ? own_number(value) : joined_[own_number(value)];
   }
   std::uint32_t count() const { return count_; }
 
+  // Gives `value` the number that `other` has.
+  void join(const Value& value, const Value& other) {
+    if (joined_.empty()) {
+      joined_.resize(count_);
+      std::iota(joined_.begin(), joined_.end(), 0U);
+    }
+    joined_[own_number(value)] = (*this)[other];
+  }
+
  private:
+  std::uint32_t own_number(const Value& value) const {
+    const Node* producer = value.producer();
+    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
+  }
+
   std::vector<std::uint32_t> first_result_;  // per node
+  std::vector<std::uint32_t> joined_;        // by own number; empty when nothing is joined
   std::uint32_t count_ = 0;
 };
 

@@ -209,4 +209,21 @@ std::optional<View> find_view(const Node& node) {
   return view;
 }
 
+const Value* shared_operand(const Node& node) {
+  if (auto view = find_view(node)) return view->base;
+  // Numbers are not copied either (symbolic_call.cpp).
+  bool may_be_same = node.op() == "_operator.pos" || node.op() == "_operator.pow";
+  return may_be_same && node.operand_count() == 1 ? node.operand(0) : nullptr;
+}
+
+const Value& root_of(const Value& value) {
+  const Value* root = &value;
+  while (root->producer() != nullptr) {
+    const Value* shared = shared_operand(*root->producer());
+    if (shared == nullptr) break;
+    root = shared;
+  }
+  return *root;
+}
+
 }  // namespace depute

@@ -6,7 +6,7 @@
 //
 // All tensors between nodes are contiguous, so a cut along the outermost dimension is one run of bytes, and
 // an op that keeps the order of the elements is nothing at all. Values are never written after they were
-// made, so a clone is a view too.
+// made, so a clone is a view too. (Variables of control flow are; what reads them, reads them before.)
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,10 @@ struct View {
 
 // Nothing when the node moves or makes data.
 std::optional<View> find_view(const Node& node);
+
+// The operand whose memory, or whose number, the node's results may be; null when they are their own.
+const Value* shared_operand(const Node& node);
+// Where the value's memory or number comes from in the end.
+const Value& root_of(const Value& value);
 
 }  // namespace depute

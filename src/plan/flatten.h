@@ -1,0 +1,29 @@
+// Makes one straight list of nodes of a method with control flow: what its bodies do stands in the place of
+// the node that runs them, between marks that say where to go on (control_ops.h).
+//
+//   %y = higher_order.cond(%p, @yes, @no, [%x])           %y = control.variable()
+//   graph @yes(%a) { %s = aten.sin(%a) return %s }        control.if(%p)
+//   graph @no(%a) { return %a }                             %yes.s = aten.sin(%x)
+//                                                   ->      control.set(%y, %yes.s)
+//                                                         control.else()
+//                                                           control.set(%y, %x)
+//                                                         control.end_if()
+//
+// What loops carry are variables; map and scan count in one and go along dimension 0. Operands take the place
+// of the bodies' inputs, so a body reads and a variable holds what any other node would.
+#pragma once
+
+#include <memory>
+
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace depute {
+
+// Bodies are inlined up to this many nodes; the runtime takes fewer instructions.
+inline constexpr std::size_t max_flat_nodes = 1'000'000;
+
+// Null for a method without control flow, which is flat already.
+Result<std::unique_ptr<Method>> flatten(const Program& program, const Method& method);
+
+}  // namespace depute
