@@ -84,7 +84,8 @@ int run_lower(const LowerArguments& arguments, const Registry& registry) {
       print_out(fmt::format("; after {}\n{}", step, print(program)));
     };
   }
-  Result<Compiled> compiled = compile(*options, registry);
+  // Lives until the process ends: to free all nodes would take longer than what is left to do.
+  static Result<Compiled> compiled = compile(*options, registry);
   if (!compiled)
     return compiled.error().code == "usage" ? report_usage(compiled.error()) : report_error(compiled.error());
   if (Status written = write_reports(arguments.reports, compiled->report); !written)

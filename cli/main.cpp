@@ -1,15 +1,19 @@
 // The command line: chooses the subcommand, and turns what goes wrong into messages and exit codes.
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/memory.h"
 #include "compile.h"
 
 namespace depute {
@@ -43,6 +47,23 @@ int print_out(const std::string& text) {
 
 namespace {
 
+// The first word that is no option has to be a subcommand; CLI11 would only say that it misses one.
+std::optional<depute::Diagnostic> find_unknown_command(const CLI::App& app, std::span<char*> words) {
+  auto is_option = [](std::string_view word) { return word.starts_with('-'); };
+  auto word = std::ranges::find_if_not(words, is_option);
+  if (word == words.end()) return std::nullopt;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == *word) return std::nullopt;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return depute::Diagnostic{.code = "usage",
+                            .where = {},
+                            .message = fmt::format("there is no command '{}'", *word),
+                            .hint = fmt::format("the commands are {}", names),
+                            .source = {}};
+}
+
 int run(int argc, char** argv) {
   depute::Registry registry = depute::make_registry();
   CLI::App app("Lowers PyTorch exported programs (.pt2) to ExecuTorch programs (.pte).", "depute");
@@ -62,6 +83,8 @@ int run(int argc, char** argv) {
       [&](CLI::App& c) { return depute::add_show_command(c); });
   add("backends", "List the backends, or what one of them supports",
       [&](CLI::App& c) { return add_backends_command(c, registry); });
+  if (auto unknown = find_unknown_command(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1)))
+    return depute::report_usage(*unknown);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -82,20 +105,21 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Buffers for large constants are made one after the other: keep their pages instead of returning each to
-  // the system.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  depute::set_up_memory();
+  int code = depute::exit_error;
   try {
-    return run(argc, argv);
+    code = run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return depute::report_error(
+    depute::report_error(
         {.code = "memory", .where = {}, .message = "out of memory", .hint = {}, .source = {}});
   } catch (const std::exception& exception) {
-    return depute::report_error({.code = "internal",
-                                 .where = {},
-                                 .message = exception.what(),
-                                 .hint = "this is a bug of depute: please report it",
-                                 .source = {}});
+    depute::report_error({.code = "internal",
+                          .where = {},
+                          .message = exception.what(),
+                          .hint = "this is a bug of depute: please report it",
+                          .source = {}});
   }
+  // Output files are complete, and nobody needs the memory to be taken apart piece by piece.
+  std::fflush(nullptr);
+  std::_Exit(code);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -27,52 +29,68 @@ class Bytes {
   std::span<const std::byte> view_;
 };
 
+// Appends the elements in row-major order of `sizes`. Nothing is written twice, zeros neither: there may be
+// hundreds of megabytes.
 template <typename T>
-struct StridedCopy {
-  const std::byte* from;  // of any alignment
-  std::byte* to;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;
+class StridedCopy {
+ public:
+  StridedCopy(const std::byte* from, std::vector<std::byte>& to) : from_(from), to_(to) {}
+
+  void add_dim(std::int64_t size, std::int64_t stride) {
+    sizes_.push_back(size);
+    strides_.push_back(stride);
+  }
 
   void run(std::size_t dim, std::int64_t offset) {
-    if (dim == sizes.size()) {
-      copy(from + offset * item, 1);
-    } else if (dim + 1 < sizes.size()) {
-      for (std::int64_t i = 0; i < sizes[dim]; ++i) run(dim + 1, offset + i * strides[dim]);
-    } else if (strides[dim] == 1) {
-      copy(from + offset * item, static_cast<std::size_t>(sizes[dim]));
+    if (dim == sizes_.size()) {
+      append(from_ + offset * item, 1);
+    } else if (dim + 1 < sizes_.size()) {
+      for (std::int64_t i = 0; i < sizes_[dim]; ++i) run(dim + 1, offset + i * strides_[dim]);
+    } else if (strides_[dim] == 1) {
+      append(from_ + offset * item, static_cast<std::size_t>(sizes_[dim]));
     } else {
-      const std::byte* source = from + offset * item;
-      for (std::int64_t i = 0; i < sizes[dim]; ++i, source += strides[dim] * item) copy(source, 1);
+      gather(from_ + offset * item, sizes_[dim], strides_[dim] * item);
     }
   }
 
  private:
   static constexpr std::int64_t item = sizeof(T);
-  void copy(const std::byte* source, std::size_t count) {
-    std::memcpy(to, source, count * sizeof(T));
-    to += count * sizeof(T);
+  static constexpr std::size_t block_size = 1024;
+
+  void append(const std::byte* source, std::size_t count) {
+    to_.insert(to_.end(), source, source + count * sizeof(T));
   }
+
+  void gather(const std::byte* source, std::int64_t count, std::int64_t step) {
+    std::array<T, block_size> block;
+    for (std::int64_t done = 0; done < count;) {
+      const auto size = static_cast<std::size_t>(std::min<std::int64_t>(count - done, block_size));
+      for (std::size_t i = 0; i < size; ++i, source += step) std::memcpy(&block[i], source, sizeof(T));
+      append(reinterpret_cast<const std::byte*>(block.data()), size);
+      done += static_cast<std::int64_t>(size);
+    }
+  }
+
+  const std::byte* from_;  // of any alignment
+  std::vector<std::byte>& to_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::int64_t> strides_;
 };
 
 template <typename T>
 void copy_strided(const TensorData& data, const Order& order, std::span<const std::byte> from,
                   std::vector<std::byte>& to) {
   const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
-  StridedCopy<T> copy;
-  copy.from = from.data();
-  copy.to = to.data();
-  for (std::uint8_t dim : order) {
-    copy.sizes.push_back(data.type.sizes[dim].value());
-    copy.strides.push_back(strides[dim].value());
-  }
+  StridedCopy<T> copy(from.data(), to);
+  for (std::uint8_t dim : order) copy.add_dim(data.type.sizes[dim].value(), strides[dim].value());
   copy.run(0, data.offset);
 }
 
 std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order) {
   Bytes from(data.storage);
-  std::vector<std::byte> to(data.byte_size());
-  if (to.empty()) return to;
+  std::vector<std::byte> to;
+  if (data.byte_size() == 0) return to;
+  to.reserve(data.byte_size());
   if (item_size(data.type.dtype) == 2) {
     copy_strided<std::uint16_t>(data, order, from.view(), to);
   } else {

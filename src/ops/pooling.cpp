@@ -93,13 +93,20 @@ Types infer_max_pool_with_indices(const OpCall& call) {
   return types;
 }
 
+// Unlike a window's sizes, one number does not stand for all: torch and the runtime's kernels refuse it.
+Result<Dims> read_output_size(const OpCall& call, std::size_t count) {
+  Dims wanted = as_dims(call["output_size"]);
+  if (wanted.size() == count) return wanted;
+  return type_error(fmt::format("'output_size' has {} numbers for {} dimensions", wanted.size(), count));
+}
+
 template <std::size_t count>
 Types infer_adaptive(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  Dims wanted = as_dims(call["output_size"]);
-  if (wanted.size() == 1) wanted.resize(count, wanted[0]);
-  if (wanted.size() != count || self.rank() < count + 1)
-    return type_error("an output size of the wrong rank");
+  TRY(Dims wanted, read_output_size(call, count));
+  if (self.rank() < count + 1) {
+    return type_error(fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
+  }
   Dims sizes = self.sizes;
   std::copy(wanted.begin(), wanted.end(), sizes.end() - static_cast<std::ptrdiff_t>(count));
   return tensor_result(self.dtype, std::move(sizes));
@@ -154,12 +161,6 @@ std::optional<Window> even_window(const TensorType& self, const Dims& wanted) {
   return w;
 }
 
-Dims wanted_sizes(const OpCall& call, std::size_t count) {
-  Dims wanted = as_dims(call["output_size"]);
-  if (wanted.size() == 1) wanted.resize(count, wanted[0]);
-  return wanted;
-}
-
 // The mean over the last `count` dimensions, when the pool leaves one element of each.
 Value* global_mean(Builder& b, const OpCall& call, const Dims& wanted) {
   for (const SymInt& size : wanted) {
@@ -174,7 +175,7 @@ Value* global_mean(Builder& b, const OpCall& call, const Dims& wanted) {
 }
 
 Replacement adaptive_avg_pool2d(Builder& b, const OpCall& call) {
-  Dims wanted = wanted_sizes(call, 2);
+  TRY(Dims wanted, read_output_size(call, 2));
   if (Value* mean = global_mean(b, call, wanted)) return one(mean);
   auto window = even_window(call.tensor("self"), wanted);
   if (!window) return one(b.call("aten._adaptive_avg_pool2d.default", call.args()));
@@ -182,21 +183,22 @@ Replacement adaptive_avg_pool2d(Builder& b, const OpCall& call) {
   return one(b.call("aten.avg_pool2d.default", {call["self"], window->kernel, window->kernel}));
 }
 Replacement adaptive_avg_pool1d(Builder& b, const OpCall& call) {
-  Dims wanted = wanted_sizes(call, 1);
+  TRY(Dims wanted, read_output_size(call, 1));
   if (Value* mean = global_mean(b, call, wanted)) return one(mean);
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   Value* pooled = b.call("aten.adaptive_avg_pool2d.default", {image, Dims{1, wanted[0]}});
   return one(b.call("aten.squeeze.dims", {pooled, Ints{-2}}));
 }
 Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
-  Value* mean = global_mean(b, call, wanted_sizes(call, 3));
+  TRY(Dims wanted, read_output_size(call, 3));
+  Value* mean = global_mean(b, call, wanted);
   if (mean == nullptr) return std::vector<Value*>{};
   return one(mean);
 }
 
 Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
+  TRY(Dims wanted, read_output_size(call, 1));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
-  Dims wanted = wanted_sizes(call, 1);
   std::vector<Value*> pooled = b.call_all("aten.adaptive_max_pool2d.default", {image, Dims{1, wanted[0]}});
   if (b.failed()) return std::unexpected(b.status().error());
   std::vector<Value*> results;
@@ -204,7 +206,8 @@ Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
   return results;
 }
 Replacement adaptive_max_pool2d(Builder& b, const OpCall& call) {
-  auto window = even_window(call.tensor("self"), wanted_sizes(call, 2));
+  TRY(Dims wanted, read_output_size(call, 2));
+  auto window = even_window(call.tensor("self"), wanted);
   if (!window) return std::vector<Value*>{};
   return b.call_all("aten.max_pool2d_with_indices.default", {call["self"], window->kernel, window->kernel});
 }

@@ -77,8 +77,9 @@ std::string summary_text(const Report& report, bool verbose) {
     text += fmt::format("  {} x {}: {}{}\n", group.count, group.op, group.reason,
                         group.first_source.empty() ? "" : ", first at " + group.first_source);
   }
-  if (shown < leftovers.size()) {
-    text += fmt::format("  and {} more kinds; `depute explain` lists every node\n", leftovers.size() - shown);
+  if (std::size_t more = leftovers.size() - shown; more > 0) {
+    text += fmt::format("  and {} more {}; `depute explain` lists every node\n", more,
+                        more == 1 ? "kind" : "kinds");
   }
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   double total = 0;
@@ -114,8 +115,10 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
                         node.op.str(), op_width, delegated ? green : yellow, fate, plain,
                         node.source.empty() ? "" : "  ; " + node.source);
   }
-  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} delegates\n", report.delegated_nodes(),
-                      report.nodes.size(), report.coverage(), report.delegates.size());
+  std::size_t delegates = report.delegates.size();
+  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),
+                      report.nodes.size(), report.coverage(), delegates,
+                      delegates == 1 ? "delegate" : "delegates");
   return text;
 }
 

@@ -9,6 +9,12 @@
 #include <cstring>
 
 namespace depute {
+namespace {
+
+// Files up to this size are mapped whole at once; of a larger one perhaps little is needed.
+constexpr std::size_t max_populated_bytes = std::size_t{32} << 20;
+
+}  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -20,14 +26,15 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   }
   std::span<const std::byte> bytes;
   if (info.st_size > 0) {
-    void* address =
-        mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    auto size = static_cast<std::size_t>(info.st_size);
+    int flags = MAP_PRIVATE | (size <= max_populated_bytes ? MAP_POPULATE : 0);
+    void* address = mmap(nullptr, size, PROT_READ, flags, descriptor, 0);
     if (address == MAP_FAILED) {
       int reason = errno;
       ::close(descriptor);
       return error("open", path, std::strerror(reason));
     }
-    bytes = {static_cast<const std::byte*>(address), static_cast<std::size_t>(info.st_size)};
+    bytes = {static_cast<const std::byte*>(address), size};
   }
   return std::shared_ptr<const MappedFile>(new MappedFile(path, descriptor, bytes));
 }

@@ -8,6 +8,7 @@
 namespace depute {
 
 // Calls body(i) for every i in [0, count), on at most `jobs` threads; jobs 1 (or count 1) runs in the caller.
+// A call inside a body shares the threads of the outer one: those that have nothing left to do there help.
 void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body);
 
 }  // namespace depute

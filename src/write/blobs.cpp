@@ -10,10 +10,10 @@
 namespace depute {
 namespace {
 
-// Bytes made on demand that are in memory at one time (a larger piece comes alone), and bytes hashed in one
-// go.
-constexpr std::uint64_t max_made_bytes = std::uint64_t{24} << 20;
-constexpr std::uint64_t max_hashed_bytes = std::uint64_t{256} << 20;
+// A batch of pieces is made and hashed while the one before is written. Two batches are in memory at one
+// time; a piece that makes more bytes than this comes alone.
+constexpr std::uint64_t max_made_bytes = std::uint64_t{12} << 20;
+constexpr std::uint64_t max_hashed_bytes = std::uint64_t{4} << 20;
 
 // A place in a storage, or a number of zeros.
 struct Identity {
@@ -41,7 +41,6 @@ struct Piece {
   const Blob* blob = nullptr;   // the first one
   std::uint64_t alignment = 1;  // the strictest of all
   bool is_compared = false;     // another piece has the same size
-  bool is_placed = false;
   std::uint64_t position = 0;
   std::vector<std::byte> made;
   Hash128 hash;
@@ -54,18 +53,34 @@ class BlobWriter {
 
   Result<std::vector<std::uint64_t>> run() {
     find_pieces();
-    std::size_t prepared = 0;  // pieces before it are made and hashed
+    Batch ready = next_batch(0);
+    prepare(ready);
+    while (ready.begin < ready.end) {
+      const Batch next = next_batch(ready.end);
+      Status placed;
+      parallel_for(next.begin < next.end ? 2 : 1, jobs_, [&](std::size_t i) {
+        if (i == 0) {
+          placed = place(ready);
+        } else {
+          prepare(next);
+        }
+      });
+      TRY_STATUS(placed);
+      ready = next;
+    }
     for (std::size_t i = 0; i < blobs_.size(); ++i) {
-      if (blobs_[i].size == 0) continue;
-      if (piece_of_[i] >= prepared) prepared = prepare(prepared);
-      Piece& piece = pieces_[piece_of_[i]];
-      if (!piece.is_placed) TRY_STATUS(place(piece));
-      positions_[i] = piece.position;
+      if (blobs_[i].size > 0) positions_[i] = pieces_[piece_of_[i]].position;
     }
     return std::move(positions_);
   }
 
  private:
+  // Pieces from `begin` to before `end`.
+  struct Batch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
   void find_pieces() {
     std::unordered_map<Identity, std::uint32_t, IdentityHash> known;
     std::unordered_map<std::uint64_t, std::uint32_t> of_size;  // pieces
@@ -92,25 +107,31 @@ class BlobWriter {
     return storage.is_lazy() && !storage.is_zeros();
   }
 
-  // Makes and hashes pieces from `first` on, as many as may be in memory; returns the next one to do.
-  std::size_t prepare(std::size_t first) {
+  // As many as may be in memory.
+  Batch next_batch(std::size_t begin) const {
     std::uint64_t made = 0;
     std::uint64_t hashed = 0;
-    std::size_t end = first;
+    std::size_t end = begin;
     for (; end < pieces_.size(); ++end) {
       const Piece& piece = pieces_[end];
       made += is_made(piece) ? piece.blob->storage->size() : 0;
       hashed += piece.is_compared ? piece.blob->size : 0;
-      if (end > first && (made > max_made_bytes || hashed > max_hashed_bytes)) break;
+      if (end > begin && (made > max_made_bytes || hashed > max_hashed_bytes)) break;
     }
-    parallel_for(end - first, jobs_, [&](std::size_t i) { prepare(pieces_[first + i]); });
-    return end;
+    return {begin, end};
+  }
+
+  void prepare(const Batch& batch) {
+    parallel_for(batch.end - batch.begin, jobs_, [&](std::size_t i) { prepare(pieces_[batch.begin + i]); });
   }
 
   static void prepare(Piece& piece) {
     if (is_made(piece)) piece.made = piece.blob->storage->produce();
     if (piece.is_compared) piece.hash = hash128(bytes_of(piece));
   }
+
+  // Assigning {} would keep the memory.
+  static void drop(Piece& piece) { piece.made = std::vector<std::byte>(); }
 
   static std::span<const std::byte> bytes_of(const Piece& piece) {
     const Blob& blob = *piece.blob;
@@ -119,14 +140,18 @@ class BlobWriter {
     return bytes.subspan(blob.offset, blob.size);
   }
 
+  Status place(const Batch& batch) {
+    for (std::size_t i = batch.begin; i < batch.end; ++i) TRY_STATUS(place(pieces_[i]));
+    return {};
+  }
+
   // Shares the bytes of an equal piece before it, or writes its own.
   Status place(Piece& piece) {
-    piece.is_placed = true;
     if (piece.is_compared) {
       std::uint64_t& copy = by_content_[piece.hash];
       if (copy != 0 && copy % piece.alignment == 0) {
         piece.position = copy;
-        piece.made = {};
+        drop(piece);
         return {};
       }
       TRY_STATUS(write(piece));
@@ -143,7 +168,7 @@ class BlobWriter {
     if (storage.is_zeros()) return file_.pad_to(file_.position() + piece.blob->size);
     if (storage.file() != nullptr) return file_.write_from(*storage.file(), bytes_of(piece));
     TRY_STATUS(file_.write(bytes_of(piece)));
-    piece.made = {};
+    drop(piece);
     return {};
   }
 

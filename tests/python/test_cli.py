@@ -26,6 +26,14 @@ def test_usage_errors(arguments):
     assert run.stderr and not run.stdout
 
 
+def test_unknown_command_names_the_known_ones():
+    run = depute("melt", MLP)
+    assert run.stderr.splitlines() == [
+        "error[usage]: there is no command 'melt'",
+        "  help: the commands are lower, explain, show, backends",
+    ]
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("lower", "--help"), ("--version",)], ids=" ".join)
 def test_help(arguments):
     run = depute(*arguments)

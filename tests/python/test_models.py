@@ -1,8 +1,13 @@
 """Real models, lowered for XNNPACK and run in the stock runtime, give what eager PyTorch gave."""
 
+import sys
+
 import pytest
 from export_models import MODELS as NAMES
-from harness import assert_matches_eager, lower, read_cases
+from harness import DEPUTE, ROOT, assert_matches_eager, lower, read_cases
+
+sys.path.insert(0, str(ROOT / "bench"))
+import process  # noqa: E402
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,3 +34,10 @@ def test_bytes_do_not_depend_on_threads(name, exported, tmp_path):
         lower(exported(name), out, "--backend", "xnnpack", "--jobs", jobs)
         programs.add(out.read_bytes())
     assert len(programs) == 1
+
+
+# The largest models have a few hundred nodes, so that their 4 KiB each can be left out of the limit.
+@pytest.mark.parametrize("name", ["resnet50", "regnet", "convnext_tiny"])
+def test_memory_does_not_grow_with_the_weights(name, exported, tmp_path):
+    command = [DEPUTE, "lower", exported(name), "--backend", "xnnpack", "--quiet", "-o", tmp_path / "out.pte"]
+    assert process.run(command, watch=True).peak_anonymous <= 64 << 20

@@ -1,6 +1,7 @@
 // The greatest element over one or two neighbouring dimensions: a pooling window as large as the tensor.
 #include "emitter.h"
 #include "node_query.h"
+#include "reductions.h"
 
 namespace depute::xnnpack::ops {
 namespace {
@@ -37,31 +38,12 @@ Check check_amax(const NodeQuery& node) {
   return {};
 }
 
-// [n, c, h, w], pooled over h and w.
-ValueId pool(Emitter& emit, ValueId x) {
-  Dims sizes = emit.sizes(x);
-  Window window;
-  window.kernel = {static_cast<std::uint32_t>(sizes[2].value()),
-                   static_cast<std::uint32_t>(sizes[3].value())};
-  window.stride = window.kernel;
-  sizes[2] = 1;
-  sizes[3] = 1;
-  return emit.add_sized(NodeKind::MaxPooling2d, {x}, sizes, window);
-}
-
 void amax(Emitter& emit, const OpCall& call) {
-  ValueId x = emit.input(call, "self");
-  const Dims sizes = emit.sizes(x);
-  const std::vector<std::size_t> dims = reduced_dims(call, sizes.size());
-  const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(dims.front());
-  const auto behind = sizes.begin() + static_cast<std::ptrdiff_t>(dims.back()) + 1;
-  if (behind == sizes.end()) return emit.result(emit.reshape(pool(emit, x), emit.result_sizes()));
-  const SymInt outer = product(std::vector<SymInt>(sizes.begin(), first));
-  const SymInt inner = product(std::vector<SymInt>(behind, sizes.end()));
-  const SymInt width = dims.size() == 2 ? *(behind - 1) : SymInt(1);
-  // [outer, height, width, inner] lies as an image whose channels are `inner`.
-  const ValueId image = emit.permute(emit.reshape(x, {outer, *first, width, inner}), {0, 3, 1, 2});
-  emit.result(emit.reshape(pool(emit, image), emit.result_sizes()));
+  const ValueId x = emit.input(call, "self");
+  const std::vector<std::size_t> dims = reduced_dims(call, emit.rank(x));
+  const ValueId greatest =
+      reduce_max(emit, x, static_cast<std::uint32_t>(dims.front()), static_cast<std::uint32_t>(dims.back()));
+  emit.result(emit.reshape(greatest, emit.result_sizes()));
 }
 
 constexpr OpRule rules[] = {

@@ -1,6 +1,8 @@
 // softmax over any dimension: XNNPACK takes the one that lies innermost, and the layout is chosen so.
+// log_softmax is computed from the greatest element down, so that nothing overflows or vanishes.
 #include "emitter.h"
 #include "node_query.h"
+#include "reductions.h"
 
 namespace depute::xnnpack::ops {
 namespace {
@@ -16,7 +18,31 @@ void translate_softmax(Emitter& emit, const OpCall& call) {
   emit.result(emit.add_sized(NodeKind::Softmax, {x}, emit.sizes(x), axis));
 }
 
+Check check_log_softmax(const NodeQuery& node) {
+  const TensorType& self = node.tensor("self");
+  DEPUTE_REFUSE_IF(check_softmax(node));
+  DEPUTE_REFUSE_IF(need_dtype(self, ScalarType::F32));
+  const SymInt& size = self.sizes[dimension(node.call, "dim", self.rank())];
+  if (!size.is_constant()) return Refusal{"dynamic-shape", sizes_text(self.sizes), "a constant size of dim"};
+  if (size == 1) return refuse_argument(node, "dim", "more than one element");
+  return need_reshapable(self);
+}
+
+// (x - max) - log(sum(exp(x - max)))
+void translate_log_softmax(Emitter& emit, const OpCall& call) {
+  using enum NodeKind;
+  const ValueId x = emit.input(call, "self");
+  const auto dim = static_cast<std::uint32_t>(dimension(call, "dim", emit.rank(x)));
+  const ValueId shifted = emit.add(Subtract, {x, reduce_max(emit, x, dim, dim)});
+  const ValueId sum = reduce_sum(emit, emit.add(Exp, {shifted}), {dim});
+  emit.result(emit.add(Subtract, {shifted, emit.add(Log, {sum})}));
+}
+
 constexpr OpRule rules[] = {
+    {.op = "aten._log_softmax.default",
+     .conditions = "f32; more than one element, of constant number",
+     .check = check_log_softmax,
+     .translate = translate_log_softmax},
     {.op = "aten._softmax.default", .check = check_softmax, .translate = translate_softmax},
 };
 

@@ -67,6 +67,37 @@ TEST_F(Files, CommitReplacesAndPadsAndCopiesFromMappings) {
   EXPECT_EQ(count(), 2u) << "no temporary file is left";
 }
 
+// Short pieces of a mapping wait in memory among bytes of other kinds; their order in the file stays.
+TEST_F(Files, PiecesOfAllSizesKeepTheirOrder) {
+  std::string source;
+  for (int i = 0; i < 100'000; ++i) source += std::to_string(i);
+  std::ofstream(path("in")) << source;
+  auto mapped = MappedFile::open(path("in"));
+  ASSERT_TRUE(mapped.has_value());
+  std::string expected;
+  auto file = OutputFile::create(path("out"));
+  ASSERT_TRUE(file.has_value());
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const std::size_t size = i % 500 == 499 ? 70'000 : i % 97 * 13;
+    from = (from * 31 + 7 * i) % (source.size() - size);
+    const std::string literal(i % 7, static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(file->write_from(**mapped, (*mapped)->bytes().subspan(from, size)).has_value());
+    ASSERT_TRUE(file->write(bytes_of(literal)).has_value());
+    expected += source.substr(from, size) + literal;
+    if (i % 300 == 0) {
+      const std::string large(i * 300, 'L');
+      ASSERT_TRUE(file->write(bytes_of(large)).has_value());
+      expected += large;
+    }
+    ASSERT_EQ(file->position(), expected.size());
+  }
+  ASSERT_TRUE(file->commit().has_value());
+  std::ifstream in(path("out"));
+  const std::string written{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_TRUE(written == expected);
+}
+
 TEST_F(Files, MissingAndOddFilesAreRefused) {
   EXPECT_FALSE(MappedFile::open(path("missing")).has_value());
   EXPECT_FALSE(MappedFile::open(folder_.string()).has_value());
@@ -98,6 +129,25 @@ TEST(Hashing, LengthsArePartOfTheHash) {
   b.add("bc");
   EXPECT_NE(a.finish(), b.finish());
   EXPECT_EQ(hash128({}).hex().size(), 32u);
+}
+
+TEST(ParallelFor, NestsWithinTheJobsOfTheOuterLoop) {
+  for (int jobs : {1, 2}) {
+    std::atomic<int> calls = 0;
+    std::atomic<int> running = 0;
+    std::atomic<int> most = 0;
+    parallel_for(2, jobs, [&](std::size_t) {
+      parallel_for(100, jobs, [&](std::size_t) {
+        int now = ++running;
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        ++calls;
+        --running;
+      });
+    });
+    EXPECT_EQ(calls, 200);
+    EXPECT_LE(most, jobs);
+  }
 }
 
 TEST(ParallelFor, CallsEveryIndexOnce) {

@@ -1,0 +1,84 @@
+"""Ops that XNNPACK has no node for: what stands for them is one delegate and gives eager PyTorch's numbers."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from harness import Case, assert_matches_eager, lower
+from torch import nn
+from torch.export import Dim
+
+
+class Call(nn.Module):
+    def __init__(self, function, *layers):
+        super().__init__()
+        self.function, self.layers = function, nn.ModuleList(layers)
+
+    def forward(self, x):
+        return self.function(x, *self.layers)
+
+
+def randomise(model: nn.Module) -> nn.Module:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    return model.eval()
+
+
+def run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=None):
+    """Lowers the model as the first input has it, and compares all inputs with eager."""
+    model_file, pte = tmp_path / "model.pt2", tmp_path / "model.pte"
+    torch.export.save(torch.export.export(model, (inputs[0],), dynamic_shapes=dynamic_shapes), model_file)
+    run = lower(model_file, pte, "--backend", "xnnpack")
+    assert re.search(r"^Total delegated subgraphs: 1$", run.stdout, re.MULTILINE), run.stdout
+    leftovers = re.findall(r"^  \d+ x (\S+):", run.stdout, re.MULTILINE)
+    assert set(leftovers) <= {"aten.sym_size.int"}, run.stdout
+    with torch.no_grad():
+        assert_matches_eager(pte, [Case("forward", [x], [model(x)]) for x in inputs], tolerance=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 5), (2, 6, 5, 7), (1, 6, 3, 4, 5), (2, 6, 1, 2)], ids=str)
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_group_norm(tmp_path, shape, groups):
+    torch.manual_seed(1)
+    model = randomise(Call(lambda x, norm: norm(x), nn.GroupNorm(groups, 6)))
+    run_as_one_delegate(tmp_path, model, [torch.randn(shape) * 3 + 2, torch.randn(shape) / 8])
+
+
+def test_group_norm_between_convolutions(tmp_path):
+    torch.manual_seed(2)
+    layers = nn.Conv2d(3, 8, 3), nn.GroupNorm(4, 8), nn.Conv2d(8, 4, 3)
+    model = randomise(Call(lambda x, first, norm, second: second(F.silu(norm(first(x)))), *layers))
+    run_as_one_delegate(tmp_path, model, [torch.randn(1, 3, 12, 10)])
+
+
+def test_group_norm_of_any_batch(tmp_path):
+    torch.manual_seed(3)
+    model = randomise(Call(lambda x, norm: norm(x), nn.GroupNorm(2, 6)))
+    inputs = [torch.randn(n, 6, 4, 4) for n in (3, 1, 8)]
+    run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=({0: Dim("n", min=1, max=8)},))
+
+
+def test_instance_norm(tmp_path):
+    torch.manual_seed(4)
+    model = randomise(Call(lambda x, norm: norm(x), nn.InstanceNorm2d(5, affine=True)))
+    run_as_one_delegate(tmp_path, model, [torch.randn(2, 5, 6, 7) * 4 - 1])
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((9,), 0), ((3, 9), -1), ((3, 9), 0), ((2, 3, 4, 5), 1)], ids=str)
+def test_log_softmax(tmp_path, shape, dim):
+    torch.manual_seed(5)
+    x = torch.randn(shape)
+    extreme = x.clone()
+    extreme.view(-1)[::2] *= 1e4  # exp() of these overflows, or vanishes
+    masked = x.clone()
+    masked.view(-1)[0] = -torch.inf
+    run_as_one_delegate(tmp_path, Call(lambda x: F.log_softmax(x, dim)), [x, extreme, masked])
+
+
+def test_log_softmax_of_any_batch(tmp_path):
+    torch.manual_seed(6)
+    inputs = [torch.randn(n, 4, 6) for n in (3, 1, 8)]
+    shapes = ({0: Dim("n", min=1, max=8)},)
+    run_as_one_delegate(tmp_path, Call(lambda x: F.log_softmax(x, -1)), inputs, dynamic_shapes=shapes)
