@@ -4,7 +4,7 @@
 
 #include "lower/delegate_mapping.h"
 #include "lower/registry.h"
-#include "partition/propose_partitions.h"
+#include "partition/bodies.h"
 #include "support/check.h"
 
 namespace depute::demo {
@@ -86,12 +86,15 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
   return std::move(program).finish();
 }
 
-Result<PartitionResult> DemoPartitioner::partition(const Program&, const Method& method) const {
-  ProposeOptions options{.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}};
-  for (const Node& node : method.graph->nodes()) {
-    if (const Node* user = fusable_relu(node)) options.groups.push_back({&node, user});
+Result<Proposal> DemoPartitioner::propose(const Program&, const Method& method) const {
+  Proposal proposal{.support = support,
+                    .options = {.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}}};
+  for (const Graph* graph : all_graphs(method)) {
+    for (const Node& node : graph->nodes()) {
+      if (const Node* user = fusable_relu(node)) proposal.options.groups.push_back({&node, user});
+    }
   }
-  return propose_partitions(method, support, options);
+  return proposal;
 }
 
 void register_backend(Registry& registry) {

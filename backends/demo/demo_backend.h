@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "lower/backend.h"
-#include "partition/partitioner.h"
+#include "partition/proposing_partitioner.h"
 
 namespace depute::demo {
 
@@ -25,9 +25,9 @@ class DemoBackend : public Backend {
 };
 
 // Takes a convolution whose only user is a relu, together with that relu, and every tangent.
-class DemoPartitioner : public Partitioner {
- public:
-  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+class DemoPartitioner : public ProposingPartitioner {
+ protected:
+  Result<Proposal> propose(const Program& program, const Method& method) const override;
 };
 
 }  // namespace depute::demo

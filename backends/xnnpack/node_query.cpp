@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/print.h"
+#include "partition/tag_data.h"
 #include "write_payload.h"
 
 namespace depute::xnnpack {
@@ -82,8 +83,9 @@ bool NodeQuery::is_constant(std::string_view name) const {
   const Value* value = call.value(name);
   if (value == nullptr || value->producer() != nullptr) return false;
   if (context_.method == nullptr) return true;
-  const InputSpec* spec = input_spec(*context_.method, *value);
-  return spec != nullptr && spec->has_data() && !is_mutated(*context_.method, *spec);
+  if (!is_method_input(*context_.method, *value)) return false;  // an input of a body
+  const InputSpec& spec = context_.method->inputs[value->index()];
+  return spec.has_data() && !is_mutated(*context_.method, spec);
 }
 
 Check check_node(const QueryContext& context, const Node& node) {

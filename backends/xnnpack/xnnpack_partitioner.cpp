@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_set>
+#include <utility>
 
-#include "partition/propose_partitions.h"
 #include "xnnpack_backend.h"
 
 namespace depute::xnnpack {
@@ -16,7 +14,6 @@ namespace {
 constexpr std::uint32_t max_region_nodes = 50'000;
 // The runtime refuses more arguments and results than this.
 constexpr std::size_t max_externals = 4096;
-constexpr int max_rounds = 4;
 
 constexpr std::string_view kept_ops[] = {
     "aten.elu.default",       "aten.gelu.default",   "aten.hardsigmoid.default",
@@ -41,66 +38,18 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-// Connected pieces of regions. A piece that computes nothing is not worth a delegate.
-class Islands {
- public:
-  explicit Islands(const std::vector<std::pair<const Node*, Symbol>>& node_tags) : node_tags_(node_tags) {
-    parent_.resize(node_tags.size());
-    std::iota(parent_.begin(), parent_.end(), 0);
-    for (std::uint32_t i = 0; i < node_tags.size(); ++i) index_[node_tags[i].first] = i;
-    for (const auto& [node, tag] : node_tags) {
-      for (std::size_t i = 0; i < node->operand_count(); ++i) {
-        auto found = index_.find(node->operand(i)->producer());
-        if (found != index_.end() && node_tags[found->second].second == tag)
-          join(index_[node], found->second);
-      }
-    }
+NodeSupport support(const QueryContext& context, const Node& node) {
+  if (Check refusal = check_node(context, node))
+    return refuse(refusal->rule, refusal->seen, refusal->allowed);
+  switch (find_op_rule(node.op())->op_class) {
+    case OpClass::Compute:
+      return take();
+    case OpClass::Move:
+      return take(0);
+    case OpClass::Relabel:
+      return take_if_useful();
   }
-
-  std::vector<const Node*> without_compute() {
-    std::vector<bool> computes(parent_.size(), false);
-    for (std::uint32_t i = 0; i < parent_.size(); ++i) {
-      if (find_op_rule(node_tags_[i].first->op())->op_class == OpClass::Compute) computes[root(i)] = true;
-    }
-    std::vector<const Node*> nodes;
-    for (std::uint32_t i = 0; i < parent_.size(); ++i) {
-      if (!computes[root(i)]) nodes.push_back(node_tags_[i].first);
-    }
-    return nodes;
-  }
-
- private:
-  std::uint32_t root(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::uint32_t a, std::uint32_t b) { parent_[root(a)] = root(b); }
-
-  const std::vector<std::pair<const Node*, Symbol>>& node_tags_;
-  std::unordered_map<const Node*, std::uint32_t> index_;
-  std::vector<std::uint32_t> parent_;
-};
-
-// The most arguments and results of any region.
-std::size_t most_externals(const PartitionResult& result) {
-  std::unordered_map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
-  std::unordered_map<Symbol, std::unordered_set<const Value*>> externals;
-  for (const auto& [node, tag] : result.node_tags) {
-    for (std::size_t i = 0; i < node->operand_count(); ++i) {
-      const Value* value = node->operand(i);
-      auto producer = tags.find(value->producer());
-      if (producer == tags.end() || producer->second != tag) externals[tag].insert(value);
-    }
-    for (const Value* value : node->results()) {
-      for (const Use& use : value->uses()) {
-        auto user = tags.find(use.user);
-        if (user == tags.end() || user->second != tag) externals[tag].insert(value);
-      }
-    }
-  }
-  std::size_t most = 0;
-  for (const auto& [tag, values] : externals) most = std::max(most, values.size());
-  return most;
+  std::unreachable();
 }
 
 }  // namespace
@@ -140,34 +89,16 @@ OpsToNotDecompose XnnpackPartitioner::ops_to_not_decompose(const Program&) const
   return kept;
 }
 
-// Regions are grown anew without the islands that compute nothing, and smaller while one has too many
-// externals.
-Result<PartitionResult> XnnpackPartitioner::partition(const Program& program, const Method& method) const {
-  const QueryContext context{options_, &program, &method};
-  std::unordered_set<const Node*> useless;
-  auto support = [&](const Node& node) -> NodeSupport {
-    if (Check refusal = check_node(context, node))
-      return refuse(refusal->rule, refusal->seen, refusal->allowed);
-    if (useless.contains(&node))
-      return refuse("no-compute", "moves or relabels elements beside no computation");
-    return find_op_rule(node.op())->op_class == OpClass::Relabel ? take_if_useful() : take();
+Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Method& method) const {
+  Proposal proposal;
+  proposal.support = [options = options_, &program, &method](const Node& node) {
+    return support({options, &program, &method}, node);
   };
-  ProposeOptions propose{
-      .owner = "xnnpack", .spec = {std::string(backend_id), {}}, .regions = {}, .groups = {}};
-  propose.regions.mode = mode_;
-  propose.regions.max_nodes = max_region_nodes;
-  PartitionResult result = propose_partitions(method, support, propose);
-  for (int round = 1; round < max_rounds; ++round) {
-    const std::vector<const Node*> found = Islands(result.node_tags).without_compute();
-    if (found.empty()) break;
-    useless.insert(found.begin(), found.end());
-    result = propose_partitions(method, support, propose);
-  }
-  while (most_externals(result) > max_externals && propose.regions.max_nodes > 1) {
-    propose.regions.max_nodes /= 2;
-    result = propose_partitions(method, support, propose);
-  }
-  return result;
+  proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), {}}};
+  proposal.options.regions.mode = mode_;
+  proposal.options.regions.max_nodes = max_region_nodes;
+  proposal.options.max_values = max_externals;
+  return proposal;
 }
 
 }  // namespace depute::xnnpack

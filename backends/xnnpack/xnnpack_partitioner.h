@@ -6,17 +6,18 @@
 
 #include "lower/registry.h"
 #include "node_query.h"
-#include "partition/grow_regions.h"
-#include "partition/partitioner.h"
+#include "partition/proposing_partitioner.h"
 
 namespace depute::xnnpack {
 
-class XnnpackPartitioner : public Partitioner {
+class XnnpackPartitioner : public ProposingPartitioner {
  public:
   static Result<std::unique_ptr<Partitioner>> make(const BackendOptions& options);
 
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
-  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+
+ protected:
+  Result<Proposal> propose(const Program& program, const Method& method) const override;
 
  private:
   Options options_;

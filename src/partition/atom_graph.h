@@ -34,7 +34,7 @@ struct AtomGraph {
 // Why a group could not stay whole.
 struct DissolvedGroup {
   std::uint32_t group;
-  std::uint32_t enclosed;  // the unsupported node on the path
+  std::uint32_t enclosed;  // a node on the path that cannot be in the group: unsupported, or of another group
   // A path from a node of the group through `enclosed` back to the group, in nodes. Neighbours are linked by
   // an edge or belong together by groups. Of a long path the middle is left out.
   std::vector<std::uint32_t> path;
@@ -53,7 +53,14 @@ enum class LooseNodes : std::uint8_t {
   PlaceAlone,  // what they are alone
 };
 
-Atoms contract_groups(const RegionGraph& graph, LooseNodes loose_nodes);
+// What happens to groups that need each other in a circle.
+enum class GroupCircles : std::uint8_t {
+  Merge,     // they become one atom, with the placeable nodes between them
+  Dissolve,  // the later declared ones are dissolved: every atom has one group at most, unless groups overlap
+};
+
+Atoms contract_groups(const RegionGraph& graph, LooseNodes loose_nodes,
+                      GroupCircles circles = GroupCircles::Merge);
 
 // A path of atoms as a path of nodes: the nodes by which it enters and leaves each atom. Neighbours are
 // linked by an edge or sit in one atom. `nodes` and `atom_of` describe the atoms as in AtomGraph.

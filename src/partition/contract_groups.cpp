@@ -63,9 +63,10 @@ struct Units {
 
 class GroupContraction {
  public:
-  GroupContraction(const RegionGraph& graph, LooseNodes loose_nodes)
+  GroupContraction(const RegionGraph& graph, LooseNodes loose_nodes, GroupCircles circles)
       : graph_(graph),
         loose_nodes_(loose_nodes),
+        circles_(circles),
         state_(graph.groups.size(), GroupState::Candidate),
         reason_(graph.groups.size()) {}
 
@@ -89,7 +90,8 @@ class GroupContraction {
     return state_[group] == GroupState::Candidate || state_[group] == GroupState::Kept;
   }
 
-  // Dissolves candidates until no cycle holds an unsupported node; those left over are kept from now on.
+  // Dissolves candidates until no cycle holds a unit that may not be on one; those left over are kept from
+  // now on.
   Units contract_candidates() {
     for (;;) {
       Units units = contract();
@@ -133,8 +135,8 @@ class GroupContraction {
     return units;
   }
 
-  // Per component of several units: its first unsupported unit, or no_unit.
-  static std::vector<std::uint32_t> enclosed_units(const Units& units) {
+  // Per component of several units: the unit that may not be on a circle, or no_unit.
+  std::vector<std::uint32_t> enclosed_units(const Units& units) const {
     const Components& components = units.components;
     std::vector<std::uint32_t> size(components.count, 0);
     for (std::uint32_t component : components.of) ++size[component];
@@ -144,10 +146,32 @@ class GroupContraction {
       if (size[components.of[unit]] == 1 || units.support[unit] != Support::Unsupported) continue;
       first = std::min(first, unit);
     }
+    if (circles_ == GroupCircles::Dissolve) enclose_circles_of_groups(units, size, enclosed);
     return enclosed;
   }
 
-  // In each component with an unsupported unit the candidates declared later are dissolved, half of them,
+  // A circle of placeable units is in the way of its groups, too: of the first of several, or else of what is
+  // no candidate.
+  void enclose_circles_of_groups(const Units& units, std::span<const std::uint32_t> size,
+                                 std::vector<std::uint32_t>& enclosed) const {
+    const Components& components = units.components;
+    std::vector<std::uint32_t> first(components.count, no_unit);
+    std::vector<std::uint32_t> candidates(components.count, 0);
+    for (std::uint32_t group = 0; group < state_.size(); ++group) {
+      if (state_[group] != GroupState::Candidate || graph_.groups[group].empty()) continue;
+      const std::uint32_t unit = units.unit_of[graph_.groups[group].front()];
+      const std::uint32_t component = components.of[unit];
+      if (candidates[component]++ == 0) first[component] = unit;
+    }
+    for (std::uint32_t unit = 0; unit < units.support.size(); ++unit) {
+      const std::uint32_t component = components.of[unit];
+      if (size[component] == 1 || enclosed[component] != no_unit) continue;
+      if (candidates[component] > 1) enclosed[component] = first[component];
+      if (candidates[component] == 1 && unit != first[component]) enclosed[component] = unit;
+    }
+  }
+
+  // In each component with an enclosed unit the candidates declared later are dissolved, half of them,
   // rounded up.
   void dissolve_later_half(const Units& units, std::span<const std::uint32_t> enclosed) {
     std::vector<std::uint32_t> candidates(units.components.count, 0);
@@ -258,6 +282,7 @@ class GroupContraction {
 
   const RegionGraph& graph_;
   const LooseNodes loose_nodes_;
+  const GroupCircles circles_;
   std::vector<GroupState> state_;
   std::vector<DissolvedGroup> reason_;
 };
@@ -278,12 +303,12 @@ AtomGraph single_atoms(const RegionGraph& graph) {
 
 }  // namespace
 
-Atoms contract_groups(const RegionGraph& graph, LooseNodes loose_nodes) {
+Atoms contract_groups(const RegionGraph& graph, LooseNodes loose_nodes, GroupCircles circles) {
   Atoms atoms;
   if (graph.groups.size() == 0) {
     atoms.graph = single_atoms(graph);
   } else {
-    atoms = GroupContraction(graph, loose_nodes).run();
+    atoms = GroupContraction(graph, loose_nodes, circles).run();
   }
   atoms.graph.succs = transposed(atoms.graph.preds);
   atoms.graph.returned.assign(atoms.graph.size(), 0);

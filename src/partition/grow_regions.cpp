@@ -1,9 +1,11 @@
 #include "partition/grow_regions.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "partition/connect_regions.h"
+#include "partition/judge_islands.h"
 #include "partition/label_regions.h"
 #include "partition/settle_regions.h"
 #include "partition/shape_regions.h"
@@ -26,6 +28,17 @@ AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
   return regions;
 }
 
+AtomRegions every_atom(const AtomGraph& graph) {
+  AtomRegions regions;
+  regions.order.resize(graph.size());
+  std::iota(regions.order.begin(), regions.order.end(), 0U);
+  regions.region = regions.order;
+  for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
+    if (graph.support[atom] != Support::Supported) regions.region[atom] = no_region;
+  }
+  return regions;
+}
+
 AtomRegions grow(const AtomGraph& graph, const LabelRange& range, RegionMode mode) {
   switch (mode) {
     case RegionMode::Settled:
@@ -36,26 +49,16 @@ AtomRegions grow(const AtomGraph& graph, const LabelRange& range, RegionMode mod
       return regions_from_labels(range.earliest);
     case RegionMode::Connected:
       return connect_regions(graph, range);
+    case RegionMode::Apart:
+      return every_atom(graph);
   }
   std::unreachable();
-}
-
-// No region depends on itself: the order never falls along an edge, and an edge that keeps it stays in or out
-// of a region.
-void check_order(const AtomGraph& graph, const AtomRegions& regions) {
-  for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
-    for (std::uint32_t pred : graph.preds[atom]) {
-      CHECK(regions.order[pred] < regions.order[atom] ||
-            (regions.order[pred] == regions.order[atom] && regions.region[pred] == regions.region[atom]))
-          << "edge " << pred << " -> " << atom << " between regions " << regions.region[pred] << " and "
-          << regions.region[atom];
-    }
-  }
 }
 
 void check_input(const RegionGraph& graph) {
   CHECK(graph.preds.size() == graph.size());
   CHECK(graph.bytes.empty() || graph.bytes.size() == graph.size());
+  CHECK(graph.graph_inputs.size() == 0 || graph.graph_inputs.size() == graph.size());
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     for (std::uint32_t pred : graph.preds[node]) CHECK(pred < node) << pred << " -> " << node;
   }
@@ -68,7 +71,9 @@ class RegionGrower {
   RegionGrower(const RegionGraph& graph, const RegionOptions& options)
       : graph_(graph),
         options_(options),
-        atoms_(contract_groups(graph, options.loose_nodes)),
+        atoms_(contract_groups(
+            graph, options.loose_nodes,
+            options.mode == RegionMode::Apart ? GroupCircles::Dissolve : GroupCircles::Merge)),
         atom_graph_(atoms_.graph) {}
 
   RegionPlan run() {
@@ -79,16 +84,17 @@ class RegionGrower {
       regions = grow(atom_graph_, range, options_.mode);
       check_order(atom_graph_, regions);
       trim_neutral(atom_graph_, regions.region);
-      if (!refuse_small(regions)) break;
+      if (!refuse_islands(regions)) break;
       if (round == max_refusal_rounds) {
         range = label_regions(atom_graph_);  // for the bound
         break;
       }
     }
-    if (options_.horizontal == Horizontal::None) regions.region = islands_of(atom_graph_, regions.region);
+    split_regions(regions.region);
     Csr rows = collect_regions(regions);
     if (options_.max_nodes < graph_.size()) {
-      rows = cut_regions(atom_graph_, rows, std::max(options_.max_nodes, 1U));
+      const std::vector<std::uint32_t> limits(rows.size(), std::max(options_.max_nodes, 1U));
+      rows = cut_regions(atom_graph_, rows, limits);
     }
     plan_.fewest_possible = range.region_count();
     plan_.witness =
@@ -99,27 +105,46 @@ class RegionGrower {
   }
 
  private:
-  // Takes islands that are too small out of their regions and their support away. A region keeps its label or
-  // rank without them, so the regions are valid even if no new labels are made afterwards.
-  bool refuse_small(AtomRegions& regions) {
-    if (options_.min_nodes <= 1) return false;
-    const std::vector<std::uint32_t> island = islands_of(atom_graph_, regions.region);
-    std::vector<std::uint32_t> size(atom_graph_.size(), 0);
-    for (std::uint32_t atom = 0; atom < atom_graph_.size(); ++atom) {
-      if (island[atom] == no_region || atom_graph_.support[atom] != Support::Supported) continue;
-      size[island[atom]] += static_cast<std::uint32_t>(atom_graph_.nodes[atom].size());
+  void split_regions(std::vector<std::uint32_t>& region) const {
+    switch (options_.horizontal) {
+      case Horizontal::All:
+        return;
+      case Horizontal::Near:
+        region = near_islands_of(graph_, atom_graph_, region, options_.near_distance);
+        return;
+      case Horizontal::None:
+        region = islands_of(atom_graph_, region);
+        return;
     }
-    bool refused = false;
+  }
+
+  // Takes islands that are too small or not worth their cost out of their regions and their support away. A
+  // region keeps its label or rank without them, so the regions are valid even if no new labels are made
+  // afterwards.
+  bool refuse_islands(AtomRegions& regions) {
+    if (options_.min_nodes <= 1 && !options_.worth) return false;
+    const Islands islands = find_islands(atom_graph_, regions.region);
+    std::vector<std::uint32_t> refused(atom_graph_.size(), no_region);
+    bool any = false;
     for (std::uint32_t atom = 0; atom < atom_graph_.size(); ++atom) {
-      if (island[atom] == no_region || size[island[atom]] >= options_.min_nodes) continue;
+      if (islands.of[atom] != atom) continue;
+      const auto refusal = judge_island(options_, islands.supported_nodes[atom], islands.nodes[atom]);
+      if (!refusal) continue;
+      any = true;
+      refused[atom] = static_cast<std::uint32_t>(plan_.refused_islands.size());
+      plan_.refused_islands.push_back(*refusal);
+    }
+    if (!any) return false;
+    plan_.refused_island_of.resize(graph_.size(), no_region);
+    for (std::uint32_t atom = 0; atom < atom_graph_.size(); ++atom) {
+      if (islands.of[atom] == no_region || refused[islands.of[atom]] == no_region) continue;
       regions.region[atom] = no_region;
       if (atom_graph_.support[atom] != Support::Supported) continue;
       atom_graph_.support[atom] = Support::Unsupported;
-      plan_.refused_size.resize(graph_.size(), 0);
-      for (std::uint32_t node : atom_graph_.nodes[atom]) plan_.refused_size[node] = size[island[atom]];
-      refused = true;
+      for (std::uint32_t node : atom_graph_.nodes[atom])
+        plan_.refused_island_of[node] = refused[islands.of[atom]];
     }
-    return refused;
+    return true;
   }
 
   void emit(const Csr& rows) {
@@ -147,7 +172,8 @@ class RegionGrower {
 
   Placement placement_of(std::uint32_t node) const {
     if (plan_.region_of[node] != no_region) return Placement::InRegion;
-    if (!plan_.refused_size.empty() && plan_.refused_size[node] != 0) return Placement::TooSmall;
+    if (!plan_.refused_island_of.empty() && plan_.refused_island_of[node] != no_region)
+      return depute::placement_of(plan_.refused_islands[plan_.refused_island_of[node]]);
     return graph_.support[node] == Support::Neutral ? Placement::Neutral : Placement::Unsupported;
   }
 

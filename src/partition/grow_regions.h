@@ -11,12 +11,15 @@
 //
 //   min_nodes 2       {conv relu} tan add          small islands become unsupported, labels are made anew
 //   max_nodes 1       {conv} {relu} tan {add}      large regions are cut
+//   worth             {conv relu} tan add          islands that cost more than they gain become unsupported
 //
 // Results depend on the graph and the options only, and are the same on every machine.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "partition/atom_graph.h"
@@ -29,21 +32,33 @@ enum class RegionMode : std::uint8_t {
   Fx,         // fewest regions, latest labels: the sets that torch's capability based partitioner finds
   Earliest,   // fewest regions, each as early as it can run
   Connected,  // regions hold together by their own edges
+  Apart,      // each group, and each supported node outside of groups, is a region of its own
 };
 
 enum class Horizontal : std::uint8_t {
   All,   // unrelated nodes may share a region
+  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance
   None,  // regions fall apart into their connected pieces
+};
+
+// What a connected piece of a region saves, and what handing it over costs, in one unit of the caller's.
+struct Worth {
+  std::uint64_t gain = 0;
+  std::uint64_t cost = 0;
+  friend bool operator==(const Worth&, const Worth&) = default;
 };
 
 struct RegionOptions {
   RegionMode mode = RegionMode::Settled;
   Horizontal horizontal = Horizontal::All;
+  std::uint32_t near_distance = 32;  // in node numbers
   // Connected pieces with fewer supported nodes are refused; pieces that max_nodes cuts off may be smaller.
   std::uint32_t min_nodes = 1;
   // Larger regions are cut; a group is not.
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
   LooseNodes loose_nodes = LooseNodes::LeaveOut;
+  // Asked for the nodes, ascending, of each connected piece; those with gain < cost are refused.
+  std::function<Worth(std::span<const std::uint32_t> nodes)> worth;
 };
 
 enum class Placement : std::uint8_t {
@@ -51,14 +66,23 @@ enum class Placement : std::uint8_t {
   Unsupported,  // by itself, or since its group was dissolved
   Neutral,      // neutral, and no region gains by it
   TooSmall,     // its connected piece has fewer than min_nodes supported nodes
+  NotWorth,     // its connected piece costs more than it gains
+};
+
+// A connected piece that was refused.
+struct RefusedIsland {
+  std::uint32_t supported_nodes = 0;
+  Worth worth;  // zeros if it was too small to be asked
+  friend bool operator==(const RefusedIsland&, const RefusedIsland&) = default;
 };
 
 struct RegionPlan {
   Csr regions;  // nodes of each region, ascending; edges between regions lead to larger numbers
   std::vector<std::uint32_t> region_of;  // per node, or no_region
   std::vector<Placement> placement;      // per node
-  // Supported nodes of the piece for which a node was refused; empty if none was, 0 for nodes that were not.
-  std::vector<std::uint32_t> refused_size;
+  std::vector<RefusedIsland> refused_islands;
+  // Per node: its number among the refused islands, or no_region; empty if nothing was refused.
+  std::vector<std::uint32_t> refused_island_of;
   std::vector<DissolvedGroup> dissolved;  // groups that could not stay whole, by number
 
   // The least number of regions possible for what was not refused, and its proof: a path with so many runs of

@@ -4,50 +4,19 @@
 // DelegationSpec of the backend that takes it. Nodes with one tag become one delegate. A partitioner never
 // edits the program: tags are given beside it. Every node ends with exactly one Verdict, so that no one has
 // to guess why an op was not delegated.
+//
+// docs/partitioners.md has the partitioners that are ready to use.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "ir/program.h"
 #include "normalise/ops_to_not_decompose.h"
+#include "partition/partition_result.h"
+#include "partition/proposal.h"
 #include "support/result.h"
 
 namespace depute {
-
-struct DelegationSpec {
-  std::string backend_id;
-  std::vector<CompileSpec> compile_specs;
-  friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
-};
-
-// Why a node is or is not delegated. `rule` is from a closed vocabulary per backend ("dtype", "rank",
-// "static-weight", ...).
-struct Verdict {
-  bool delegated = false;
-  std::string owner;    // backend name when delegated; else empty
-  std::string rule;     // id of the rule that refused, empty when delegated
-  std::string seen;     // the value seen: "i64"
-  std::string allowed;  // the values allowed: "f32, f16"
-  friend bool operator==(const Verdict&, const Verdict&) = default;
-};
-
-struct PartitionResult {
-  // Tag by node, for nodes of the method's graph and its bodies. Untagged nodes stay with the portable
-  // runtime.
-  std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
-  std::vector<std::pair<const Node*, Symbol>> node_tags;  // in graph order
-  // Constant inputs that move into the delegate with that tag. Constants used by several tags are listed once
-  // for each. A mutated buffer may be listed when all its readers and its writer have the tag.
-  std::vector<std::pair<const Value*, Symbol>> constant_tags;
-  // Constants that may lie in one place only: moving one that other tags, or untagged nodes, use too is
-  // refused. Others are copied, which costs a view and no bytes.
-  std::vector<const Value*> no_copy;
-  std::vector<std::pair<const Node*, Verdict>> verdicts;  // of every node looked at
-};
 
 class Partitioner {
  public:
@@ -57,6 +26,14 @@ class Partitioner {
     return {};
   }
   virtual Result<PartitionResult> partition(const Program& program, const Method& method) const = 0;
+
+  // The proposal of which partition() is the result, if that is how the partitioner works. Such partitioners
+  // can be planned together with others (plan_together.h).
+  virtual Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const {
+    (void)program;
+    (void)method;
+    return std::nullopt;
+  }
 };
 
 }  // namespace depute

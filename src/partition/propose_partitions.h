@@ -1,52 +1,35 @@
 // From "can the backend take this node?" to a PartitionResult: what most partitioners are made of.
 //
-//   propose_partitions(method,
+//   propose_partitions(program, method,
 //                      [](const Node& node) { return node.op() == "aten.relu.default" ? take() :
 //                      refuse("op"); },
 //                      {.owner = "mine", .spec = {"MyBackend", {}}})
 //
 // Asks for every node once, grows regions (grow_regions.h), tags them owner0, owner1, ... in graph order,
-// moves the constants they use along, and gives every node its verdict.
+// moves the constants they use along, and gives every node its verdict. Bodies of control flow are graphs of
+// their own, visited in the order of walk_graphs (bodies.h); tags are numbered on over them. A control-flow
+// node that is itself taken goes with its bodies: their nodes get verdicts, but no tags.
+//
+// Calls of delegates that an earlier backend made are refused without asking. Rules of the verdicts it adds
+// to the backend's own:
+//
+//   no-compute   a neutral node that no region needs, or a piece that gains nothing
+//   too-small    a piece with fewer nodes than RegionOptions::min_nodes
+//   not-worth    a piece that gains less than DelegateCost
+//   group        a node of a group that could not stay whole
+//   delegated    a call of a delegate
+//   several      refused by several owners for different reasons (plan_together.h)
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "partition/grow_regions.h"
-#include "partition/partitioner.h"
+#include "partition/proposal.h"
+#include "support/result.h"
 
 namespace depute {
 
-// A backend's answer about one node. Neutral nodes (views, copies) join a region only where that helps it.
-struct NodeSupport {
-  Support support = Support::Unsupported;
-  Verdict refusal;  // rule, seen, allowed; for Unsupported
-};
-
-inline NodeSupport take() {
-  return {Support::Supported, {}};
-}
-inline NodeSupport take_if_useful() {
-  return {Support::Neutral, {}};
-}
-NodeSupport refuse(std::string_view rule, std::string_view seen = {}, std::string_view allowed = {});
-
-using SupportFunction = std::function<NodeSupport(const Node&)>;
-
-struct ProposeOptions {
-  std::string owner;    // the backend's name in verdicts; tags are owner0, owner1, ...
-  DelegationSpec spec;  // of every tag
-  RegionOptions regions;
-  std::vector<std::vector<const Node*>> groups;  // nodes that the backend takes together or not at all
-  bool move_constants = true;  // else constants stay with the method and are passed as arguments
-};
-
-// Calls of delegates that an earlier backend took are refused without asking. Rules of the verdicts it adds
-// to the backend's own: "no-compute" (a neutral node without a region that needs it), "too-small"
-// (RegionOptions::min_nodes), "group" (its group could not be kept whole).
-PartitionResult propose_partitions(const Method& method, const SupportFunction& support,
-                                   const ProposeOptions& options);
+// Fails only when the nodes of a group are in different graphs.
+Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
+                                           const Proposal& proposal);
+Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
+                                           SupportFunction support, ProposeOptions options);
 
 }  // namespace depute

@@ -52,6 +52,7 @@ struct RegionGraph {
   Csr groups;                          // sets of nodes that a backend takes whole, whatever they can do alone
   std::vector<std::uint32_t> outputs;  // nodes whose value the program returns
   std::vector<std::uint64_t> bytes;    // size of each node's value; empty: all count the same
+  Csr graph_inputs;  // per node: numbers of the graph's own inputs that it reads; no rows: not known
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(support.size()); }
 

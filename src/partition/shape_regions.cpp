@@ -5,6 +5,7 @@
 #include <span>
 
 #include "partition/disjoint_sets.h"
+#include "support/check.h"
 
 namespace depute {
 namespace {
@@ -102,23 +103,100 @@ void drop_without_supported(const AtomGraph& graph, std::vector<std::uint32_t>& 
   }
 }
 
+// Joins islands of one region. A value read by several atoms of a region brings their islands together, and
+// so does an atom that reads several.
+class NearIslands {
+ public:
+  NearIslands(const RegionGraph& graph, const AtomGraph& atoms, const std::vector<std::uint32_t>& region)
+      : graph_(graph), atoms_(atoms), region_(region), sets_(atoms.size()), last_(atoms.size()) {}
+
+  std::vector<std::uint32_t> run(std::uint32_t distance) {
+    join_linked();
+    join_close(distance);
+    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
+      join_all(atoms_.succs[atom]);
+      join_all(atoms_.preds[atom]);
+    }
+    if (graph_.graph_inputs.size() > 0) join_readers_of_inputs();
+    std::vector<std::uint32_t> island(atoms_.size(), no_region);
+    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
+      if (region_[atom] != no_region) island[atom] = sets_.find(atom);
+    }
+    return island;
+  }
+
+ private:
+  void join_linked() {
+    for (std::uint32_t atom = 0; atom < atoms_.size(); ++atom) {
+      for (std::uint32_t pred : atoms_.preds[atom]) {
+        if (region_[atom] != no_region && region_[pred] == region_[atom]) sets_.join(pred, atom);
+      }
+    }
+  }
+
+  void join_close(std::uint32_t distance) {
+    std::vector<std::uint32_t> last_node(atoms_.size(), no_region);  // per region
+    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
+      const std::uint32_t atom = atoms_.atom_of[node];
+      if (region_[atom] == no_region) continue;
+      std::uint32_t& last = last_node[region_[atom]];
+      if (last != no_region && node - last <= distance) sets_.join(atoms_.atom_of[last], atom);
+      last = node;
+    }
+  }
+
+  // Joins those of `atoms` that are in one region.
+  void join_all(std::span<const std::uint32_t> atoms) {
+    ++stamp_;
+    for (std::uint32_t atom : atoms) {
+      if (region_[atom] == no_region) continue;
+      Last& last = last_[region_[atom]];
+      if (last.stamp == stamp_) sets_.join(last.atom, atom);
+      last = {stamp_, atom};
+    }
+  }
+
+  void join_readers_of_inputs() {
+    std::uint32_t count = 0;
+    for (std::uint32_t input : graph_.graph_inputs.items) count = std::max(count, input + 1);
+    std::vector<std::vector<std::uint32_t>> readers(count);
+    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
+      for (std::uint32_t input : graph_.graph_inputs[node]) readers[input].push_back(atoms_.atom_of[node]);
+    }
+    for (const auto& atoms : readers) join_all(atoms);
+  }
+
+  // The last atom of a region in the list at hand.
+  struct Last {
+    std::uint32_t stamp = 0;
+    std::uint32_t atom = 0;
+  };
+
+  const RegionGraph& graph_;
+  const AtomGraph& atoms_;
+  const std::vector<std::uint32_t>& region_;
+  DisjointSets sets_;
+  std::vector<Last> last_;  // per region
+  std::uint32_t stamp_ = 0;
+};
+
 // Finds where the runs of a region end.
 class RegionCutter {
  public:
-  RegionCutter(const AtomGraph& graph, std::uint32_t max_nodes)
-      : graph_(graph), max_nodes_(max_nodes), region_(graph.size(), no_region), place_(graph.size(), 0) {}
+  explicit RegionCutter(const AtomGraph& graph)
+      : graph_(graph), region_(graph.size(), no_region), place_(graph.size(), 0) {}
 
   // Runs of neutral atoms alone are left out.
-  void cut(std::span<const std::uint32_t> atoms, Csr& result) {
+  void cut(std::span<const std::uint32_t> atoms, std::uint32_t max_nodes, Csr& result) {
     std::size_t nodes = 0;
     for (std::uint32_t atom : atoms) nodes += graph_.nodes[atom].size();
-    if (nodes <= max_nodes_) {
+    if (nodes <= max_nodes) {
       result.add_row(atoms);
       return;
     }
     measure_alive(atoms);
     for (std::size_t begin = 0; begin < atoms.size();) {
-      const std::size_t end = run_end(atoms, begin);
+      const std::size_t end = run_end(atoms, begin, max_nodes);
       const std::span<const std::uint32_t> run = atoms.subspan(begin, end - begin);
       if (std::ranges::any_of(
               run, [&](std::uint32_t atom) { return graph_.support[atom] == Support::Supported; })) {
@@ -148,21 +226,20 @@ class RegionCutter {
     std::partial_sum(alive_.begin(), alive_.end(), alive_.begin());
   }
 
-  std::size_t run_end(std::span<const std::uint32_t> atoms, std::size_t begin) const {
+  std::size_t run_end(std::span<const std::uint32_t> atoms, std::size_t begin, std::size_t max_nodes) const {
     std::size_t nodes = 0;
     std::size_t best = begin + 1;
     bool in_last_quarter = false;
     for (std::size_t i = begin; i < atoms.size(); ++i) {
       nodes += graph_.nodes[atoms[i]].size();
-      if (nodes > max_nodes_) return best;
+      if (nodes > max_nodes) return best;
       if (!in_last_quarter || alive_[i] <= alive_[best - 1]) best = i + 1;
-      in_last_quarter = nodes >= max_nodes_ - max_nodes_ / 4;
+      in_last_quarter = nodes >= max_nodes - max_nodes / 4;
     }
     return atoms.size();
   }
 
   const AtomGraph& graph_;
-  std::size_t max_nodes_;
   std::vector<std::uint32_t> region_;
   std::vector<std::uint32_t> place_;
   std::vector<std::uint64_t> alive_;  // differences wrap around and come back
@@ -185,10 +262,26 @@ std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<
   return island;
 }
 
+std::vector<std::uint32_t> near_islands_of(const RegionGraph& graph, const AtomGraph& atoms,
+                                           const std::vector<std::uint32_t>& region, std::uint32_t distance) {
+  return NearIslands(graph, atoms, region).run(distance);
+}
+
 void trim_neutral(const AtomGraph& graph, std::vector<std::uint32_t>& region) {
   if (std::ranges::find(graph.support, Support::Neutral) == graph.support.end()) return;
   NeutralTrimmer(graph, region).run();
   drop_without_supported(graph, region);
+}
+
+void check_order(const AtomGraph& graph, const AtomRegions& regions) {
+  for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
+    for (std::uint32_t pred : graph.preds[atom]) {
+      CHECK(regions.order[pred] < regions.order[atom] ||
+            (regions.order[pred] == regions.order[atom] && regions.region[pred] == regions.region[atom]))
+          << "edge " << pred << " -> " << atom << " between regions " << regions.region[pred] << " and "
+          << regions.region[atom];
+    }
+  }
 }
 
 Csr collect_regions(const AtomRegions& regions) {
@@ -223,10 +316,11 @@ Csr collect_regions(const AtomRegions& regions) {
   return rows;
 }
 
-Csr cut_regions(const AtomGraph& graph, const Csr& regions, std::uint32_t max_nodes) {
-  RegionCutter cutter(graph, max_nodes);
+Csr cut_regions(const AtomGraph& graph, const Csr& regions, std::span<const std::uint32_t> max_nodes) {
+  RegionCutter cutter(graph);
   Csr result;
-  for (std::size_t region = 0; region < regions.size(); ++region) cutter.cut(regions[region], result);
+  for (std::size_t region = 0; region < regions.size(); ++region)
+    cutter.cut(regions[region], max_nodes[region], result);
   return result;
 }
 

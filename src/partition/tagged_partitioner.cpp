@@ -1,32 +1,38 @@
 #include "partition/tagged_partitioner.h"
 
-#include <set>
+#include <unordered_set>
 
-#include "partition/propose_partitions.h"
+#include "partition/bodies.h"
+#include "partition/tag_data.h"
 
 namespace depute {
 
 Result<PartitionResult> TaggedPartitioner::partition(const Program&, const Method& method) const {
   PartitionResult result;
-  std::set<std::pair<std::uint32_t, Symbol>, decltype([](const auto& a, const auto& b) {
-             return a.first != b.first ? a.first < b.first : a.second.str() < b.second.str();
-           })>
-      moved;
-  for (const Node& node : method.graph->nodes()) {
-    if (node.tag.empty()) {
-      result.verdicts.emplace_back(&node, refuse("untagged").refusal);
-      continue;
+  const Verdict delegated{
+      .delegated = true, .owner = spec_.backend_id, .rule = {}, .seen = {}, .allowed = {}};
+  std::unordered_set<const Graph*> visited;
+  const auto read_tags = [&](const Graph& graph) -> Status {
+    visited.insert(&graph);
+    for (const Node& node : graph.nodes()) {
+      if (node.tag.empty()) {
+        result.verdicts.emplace_back(&node, refuse("untagged").refusal);
+        continue;
+      }
+      result.partition_tags.try_emplace(node.tag, spec_);
+      result.node_tags.emplace_back(&node, node.tag);
+      result.verdicts.emplace_back(&node, delegated);
     }
-    result.partition_tags[node.tag] = spec_;
-    result.node_tags.emplace_back(&node, node.tag);
-    result.verdicts.emplace_back(&node, Verdict{.delegated = true, .owner = spec_.backend_id});
-    for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      const Value* value = node.operand(i);
-      const InputSpec* spec = input_spec(method, *value);
-      if (spec == nullptr || !spec->has_data() || is_mutated(method, *spec)) continue;
-      if (moved.emplace(value->index(), node.tag).second) result.constant_tags.emplace_back(value, node.tag);
+    return {};
+  };
+  TRY_STATUS(walk_graphs(method, read_tags, [](const Node& node) { return node.tag.empty(); }));
+  for (const auto& [node, tag] : result.node_tags) {
+    for (const Graph* body : all_bodies(*node)) {
+      if (!visited.insert(body).second) continue;
+      for (const Node& inner : body->nodes()) result.verdicts.emplace_back(&inner, delegated);
     }
   }
+  tag_constant_data(method, result);
   return result;
 }
 

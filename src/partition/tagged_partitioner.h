@@ -1,4 +1,5 @@
-// Takes the tags that the program already carries (`!tag` in the text form): partitions drawn by hand.
+// Takes the tags that the program already carries (`!tag` in the text form): partitions drawn by hand. A
+// tagged control-flow node goes with its bodies; in the bodies of others, tags count as anywhere.
 #pragma once
 
 #include "partition/partitioner.h"

@@ -150,7 +150,8 @@ TEST(GrowRegions, SmallIslandsAreRefusedWithTheirSize) {
   EXPECT_EQ(rows(plan.regions), (Rows{{0, 1}}));
   EXPECT_EQ(plan.placement[3], Placement::TooSmall);
   EXPECT_EQ(plan.placement[4], Placement::TooSmall);
-  EXPECT_THAT(plan.refused_size, ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(plan.refused_island_of, ElementsAre(no_region, no_region, no_region, 0, 1));
+  EXPECT_EQ(plan.refused_islands[1].supported_nodes, 1U);
   EXPECT_EQ(plan.fewest_possible, 1U);
 }
 

@@ -69,8 +69,9 @@ std::string broken_coverage(const RegionGraph& graph, const RegionPlan& plan,
     placed += inside;
     if (inside != (plan.placement[node] == Placement::InRegion)) return name + ": placement";
     if (support[node] == Support::Unsupported && inside) return name + " is unsupported and placed";
-    if (support[node] == Support::Supported && !inside && plan.placement[node] != Placement::TooSmall)
-      return name + " is left out";
+    const bool refused =
+        plan.placement[node] == Placement::TooSmall || plan.placement[node] == Placement::NotWorth;
+    if (support[node] == Support::Supported && !inside && !refused) return name + " is left out";
   }
   if (placed != plan.regions.items.size()) return "rows do not match region_of";
   for (std::uint32_t region = 0; region < plan.regions.size(); ++region) {
@@ -93,8 +94,9 @@ std::string broken_witness(const RegionGraph& graph, const RegionPlan& plan,
     const std::uint32_t node = plan.witness[i];
     if (i > 0 && graph.groups.size() == 0 && !has_edge(graph, plan.witness[i - 1], node))
       return "witness is not a path";
-    const bool outside =
-        plan.placement[node] == Placement::Unsupported || plan.placement[node] == Placement::TooSmall;
+    const bool outside = plan.placement[node] == Placement::Unsupported ||
+                         plan.placement[node] == Placement::TooSmall ||
+                         plan.placement[node] == Placement::NotWorth;
     if (outside) in_run = false;
     if (!outside && support[node] == Support::Supported && !in_run) {
       in_run = true;

@@ -20,6 +20,12 @@ NodeSupport support(const Node& node) {
   return take();
 }
 
+PartitionResult propose(const Program& program, SupportFunction function, ProposeOptions options) {
+  auto result = propose_partitions(program, *program.methods[0], std::move(function), std::move(options));
+  EXPECT_TRUE(result.has_value()) << result.error().str();
+  return std::move(*result);
+}
+
 const Verdict& verdict(const PartitionResult& result, std::string_view name) {
   for (const auto& [node, verdict] : result.verdicts) {
     if (node->display_name() == name) return verdict;
@@ -40,8 +46,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2]) {
   return %c, %v
 }
 )");
-  PartitionResult result =
-      propose_partitions(*program.methods[0], support, {.owner = "mine", .spec = {"Mine", {}}});
+  PartitionResult result = propose(program, support, {.owner = "mine", .spec = {"Mine", {}}});
   ASSERT_EQ(result.node_tags.size(), 2u);
   EXPECT_EQ(result.node_tags[0].second, "mine0");
   EXPECT_EQ(result.node_tags[1].second, "mine1");
@@ -65,7 +70,7 @@ method forward(%x: f32[2]) {
 )");
   ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
   options.regions.min_nodes = 2;
-  PartitionResult result = propose_partitions(*program.methods[0], support, options);
+  PartitionResult result = propose(program, support, options);
   EXPECT_TRUE(result.node_tags.empty());
   EXPECT_EQ(verdict(result, "a").rule, "too-small");
   EXPECT_EQ(verdict(result, "a").seen, "1 nodes");
@@ -84,8 +89,8 @@ method forward(%x: f32[2]) {
   const Graph& graph = *program.methods[0]->graph;
   ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
   options.groups = {{graph.first(), graph.last()}};
-  PartitionResult result = propose_partitions(
-      *program.methods[0], [](const Node&) { return refuse("alone", "one node", "its group"); }, options);
+  PartitionResult result =
+      propose(program, [](const Node&) { return refuse("alone", "one node", "its group"); }, options);
   EXPECT_TRUE(result.node_tags.empty());
   EXPECT_EQ(verdict(result, "a").rule, "alone");
 }
@@ -99,8 +104,7 @@ method forward(%s: f32[2] = buffer "state", %x: f32[2]) {
   return %a
 }
 )");
-  PartitionResult result =
-      propose_partitions(*program.methods[0], support, {.owner = "mine", .spec = {"Mine", {}}});
+  PartitionResult result = propose(program, support, {.owner = "mine", .spec = {"Mine", {}}});
   EXPECT_EQ(result.node_tags.size(), 1u);
   EXPECT_TRUE(result.constant_tags.empty());
 }

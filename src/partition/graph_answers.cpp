@@ -1,0 +1,69 @@
+#include "partition/graph_answers.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "partition/border.h"
+
+namespace depute {
+
+GraphAnswers ask(const Proposal& proposal, const std::vector<const Node*>& nodes) {
+  static const Symbol delegate_call("delegate.call");
+  const DelegateCost& cost = proposal.options.cost;
+  GraphAnswers answers;
+  answers.judges_worth = cost.launch > 0 || cost.per_kib > 0;
+  answers.support.reserve(nodes.size());
+  answers.gain.reserve(nodes.size());
+  answers.refusal.reserve(nodes.size());
+  for (const Node* node : nodes) {
+    const bool asked = node->op() != delegate_call || proposal.options.take_delegates;
+    NodeSupport answer = asked ? proposal.support(*node) : refuse("delegated");
+    answers.support.push_back(answer.support);
+    answers.gain.push_back(answer.gain);
+    answers.refusal.push_back(std::move(answer.refusal));
+    answers.judges_worth |= answer.support == Support::Supported && answer.gain == 0;
+  }
+  return answers;
+}
+
+RegionGraph region_graph(const Graph& graph, bool with_inputs) {
+  RegionGraph regions;
+  std::vector<std::uint32_t> producers;
+  std::vector<std::uint32_t> inputs;
+  regions.support.reserve(graph.node_count());
+  regions.bytes.reserve(graph.node_count());
+  for (const Node& node : graph.nodes()) {
+    producers.clear();
+    inputs.clear();
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const Value& value = *node.operand(i);
+      if (value.producer() != nullptr) {
+        producers.push_back(value.producer()->scratch);
+      } else if (with_inputs) {
+        inputs.push_back(value.index());
+      }
+    }
+    std::ranges::sort(producers);
+    producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
+    std::uint64_t bytes = 0;
+    for (const Value* result : node.results()) bytes = saturating_sum(bytes, value_bytes(*result));
+    regions.add_node(Support::Unsupported, producers);
+    regions.bytes.push_back(bytes);
+    if (with_inputs) regions.graph_inputs.add_row(inputs);
+  }
+  for (std::size_t i = 0; i < graph.return_node()->operand_count(); ++i) {
+    const Node* producer = graph.return_node()->operand(i)->producer();
+    if (producer != nullptr) regions.outputs.push_back(producer->scratch);
+  }
+  std::ranges::sort(regions.outputs);
+  regions.outputs.erase(std::unique(regions.outputs.begin(), regions.outputs.end()), regions.outputs.end());
+  return regions;
+}
+
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max()
+                                                           : a + b;
+}
+
+}  // namespace depute

@@ -1,0 +1,271 @@
+#include "partition/plan_together.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "partition/bodies.h"
+#include "partition/border.h"
+#include "partition/graph_answers.h"
+#include "partition/refusal_reasons.h"
+#include "partition/tag_data.h"
+
+namespace depute {
+namespace {
+
+// launch + bytes * per_kib / 1024, at least 1: a delegate that gains nothing is not worth having.
+std::uint64_t delegate_cost(const DelegateCost& cost, std::uint64_t bytes) {
+  const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+  const bool overflows = cost.per_kib != 0 && bytes > limit / cost.per_kib;
+  const std::uint64_t transfer = overflows ? limit : bytes * cost.per_kib / 1024;
+  return std::max<std::uint64_t>(saturating_sum(cost.launch, transfer), 1);
+}
+
+class MethodPlanner {
+ public:
+  MethodPlanner(const Program& program, const Method& method, std::span<const Proposal> proposals,
+                Sharing sharing)
+      : program_(program),
+        method_(method),
+        proposals_(proposals),
+        sharing_(sharing),
+        data_(input_data(method)),
+        groups_(proposals.size()) {}
+
+  Result<PartitionResult> run() {
+    TRY_STATUS(sort_groups());
+    const auto plan = [&](const Graph& graph) {
+      plan_graph(graph);
+      return Status();
+    };
+    const auto enters = [&](const Node& node) { return !taken_with_bodies_.contains(&node); };
+    TRY_STATUS(walk_graphs(method_, plan, enters));
+    add_verdicts_in_taken_bodies();
+    move_data();
+    return std::move(result_);
+  }
+
+ private:
+  using Groups = std::vector<const std::vector<const Node*>*>;
+
+  Status sort_groups() {
+    for (std::size_t owner = 0; owner < proposals_.size(); ++owner) {
+      for (const auto& group : proposals_[owner].options.groups) {
+        if (group.empty()) continue;
+        const Graph& graph = group.front()->graph();
+        const auto elsewhere =
+            std::ranges::find_if(group, [&](const Node* node) { return &node->graph() != &graph; });
+        if (elsewhere != group.end()) {
+          return error("partition", place_of(**elsewhere),
+                       fmt::format("is in a group with %{} of another graph ({})",
+                                   group.front()->display_name(), graph.name().str()),
+                       "a group is made of nodes of one graph");
+        }
+        groups_[owner][&graph].push_back(&group);
+      }
+    }
+    return {};
+  }
+
+  void plan_graph(const Graph& graph) {
+    visited_.insert(&graph);
+    nodes_.clear();
+    nodes_.reserve(graph.node_count());
+    for (const Node& node : graph.nodes()) nodes_.push_back(&node);
+    answers_.clear();
+    for (const Proposal& proposal : proposals_) answers_.push_back(ask(proposal, nodes_));
+    graph.number_nodes();  // not before: support functions may use the numbers for themselves
+    meters_.clear();
+    for (const Proposal& proposal : proposals_)
+      meters_.emplace_back(method_, data_, nodes_, proposal.options.moved_data != MovedData::None);
+
+    const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
+      return proposal.options.regions.horizontal == Horizontal::Near;
+    });
+    const RegionGraph regions = region_graph(graph, with_inputs);
+    std::vector<OwnerQuestion> questions;
+    for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
+      questions.push_back(question(owner, graph));
+    OwnersPlan plan = plan_owners(regions, questions, sharing_);
+    while (shrink_regions(plan, questions)) plan = plan_owners(regions, questions, sharing_);
+    record(graph, plan);
+  }
+
+  OwnerQuestion question(std::uint32_t owner, const Graph& graph) {
+    const RegionOptions& options = proposals_[owner].options.regions;
+    OwnerQuestion question{.support = answers_[owner].support, .groups = {}, .options = options};
+    std::vector<std::uint32_t> members;
+    for (const auto* group : groups_of(owner, graph)) {
+      members.clear();
+      for (const Node* node : *group) members.push_back(node->scratch);
+      std::ranges::sort(members);
+      question.groups.add_row(members);
+    }
+    if (answers_[owner].judges_worth && !options.worth)
+      question.options.worth = [this, owner](std::span<const std::uint32_t> nodes) {
+        return worth(owner, nodes);
+      };
+    return question;
+  }
+
+  const Groups& groups_of(std::uint32_t owner, const Graph& graph) const {
+    static const Groups none;
+    auto found = groups_[owner].find(&graph);
+    return found == groups_[owner].end() ? none : found->second;
+  }
+
+  Worth worth(std::uint32_t owner, std::span<const std::uint32_t> nodes) {
+    const DelegateCost& cost = proposals_[owner].options.cost;
+    Worth worth;
+    for (std::uint32_t node : nodes) worth.gain = saturating_sum(worth.gain, answers_[owner].gain[node]);
+    worth.cost = delegate_cost(cost, cost.per_kib > 0 ? meters_[owner].measure(nodes).bytes : 0);
+    return worth;
+  }
+
+  // Halves the size of regions for each owner of one with too many values. False if there is none.
+  bool shrink_regions(const OwnersPlan& plan, std::vector<OwnerQuestion>& questions) {
+    bool any = false;
+    for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner) {
+      const ProposeOptions& options = proposals_[owner].options;
+      if (options.max_values == std::numeric_limits<std::size_t>::max()) continue;
+      std::size_t largest = 0;
+      for (std::uint32_t region = 0; region < plan.regions.size(); ++region) {
+        if (plan.owner_of[region] != owner) continue;
+        if (meters_[owner].measure(plan.regions[region]).values > options.max_values)
+          largest = std::max(largest, plan.regions[region].size());
+      }
+      std::uint32_t& max_nodes = questions[owner].options.max_nodes;
+      if (largest <= 1 || max_nodes <= 1) continue;
+      max_nodes = static_cast<std::uint32_t>(std::min<std::size_t>(max_nodes, largest)) / 2;
+      any = true;
+    }
+    return any;
+  }
+
+  void record(const Graph& graph, const OwnersPlan& plan) {
+    std::vector<Symbol> tags;
+    for (std::uint32_t owner : plan.owner_of) tags.push_back(new_tag(owner));
+    std::vector<RefusalReasons::Owner> owners;
+    for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
+      owners.push_back(
+          {proposals_[owner].options, answers_[owner], plan.owners[owner], groups_of(owner, graph)});
+    const RefusalReasons reasons(nodes_, std::move(owners));
+    result_.verdicts.reserve(result_.verdicts.size() + nodes_.size());
+    result_.node_tags.reserve(result_.node_tags.size() + plan.regions.items.size());
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      const Node* node = nodes_[i];
+      const std::uint32_t region = plan.region_of[i];
+      if (region == no_region) {
+        result_.verdicts.emplace_back(node, reasons.of(i));
+        continue;
+      }
+      const std::uint32_t owner = plan.owner_of[region];
+      result_.node_tags.emplace_back(node, tags[region]);
+      result_.verdicts.emplace_back(node, delegated_to(owner));
+      if (has_bodies(*node)) taken_with_bodies_.emplace(node, owner);
+    }
+  }
+
+  Verdict delegated_to(std::uint32_t owner) const {
+    return {
+        .delegated = true, .owner = proposals_[owner].options.owner, .rule = {}, .seen = {}, .allowed = {}};
+  }
+
+  Symbol new_tag(std::uint32_t owner) {
+    const ProposeOptions& options = proposals_[owner].options;
+    std::uint32_t& next = next_tag_[options.owner];
+    for (;;) {
+      const Symbol tag(fmt::format("{}{}", options.owner, next++));
+      if (!result_.partition_tags.try_emplace(tag, options.spec).second) continue;
+      owner_of_tag_.emplace(tag, owner);
+      return tag;
+    }
+  }
+
+  void add_verdicts_in_taken_bodies() {
+    if (taken_with_bodies_.empty()) return;
+    for (const auto& [node, tag] : result_.node_tags) {
+      auto taken = taken_with_bodies_.find(node);
+      if (taken == taken_with_bodies_.end()) continue;
+      for (const Graph* body : all_bodies(*node)) {
+        if (!visited_.insert(body).second) continue;
+        for (const Node& inner : body->nodes())
+          result_.verdicts.emplace_back(&inner, delegated_to(taken->second));
+      }
+    }
+  }
+
+  void move_data() {
+    tag_constant_data(method_, result_);
+    tag_mutated_buffer(program_, method_, result_);
+    const std::vector<InputData>& data = data_;
+    std::erase_if(result_.constant_tags, [&](const auto& entry) {
+      const MovedData moved = proposals_[owner_of_tag_.at(entry.second)].options.moved_data;
+      const bool is_state = data[entry.first->index()] == InputData::Mutated;
+      return moved < (is_state ? MovedData::ConstantsAndState : MovedData::Constants);
+    });
+  }
+
+  const Program& program_;
+  const Method& method_;
+  std::span<const Proposal> proposals_;
+  const Sharing sharing_;
+  const std::vector<InputData> data_;
+  std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // per owner
+  std::unordered_map<std::string, std::uint32_t> next_tag_;       // per owner's name
+  std::unordered_map<Symbol, std::uint32_t> owner_of_tag_;
+  std::unordered_map<const Node*, std::uint32_t> taken_with_bodies_;  // owner by node
+  std::unordered_set<const Graph*> visited_;
+  PartitionResult result_;
+
+  // Of the graph at hand: its nodes by number, and per owner answers and a meter.
+  std::vector<const Node*> nodes_;
+  std::vector<GraphAnswers> answers_;
+  std::vector<BorderMeter> meters_;
+};
+
+}  // namespace
+
+Result<PartitionResult> plan_together(const Program& program, const Method& method,
+                                      std::span<const Proposal> proposals, Sharing sharing) {
+  if (proposals.empty()) return error("partition", method.name.str(), "there is no proposal to plan");
+  return MethodPlanner(program, method, proposals, sharing).run();
+}
+
+OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& program) const {
+  std::vector<OpsToNotDecompose> wishes;
+  OpsToNotDecompose all;
+  for (const auto& partitioner : partitioners_) {
+    wishes.push_back(partitioner->ops_to_not_decompose(program));
+    all.ops.insert(all.ops.end(), wishes.back().ops.begin(), wishes.back().ops.end());
+  }
+  all.filter = [wishes](const Node& node) {
+    return std::ranges::any_of(wishes, [&](const OpsToNotDecompose& wish) {
+      return std::ranges::find(wish.ops, node.op()) != wish.ops.end() && (!wish.filter || wish.filter(node));
+    });
+  };
+  return all;
+}
+
+Result<PartitionResult> SeveralPartitioners::partition(const Program& program, const Method& method) const {
+  std::vector<Proposal> proposals;
+  for (std::size_t i = 0; i < partitioners_.size(); ++i) {
+    TRY(std::optional<Proposal> proposal, partitioners_[i]->proposal(program, method));
+    if (!proposal) {
+      return error("partition", method.name.str(),
+                   fmt::format("partitioner {} of {} draws its partitions by itself, so it cannot be planned "
+                               "together with others",
+                               i + 1, partitioners_.size()),
+                   "lower for one after another");
+    }
+    proposals.push_back(std::move(*proposal));
+  }
+  return plan_together(program, method, proposals, sharing_);
+}
+
+}  // namespace depute

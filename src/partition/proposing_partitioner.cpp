@@ -1,0 +1,18 @@
+#include "partition/proposing_partitioner.h"
+
+#include "partition/propose_partitions.h"
+
+namespace depute {
+
+Result<PartitionResult> ProposingPartitioner::partition(const Program& program, const Method& method) const {
+  TRY(Proposal wishes, propose(program, method));
+  return propose_partitions(program, method, wishes);
+}
+
+Result<std::optional<Proposal>> ProposingPartitioner::proposal(const Program& program,
+                                                               const Method& method) const {
+  TRY(Proposal wishes, propose(program, method));
+  return wishes;
+}
+
+}  // namespace depute

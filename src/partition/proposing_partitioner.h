@@ -1,0 +1,17 @@
+// What most partitioners are: a proposal per method, made into partitions by propose_partitions.
+#pragma once
+
+#include "partition/partitioner.h"
+
+namespace depute {
+
+class ProposingPartitioner : public Partitioner {
+ public:
+  Result<PartitionResult> partition(const Program& program, const Method& method) const final;
+  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const final;
+
+ protected:
+  virtual Result<Proposal> propose(const Program& program, const Method& method) const = 0;
+};
+
+}  // namespace depute

@@ -1,0 +1,198 @@
+#include "partition/tag_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace depute {
+namespace {
+
+constexpr std::size_t max_named_readers = 4;  // in a reason
+
+bool mutates_data(const OutputSpec& output) {
+  return output.kind == OutputSpec::Kind::BufferMutation ||
+         output.kind == OutputSpec::Kind::ParameterMutation;
+}
+
+// The tagged nodes of the method's own graph, those of one tag behind one another.
+class NodesByTag {
+ public:
+  NodesByTag(const Method& method, const PartitionResult& result) {
+    std::unordered_map<Symbol, std::size_t> number_of;
+    std::size_t last = 0;  // neighbours often have one tag
+    for (const auto& [node, tag] : result.node_tags) {
+      if (&node->graph() != method.graph.get()) continue;
+      if (rows_.empty() || rows_[last].tag != tag) {
+        const auto [entry, is_new] = number_of.try_emplace(tag, rows_.size());
+        if (is_new) rows_.push_back({tag, {}});
+        last = entry->second;
+      }
+      rows_[last].nodes.push_back(node);
+    }
+  }
+
+  struct Row {
+    Symbol tag;
+    std::vector<const Node*> nodes;
+  };
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+// Adds entries to a result's constant_tags, none twice.
+class ConstantTags {
+ public:
+  explicit ConstantTags(PartitionResult& result) : result_(result) {
+    for (const auto& [value, tag] : result.constant_tags) known_.emplace(value->index(), tag.id());
+  }
+  void add(const Value& value, Symbol tag) {
+    if (!known_.empty() && known_.contains({value.index(), tag.id()})) return;
+    result_.constant_tags.emplace_back(&value, tag);
+  }
+
+ private:
+  PartitionResult& result_;
+  std::set<std::pair<std::uint32_t, const void*>> known_;  // as they were before
+};
+
+// Finds the one tag of all that touches a buffer.
+class BufferPlacer {
+ public:
+  BufferPlacer(const Program& program, const Method& method, const PartitionResult& result)
+      : method_(method), tag_of_(result.node_tags.begin(), result.node_tags.end()) {
+    for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+      if (mutates_data(method.outputs[i])) writes_[method.outputs[i].target].push_back(i);
+    }
+    for (const InputSpec& spec : method.inputs) {
+      if (spec.has_data()) ++inputs_of_[spec.target];
+    }
+    for (const auto& other : program.methods) {
+      if (other.get() == &method) continue;
+      for (const InputSpec& spec : other->inputs) {
+        if (spec.has_data()) shared_[spec.target] = other->name;
+      }
+      for (const OutputSpec& output : other->outputs) {
+        if (mutates_data(output)) shared_[output.target] = other->name;
+      }
+    }
+  }
+
+  struct Place {
+    Symbol tag;          // empty: it stays
+    std::string reason;  // then
+  };
+
+  Place place(const Value& buffer, const InputSpec& spec) const {
+    if (spec.kind != InputSpec::Kind::Buffer) return {{}, "a parameter, not a buffer"};
+    if (auto other = shared_.find(spec.target); other != shared_.end())
+      return {{}, fmt::format("method {} uses it, too", other->second.str())};
+    const std::vector<std::size_t>& writes = writes_.at(spec.target);
+    if (inputs_of_.at(spec.target) > 1 || writes.size() > 1) return {{}, "it is passed or stored twice"};
+    const Argument& written = method_.graph->outputs()[writes.front()];
+    const Node* writer = written.is_value() ? written.as_value()->producer() : nullptr;
+    if (writer == nullptr) return {{}, "no node makes its new value"};
+    const Symbol tag = tag_of(*writer);
+    const bool together = std::ranges::all_of(
+        buffer.uses(), [&](const Use& use) { return !use.user->is_return() && tag_of(*use.user) == tag; });
+    if (!tag.empty() && together) return {tag, {}};
+    return {{}, touching_nodes(buffer, *writer)};
+  }
+
+ private:
+  Symbol tag_of(const Node& node) const {
+    auto found = tag_of_.find(&node);
+    return found == tag_of_.end() ? Symbol() : found->second;
+  }
+
+  std::string name_with_tag(const Node& node) const {
+    if (node.is_return()) return "the method's result";
+    const Symbol tag = tag_of(node);
+    return fmt::format("%{} ({})", node.display_name(), tag.empty() ? "untagged" : tag.str());
+  }
+
+  std::string touching_nodes(const Value& buffer, const Node& writer) const {
+    std::vector<const Node*> readers;  // each once; uses are listed most recent first
+    for (const Use& use : buffer.uses()) {
+      if (readers.empty() || readers.back() != use.user) readers.push_back(use.user);
+    }
+    std::ranges::reverse(readers);
+    std::string text;
+    for (std::size_t i = 0; i < readers.size() && i < max_named_readers; ++i)
+      text += fmt::format("{} reads it, ", name_with_tag(*readers[i]));
+    if (readers.size() > max_named_readers)
+      text += fmt::format("{} more read it, ", readers.size() - max_named_readers);
+    return text + fmt::format("{} writes it", name_with_tag(writer));
+  }
+
+  const Method& method_;
+  std::unordered_map<const Node*, Symbol> tag_of_;
+  std::unordered_map<Symbol, std::vector<std::size_t>> writes_;  // outputs by target
+  std::unordered_map<Symbol, int> inputs_of_;                    // by target
+  std::unordered_map<Symbol, Symbol> shared_;                    // target to another method that uses it
+};
+
+}  // namespace
+
+std::vector<InputData> input_data(const Method& method) {
+  std::unordered_set<Symbol> mutated;
+  for (const OutputSpec& output : method.outputs) {
+    if (mutates_data(output)) mutated.insert(output.target);
+  }
+  std::vector<InputData> data;
+  data.reserve(method.inputs.size());
+  for (const InputSpec& spec : method.inputs) {
+    const bool stored = spec.has_data() && mutated.contains(spec.target);
+    data.push_back(!spec.has_data() ? InputData::None : stored ? InputData::Mutated : InputData::Constant);
+  }
+  return data;
+}
+
+bool is_method_input(const Method& method, const Value& value) {
+  const auto inputs = method.graph->inputs();
+  return value.producer() == nullptr && value.index() < inputs.size() && inputs[value.index()] == &value;
+}
+
+void tag_constant_data(const Method& method, PartitionResult& result) {
+  const std::vector<InputData> data = input_data(method);
+  const NodesByTag tagged(method, result);
+  ConstantTags constants(result);
+  std::vector<std::size_t> last_row(data.size(), tagged.rows().size());
+  for (std::size_t i = 0; i < tagged.rows().size(); ++i) {
+    for (const Node* node : tagged.rows()[i].nodes) {
+      for (std::size_t operand = 0; operand < node->operand_count(); ++operand) {
+        const Value& value = *node->operand(operand);
+        if (!is_method_input(method, value) || data[value.index()] != InputData::Constant) continue;
+        if (last_row[value.index()] == i) continue;
+        last_row[value.index()] = i;
+        constants.add(value, tagged.rows()[i].tag);
+      }
+    }
+  }
+}
+
+std::vector<StayingBuffer> tag_mutated_buffer(const Program& program, const Method& method,
+                                              PartitionResult& result) {
+  const std::vector<InputData> data = input_data(method);
+  std::vector<StayingBuffer> staying;
+  if (std::ranges::find(data, InputData::Mutated) == data.end()) return staying;
+  const BufferPlacer placer(program, method, result);
+  ConstantTags constants(result);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] != InputData::Mutated) continue;
+    const Value& buffer = *method.graph->inputs()[i];
+    BufferPlacer::Place place = placer.place(buffer, method.inputs[i]);
+    if (place.tag.empty()) {
+      staying.push_back({&buffer, std::move(place.reason)});
+    } else {
+      constants.add(buffer, place.tag);
+    }
+  }
+  return staying;
+}
+
+}  // namespace depute
