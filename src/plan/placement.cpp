@@ -296,8 +296,10 @@ class Placer {
       tensor.memory_offset = slot->offset;
       tensor.constant = slot->initial;
       tensor.name = input_spec(method_, *input)->target.str();
+      // Buffers without elements also lie in a memory that exists.
+      std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
       std::uint64_t padding = uses_.calls_xnnpack ? xnnpack_padding : 0;
-      result_.state_bytes = std::max(result_.state_bytes, slot->offset + slot->bytes + padding);
+      result_.state_bytes = std::max(result_.state_bytes, end + padding);
     }
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::State) continue;
