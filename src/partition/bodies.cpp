@@ -15,15 +15,6 @@ bool holds_graph(const Argument& argument) {
   return argument.kind == Argument::Kind::Graph;
 }
 
-void collect_graphs(const Argument& argument, std::vector<const Graph*>& graphs) {
-  if (argument.kind == Argument::Kind::Graph) graphs.push_back(argument.as_graph());
-  if (argument.kind == Argument::Kind::List) {
-    for (const Argument& element : argument.as_list()) collect_graphs(element, graphs);
-  } else if (argument.kind == Argument::Kind::Map) {
-    for (const NamedArgument& entry : argument.as_map()) collect_graphs(entry.value, graphs);
-  }
-}
-
 // Graphs still to visit, the next one last.
 class PendingGraphs {
  public:
@@ -31,7 +22,7 @@ class PendingGraphs {
     const auto begin = static_cast<std::ptrdiff_t>(graphs_.size());
     for (const Node& node : graph.nodes()) {
       if (!has_bodies(node) || !enters(node)) continue;
-      add(bodies_of(node));
+      for (const Graph* body : bodies_of(node)) graphs_.push_back(body);
     }
     std::ranges::reverse(graphs_.begin() + begin, graphs_.end());
   }
@@ -65,13 +56,6 @@ bool has_bodies(const Node& node) {
          std::ranges::any_of(node.kwargs(), holds_graph, &NamedArgument::value);
 }
 
-std::vector<const Graph*> bodies_of(const Node& node) {
-  std::vector<const Graph*> graphs;
-  for (const Argument& argument : node.args()) collect_graphs(argument, graphs);
-  for (const NamedArgument& argument : node.kwargs()) collect_graphs(argument.value, graphs);
-  return graphs;
-}
-
 Status walk_graphs(const Method& method, const std::function<Status(const Graph&)>& visit,
                    const std::function<bool(const Node&)>& enters) {
   PendingGraphs pending;
@@ -95,10 +79,9 @@ std::vector<const Graph*> all_graphs(const Method& method) {
 }
 
 std::vector<const Graph*> all_bodies(const Node& node) {
-  std::vector<const Graph*> bodies = bodies_of(node);
-  std::ranges::reverse(bodies);
+  std::vector<Graph*> bodies = bodies_of(node);
   PendingGraphs pending;
-  pending.add(bodies);
+  pending.add({bodies.rbegin(), bodies.rend()});
   std::vector<const Graph*> graphs;
   while (const Graph* graph = pending.next()) {
     graphs.push_back(graph);

@@ -10,13 +10,12 @@
 #include <functional>
 #include <vector>
 
+#include "ir/copy.h"
 #include "ir/program.h"
 #include "support/result.h"
 
 namespace depute {
 
-// The graphs among a node's arguments, in order; a graph named twice is there twice.
-std::vector<const Graph*> bodies_of(const Node& node);
 bool has_bodies(const Node& node);
 
 // Visits the method's own graph, then the bodies of its nodes in node order, depth first, each graph once.

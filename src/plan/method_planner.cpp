@@ -49,10 +49,14 @@ Result<ExecutionPlan> MethodPlanner::run() {
   plan_.out_spec = method_.out_spec;
   TRY_STATUS(plan_inputs());
   for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_node(node));
+  TRY_STATUS(plan_stores());
   TRY_STATUS(plan_outputs());
   plan_.memory_sizes = {0};
-  if (placement_.arena_bytes > 0) {
+  if (placement_.arena_bytes > 0 || placement_.state_bytes > 0) {
     plan_.memory_sizes.push_back(static_cast<std::int64_t>(placement_.arena_bytes));
+  }
+  if (placement_.state_bytes > 0) {
+    plan_.memory_sizes.push_back(static_cast<std::int64_t>(placement_.state_bytes));
   }
   return std::move(plan_);
 }
@@ -65,7 +69,10 @@ std::unexpected<Diagnostic> MethodPlanner::fail(const Node* node, std::string_vi
 Status MethodPlanner::plan_inputs() {
   for (const Value* input : method_.graph->inputs()) {
     const InputSpec& spec = *input_spec(method_, *input);
-    if (spec.has_data()) continue;  // in the plan when it is used
+    if (placement_[*input].kind == PlaceKind::State) {
+      index_[placement_.numbers[*input]] = pool_.add_tensor(placement_[*input].tensor);
+    }
+    if (spec.has_data()) continue;  // constants are in the plan when they are used
     std::int32_t& index = index_[placement_.numbers[*input]];
     if (spec.kind != InputSpec::Kind::UserInput) {
       return fail(nullptr, fmt::format("input %{} is a custom object or a token", input->name().str()),
@@ -100,10 +107,48 @@ Result<EValue> MethodPlanner::user_number(const Value& input) {
               "pass it as a tensor, or as the size of one");
 }
 
+// Of a value when all nodes have run: its copy, where the stores write over it.
+Result<std::int32_t> MethodPlanner::final_index_of(const Value& value) {
+  auto copy = copies_.find(&value);
+  if (copy != copies_.end()) return copy->second;
+  return index_of(value, nullptr);
+}
+
+// Old contents that are still wanted go elsewhere; then the stores.
+Status MethodPlanner::plan_stores() {
+  auto handle_of = [](const Value& value) {
+    return value.producer() == nullptr ? 0 : value.producer()->debug_handle;
+  };
+  for (const auto& [value, tensor] : placement_.old_contents) {
+    TRY(std::int32_t old, index_of(*value, nullptr));
+    debug_handle_ = handle_of(*value);
+    std::int32_t copy = pool_.add_tensor(tensor);
+    call("aten::clone.out", {old, pool_.null(), copy, copy});
+    copies_.emplace(value, copy);
+  }
+  for (const auto& [target, content] : placement_.stores) {
+    debug_handle_ = handle_of(*content);
+    TRY(std::int32_t to, index_of(*target, nullptr));
+    TRY(std::int32_t from, final_index_of(*content));
+    if (target->tensor().is_contiguous()) {
+      call("aten::copy_", {to, from, pool_.boolean(false), to});
+      continue;
+    }
+    // The caller's tensor in its own order.
+    std::vector<std::int64_t> order;
+    for (std::uint8_t dim : placement_[*target].tensor.dim_order) order.push_back(pool_.integer(dim));
+    call("dim_order_ops::_to_dim_order_copy.out",
+         {from, pool_.boolean(false), pool_.int_list(order), to, to});
+  }
+  return {};
+}
+
 Status MethodPlanner::plan_outputs() {
-  for (const Argument& output : method_.graph->outputs()) {
+  for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
+    if (method_.outputs[i].kind != OutputSpec::Kind::UserOutput) continue;
+    const Argument& output = method_.graph->outputs()[i];
     if (output.is_value()) {
-      TRY(std::int32_t index, index_of(*output.as_value(), nullptr));
+      TRY(std::int32_t index, final_index_of(*output.as_value()));
       plan_.outputs.push_back(index);
     } else {
       TRY(EValue value, literal_value(nullptr, output));
@@ -166,6 +211,7 @@ std::int32_t MethodPlanner::add_result(const Value& value) {
 }
 
 Status MethodPlanner::plan_node(const Node& node) {
+  debug_handle_ = node.debug_handle;
   switch (placement_.actions[node.scratch]) {
     case NodeAction::Alias: {
       const Value& base = *node.operand(0);
@@ -298,6 +344,7 @@ void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
   instruction.arg_count = static_cast<std::uint32_t>(args.size());
   plan_.args.insert(plan_.args.end(), args.begin(), args.end());
   plan_.instructions.push_back(instruction);
+  plan_.debug_handles.push_back(debug_handle_);
 }
 
 }  // namespace depute::internal

@@ -44,11 +44,13 @@ class MethodPlanner {
  private:
   // Inputs, outputs, values (method_planner.cpp).
   Status plan_inputs();
+  Status plan_stores();
   Status plan_outputs();
   Result<EValue> user_number(const Value& input);
   Result<std::int32_t> literal(const Node* node, const Argument& argument);
   Result<EValue> literal_value(const Node* node, const Argument& argument);
   Result<std::int32_t> index_of(const Value& value, const Node* user);
+  Result<std::int32_t> final_index_of(const Value& value);
   std::int32_t add_result(const Value& value);
 
   // Instructions (method_planner.cpp).
@@ -102,6 +104,8 @@ class MethodPlanner {
   ValuePool pool_;
   std::vector<OpenMark> open_;       // ifs and loops whose ends are yet to come, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
+  std::uint32_t debug_handle_ = 0;   // of the node that is planned
+  std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
   std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program

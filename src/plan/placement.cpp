@@ -28,21 +28,23 @@ enum class Cuts {
 
 class Placer {
  public:
-  Placer(const Program& program, const Method& method, const ValueNumbers& numbers,
+  Placer(const Program& program, const Method& method, const ValueNumbers& numbers, const State& state,
          const PlanOptions& options, Cuts cuts)
       : program_(program),
         method_(method),
+        state_(state),
         options_(options),
         cuts_(cuts),
         loops_(*method.graph),
-        result_{numbers, {}, {}, 0} {
+        result_{.numbers = numbers} {
     result_.values.resize(result_.numbers.count());
     result_.actions.resize(method.graph->node_count(), NodeAction::Call);
   }
 
   Result<Placement> run() {
     TRY(std::vector<std::uint64_t> bytes, bound_tensors());
-    uses_ = find_uses(program_, *method_.graph, result_.numbers, bytes);
+    TRY(result_.stores, stores_of(method_));
+    uses_ = find_uses(program_, method_, result_.numbers, bytes);
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
@@ -66,7 +68,8 @@ class Placer {
       return {};
     };
     for (const Value* input : method_.graph->inputs()) {
-      if (input->has_uses() || !input_spec(method_, *input)->has_data()) TRY_STATUS(bound(*input));
+      bool is_needed = input->has_uses() || !input_spec(method_, *input)->has_data() || slot_of(*input);
+      if (is_needed) TRY_STATUS(bound(*input));
     }
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* result : node.results()) TRY_STATUS(bound(*result));
@@ -86,7 +89,19 @@ class Placer {
       bool is_constant = input_spec(method_, *input)->has_data();
       PlaceKind kind = options_.alloc_inputs ? PlaceKind::Planned : PlaceKind::Caller;
       place_own(*input, is_constant ? PlaceKind::Constant : kind);
+      if (slot_of(*input) != nullptr) place_own(*input, PlaceKind::State);
     }
+    // The caller sees what becomes of his tensors.
+    for (const Store& store : result_.stores) {
+      if (placed(*store.target).kind == PlaceKind::Planned) place_own(*store.target, PlaceKind::Caller);
+    }
+  }
+
+  // Of a buffer that is kept between calls; null for other inputs.
+  const StateSlot* slot_of(const Value& input) const {
+    const InputSpec& spec = *input_spec(method_, input);
+    auto slot = spec.has_data() ? state_.slots.find(spec.target) : state_.slots.end();
+    return slot == state_.slots.end() ? nullptr : &slot->second;
   }
 
   void place_results(const Node& node) {
@@ -124,9 +139,10 @@ class Placer {
 
   bool may_cut(const PlacedValue& base, std::uint64_t offset, std::uint32_t result) const {
     std::uint64_t bytes = result_.values[result].bytes;
-    if (cuts_ == Cuts::None || base.kind != PlaceKind::Planned || offset + bytes > base.bytes) return false;
     bool is_aligned = (base.offset + offset) % delegate_alignment == 0;
-    if (uses_.must_align[result] && !is_aligned) return false;
+    if (offset + bytes > base.bytes || (uses_.must_align[result] && !is_aligned)) return false;
+    if (base.kind == PlaceKind::State) return true;  // it is there all the time
+    if (cuts_ == Cuts::None || base.kind != PlaceKind::Planned) return false;
     bool lives_on = uses_.last_use[result] <= uses_.whole_end[base.base];
     bool is_used_up = uses_.cut_bytes[base.base] >= result_.values[base.base].bytes / 2;
     return cuts_ == Cuts::All || lives_on || is_used_up;
@@ -169,18 +185,22 @@ class Placer {
   void make_blocks() {
     block_of_.assign(result_.values.size(), no_block);
     for (const Value* input : method_.graph->inputs()) add_block(*input, 0);
+    find_stored();
     for (const Node& node : method_.graph->nodes()) {
       if (result_.actions[node.scratch] != NodeAction::Call) continue;
-      if (write_over_operand(node)) continue;
       if (control_op(node) == ControlOp::Variable) continue;
+      if (store_in_place(node) || write_over_operand(node)) continue;
       if (writes_variable(node)) add_block(*node.operand(0), node.scratch + 1);
       for (const Value* value : node.results()) add_block(*value, node.scratch + 1);
     }
     finish_variables();
+    place_state();
+    copy_old_contents();
     MemoryPlan memory = plan_memory(blocks_);
+    place_copies(memory);
     bool is_planned = std::ranges::any_of(
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
-    if (!is_planned) return;
+    if (!is_planned && result_.old_contents.empty()) return;
     // Tensors without elements also lie in an arena that exists.
     result_.arena_bytes =
         std::max(memory.bytes, block_alignment) + (uses_.calls_xnnpack ? xnnpack_padding : 0);
@@ -233,7 +253,7 @@ class Placer {
   // Only over all of a block: writing over a cut would keep the rest of its block alive for nothing.
   bool may_write_over(const Node& node, const Value& operand) {
     const PlacedValue& over = placed(operand);
-    if (over.kind != PlaceKind::Planned) return false;
+    if (over.kind != PlaceKind::Planned || block_of_[over.base] == no_block) return false;
     const MemoryBlock& block = blocks_[block_of_[over.base]];
     if (block.last != node.scratch + 1 || block.bytes != over.bytes) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -245,9 +265,124 @@ class Placer {
     return true;
   }
 
+  // --- state
+
+  // Contents that could be written where their buffer lies: all of a node's result, and not the user's. With
+  // jumps a node may run before one that is listed first, so nothing is.
+  void find_stored() {
+    stored_in_.assign(result_.values.size(), nullptr);
+    written_in_.assign(result_.values.size(), nullptr);
+    auto jumps = [](const Node& node) { return control_op(node) != ControlOp::None; };
+    if (std::ranges::any_of(method_.graph->nodes(), jumps)) return;
+    for (const Store& store : result_.stores) {
+      const PlacedValue& content = placed(*store.content);
+      if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
+      bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
+      if (is_whole && !uses_.is_output[content.base]) stored_in_[content.base] = store.target;
+    }
+  }
+
+  // What a buffer becomes takes the buffer's place when the old content is not needed after this node; the
+  // node itself may read it where its kernel reads each element before it writes it.
+  bool store_in_place(const Node& node) {
+    if (node.results().size() != 1) return false;
+    const Value& result = *node.result();
+    std::uint32_t number = result_.numbers[result];
+    const Value* target = stored_in_[number];
+    if (target == nullptr) return false;
+    std::uint32_t last = last_use_[result_.numbers[*target]];
+    bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
+    if (is_free) written_in_[number] = target;
+    return is_free;
+  }
+
+  bool may_overwrite(const Node& node, const Value& target) {
+    const OpDef* def = op_def(node);
+    bool copies_first = starts_with_copy(node);
+    if (def == nullptr || !(def->is(pointwise) || copies_first)) return false;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const Value& operand = *node.operand(i);
+      const PlacedValue& place = placed(operand);
+      if (place.kind != PlaceKind::State || place.base != result_.numbers[target]) continue;
+      if (operand.tensor() != node.result()->tensor() || (copies_first && i > 0)) return false;
+    }
+    return true;
+  }
+
+  // Gives buffers, views of them and what is written in their place the buffer's offset; leaves the stores
+  // that have something to do.
+  void place_state() {
+    for (PlacedValue& value : result_.values) {
+      if (value.kind != PlaceKind::Planned || written_in_[value.base] == nullptr) continue;
+      value.base = result_.numbers[*written_in_[value.base]];
+      value.kind = PlaceKind::State;
+    }
+    for (const Value* input : method_.graph->inputs()) {
+      const StateSlot* slot = slot_of(*input);
+      if (slot == nullptr) continue;
+      PlanTensor& tensor = placed(*input).tensor;
+      tensor.memory_offset = slot->offset;
+      tensor.constant = slot->initial;
+      tensor.name = input_spec(method_, *input)->target.str();
+      // Buffers without elements also lie in a memory that exists.
+      std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
+      std::uint64_t padding = uses_.calls_xnnpack ? xnnpack_padding : 0;
+      result_.state_bytes = std::max(result_.state_bytes, end + padding);
+    }
+    for (PlacedValue& value : result_.values) {
+      if (value.kind != PlaceKind::State) continue;
+      value.tensor.memory_id = state_memory;
+      value.tensor.memory_offset = result_.values[value.base].tensor.memory_offset + value.offset;
+    }
+    std::erase_if(result_.stores, [&](const Store& store) {
+      return placed(*store.content).base == placed(*store.target).base;
+    });
+  }
+
+  // Copies are made when all nodes have run. Outputs are never in the state itself, which the next call of
+  // any method may change.
+  void copy_old_contents() {
+    std::vector<bool> is_written(result_.values.size());
+    for (const Store& store : result_.stores) is_written[placed(*store.target).base] = true;
+    std::vector<bool> is_copied(result_.values.size());
+    auto copy = [&](const Value& value) {
+      std::uint32_t number = result_.numbers[value];
+      if (is_copied[number]) return;
+      is_copied[number] = true;
+      const PlanTensor& tensor = placed(value).tensor;
+      OldContent old{&value, {.scalar_type = tensor.scalar_type,
+                              .dynamism = tensor.dynamism,
+                              .sizes = tensor.sizes,
+                              .dim_order = tensor.dim_order}};
+      bool is_callers = uses_.is_output[number] && !options_.alloc_outputs;
+      copy_blocks_.push_back(is_callers ? no_block : static_cast<std::uint32_t>(blocks_.size()));
+      if (!is_callers) blocks_.push_back({end_time(), end_time(), placed(value).bytes});
+      result_.old_contents.push_back(std::move(old));
+    };
+    for (const Store& store : result_.stores) {
+      if (is_written[placed(*store.content).base]) copy(*store.content);
+    }
+    for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
+      const Argument& output = method_.graph->outputs()[i];
+      if (method_.outputs[i].kind != OutputSpec::Kind::UserOutput || !output.is_value()) continue;
+      const PlacedValue& place = placed(*output.as_value());
+      if (place.kind == PlaceKind::None) continue;
+      if (place.kind == PlaceKind::State || is_written[place.base]) copy(*output.as_value());
+    }
+  }
+
+  void place_copies(const MemoryPlan& memory) {
+    for (std::size_t i = 0; i < copy_blocks_.size(); ++i) {
+      if (copy_blocks_[i] == no_block) continue;
+      result_.old_contents[i].copy.memory_id = 1;
+      result_.old_contents[i].copy.memory_offset = memory.offsets[copy_blocks_[i]];
+    }
+  }
+
   static constexpr std::uint32_t no_block = 0xffffffff;
   const Program& program_;
   const Method& method_;
+  const State& state_;
   const PlanOptions& options_;
   Cuts cuts_;
   bool has_cuts_ = false;
@@ -258,19 +393,23 @@ class Placer {
   std::vector<std::uint32_t> last_use_;   // of a base and the views of it
   std::vector<std::uint32_t> block_of_;   // of a base
   std::vector<MemoryBlock> blocks_;
+  std::vector<const Value*> stored_in_;     // by value: the buffer that it becomes the content of
+  std::vector<const Value*> written_in_;    // the same, where it is written in the buffer's place
+  std::vector<std::uint32_t> copy_blocks_;  // of old contents
 };
 
 }  // namespace
 
 // As few copies as possible, unless they would save memory.
-Result<Placement> place_values(const Program& program, const Method& method, const PlanOptions& options) {
+Result<Placement> place_values(const Program& program, const Method& method, const State& state,
+                               const PlanOptions& options) {
   ValueNumbers numbers = number_values(*method.graph);
-  Placer with_cuts(program, method, numbers, options, Cuts::All);
+  Placer with_cuts(program, method, numbers, state, options, Cuts::All);
   TRY(Placement best, with_cuts.run());
   if (!with_cuts.has_cuts()) return best;
-  TRY(Placement none, Placer(program, method, numbers, options, Cuts::None).run());
+  TRY(Placement none, Placer(program, method, numbers, state, options, Cuts::None).run());
   if (best.arena_bytes <= none.arena_bytes) return best;
-  TRY(best, Placer(program, method, numbers, options, Cuts::Frugal).run());
+  TRY(best, Placer(program, method, numbers, state, options, Cuts::Frugal).run());
   return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
 }
 

@@ -1,8 +1,10 @@
-// Where every tensor of a method lives: in the constants, in planned memory (at which offset), or in memory
-// that the caller gives; and which nodes need no instruction because their results already lie there.
+// Where every tensor of a method lives: in the constants, in planned memory (at which offset), in the state
+// that is kept between calls, or in memory that the caller gives; and which nodes need no instruction because
+// their results already lie there.
 //
 //   views share the bytes of what they view;
 //   a pointwise op whose operand is not needed again writes over it;
+//   what a buffer becomes is written where the buffer lies, when nobody needs its old content any more;
 //   all other results get a block of their own, alive from the node that makes it to its last use.
 #pragma once
 
@@ -11,6 +13,7 @@
 
 #include "ir/program.h"
 #include "plan/plan.h"
+#include "plan/state.h"
 #include "plan/value_numbers.h"
 
 namespace depute {
@@ -20,6 +23,7 @@ enum class PlaceKind : std::uint8_t {
   Constant,  // base: the graph input that holds it
   Planned,   // at tensor.memory_offset
   Caller,    // the pointer is set when the program runs
+  State,     // base: the graph input of a buffer that is kept between calls
 };
 
 struct PlacedValue {
@@ -36,16 +40,27 @@ enum class NodeAction : std::uint8_t {
   Resize,  // the same, but sizes or pointer are known only when the program runs: et_view
 };
 
+// A value that lies in what the stores write over, and is wanted as it was.
+struct OldContent {
+  const Value* value = nullptr;
+  PlanTensor copy;
+};
+
 struct Placement {
   ValueNumbers numbers;
   std::vector<PlacedValue> values;  // by number
   std::vector<NodeAction> actions;  // by node
   std::uint64_t arena_bytes = 0;
+  std::uint64_t state_bytes = 0;
+  // At the end: copies of old contents, then the stores of what does not lie in its place already.
+  std::vector<OldContent> old_contents;
+  std::vector<Store> stores;
 
   const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
 };
 
 // Numbers the nodes (node.scratch); they must keep their numbers while the placement is used.
-Result<Placement> place_values(const Program& program, const Method& method, const PlanOptions& options);
+Result<Placement> place_values(const Program& program, const Method& method, const State& state,
+                               const PlanOptions& options);
 
 }  // namespace depute

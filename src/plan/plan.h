@@ -27,11 +27,15 @@ struct Plan {
   std::vector<ExecutionPlan> methods;  // in order of name
   // The tensors in the constant segment, dense; an ExecutionPlan counts them from 1.
   std::vector<TensorData> constants;
+  // What buffers that are kept between calls start with, dense; a tensor with a place in memory counts them
+  // from 1.
+  std::vector<TensorData> initial_values;
   // Python modules that register kernels which the plan needs and not every runtime has, sorted.
   std::vector<std::string> kernel_modules;
 };
 
-// The program must be normalised: contiguous tensors, no mutation. Plans of the same program are equal.
+// The program must be normalised: contiguous tensors, no writes but the stores at the end. Plans of the same
+// program are equal.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
 
 }  // namespace depute

@@ -8,13 +8,13 @@ namespace {
 
 class UseFinder {
  public:
-  UseFinder(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+  UseFinder(const Program& program, const Method& method, const ValueNumbers& numbers,
             const std::vector<std::uint64_t>& bytes)
-      : graph_(graph), numbers_(numbers), bytes_(bytes) {
+      : method_(method), graph_(*method.graph), numbers_(numbers), bytes_(bytes) {
     for (const auto& delegate : program.delegates) {
       if (delegate->backend_id == "XnnpackBackend") xnnpack_.insert(delegate->name);
     }
-    uses_.views.resize(graph.node_count());
+    uses_.views.resize(graph_.node_count());
     uses_.is_output.resize(numbers.count());
     uses_.must_align.resize(numbers.count());
     uses_.last_use.resize(numbers.count());
@@ -24,9 +24,11 @@ class UseFinder {
 
   ValueUses run() {
     auto end = static_cast<std::uint32_t>(graph_.node_count()) + 1;
-    for (const Argument& output : graph_.outputs()) {
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Argument& output = graph_.outputs()[i];
       if (!output.is_value()) continue;
-      uses_.is_output[numbers_[*output.as_value()]] = true;
+      bool is_users = method_.outputs[i].kind == OutputSpec::Kind::UserOutput;
+      if (is_users) uses_.is_output[numbers_[*output.as_value()]] = true;
       touch(*output.as_value(), end);
     }
     for (const Node* node = graph_.last(); node != nullptr; node = node->previous()) visit(*node);
@@ -63,6 +65,7 @@ class UseFinder {
     }
   }
 
+  const Method& method_;
   const Graph& graph_;
   const ValueNumbers& numbers_;
   const std::vector<std::uint64_t>& bytes_;
@@ -72,9 +75,9 @@ class UseFinder {
 
 }  // namespace
 
-ValueUses find_uses(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+ValueUses find_uses(const Program& program, const Method& method, const ValueNumbers& numbers,
                     const std::vector<std::uint64_t>& bytes) {
-  return UseFinder(program, graph, numbers, bytes).run();
+  return UseFinder(program, method, numbers, bytes).run();
 }
 
 }  // namespace depute

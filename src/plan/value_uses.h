@@ -17,7 +17,7 @@ struct ValueUses {
   bool calls_xnnpack = false;
 
   // By value.
-  std::vector<bool> is_output;
+  std::vector<bool> is_output;           // of the user; stores are none
   std::vector<bool> must_align;          // a delegate reads it, directly or through views
   std::vector<std::uint32_t> last_use;   // time, views of it included
   std::vector<std::uint32_t> whole_end;  // the same without cuts of it and what becomes of them
@@ -25,7 +25,7 @@ struct ValueUses {
 };
 
 // Time is the node's number + 1; outputs are read after the last node. `bytes` is the size of each value.
-ValueUses find_uses(const Program& program, const Graph& graph, const ValueNumbers& numbers,
+ValueUses find_uses(const Program& program, const Method& method, const ValueNumbers& numbers,
                     const std::vector<std::uint64_t>& bytes);
 
 }  // namespace depute

@@ -17,7 +17,8 @@ using flatbuffers::Vector;
 constexpr std::uint64_t max_entry_bytes = 192;
 
 std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
-  std::uint64_t entries = layout.segment_count + layout.named_data.size() + plan.constants.size() + 16;
+  std::uint64_t entries = layout.segment_count + layout.named_data.size() + plan.constants.size() +
+                          plan.initial_values.size() + 16;
   std::uint64_t bytes = 0;
   for (const auto& named : layout.named_data) bytes += named.key.size();
   for (const ExecutionPlan& method : plan.methods) {
@@ -25,6 +26,7 @@ std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
     bytes += 8 * method.items.size() + 8 * method.doubles.size() + 4 * method.args.size();
     bytes += method.name.size() + method.in_spec.size() + method.out_spec.size();
     for (const std::string& text : method.strings) bytes += text.size();
+    for (const PlanTensor& tensor : method.tensors) bytes += tensor.name.size();
     for (const PlanDelegate& delegate : method.delegates) {
       entries += 2 + delegate.compile_specs.size();
       for (const auto& [key, value] : delegate.compile_specs) bytes += key.size() + value.size();
@@ -43,8 +45,12 @@ class ProgramBuilder {
     auto methods_vector = builder_.CreateVector(methods);
     auto inline_data = build_inline_data();
     auto segments = build_segments();
-    std::vector<std::uint64_t> offsets(plan_.constants.size() + 1, 0);
-    auto constant_segment = et12::CreateSubsegmentOffsets(builder_, 0, builder_.CreateVector(offsets));
+    auto constant_segment = build_offsets(0, plan_.constants.size());
+    Offset<Vector<Offset<et12::SubsegmentOffsets>>> state;
+    if (layout_.state_segment != 0) {
+      auto initial = build_offsets(layout_.state_segment, plan_.initial_values.size());
+      state = builder_.CreateVector(&initial, 1);
+    }
     std::vector<Offset<et12::NamedData>> named;
     for (const auto& [key, segment] : layout_.named_data) {
       named.push_back(et12::CreateNamedData(builder_, builder_.CreateString(key), segment));
@@ -55,6 +61,7 @@ class ProgramBuilder {
     program.add_backend_delegate_data(inline_data);
     program.add_segments(segments);
     program.add_constant_segment(constant_segment);
+    if (layout_.state_segment != 0) program.add_mutable_data_segments(state);
     if (!named.empty()) program.add_named_data(named_vector);
     builder_.Finish(program.Finish(), et12::ProgramIdentifier());
     return builder_.Release();
@@ -83,6 +90,12 @@ class ProgramBuilder {
     }
     builder_.ForceDefaults(false);
     return builder_.CreateVector(segments);
+  }
+
+  // The places of `count` tensors in a segment, to be set later; the first entry stands for none.
+  Offset<et12::SubsegmentOffsets> build_offsets(std::uint32_t segment, std::size_t count) {
+    std::vector<std::uint64_t> offsets(count + 1, 0);
+    return et12::CreateSubsegmentOffsets(builder_, segment, builder_.CreateVector(offsets));
   }
 
   Offset<et12::ExecutionPlan> build_method(const ExecutionPlan& method) {
@@ -167,9 +180,15 @@ class ProgramBuilder {
                                                  static_cast<std::uint32_t>(tensor.memory_offset),
                                                  static_cast<std::uint32_t>(tensor.memory_offset >> 32));
     }
+    Offset<et12::ExtraTensorInfo> extra;
+    if (!tensor.name.empty()) {
+      auto location =
+          tensor.is_external ? et12::TensorDataLocation::External : et12::TensorDataLocation::Segment;
+      extra = et12::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(tensor.name), location);
+    }
     auto dynamism = static_cast<et12::TensorShapeDynamism>(tensor.dynamism);
     return et12::CreateTensor(builder_, static_cast<std::int8_t>(tensor.scalar_type), 0, sizes, order, false,
-                              tensor.constant, allocation, 0, dynamism);
+                              tensor.constant, allocation, 0, dynamism, extra);
   }
 
   // Tensors of equal sizes share one vector.
@@ -254,10 +273,12 @@ Result<flatbuffers::DetachedBuffer> build_program_flatbuffer(const Plan& plan, c
 }
 
 std::uint64_t count_tables(const Plan& plan, const SegmentLayout& layout) {
-  std::uint64_t tables = 2 + layout.segment_count + layout.inline_count + layout.named_data.size();
+  std::uint64_t tables = 3 + layout.segment_count + layout.inline_count + layout.named_data.size();
   for (const ExecutionPlan& method : plan.methods) {
     tables += 3 + 2 * method.values.size() + 2 * method.instructions.size() + method.operators.size();
-    for (const PlanTensor& tensor : method.tensors) tables += tensor.memory_id != 0 ? 1 : 0;
+    for (const PlanTensor& tensor : method.tensors) {
+      tables += (tensor.memory_id != 0 ? 1 : 0) + (tensor.name.empty() ? 0 : 1);
+    }
     for (const PlanDelegate& delegate : method.delegates) tables += 2 + delegate.compile_specs.size();
   }
   return tables;

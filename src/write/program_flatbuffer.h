@@ -16,6 +16,7 @@ namespace depute {
 // Where the bytes of a program will lie.
 struct SegmentLayout {
   std::uint32_t segment_count = 1;  // 0: constants
+  std::uint32_t state_segment = 0;  // of initial values; 0: there are none
   std::uint32_t inline_count = 0;   // delegates without bytes, kept in the flatbuffer
   struct DelegateData {
     bool is_inline = false;

@@ -26,10 +26,12 @@ constexpr std::uint64_t large_constant = 4096;
 constexpr std::size_t header_position = 8;  // behind the root offset and the file identifier
 constexpr std::size_t header_size = 32;
 
-// What goes behind the flatbuffer, in order: constants, delegates' blobs, named data.
+// What goes behind the flatbuffer, in order: constants and initial values, which share a segment each, then
+// delegates' blobs and named data, which have their own.
 struct Segments {
   std::vector<Blob> blobs;
   std::size_t constant_count = 0;
+  std::size_t initial_count = 0;
   SegmentLayout layout;
 };
 
@@ -95,7 +97,10 @@ Status add_named_data(const Program& program, Segments& segments) {
 Result<Segments> collect_segments(const Program& program, const Plan& plan) {
   Segments segments;
   for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
-  segments.constant_count = segments.blobs.size();
+  for (const TensorData& initial : plan.initial_values) segments.blobs.push_back(constant_blob(initial));
+  segments.constant_count = plan.constants.size();
+  segments.initial_count = plan.initial_values.size();
+  if (segments.initial_count > 0) segments.layout.state_segment = segments.layout.segment_count++;
   add_delegates(program, plan, segments);
   TRY_STATUS(add_named_data(program, segments));
   return segments;
@@ -105,27 +110,54 @@ std::uint64_t align(std::uint64_t position, std::uint64_t alignment) {
   return (position + alignment - 1) / alignment * alignment;
 }
 
+// The part of the file that some blobs lie in: what the first of them starts to what the last of them ends.
+struct Extent {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Writes the places of tensors into the table of their segment. Where they share bytes with other pieces of
+// the file, the segment reaches over these as well.
+Extent set_tensors(et12::SubsegmentOffsets& table, std::span<const Blob> blobs,
+                   std::span<const std::uint64_t> positions, Extent extent) {
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    if (blobs[i].size == 0) continue;
+    extent.begin = std::min(extent.begin, positions[i]);
+    extent.end = std::max(extent.end, positions[i] + blobs[i].size);
+  }
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    if (blobs[i].size == 0) continue;
+    table.mutable_offsets()->Mutate(static_cast<flatbuffers::uoffset_t>(i + 1), positions[i] - extent.begin);
+  }
+  return extent;
+}
+
 // Writes the places of the bytes into the flatbuffer; returns the size of the constant segment.
 std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& segments,
                           std::span<const std::uint64_t> positions, std::uint64_t base) {
   et12::Program* program = et12::GetMutableProgram(flatbuffer.data());
-  auto* offsets = program->mutable_constant_segment()->mutable_offsets();
-  std::uint64_t constants_end = base;
-  for (std::size_t i = 0; i < segments.constant_count; ++i) {
-    if (segments.blobs[i].size == 0) continue;
-    offsets->Mutate(static_cast<flatbuffers::uoffset_t>(i + 1), positions[i] - base);
-    constants_end = std::max(constants_end, positions[i] + segments.blobs[i].size);
-  }
   auto* table = program->mutable_segments();
-  table->GetMutableObject(0)->mutate_size(constants_end - base);
-  for (std::size_t i = segments.constant_count; i < segments.blobs.size(); ++i) {
-    auto* segment =
-        table->GetMutableObject(static_cast<flatbuffers::uoffset_t>(i - segments.constant_count + 1));
-    bool has_bytes = segments.blobs[i].size > 0;
-    segment->mutate_offset(has_bytes ? positions[i] - base : 0);
-    segment->mutate_size(segments.blobs[i].size);
+  auto set = [&](std::size_t segment, const Extent& extent) {
+    auto* entry = table->GetMutableObject(static_cast<flatbuffers::uoffset_t>(segment));
+    entry->mutate_offset(extent.end > extent.begin ? extent.begin - base : 0);
+    entry->mutate_size(extent.end - extent.begin);
+  };
+  const std::span<const Blob> blobs = segments.blobs;
+  const std::size_t tensors = segments.constant_count + segments.initial_count;
+  Extent constants = set_tensors(*program->mutable_constant_segment(), blobs.first(segments.constant_count),
+                                 positions, {base, base});
+  set(0, constants);
+  if (segments.layout.state_segment != 0) {
+    set(segments.layout.state_segment,
+        set_tensors(*program->mutable_mutable_data_segments()->GetMutableObject(0),
+                    blobs.subspan(segments.constant_count, segments.initial_count),
+                    positions.subspan(segments.constant_count), {positions[segments.constant_count], 0}));
   }
-  return constants_end - base;
+  std::size_t segment = segments.layout.state_segment + 1;
+  for (std::size_t i = tensors; i < blobs.size(); ++i, ++segment) {
+    set(segment, blobs[i].size > 0 ? Extent{positions[i], positions[i] + blobs[i].size} : Extent{});
+  }
+  return constants.end - constants.begin;
 }
 
 template <typename T>

@@ -1,7 +1,7 @@
 // Writes a planned program as a .pte file:
 //
 //   flatbuffer (with the extended header behind its first 8 bytes), padding to 128
-//   segment 0: constants        segments 1..: delegates' blobs, then named data
+//   segment 0: constants        initial values of state, if any        delegates' blobs, then named data
 //
 // Equal bytes are stored once, wherever they are used: a constant, a delegate's blob and named data may be
 // the same piece of the file. Bytes that lie in a mapped input go from file to file; bytes that are made on
