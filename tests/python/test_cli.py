@@ -63,7 +63,9 @@ def test_unknown_backend_names_the_known_ones(tmp_path):
 def test_failure_keeps_the_old_output(tmp_path):
     out = tmp_path / "out.pte"
     out.write_bytes(b"older")
-    assert depute("lower", sample("cond"), "-o", out).code == 1
+    broken = tmp_path / "broken.pt2"
+    broken.write_bytes(MLP.read_bytes()[:-100])
+    assert depute("lower", broken, "-o", out).code == 1
     assert out.read_bytes() == b"older"
 
 
