@@ -43,18 +43,10 @@ LabelRange label_regions(const AtomGraph& graph) {
   return range;
 }
 
-std::vector<std::uint32_t> witness_path(const AtomGraph& graph, const LabelRange& range) {
-  std::vector<std::uint32_t> path;
-  std::uint32_t atom = 0;
-  while (atom < graph.size() &&
-         (graph.support[atom] != Support::Supported || range.earliest[atom] != range.last)) {
-    ++atom;
-  }
-  if (atom == graph.size()) return path;
-
+std::vector<std::uint32_t> path_before(const AtomGraph& graph, const LabelRange& range, std::uint32_t atom) {
   // A label exceeds the largest label before it by one at most, so following that predecessor visits every
   // label.
-  path.push_back(atom);
+  std::vector<std::uint32_t> path{atom};
   for (;;) {
     const std::uint32_t here = path.back();
     std::uint32_t best = here;
@@ -66,6 +58,29 @@ std::vector<std::uint32_t> witness_path(const AtomGraph& graph, const LabelRange
   }
   std::ranges::reverse(path);
   return path;
+}
+
+std::vector<std::uint32_t> path_after(const AtomGraph& graph, const LabelRange& range, std::uint32_t atom) {
+  std::vector<std::uint32_t> path{atom};
+  for (;;) {
+    const std::uint32_t here = path.back();
+    std::uint32_t best = here;
+    for (std::uint32_t succ : graph.succs[here]) {
+      if (best == here || range.latest[succ] < range.latest[best]) best = succ;
+    }
+    if (best == here || range.latest[best] > range.last) break;
+    path.push_back(best);
+  }
+  return path;
+}
+
+std::vector<std::uint32_t> witness_path(const AtomGraph& graph, const LabelRange& range) {
+  std::uint32_t atom = 0;
+  while (atom < graph.size() &&
+         (graph.support[atom] != Support::Supported || range.earliest[atom] != range.last)) {
+    ++atom;
+  }
+  return atom == graph.size() ? std::vector<std::uint32_t>() : path_before(graph, range, atom);
 }
 
 }  // namespace depute

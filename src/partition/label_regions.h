@@ -32,4 +32,9 @@ LabelRange label_regions(const AtomGraph& graph);
 // impossible. Empty without supported atoms.
 std::vector<std::uint32_t> witness_path(const AtomGraph& graph, const LabelRange& range);
 
+// A path to `atom` with a supported run for each region that must come before it, its own included; and a
+// path from it with one for each region that must come after.
+std::vector<std::uint32_t> path_before(const AtomGraph& graph, const LabelRange& range, std::uint32_t atom);
+std::vector<std::uint32_t> path_after(const AtomGraph& graph, const LabelRange& range, std::uint32_t atom);
+
 }  // namespace depute

@@ -209,6 +209,20 @@ class MethodPlanner {
       const bool is_state = data[entry.first->index()] == InputData::Mutated;
       return moved < (is_state ? MovedData::ConstantsAndState : MovedData::Constants);
     });
+    for (const auto& [node, tag] : result_.node_tags) {
+      if (&node->graph() != method_.graph.get()) break;
+      if (proposals_[owner_of_tag_.at(tag)].options.moved_data != MovedData::Everything) continue;
+      move_unused_data(tag);
+      break;
+    }
+  }
+
+  void move_unused_data(Symbol tag) {
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      const Value* input = method_.graph->inputs()[i];
+      if (data_[i] == InputData::Constant && !input->has_uses())
+        result_.constant_tags.emplace_back(input, tag);
+    }
   }
 
   const Program& program_;

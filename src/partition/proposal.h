@@ -53,6 +53,7 @@ enum class MovedData : std::uint8_t {
   None,               // everything stays with the method and is passed as arguments
   Constants,          // parameters, buffers and constants that nothing mutates
   ConstantsAndState,  // also buffers that only one delegate reads and mutates
+  Everything,         // also constants that nothing uses, with the first partition
 };
 
 struct ProposeOptions {

@@ -7,8 +7,8 @@ namespace depute {
 
 class ProposingPartitioner : public Partitioner {
  public:
-  Result<PartitionResult> partition(const Program& program, const Method& method) const final;
-  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const final;
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override;
+  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
 
  protected:
   virtual Result<Proposal> propose(const Program& program, const Method& method) const = 0;

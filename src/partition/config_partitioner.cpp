@@ -1,0 +1,75 @@
+#include "partition/config_partitioner.h"
+
+#include <algorithm>
+
+#include "partition/bodies.h"
+#include "partition/disjoint_sets.h"
+
+namespace depute {
+
+Result<std::unique_ptr<ConfigPartitioner>> ConfigPartitioner::make(
+    std::vector<std::unique_ptr<OpConfig>> configs, ProposeOptions options) {
+  Configs by_op;
+  for (std::unique_ptr<OpConfig>& config : configs) {
+    const Symbol op(config->op());
+    if (!by_op.emplace(op, std::move(config)).second)
+      return error("partition", op.str(), "two configs are for this op", "join them to one");
+  }
+  return std::unique_ptr<ConfigPartitioner>(new ConfigPartitioner(std::move(by_op), std::move(options)));
+}
+
+OpsToNotDecompose ConfigPartitioner::ops_to_not_decompose(const Program&) const {
+  OpsToNotDecompose kept;
+  for (const auto& [op, config] : *configs_) kept.ops.push_back(op);
+  std::ranges::sort(kept.ops, {}, &Symbol::str);
+  kept.filter = [configs = configs_](const Node& node) {
+    auto config = configs->find(node.op());
+    return config != configs->end() && config->second->keeps_whole(node);
+  };
+  return kept;
+}
+
+// Each taken node with its neighbours; those that share a node united.
+void ConfigPartitioner::add_groups(const Program& program, const Method& method, const Graph& graph,
+                                   Proposal& proposal) const {
+  std::vector<std::vector<const Node*>> candidates;
+  for (const Node& node : graph.nodes()) {
+    auto config = configs_->find(node.op());
+    if (config == configs_->end()) continue;
+    if (config->second->check(program, method, node).support == Support::Unsupported) continue;
+    candidates.push_back({&node});
+    config->second->add_neighbours(node, candidates.back());
+    if (candidates.back().size() == 1) candidates.pop_back();
+  }
+  const std::uint32_t count = graph.number_nodes();
+  DisjointSets sets(count);
+  for (const auto& candidate : candidates) {
+    for (const Node* node : candidate) sets.join(candidate.front()->scratch, node->scratch);
+  }
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> group_of(count, none);  // by first node
+  std::vector<std::uint8_t> is_added(count, 0);
+  for (const auto& candidate : candidates) {
+    std::size_t& group = group_of[sets.find(candidate.front()->scratch)];
+    if (group == none) {
+      group = proposal.options.groups.size();
+      proposal.options.groups.emplace_back();
+    }
+    for (const Node* node : candidate) {
+      if (is_added[node->scratch]++ == 0) proposal.options.groups[group].push_back(node);
+    }
+  }
+}
+
+Result<Proposal> ConfigPartitioner::propose(const Program& program, const Method& method) const {
+  Proposal proposal{.support = {}, .options = options_};
+  for (const Graph* graph : all_graphs(method)) add_groups(program, method, *graph, proposal);
+  proposal.support = [configs = configs_, &program, &method](const Node& node) {
+    auto config = configs->find(node.op());
+    if (config == configs->end()) return refuse("no-config", node.op().str(), "ops with a config");
+    return config->second->check(program, method, node);
+  };
+  return proposal;
+}
+
+}  // namespace depute

@@ -1,0 +1,68 @@
+#include "partition/masked_program.h"
+
+#include "partition/bodies.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view masked_op = "depute.masked";
+
+}  // namespace
+
+MaskedProgram::MaskedProgram(const Program& program, const Method& method,
+                             const std::function<bool(const Node&)>& is_masked)
+    : program_(clone(program)) {
+  for (std::size_t i = 0; i < program.methods.size(); ++i) {
+    if (program.methods[i].get() == &method) method_ = program_.methods[i].get();
+  }
+  CHECK(method_ != nullptr) << method.name.str();
+  const std::vector<const Graph*> originals = all_graphs(method);
+  const std::vector<const Graph*> copies = all_graphs(*method_);
+  for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], is_masked);
+}
+
+// A copy has the nodes of its original in the same order.
+void MaskedProgram::add_graph(const Graph& original, const Graph& copy,
+                              const std::function<bool(const Node&)>& is_masked) {
+  for (std::size_t i = 0; i < original.inputs().size(); ++i)
+    original_inputs_.emplace(copy.inputs()[i], original.inputs()[i]);
+  Node* copied = copy.first();
+  for (const Node& node : original.nodes()) {
+    original_nodes_.emplace(copied, &node);
+    if (is_masked(node)) {
+      copied->graph().set_op(*copied, Symbol(masked_op));
+      copied->tag = {};
+    }
+    copied = copied->next();
+  }
+}
+
+Result<PartitionResult> MaskedProgram::unmask(PartitionResult result) const {
+  PartitionResult original;
+  original.partition_tags = std::move(result.partition_tags);
+  for (const auto& [node, tag] : result.node_tags) {
+    auto found = original_nodes_.find(node);
+    if (found == original_nodes_.end())
+      return error("partition", tag.str(), "the partitioner tags a node that is not in the method");
+    if (node->op() == masked_op) {
+      return error("partition", place_of(*found->second),
+                   "is pinned, but the partitioner takes it whatever it is",
+                   "this partitioner cannot be pinned");
+    }
+    original.node_tags.emplace_back(found->second, tag);
+  }
+  for (const auto& [value, tag] : result.constant_tags) {
+    auto found = original_inputs_.find(value);
+    if (found == original_inputs_.end())
+      return error("partition", tag.str(), "the partitioner moves a value that is no input of the method");
+    original.constant_tags.emplace_back(found->second, tag);
+  }
+  for (auto& [node, verdict] : result.verdicts) {
+    auto found = original_nodes_.find(node);
+    if (found != original_nodes_.end()) original.verdicts.emplace_back(found->second, std::move(verdict));
+  }
+  return original;
+}
+
+}  // namespace depute

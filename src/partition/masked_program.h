@@ -1,0 +1,34 @@
+// A copy of a program in which some nodes of a method cannot be recognised, for partitioners that look at
+// programs by themselves; and the way back from the copy's nodes to the original's.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "partition/partition_result.h"
+#include "support/result.h"
+
+namespace depute {
+
+class MaskedProgram {
+ public:
+  // Nodes for which `is_masked` says yes have the op depute.masked and no tag in the copy.
+  MaskedProgram(const Program& program, const Method& method,
+                const std::function<bool(const Node&)>& is_masked);
+
+  const Program& program() const { return program_; }
+  const Method& method() const { return *method_; }
+
+  // The result for the copy as one for the original. An error if it takes a masked node.
+  Result<PartitionResult> unmask(PartitionResult result) const;
+
+ private:
+  void add_graph(const Graph& original, const Graph& copy, const std::function<bool(const Node&)>& is_masked);
+
+  Program program_;
+  const Method* method_ = nullptr;
+  std::unordered_map<const Node*, const Node*> original_nodes_;     // by the copy's
+  std::unordered_map<const Value*, const Value*> original_inputs_;  // likewise, of all graphs
+};
+
+}  // namespace depute

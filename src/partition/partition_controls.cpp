@@ -1,0 +1,86 @@
+// The spelling of the controls that every backend has.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "partition/filtered_partitioner.h"
+
+namespace depute {
+namespace {
+
+constexpr std::pair<std::string_view, RegionMode> modes[] = {{"settled", RegionMode::Settled},
+                                                             {"fx", RegionMode::Fx},
+                                                             {"earliest", RegionMode::Earliest},
+                                                             {"connected", RegionMode::Connected},
+                                                             {"apart", RegionMode::Apart}};
+constexpr std::pair<std::string_view, Horizontal> horizontals[] = {
+    {"all", Horizontal::All}, {"near", Horizontal::Near}, {"none", Horizontal::None}};
+
+// The meaning of a word; an error that lists the words if there is none.
+template <typename T, std::size_t count>
+Result<T> meaning(const std::pair<std::string_view, T> (&words)[count], std::string_view where,
+                  std::string_view key, std::string_view value) {
+  std::string known;
+  for (const auto& [word, meant] : words) {
+    if (word == value) return meant;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  return error("usage", where, fmt::format("unknown {} '{}'", key, value), known);
+}
+
+Result<std::uint32_t> count(std::string_view where, std::string_view key, std::string_view value) {
+  std::uint32_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, status] = std::from_chars(value.data(), end, number);
+  if (stop == end && status == std::errc() && number > 0) return number;
+  return error("usage", where, fmt::format("{}={} is no number of nodes", key, value), "a number from 1 on");
+}
+
+// False for an option of the backend's own.
+Result<bool> take_option(PartitionControls& controls, const std::string& where, const std::string& key,
+                         const std::string& value) {
+  if (key == "only" || key == "off") {
+    Status added = controls.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+    if (!added) {
+      added.error().where = fmt::format("{}, {}={}", where, key, value);
+      return std::unexpected(added.error());
+    }
+  } else if (key == "mode") {
+    TRY(controls.mode, meaning(modes, where, key, value));
+  } else if (key == "horizontal") {
+    TRY(controls.horizontal, meaning(horizontals, where, key, value));
+  } else if (key == "min_nodes") {
+    TRY(controls.min_nodes, count(where, key, value));
+  } else if (key == "max_nodes") {
+    TRY(controls.max_nodes, count(where, key, value));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<PartitionControls> take_partition_controls(std::string_view backend, KeyValues& options) {
+  const std::string where = fmt::format("--backend {}", backend);
+  PartitionControls controls;
+  KeyValues rest;
+  for (const auto& [key, value] : options) {
+    TRY(const bool taken, take_option(controls, where, key, value));
+    if (!taken) rest.emplace_back(key, value);
+  }
+  options = std::move(rest);
+  return controls;
+}
+
+std::vector<std::pair<std::string, std::string>> partition_control_meanings() {
+  return {{"only", "take nothing but these nodes: module path, node:NAME, name:REGEX, op:OP (repeatable)"},
+          {"off", "leave these nodes to others (repeatable)"},
+          {"mode", "how regions grow: settled (default), fx, earliest, connected, apart"},
+          {"horizontal", "whether unrelated nodes share a delegate: all (default), near, none"},
+          {"min_nodes", "smaller connected pieces are not delegated"},
+          {"max_nodes", "larger delegates are cut"}};
+}
+
+}  // namespace depute

@@ -1,0 +1,153 @@
+#include "partition/pins.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/op_def.h"
+#include "partition/bodies.h"
+
+namespace depute {
+namespace {
+
+// Whether `parts` are some of the parts of a dotted name: gelu of aten.gelu.default, but not of
+// aten.gelu_backward.default.
+bool has_parts(std::string_view name, std::string_view parts) {
+  for (std::size_t at = name.find(parts); at != std::string_view::npos; at = name.find(parts, at + 1)) {
+    const std::size_t end = at + parts.size();
+    const bool starts = at == 0 || name[at - 1] == '.' || name[at - 1] == ':';
+    if (starts && (end == name.size() || name[end] == '.')) return true;
+  }
+  return false;
+}
+
+bool is_in_module(const Node& node, std::string_view path) {
+  if (node.source == nullptr) return false;
+  const std::string_view module_path = node.source->module_path.str();
+  return module_path.starts_with(path) &&
+         (module_path.size() == path.size() || module_path[path.size()] == '.');
+}
+
+// Backtracking takes exponential time on some expressions, so matching goes breadth first; what that cannot
+// do, or what makes the automaton large, is refused.
+Result<std::regex> compile_regex(std::string_view text) {
+  const auto fault = [&](std::string_view message) {
+    return error("usage", fmt::format("name:{}", text), message, "like relu_[0-9]+|gelu.*");
+  };
+  if (text.size() > max_pin_regex)
+    return fault(fmt::format("the expression is longer than max_pin_regex ({} characters)", max_pin_regex));
+  if (text.find('{') != std::string_view::npos) return fault("counts in braces are not allowed");
+  try {
+    return std::regex(text.begin(), text.end(),
+                      std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
+  } catch (const std::regex_error& failure) {
+    return fault(fmt::format("no regular expression: {}", failure.what()));
+  }
+}
+
+// All nodes of a program, and of the programs that its delegates were made of.
+template <typename Visit>
+bool any_node(const Program& program, Visit&& visit) {
+  for (const auto& method : program.methods) {
+    for (const Graph* graph : all_graphs(*method)) {
+      for (const Node& node : graph->nodes()) {
+        if (visit(node)) return true;
+      }
+    }
+  }
+  return std::ranges::any_of(program.delegates, [&](const auto& delegate) {
+    return delegate->original != nullptr && any_node(*delegate->original, visit);
+  });
+}
+
+}  // namespace
+
+Result<NodeSelector> NodeSelector::parse(std::string_view text) {
+  constexpr std::pair<std::string_view, Kind> kinds[] = {
+      {"module:", Kind::Module}, {"node:", Kind::Node}, {"name:", Kind::Name}, {"op:", Kind::Op}};
+  const auto named =
+      std::ranges::find_if(kinds, [&](const auto& kind) { return text.starts_with(kind.first); });
+  const bool is_bare = named == std::end(kinds);
+  std::string_view pattern = is_bare ? text : text.substr(named->first.size());
+  const Kind kind = is_bare ? Kind::Module : named->second;
+  if (is_bare && text.find(':') != std::string_view::npos) {
+    return error("usage", text, fmt::format("unknown selector '{}'", text.substr(0, text.find(':') + 1)),
+                 "module:PATH, node:NAME, name:REGEX or op:OP");
+  }
+  if (kind == Kind::Module && pattern.ends_with(".*")) pattern.remove_suffix(2);
+  if (pattern.empty())
+    return error("usage", text, "a selector needs a text", "module:PATH, node:NAME, name:REGEX or op:OP");
+  NodeSelector selector(kind, pattern, text);
+  if (kind == Kind::Name) {
+    TRY(std::regex regex, compile_regex(pattern));
+    selector.regex_ = std::make_shared<const std::regex>(std::move(regex));
+  }
+  return selector;
+}
+
+bool NodeSelector::selects(const Node& node) const {
+  switch (kind_) {
+    case Kind::Module:
+      return is_in_module(node, pattern_);
+    case Kind::Node:
+      return std::ranges::any_of(node.results(),
+                                 [&](const Value* value) { return value->name() == pattern_; });
+    case Kind::Name:
+      return std::ranges::any_of(node.results(), [&](const Value* value) {
+        const std::string_view name = value->name().str();
+        return std::regex_match(name.begin(), name.end(), *regex_);
+      });
+    case Kind::Op:
+      return has_parts(node.op().str(), pattern_) ||
+             (node.source != nullptr && has_parts(node.source->original_op.str(), pattern_));
+  }
+  std::unreachable();
+}
+
+bool NodeSelector::may_select_nothing() const {
+  return kind_ == Kind::Op &&
+         std::ranges::any_of(all_ops(), [&](const OpDef* op) { return has_parts(op->name.str(), pattern_); });
+}
+
+Status Pins::add(Rule rule, std::string_view selector) {
+  TRY(NodeSelector parsed, NodeSelector::parse(selector));
+  (rule == Rule::Only ? only_ : off_).push_back(std::move(parsed));
+  return {};
+}
+
+std::optional<std::string> Pins::off_pin_of(const Node& node) const {
+  auto pin = std::ranges::find_if(off_, [&](const NodeSelector& selector) { return selector.selects(node); });
+  if (pin == off_.end()) return std::nullopt;
+  return "off=" + pin->text();
+}
+
+std::optional<std::string> Pins::pin_of(const Node& node) const {
+  if (auto pin = off_pin_of(node)) return pin;
+  const auto selects = [&](const NodeSelector& selector) { return selector.selects(node); };
+  if (!only_.empty() && std::ranges::none_of(only_, selects)) {
+    std::string text;
+    for (const NodeSelector& selector : only_) text += (text.empty() ? "only=" : ",only=") + selector.text();
+    return text;
+  }
+  if (off_.empty() || !has_bodies(node)) return std::nullopt;
+  for (const Graph* body : all_bodies(node)) {
+    for (const Node& inner : body->nodes()) {
+      if (auto pin = off_pin_of(inner)) return pin;
+    }
+  }
+  return std::nullopt;
+}
+
+Status Pins::check_known(const Program& program) const {
+  for (const auto* selectors : {&only_, &off_}) {
+    for (const NodeSelector& selector : *selectors) {
+      if (selector.may_select_nothing()) continue;
+      if (any_node(program, [&](const Node& node) { return selector.selects(node); })) continue;
+      return error("partition", selector.text(), "no node is selected by this pin",
+                   "`depute explain` lists the nodes with their modules");
+    }
+  }
+  return {};
+}
+
+}  // namespace depute
