@@ -160,12 +160,11 @@ Status MethodPlanner::plan_mark(const Node& node) {
 void MethodPlanner::end_if() {
   OpenMark mark = open_.back();
   open_.pop_back();
-  if (mark.exit == next_instruction() - 1) {
-    plan_.instructions.pop_back();
-    if (mark.exit != mark.begin) go_on_here(mark.begin);
-    return;
-  }
-  go_on_here(mark.exit);
+  bool has_else = mark.exit != mark.begin;
+  if (has_else && mark.exit != next_instruction() - 1) return go_on_here(mark.exit);
+  if (has_else) plan_.instructions.pop_back();
+  if (mark.begin != next_instruction() - 1) return go_on_here(mark.begin);
+  plan_.instructions.pop_back();
 }
 
 // Its target is yet to be set.
