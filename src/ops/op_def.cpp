@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
@@ -140,6 +141,41 @@ Table& table() {
   return *instance;
 }
 
+// Ops of backends. Readers see a map that never changes; adding one puts a larger map in its place, and keeps
+// the old ones for readers that still look at them.
+class AddedOps {
+ public:
+  const OpDef* find(Symbol op) const {
+    const Map* map = current_.load(std::memory_order_acquire);
+    if (map == nullptr) return nullptr;
+    auto found = map->find(op);
+    return found == map->end() ? nullptr : found->second;
+  }
+
+  bool add(OpDef def) {
+    std::lock_guard lock(mutex_);
+    if (find(def.name) != nullptr) return false;
+    auto map = maps_.empty() ? std::make_unique<Map>() : std::make_unique<Map>(*maps_.back());
+    const OpDef& added = defs_.emplace_back(std::move(def));
+    map->emplace(added.name, &added);
+    maps_.push_back(std::move(map));
+    current_.store(maps_.back().get(), std::memory_order_release);
+    return true;
+  }
+
+ private:
+  using Map = std::unordered_map<Symbol, const OpDef*>;
+  std::mutex mutex_;
+  std::deque<OpDef> defs_;
+  std::vector<std::unique_ptr<Map>> maps_;
+  std::atomic<const Map*> current_ = nullptr;
+};
+
+AddedOps& added_ops() {
+  static auto* instance = new AddedOps;
+  return *instance;
+}
+
 }  // namespace
 
 bool OpDef::mutates() const {
@@ -170,7 +206,12 @@ bool OpDef::is_kernel_argument(std::size_t arg) const {
 }
 
 const OpDef* op_def(Symbol op) {
-  return table().find(op);
+  const OpDef* def = table().find(op);
+  return def != nullptr ? def : added_ops().find(op);
+}
+
+bool add_op(OpDef def) {
+  return table().find(def.name) == nullptr && added_ops().add(std::move(def));
 }
 
 std::span<const OpDef* const> all_ops() {

@@ -79,6 +79,7 @@ enum OpFlags : std::uint32_t {
   promotes_to_float = 1 << 11,  // integers are computed in the default floating-point type
   reads_layout = 1 << 12,       // depends on its argument's strides
   quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
+  backend_op = 1 << 14,         // a backend's own: its decomposition is what it stands for, applied on demand
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not
@@ -121,10 +122,12 @@ struct OpDef {
 
 // Null for an op that is not in the table: it is opaque, with the types its file gave it.
 const OpDef* op_def(Symbol op);
+// Adds an op to the table for the rest of the process; false when it has one of the name. Thread-safe.
+bool add_op(OpDef def);
 inline const OpDef* op_def(const Node& node) {
   return op_def(node.op());
 }
-std::span<const OpDef* const> all_ops();  // in table order, each followed by its twins
+std::span<const OpDef* const> all_ops();  // in table order, each followed by its twins; without added ones
 
 // A call seen through its schema: arguments by name or position, defaults filled in, keyword or positional
 // alike.

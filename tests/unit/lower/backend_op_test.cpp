@@ -1,0 +1,169 @@
+// Backend ops: libraries, registration, binding, types, what they stand for, and emission.
+#include "lower/backend_op.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/verify.h"
+#include "kernels/interpret.h"
+#include "lowering_testing.h"
+#include "ops/op_def.h"
+
+namespace depute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view mul_relu = R"(program
+method mul_relu(%a: none, %b: none) {
+  %m: none = aten.mul.Tensor(%a, %b)
+  %r: none = aten.relu.default(%m)
+  return %r
+}
+)";
+
+constexpr std::string_view model = R"(program
+method forward(%x: f32[2, 3], %y: f32[3]) {
+  %m: f32[2, 3] = aten.mul.Tensor(%x, %y) #1
+  %r: f32[2, 3] = aten.relu.default(%m) #2 from "model.py":3
+  %t: f32[2, 3] = aten.tan.default(%r) #3
+  return %t
+}
+)";
+
+Symbol registered(const std::string& name, std::string_view pattern = mul_relu, const std::string& kernel = "") {
+  EXPECT_TRUE(add_backend_library("unit_test").has_value());
+  Status status = register_backend_op({.name = name, .pattern = std::string(pattern), .kernel = kernel});
+  EXPECT_TRUE(status.has_value()) << status.error().str();
+  return Symbol(name);
+}
+
+std::string refusal(const BackendOpSpec& spec) {
+  Status status = register_backend_op(spec);
+  if (status) return "accepted";
+  EXPECT_TRUE(status.error().code == "to_backend.bad-backend-op" || status.error().code == "pattern")
+      << status.error().code;
+  return status.error().str();
+}
+
+TEST(BackendOp, LibrariesOfTheStart) {
+  std::vector<std::string> libraries = backend_libraries();
+  libraries.resize(3);
+  EXPECT_THAT(libraries, ElementsAre("executorch_prim", "quantized_decomposed", "DO_NOT_USE_TEST_ONLY"));
+}
+
+TEST(BackendOp, HasASchemaAndIsFoundWithItsPattern) {
+  Symbol name = registered("unit_test.found.default");
+  const BackendOp* op = find_backend_op(name);
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(op->schema, "unit_test.found.default(Tensor a, Tensor b) -> Tensor");
+  EXPECT_EQ(op_names(*op->pattern.method().graph), "aten.mul.Tensor;aten.relu.default;");
+  EXPECT_NE(op_def(name), nullptr);
+  EXPECT_EQ(find_backend_op(Symbol("aten.relu.default")), nullptr);
+}
+
+TEST(BackendOp, TakesThePlaceOfItsPattern) {
+  Symbol name = registered("unit_test.bound.default");
+  Program program = parse(model);
+  Program before = clone(program);
+  auto count = bind_backend_ops(program, std::span(&name, 1));
+  ASSERT_TRUE(count.has_value()) << count.error().str();
+  EXPECT_EQ(*count, 1u);
+  EXPECT_TRUE(verify(program).empty());
+  const Node& node = *program.methods[0]->graph->first();
+  EXPECT_EQ(node.op(), name);
+  EXPECT_EQ(node.debug_handle, 2u);
+  EXPECT_EQ(node.source->line, 3);
+  // It computes what it stands for.
+  std::vector<Content> inputs = {
+      make_data<float>(ScalarType::F32, {2, 3}, std::vector<float>{1, -2, 3, -4, 5, -6}),
+      make_data<float>(ScalarType::F32, {3}, std::vector<float>{1, 2, -3})};
+  auto want = interpret(before, *before.methods[0], inputs);
+  auto got = interpret(program, *program.methods[0], inputs);
+  ASSERT_TRUE(want.has_value());
+  ASSERT_TRUE(got.has_value()) << got.error().str();
+  EXPECT_EQ(content_hash(std::get<TensorData>((*want)[0])), content_hash(std::get<TensorData>((*got)[0])));
+}
+
+TEST(BackendOp, IsExpandedToItsPattern) {
+  Symbol name = registered("unit_test.expanded.default");
+  Program program = parse(model);
+  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  auto count = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
+  ASSERT_TRUE(count.has_value()) << count.error().str();
+  EXPECT_EQ(*count, 1u);
+  EXPECT_TRUE(verify(program).empty());
+  EXPECT_EQ(op_names(*program.methods[0]->graph), "aten.mul.Tensor;aten.relu.default;aten.tan.default;");
+}
+
+TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
+  Symbol name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
+  Program program = parse(model);
+  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
+  EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::All), 1u);
+}
+
+TEST(BackendOp, TypesFollowFromThePattern) {
+  Symbol name = registered("unit_test.typed.default");
+  Program program = parse("program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
+                          "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
+  const Node& node = *program.methods[0]->graph->first();
+  auto types = op_def(name)->infer(OpCall(node));
+  ASSERT_TRUE(types.has_value()) << types.error().str();
+  EXPECT_THAT(*types, ElementsAre(node.result()->type()));
+}
+
+TEST(BackendOp, MayBeTakenByABackend) {
+  Symbol name = registered("unit_test.taken.default");
+  Program program = parse(model);
+  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                              PartitionResult result;
+                              result.partition_tags[Symbol("t")] = {"A", {}};
+                              result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                              return result;
+                            }),
+                            registry_of_a_and_b());
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(text_of(*lowered->program.delegates[0]->processed_bytes), "unit_test.taken.default;");
+}
+
+TEST(BackendOp, PacketsGroupOverloads) {
+  registered("unit_test.packed.default");
+  registered("unit_test.packed.other");
+  EXPECT_THAT(backend_op_packet("unit_test.packed"),
+              ElementsAre("unit_test.packed.default", "unit_test.packed.other"));
+  EXPECT_THAT(backend_op_packet("quantized_decomposed.quantize_per_tensor"),
+              ElementsAre("quantized_decomposed.quantize_per_tensor.default",
+                          "quantized_decomposed.quantize_per_tensor.tensor"));
+  EXPECT_THAT(backend_op_packet("unit_test.nothing"), IsEmpty());
+}
+
+TEST(BackendOp, WrongOnesAreRefused) {
+  std::string pattern(mul_relu);
+  EXPECT_THAT(refusal({"nobody.op.default", pattern, ""}), HasSubstr("no library 'nobody'"));
+  EXPECT_THAT(refusal({"executorch_prim.op", pattern, ""}), HasSubstr("library.op.overload"));
+  registered("unit_test.twice.default");
+  EXPECT_THAT(refusal({"unit_test.twice.default", pattern, ""}), HasSubstr("already"));
+  EXPECT_THAT(refusal({"quantized_decomposed.quantize_per_tensor.default", pattern, ""}), HasSubstr("already"));
+  EXPECT_THAT(refusal({"unit_test.open.default",
+                       "program\nmethod p(%a: none) {\n  %r: none = aten.clamp.default(%a, match.rest)\n  return %r\n}\n",
+                       ""}),
+              HasSubstr("open"));
+  EXPECT_THAT(refusal({"unit_test.unknown.default",
+                       "program\nmethod p(%a: none) {\n  %r: none = nobody.knows.this(%a)\n  return %r\n}\n", ""}),
+              HasSubstr("not known"));
+  EXPECT_THAT(refusal({"unit_test.more.default",
+                       "program\nmethod p(%a: none) {\n  %r: none = aten.relu.default(%a, 1, 2)\n  return %r\n}\n", ""}),
+              HasSubstr("[pattern]"));
+  EXPECT_FALSE(add_backend_library("no dots.").has_value());
+  Program program = parse(model);
+  Symbol nobody("unit_test.nobody.default");
+  EXPECT_FALSE(bind_backend_ops(program, std::span(&nobody, 1)).has_value());
+}
+
+}  // namespace
+}  // namespace depute
