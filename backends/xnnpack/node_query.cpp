@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/print.h"
+#include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "write_payload.h"
 
@@ -66,15 +67,8 @@ Check check_arguments(const NodeQuery& node) {
 }
 
 bool is_excluded(const Node& node, const Options& options) {
-  const std::string_view op = node.op().str();
-  return std::ranges::any_of(options.excluded, [&](const std::string& pattern) {
-    const std::size_t at = op.find(pattern);
-    if (at == std::string_view::npos || pattern.empty()) return false;
-    // "gelu" means aten.gelu.default, not aten.gelu_backward.default.
-    const bool starts = at == 0 || op[at - 1] == '.';
-    const std::size_t end = at + pattern.size();
-    return starts && (end == op.size() || op[end] == '.');
-  });
+  return std::ranges::any_of(options.excluded,
+                             [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
 }  // namespace

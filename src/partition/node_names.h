@@ -8,6 +8,10 @@
 
 namespace depute {
 
+// Whether `parts` are some of the parts of a dotted name: gelu and aten.gelu are of aten.gelu.default, but
+// not of aten.gelu_backward.default.
+bool has_parts(std::string_view name, std::string_view parts);
+
 // The nodes of one graph.
 class NodeNames {
  public:

@@ -6,20 +6,10 @@
 
 #include "ops/op_def.h"
 #include "partition/bodies.h"
+#include "partition/node_names.h"
 
 namespace depute {
 namespace {
-
-// Whether `parts` are some of the parts of a dotted name: gelu of aten.gelu.default, but not of
-// aten.gelu_backward.default.
-bool has_parts(std::string_view name, std::string_view parts) {
-  for (std::size_t at = name.find(parts); at != std::string_view::npos; at = name.find(parts, at + 1)) {
-    const std::size_t end = at + parts.size();
-    const bool starts = at == 0 || name[at - 1] == '.' || name[at - 1] == ':';
-    if (starts && (end == name.size() || name[end] == '.')) return true;
-  }
-  return false;
-}
 
 bool is_in_module(const Node& node, std::string_view path) {
   if (node.source == nullptr) return false;

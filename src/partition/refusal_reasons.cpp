@@ -57,8 +57,8 @@ Verdict RefusalReasons::by_owner(std::size_t owner, std::uint32_t node) const {
       break;
   }
   GraphAnswers& answers = owners_[owner].answers;
-  if (answers.support[node] == Support::Unsupported) return std::move(answers.refusal[node]);
-  return by_group(owner, node);
+  const bool by_itself = answers.support[node] == Support::Unsupported && !dissolved_[owner].contains(node);
+  return by_itself ? std::move(answers.refusal[node]) : by_group(owner, node);
 }
 
 Verdict RefusalReasons::by_island(const Owner& owner, const RefusedIsland& island) const {

@@ -29,6 +29,7 @@
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
+#include "tests/text/tool/partition.h"
 
 namespace {
 
@@ -169,15 +170,22 @@ Outcome run_kernels(const Program&, const Options&) {
   return {text, {}};
 }
 
+// Tags of a partitioner, or of several (partition.h).
+Outcome run_partition(const Program& program, const Options& options) {
+  auto text = partition_text(program, options.named);
+  if (!text) return {{}, {text.error()}};
+  return {*text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
 };
 
 constexpr std::array verbs = {
-    Verb{"hash", run_hash},     Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
-    Verb{"ops", run_ops},       Verb{"parse", run_parse},     Verb{"plan", run_plan},
-    Verb{"verify", run_verify}, Verb{"xnnpack", run_xnnpack},
+    Verb{"hash", run_hash}, Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
+    Verb{"ops", run_ops},   Verb{"parse", run_parse},     Verb{"partition", run_partition},
+    Verb{"plan", run_plan}, Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {

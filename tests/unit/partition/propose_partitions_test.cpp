@@ -92,7 +92,9 @@ method forward(%x: f32[2]) {
   PartitionResult result =
       propose(program, [](const Node&) { return refuse("alone", "one node", "its group"); }, options);
   EXPECT_TRUE(result.node_tags.empty());
-  EXPECT_EQ(verdict(result, "a").rule, "alone");
+  EXPECT_EQ(verdict(result, "a").rule, "group");
+  EXPECT_EQ(verdict(result, "a").seen, "%a -> %b -> %c");
+  EXPECT_EQ(verdict(result, "b").rule, "alone");
 }
 
 TEST(ProposePartitions, MutatedBuffersStayOutside) {
