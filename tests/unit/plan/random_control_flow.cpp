@@ -196,12 +196,16 @@ class Generator {
 
   void add_while(Scope& scope) {
     std::vector<Value*> carried = some(scope.vectors, 1 + random_() % 3);
+    std::size_t vectors = carried.size();
+    std::size_t matrices = scope.matrices.empty() ? 0 : random_() % 3;
+    std::vector<Value*> rows = some(scope.matrices, matrices);
     std::vector<Value*> operands = some(scope.vectors, random_() % 3);
     std::vector<Argument> args;
     for (std::string_view name : {"test", "body"}) {
       Scope body = add_body(scope, name);
       Value* counter = body.graph->add_input(Symbol("k"), scalar(ScalarType::I64));
       add_inputs(body, carried, body.vectors);
+      add_inputs(body, rows, body.matrices);
       add_inputs(body, operands, body.vectors);
       add_one(body);
       if (name == "test") {
@@ -212,38 +216,22 @@ class Generator {
         std::vector<Argument> outputs = {Argument::of(verdict)};
         body.graph->set_outputs(outputs);
       } else {
-        body.matrices = {};
-        add_loop_nodes(body);
+        add_nodes(body);
         Value* next = add(body, "aten.add.Tensor", {Argument::of(counter), Argument::of(body.one)},
                           scalar(ScalarType::I64));
         std::vector<Argument> outputs = {Argument::of(next)};
-        for (const Argument& output : arguments(some(body.vectors, carried.size())))
-          outputs.push_back(output);
+        for (Value* value : some(body.vectors, vectors)) outputs.push_back(Argument::of(value));
+        for (Value* value : some(body.matrices, matrices)) outputs.push_back(Argument::of(value));
         body.graph->set_outputs(outputs);
       }
       args.push_back(Argument::of(body.graph));
     }
     std::vector<Value*> first = {scope.one};
     first.insert(first.end(), carried.begin(), carried.end());
+    first.insert(first.end(), rows.begin(), rows.end());
     args.push_back(scope.graph->list(arguments(first)));
     args.push_back(scope.graph->list(arguments(with(operands, scope.one))));
-    add_call(scope, "higher_order.while_loop", args, carried.size(), 0, true);
-  }
-
-  // Bodies of loops have no matrices, so what they nest is cond and while.
-  void add_loop_nodes(Scope& body) {
-    for (unsigned i = 0; i < 1 + random_() % 4; ++i) {
-      unsigned before = random_() % 8;
-      if (before < 5 || body.depth >= max_depth) {
-        Scope simple{body.graph, max_depth, body.vectors, {}, body.one};
-        add_node(simple);
-        body.vectors = simple.vectors;
-      } else if (before < 7) {
-        add_cond(body);
-      } else {
-        add_while(body);
-      }
-    }
+    add_call(scope, "higher_order.while_loop", args, vectors, matrices, true);
   }
 
   void add_map(Scope& scope) {
@@ -256,7 +244,7 @@ class Generator {
       body.vectors.push_back(body.graph->add_input(Symbol("x"), vector()));
     add_inputs(body, operands, body.vectors);
     add_one(body);
-    add_loop_nodes(body);
+    add_nodes(body);
     body.graph->set_outputs(arguments(some(body.vectors, results)));
     add_call(scope, "higher_order.map_impl",
              {Argument::of(body.graph), scope.graph->list(arguments(mapped)),
@@ -276,7 +264,7 @@ class Generator {
       body.vectors.push_back(body.graph->add_input(Symbol("x"), vector()));
     add_inputs(body, operands, body.vectors);
     add_one(body);
-    add_loop_nodes(body);
+    add_nodes(body);
     body.graph->set_outputs(arguments(some(body.vectors, first.size() + results)));
     add_call(scope, "higher_order.scan",
              {Argument::of(body.graph), scope.graph->list(arguments(first)),
