@@ -22,6 +22,7 @@ struct LowerArguments {
   std::vector<std::string> methods;
   std::string output;
   std::vector<std::string> reports;
+  std::string debug_map;
   std::string require;
   std::string dump_after;
   int jobs = 0;
@@ -36,10 +37,12 @@ Status write_text(const std::string& path, const std::string& text) {
   return file.commit();
 }
 
-Status write_reports(const std::vector<std::string>& paths, const Report& report) {
-  for (const std::string& path : paths) {
-    TRY_STATUS(write_text(path, path.ends_with(".html") ? report_html(report) : report_json(report)));
+Status write_reports(const LowerArguments& arguments, const Compiled& compiled) {
+  for (const std::string& path : arguments.reports) {
+    bool is_html = path.ends_with(".html");
+    TRY_STATUS(write_text(path, is_html ? report_html(compiled.report) : report_json(compiled.report)));
   }
+  if (!compiled.debug_map.empty()) TRY_STATUS(write_text(arguments.debug_map, compiled.debug_map));
   return {};
 }
 
@@ -70,6 +73,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   }
   options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.verify_each_pass = arguments.verify;
+  options.debug_map = !arguments.debug_map.empty();
   return options;
 }
 
@@ -88,7 +92,7 @@ int run_lower(const LowerArguments& arguments, const Registry& registry) {
   static Result<Compiled> compiled = compile(*options, registry);
   if (!compiled)
     return compiled.error().code == "usage" ? report_usage(compiled.error()) : report_error(compiled.error());
-  if (Status written = write_reports(arguments.reports, compiled->report); !written)
+  if (Status written = write_reports(arguments, *compiled); !written)
     return report_error(written.error());
   if (!arguments.quiet) print_out(summary_text(compiled->report, arguments.verbose));
   for (const std::string& line : compiled->unmet) {
@@ -126,6 +130,9 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
   app.add_option("--report", arguments->reports, "Also write the report: FILE.json or FILE.html")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app.add_option("--debug-map", arguments->debug_map,
+                 "Also write what joins a profile's instructions with the model's source lines")
+      ->type_name("FILE");
   app.add_option("--require", arguments->require,
                  "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"")
       ->type_name("CONDITIONS");

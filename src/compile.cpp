@@ -9,6 +9,7 @@
 #include "normalise/normalise.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
+#include "report/debug_map.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -106,8 +107,9 @@ Result<Program> lower_to_backends(Program program, const std::vector<RequestedBa
                              {.verify = options.verify_each_pass, .observe = options.observe});
 }
 
-Status plan_and_write(const Program& program, const CompileOptions& options, StepTimer& timer,
-                      Report& report) {
+Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled& compiled) {
+  const Program& program = compiled.program;
+  Report& report = compiled.report;
   TRY(Plan plan, make_plan(program));
   timer.done("plan");
   TRY(WriteSummary written, write_pte(program, plan, options.output, {.jobs = options.jobs}));
@@ -118,6 +120,7 @@ Status plan_and_write(const Program& program, const CompileOptions& options, Ste
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
   }
+  if (options.debug_map) compiled.debug_map = debug_map_json(program, plan, options.output);
   return {};
 }
 
@@ -145,10 +148,10 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   TRY(program, lower_to_backends(std::move(program), backends, registry, options, report));
   observe("lower", program);
 
-  Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
+  Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}, .debug_map = {}};
   compiled.unmet = unmet(compiled.report, options.requirements);
   if (!options.output.empty() && compiled.unmet.empty()) {
-    TRY_STATUS(plan_and_write(compiled.program, options, timer, compiled.report));
+    TRY_STATUS(plan_and_write(options, timer, compiled));
   }
   compiled.report.times = std::move(times);
   return compiled;

@@ -26,6 +26,7 @@ struct CompileOptions {
   std::vector<BackendRequest> backends;                      // asked in this order
   std::vector<Requirement> requirements;                     // not met: nothing is written
   std::string output;                                        // .pte; empty: stop after lowering
+  bool debug_map = false;                                    // make Compiled::debug_map
   int jobs = 1;
   bool verify_each_pass = false;
   // Called with each step's and pass's name and the program it gave.
@@ -36,6 +37,7 @@ struct Compiled {
   Program program;  // normalised and lowered
   Report report;
   std::vector<std::string> unmet;  // requirements that do not hold; then no file was written
+  std::string debug_map;           // JSON: from instructions of the output to the model's lines
 };
 
 // A failure leaves no output file behind, and an existing one as it was.

@@ -31,13 +31,28 @@ bool is_channels_last(const TensorType& type) {
   return *order == wanted && has_space && !(type.sizes[1] == 1);
 }
 
-// Puts a copy in row-major order behind the input and lets all users have that.
+// The first node that reads the value; null when only the method's outputs do.
+const Node* first_user(const Graph& graph, const Value& value) {
+  for (const Node& node : graph.nodes()) {
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (node.operand(i) == &value) return &node;
+    }
+  }
+  return nullptr;
+}
+
+// Puts a copy in row-major order behind the input and lets all users have that. It is made for the first.
 void copy_densely(Graph& graph, Value& input, TensorType dense) {
+  const Node* user = first_user(graph, input);
   std::vector<std::int64_t> order(dense.rank());
   std::iota(order.begin(), order.end(), 0);
   NamedArgument dim_order{Symbol("dim_order"), graph.int_list(order)};
   Node* copy = graph.add(Symbol("dim_order_ops._to_dim_order_copy.default"), {Argument::none()}, {dim_order},
                          {{input.name(), tensor_type(std::move(dense))}}, graph.first());
+  if (user != nullptr) {
+    copy->debug_handle = user->debug_handle;
+    copy->source = user->source;
+  }
   graph.replace_uses(input, copy->result());
   Argument self = Argument::of(&input);
   graph.set_args(*copy, std::span(&self, 1), copy->kwargs());

@@ -80,8 +80,7 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
 
 void Builder::inherit(const Node& node) {
   tag_ = node.tag;
-  debug_handle_ = node.debug_handle;
-  source_ = node.source;
+  origin_ = {.debug_handle = node.debug_handle, .source = node.source};
 }
 
 Value* Builder::call(std::string_view op, std::initializer_list<BuilderArgument> args) {
@@ -131,8 +130,8 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
   for (Type& type : *types) results.push_back({result_name(def->name), std::move(type)});
   Node* node = graph_->add(def->name, written.args, written.kwargs, results, before_);
   node->tag = tag_;
-  node->debug_handle = debug_handle_;
-  node->source = source_;
+  node->debug_handle = origin_.debug_handle;
+  node->source = origin_.source;
   return {node->results().begin(), node->results().end()};
 }
 
@@ -157,7 +156,7 @@ Argument Builder::size(const SymInt& value) {
     own_sizes_ = std::make_unique<SizeValues>(*graph_);
     sizes_ = own_sizes_.get();
   }
-  Value* found = sizes_->find_or_build(value.expr(), before_);
+  Value* found = sizes_->find_or_build(value.expr(), before_, origin_);
   if (found != nullptr) return Argument::of(found);
   fail({.code = "normalise", .message = fmt::format("no value is at hand for the size {}", value.str())});
   return {};

@@ -43,6 +43,12 @@ struct BuilderArgument {
   BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
 };
 
+// What nodes that a pass makes have of the one they are made for.
+struct NodeOrigin {
+  std::uint32_t debug_handle = 0;
+  const SourceLocation* source = nullptr;
+};
+
 // The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
 //
 // What depends on graph inputs alone is computed at the top of the graph and serves all later nodes. A size
@@ -52,17 +58,21 @@ class SizeValues {
  public:
   explicit SizeValues(Graph& graph) : graph_(&graph) {}
 
-  // The value of `expr` for nodes before `before`; null when some symbol is not to be had.
-  Value* find_or_build(const SymExpr* expr, Node* before);
+  // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is made
+  // for it comes from `origin`, the first that needs the size.
+  Value* find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin);
 
  private:
   void scan();
+  Value* find_or_build(const SymExpr* expr, Node* before);
+  Value* add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr, Node* before);
   Value* build_symbol(const SymExpr* expr);
   Value* build_call(const SymExpr* expr, Node* before);
   Value* add_at_top(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr);
 
   Graph* graph_;
   bool scanned_ = false;
+  NodeOrigin origin_;
   Node* last_at_top_ = nullptr;
   std::unordered_map<const SymExpr*, Value*> values_;
   std::unordered_map<const SymExpr*, bool> from_inputs_;  // values_ that lie at the top of the graph
@@ -111,8 +121,7 @@ class Builder {
   SizeValues* sizes_;
   std::unique_ptr<SizeValues> own_sizes_;  // when none were given
   Symbol tag_;
-  std::uint32_t debug_handle_ = 0;
-  const SourceLocation* source_ = nullptr;
+  NodeOrigin origin_;
   Status status_;
 };
 

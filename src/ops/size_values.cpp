@@ -82,6 +82,11 @@ void SizeValues::scan() {
   }
 }
 
+Value* SizeValues::find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin) {
+  origin_ = origin;
+  return find_or_build(expr, before);
+}
+
 Value* SizeValues::find_or_build(const SymExpr* expr, Node* before) {
   if (!scanned_) scan();
   if (auto found = values_.find(expr); found != values_.end()) return found->second;
@@ -89,12 +94,20 @@ Value* SizeValues::find_or_build(const SymExpr* expr, Node* before) {
   return expr->kind == SymExpr::Kind::Call ? build_call(expr, before) : nullptr;
 }
 
+Value* SizeValues::add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr,
+                       Node* before) {
+  Node* node =
+      graph_->add(Symbol(op), args, {}, {{Symbol("size"), sym_type(Type::Kind::SymInt, expr)}}, before);
+  node->debug_handle = origin_.debug_handle;
+  node->source = origin_.source;
+  values_[expr] = node->result();
+  return node->result();
+}
+
 Value* SizeValues::add_at_top(std::string_view op, std::initializer_list<Argument> args,
                               const SymExpr* expr) {
   Node* before = last_at_top_ != nullptr ? last_at_top_->next() : graph_->first();
-  last_at_top_ =
-      graph_->add(Symbol(op), args, {}, {{Symbol("size"), sym_type(Type::Kind::SymInt, expr)}}, before);
-  values_[expr] = last_at_top_->result();
+  last_at_top_ = add(op, args, expr, before)->producer();
   from_inputs_[expr] = true;
   return last_at_top_->result();
 }
@@ -138,10 +151,7 @@ Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
       total = Argument::of(add_at_top(op, {total, args[i]}, total_expr));
       continue;
     }
-    Node* node = graph_->add(Symbol(op), {total, args[i]}, {},
-                             {{Symbol("size"), sym_type(Type::Kind::SymInt, total_expr)}}, before);
-    total = Argument::of(node->result());
-    values_[total_expr] = node->result();
+    total = Argument::of(add(op, {total, args[i]}, total_expr, before));
   }
   return total.is_value() ? total.as_value() : nullptr;
 }

@@ -29,6 +29,32 @@ EValue::Kind scalar_kind(Type::Kind kind) {
   return EValue::Kind::Null;
 }
 
+namespace {
+
+// What a delegate computes as this result of its call: mutations and literals among its outputs are not results.
+const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
+  const Method& method = *delegate.original->methods.at(0);
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+    const Argument& output = method.graph->outputs()[i];
+    if (method.outputs[i].mutates_data() || !output.is_value()) continue;
+    if (result-- == 0) return output.as_value();
+  }
+  return nullptr;
+}
+
+// Of the node that makes the value; for a delegate's result, of the node inside of it.
+std::uint32_t handle_of(const Program& program, const Value& value) {
+  const Node* producer = value.producer();
+  if (producer == nullptr) return 0;
+  if (producer->op() != "delegate.call") return producer->debug_handle;
+  const Delegate* delegate = program.find_delegate(producer->arg(0).as_symbol());
+  if (delegate == nullptr || delegate->original == nullptr) return 0;
+  const Value* computed = computed_output(*delegate, value.index());
+  return computed == nullptr ? 0 : handle_of(*delegate->original, *computed);
+}
+
+}  // namespace
+
 MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
                              ConstantPool& constants, std::set<std::string>& kernel_modules)
     : program_(program),
@@ -116,18 +142,15 @@ Result<std::int32_t> MethodPlanner::final_index_of(const Value& value) {
 
 // Old contents that are still wanted go elsewhere; then the stores.
 Status MethodPlanner::plan_stores() {
-  auto handle_of = [](const Value& value) {
-    return value.producer() == nullptr ? 0 : value.producer()->debug_handle;
-  };
   for (const auto& [value, tensor] : placement_.old_contents) {
     TRY(std::int32_t old, index_of(*value, nullptr));
-    debug_handle_ = handle_of(*value);
+    debug_handle_ = handle_of(program_, *value);
     std::int32_t copy = pool_.add_tensor(tensor);
     call("aten::clone.out", {old, pool_.null(), copy, copy});
     copies_.emplace(value, copy);
   }
   for (const auto& [target, content] : placement_.stores) {
-    debug_handle_ = handle_of(*content);
+    debug_handle_ = handle_of(program_, *content);
     TRY(std::int32_t to, index_of(*target, nullptr));
     TRY(std::int32_t from, final_index_of(*content));
     if (target->tensor().is_contiguous()) {

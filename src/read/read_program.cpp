@@ -85,6 +85,23 @@ void rename_symbols(Program& program, std::string_view name) {
   program.ranges = std::move(ranges);
 }
 
+template <typename Visit>
+void for_each_node(Program& program, Visit&& visit) {
+  for (const auto& method : program.methods) {
+    for (Node& node : method->graph->nodes()) visit(node);
+    for (const auto& body : method->bodies) {
+      for (Node& node : body->nodes()) visit(node);
+    }
+  }
+}
+
+// Debug handles tell nodes of all methods apart; each file counts from 1.
+void renumber_behind(Program& to, Program& from) {
+  std::uint32_t last = 0;
+  for_each_node(to, [&](const Node& node) { last = std::max(last, node.debug_handle); });
+  for_each_node(from, [&](Node& node) { node.debug_handle += node.debug_handle > 0 ? last : 0; });
+}
+
 bool same_view(const TensorData& a, const TensorData& b) {
   return a.storage == b.storage && a.offset == b.offset && a.type == b.type;
 }
@@ -113,6 +130,7 @@ Status join_method(Program& to, Program from, Symbol name) {
     return error("read", name.str(), "there is a method of this name already");
   if (!from.delegates.empty())
     return error("read", name.str(), "a program with delegates cannot be joined to another");
+  renumber_behind(to, from);
   if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
   method.name = name;

@@ -42,7 +42,7 @@ void compare(RandomControlFlow& random, const Program& planned, unsigned seed,
   auto plan = make_plan(planned);
   ASSERT_TRUE(plan) << plan.error().str() << print(planned);
   const ExecutionPlan& method = plan->methods[0];
-  PlanMachine machine(method, plan->constants);
+  ControlFlowMachine machine(method, plan->constants);
   for (int call = 0; call < 3; ++call) {
     std::vector<MachineTensor> inputs = random.inputs();
     ASSERT_EQ(machine.run(inputs), interpreted(random.program, inputs))

@@ -1,56 +1,54 @@
-// Executes plans as the runtime does, in one arena that is kept between calls: tensors of i64 and bool,
-// numbers, jumps. What the runtime would refuse, or may do in any order, fails the test.
+// Executes plans as the runtime would, on cells instead of floats: an op mixes the cells it reads, so that
+// what shares memory wrongly gives other results.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <variant>
+#include <map>
 #include <vector>
 
 #include "plan/plan.h"
 
-namespace depute {
+namespace depute::plan_testing {
 
-struct MachineTensor {
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> elements;
-  friend bool operator==(const MachineTensor&, const MachineTensor&) = default;
-};
-using MachineValue = std::variant<MachineTensor, std::int64_t>;
+using Cells = std::vector<std::uint64_t>;  // one per f32 element
 
-class PlanMachine {
+Cells negated(const Cells& x);
+Cells sum(const Cells& x, const Cells& y);
+Cells part(const Cells& x, std::size_t first, std::size_t count);
+Cells overwritten(Cells x, std::size_t first, const Cells& y);
+// The elements of a dense f32 tensor.
+Cells cells_of(const TensorData& data);
+
+// The planned memories, by memory_id, that all methods of a program share.
+class Memory {
  public:
-  PlanMachine(const ExecutionPlan& plan, const std::vector<TensorData>& constants);
-  std::vector<MachineValue> run(const std::vector<MachineTensor>& inputs);
+  explicit Memory(const Plan& plan);
+  // What running another method may do: everything but the state is gone.
+  void spoil_arena(std::uint64_t seed);
+  std::vector<Cells> by_id;
+};
+
+class Machine {
+ public:
+  // Sets the state that the method has to its initial values, as loading a method does.
+  Machine(const Plan& plan, const ExecutionPlan& method, Memory& memory);
+  // The outputs; `inputs` become what the method writes to those that are not planned.
+  std::vector<Cells> run(std::vector<Cells>& inputs);
 
  private:
-  // A tensor's memory and its sizes at the moment.
-  struct Live {
-    std::byte* data = nullptr;
-    std::vector<std::int64_t> sizes;
-    std::size_t item_bytes = 8;
-    std::size_t count() const;
-  };
-
-  Live& tensor(std::int64_t index);
-  MachineTensor load(std::int64_t index);
-  void store(std::int64_t index, const std::vector<std::int64_t>& elements);
-  void resize(std::int64_t index, std::vector<std::int64_t> sizes);
-  void expect_apart(std::int64_t in, std::int64_t out);
-  void expect_apart_or_same(std::int64_t in, std::int64_t out);
-
+  const PlanTensor& tensor(std::int64_t index) const;
+  std::span<std::uint64_t> cells(std::int64_t index);
+  Cells load(std::int64_t index);
+  void store(std::int64_t index, const Cells& values);
+  std::int64_t number(std::int32_t index) const;
+  void expect_order_does_not_matter(std::int32_t in, std::int32_t out, bool may_be_same);
   void execute(const Instruction& instruction);
-  bool is_true(std::int64_t index);
-  bool run_number_kernel(const std::string& name, std::span<const std::int32_t> args);
-  bool run_pointwise_kernel(const std::string& name, std::span<const std::int32_t> args);
-  bool run_moving_kernel(const std::string& name, std::span<const std::int32_t> args);
+  void call(const std::string& op, std::span<const std::int32_t> args);
 
-  const ExecutionPlan& plan_;
-  std::vector<std::byte> arena_;
-  std::vector<std::vector<std::byte>> constants_;
-  std::vector<Live> tensors_;          // by tensor of the plan
-  std::vector<std::int64_t> numbers_;  // by value
-  std::size_t next_ = 0;               // instruction
+  const ExecutionPlan& method_;
+  Memory& memory_;
+  std::map<std::int64_t, Cells> callers_;  // constants and tensors without a place, by value
+  std::map<std::int64_t, std::int64_t> views_;  // of those: the value they look at
 };
 
-}  // namespace depute
+}  // namespace depute::plan_testing

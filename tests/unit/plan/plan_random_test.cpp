@@ -7,36 +7,15 @@
 
 #include "plan/plan.h"
 #include "plan/plan_text.h"
+#include "tests/unit/plan/plan_machine.h"
 
 namespace depute {
 namespace {
 
-using Cells = std::vector<std::uint64_t>;  // one per f32 element
+using namespace plan_testing;
 
 constexpr std::int64_t rows = 8;
 constexpr std::int64_t columns = 4;
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = (a ^ (b * 0x9E3779B97F4A7C15ULL)) * 0xBF58476D1CE4E5B9ULL;
-  return x ^ (x >> 29);
-}
-
-Cells negated(const Cells& x) {
-  Cells result;
-  for (std::uint64_t cell : x) result.push_back(mix(cell, 1));
-  return result;
-}
-
-Cells sum(const Cells& x, const Cells& y) {
-  Cells result;
-  for (std::size_t i = 0; i < x.size(); ++i) result.push_back(mix(x[i], mix(y[i], 2)));
-  return result;
-}
-
-Cells part(const Cells& x, std::size_t first, std::size_t count) {
-  return {x.begin() + static_cast<std::ptrdiff_t>(first),
-          x.begin() + static_cast<std::ptrdiff_t>(first + count)};
-}
 
 // Writes a random method; remembers what each value should hold.
 class RandomProgram {
@@ -155,88 +134,6 @@ class RandomProgram {
   std::vector<std::pair<Value*, Cells>> values_;
 };
 
-// Executes a plan as the runtime would, on cells instead of floats.
-class Machine {
- public:
-  explicit Machine(const ExecutionPlan& plan)
-      : plan_(plan), arena_(static_cast<std::size_t>(plan.memory_sizes.at(1)) / 4) {}
-
-  std::vector<Cells> run(const std::vector<Cells>& inputs) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) store(plan_.inputs[i], inputs[i]);
-    for (const Instruction& instruction : plan_.instructions) execute(instruction);
-    std::vector<Cells> outputs;
-    for (std::int32_t output : plan_.outputs) outputs.push_back(load(output));
-    return outputs;
-  }
-
- private:
-  std::span<std::uint64_t> cells(std::int64_t index) {
-    const PlanTensor& tensor = plan_.tensors[plan_.values[static_cast<std::size_t>(index)].first];
-    std::size_t count = 1;
-    for (std::int32_t size : tensor.sizes) count *= static_cast<std::size_t>(size);
-    EXPECT_LE(tensor.memory_offset / 4 + count, arena_.size());
-    return std::span(arena_).subspan(tensor.memory_offset / 4, count);
-  }
-  Cells load(std::int64_t index) {
-    auto span = cells(index);
-    return {span.begin(), span.end()};
-  }
-  void store(std::int64_t index, const Cells& values) { std::ranges::copy(values, cells(index).begin()); }
-  std::int64_t number(std::int32_t index) const {
-    return plan_.values[static_cast<std::size_t>(index)].int_value;
-  }
-
-  // A kernel may read and write in any order, so what it writes is all of an operand or nothing of it. Only
-  // pointwise kernels may do the former.
-  void expect_order_does_not_matter(std::int32_t in, std::int32_t out, bool is_pointwise) {
-    auto read = cells(in);
-    auto written = cells(out);
-    bool is_apart =
-        written.data() + written.size() <= read.data() || read.data() + read.size() <= written.data();
-    bool is_same = read.data() == written.data() && read.size() == written.size();
-    EXPECT_TRUE(is_apart || (is_same && is_pointwise)) << plan_text(plan_);
-  }
-
-  void execute(const Instruction& instruction) {
-    auto args = plan_.args_of(instruction);
-    if (instruction.kind == Instruction::Kind::DelegateCall) {
-      const PlanTensor& input = plan_.tensors[plan_.values[static_cast<std::size_t>(args[0])].first];
-      EXPECT_EQ(input.memory_offset % 16, 0);
-      expect_order_does_not_matter(args[0], args[1], false);
-      return store(args[1], negated(load(args[0])));
-    }
-    std::string op = plan_.operators[static_cast<std::size_t>(instruction.index)].str();
-    if (op == "aten::neg.out") {
-      expect_order_does_not_matter(args[0], args[1], true);
-      return store(args[1], negated(load(args[0])));
-    }
-    if (op == "aten::add.out") {
-      expect_order_does_not_matter(args[0], args[3], true);
-      expect_order_does_not_matter(args[1], args[3], true);
-      return store(args[3], sum(load(args[0]), load(args[1])));
-    }
-    if (op == "aten::slice_copy.Tensor_out") {
-      expect_order_does_not_matter(args[0], args[5], false);
-      auto first = static_cast<std::size_t>(number(args[2]) * columns);
-      return store(args[5], part(load(args[0]), first, cells(args[5]).size()));
-    }
-    if (op == "aten::split_with_sizes_copy.out") {
-      Cells all = load(args[0]);
-      std::size_t first = 0;
-      for (std::int64_t item : plan_.list_items(plan_.values[static_cast<std::size_t>(args[3])])) {
-        expect_order_does_not_matter(args[0], static_cast<std::int32_t>(item), false);
-        store(item, part(all, first, cells(item).size()));
-        first += cells(item).size();
-      }
-      return;
-    }
-    ADD_FAILURE() << op;
-  }
-
-  const ExecutionPlan& plan_;
-  Cells arena_;
-};
-
 TEST(RandomPlans, GiveWhatTheNodesGive) {
   std::map<std::string, int> seen;
   for (unsigned seed = 0; seed < 2000; ++seed) {
@@ -244,8 +141,9 @@ TEST(RandomPlans, GiveWhatTheNodesGive) {
     auto plan = make_plan(random.program);
     ASSERT_TRUE(plan) << plan.error().str();
     const ExecutionPlan& method = plan->methods[0];
-    ASSERT_EQ(Machine(method).run(random.inputs), random.expected) << "seed " << seed << "\n"
-                                                                   << plan_text(method);
+    Memory memory(*plan);
+    Machine machine(*plan, method, memory);
+    ASSERT_EQ(machine.run(random.inputs), random.expected) << "seed " << seed << "\n" << plan_text(method);
     for (const PlanOperator& op : method.operators) ++seen[op.str()];
   }
   EXPECT_EQ(seen.size(), 4);  // all kinds of instructions, copies of cuts too

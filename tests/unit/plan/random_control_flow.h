@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/program.h"
-#include "plan_machine.h"
+#include "control_flow_machine.h"
 
 namespace depute {
 

@@ -1,0 +1,130 @@
+#include "report/debug_map.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace depute {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Calls visit on every node of a program, bodies and what was handed to backends included.
+template <typename Visit>
+void for_each_node(const Program& program, const Visit& visit) {
+  for (const auto& method : program.methods) {
+    for (const Node& node : method->graph->nodes()) visit(node);
+    for (const auto& body : method->bodies) {
+      for (const Node& node : body->nodes()) visit(node);
+    }
+  }
+  for (const auto& delegate : program.delegates) {
+    if (delegate->original != nullptr) for_each_node(*delegate->original, visit);
+  }
+}
+
+std::set<std::uint32_t> handles_of(const Delegate& delegate) {
+  std::set<std::uint32_t> handles;
+  if (delegate.original == nullptr) return handles;
+  for_each_node(*delegate.original, [&](const Node& node) {
+    if (node.debug_handle != 0) handles.insert(node.debug_handle);
+  });
+  return handles;
+}
+
+// Identifiers are numbers or texts, so they cannot be keys.
+Json delegate_map_json(const DebugHandleMap& map) {
+  Json json = Json::array();
+  for (const auto& [identifier, handles] : map) {
+    Json id = std::visit([](const auto& value) { return Json(value); }, identifier);
+    json.push_back({{"identifier", std::move(id)}, {"handles", handles}});
+  }
+  return json;
+}
+
+class MapWriter {
+ public:
+  explicit MapWriter(const Program& program) : program_(program) {}
+
+  Json methods(const Plan& plan) const {
+    Json json = Json::object();
+    for (const ExecutionPlan& method : plan.methods) {
+      Json instructions = Json::array();
+      for (std::size_t i = 0; i < method.instructions.size(); ++i) {
+        instructions.push_back(instruction(method, i));
+      }
+      json[method.name] = {{"instructions", std::move(instructions)}};
+    }
+    return json;
+  }
+
+  // Where the nodes come from, by handle.
+  Json handles() const {
+    std::map<std::uint32_t, const SourceLocation*> sources;
+    for_each_node(program_, [&](const Node& node) {
+      if (node.debug_handle != 0) sources.emplace(node.debug_handle, node.source);
+    });
+    Json json = Json::object();
+    for (const auto& [handle, source] : sources) json[std::to_string(handle)] = source_json(source);
+    return json;
+  }
+
+ private:
+  static Json source_json(const SourceLocation* source) {
+    Json json = Json::object();
+    if (source == nullptr) return json;
+    if (!source->file.empty()) json = {{"file", source->file.str()}, {"line", source->line}};
+    if (!source->module_path.empty()) json["module"] = source->module_path.str();
+    if (!source->original_op.empty()) json["op"] = source->original_op.str();
+    return json;
+  }
+
+  Json instruction(const ExecutionPlan& method, std::size_t number) const {
+    const Instruction& instruction = method.instructions[number];
+    std::uint32_t handle = method.debug_handles[number];
+    Json own = handle == 0 ? Json::array() : Json::array({handle});
+    Json json = {{"index", number}};
+    switch (instruction.kind) {
+      case Instruction::Kind::KernelCall: {
+        const PlanOperator& op = method.operators[static_cast<std::size_t>(instruction.index)];
+        json.update({{"kind", "kernel"}, {"name", op.str()}, {"handles", std::move(own)}});
+        break;
+      }
+      case Instruction::Kind::DelegateCall: {
+        const PlanDelegate& called = method.delegates[static_cast<std::size_t>(instruction.index)];
+        const Delegate& delegate = *program_.delegates[called.index];
+        json.update({{"kind", "delegate"},
+                     {"name", called.backend_id},
+                     {"delegate", delegate.name.str()},
+                     {"handles", handles_of(delegate)},
+                     {"delegate_map", delegate_map_json(delegate.debug_handle_map)}});
+        break;
+      }
+      case Instruction::Kind::MoveCall:
+        json.update({{"kind", "move"}, {"handles", std::move(own)}});
+        break;
+      case Instruction::Kind::JumpFalseCall:
+        json.update({{"kind", "jump"}, {"handles", std::move(own)}});
+        break;
+      case Instruction::Kind::FreeCall:
+        json.update({{"kind", "free"}, {"handles", std::move(own)}});
+        break;
+    }
+    return json;
+  }
+
+  const Program& program_;
+};
+
+}  // namespace
+
+std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file) {
+  MapWriter writer(lowered);
+  Json json = {{"version", 1}, {"program", file}};
+  json["methods"] = writer.methods(plan);
+  json["handles"] = writer.handles();
+  // Names from the file may hold bytes that are not UTF-8; they are replaced, not refused.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace depute
