@@ -42,10 +42,10 @@ std::string meta(const std::vector<int>& sizes) {
 
 std::string metadata(int layer, std::string_view function) {
   return fmt::format(
-      R"({{"stack_trace": "File \"/home/user/model.py\", line 20, in forward\n    x = torch.relu(layer(x))\n  )"
-      R"(File \"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return )"
-      R"(F.linear(input, self.weight, self.bias)", "nn_module_stack": "L__self__,,model.Mlp;L__self___layers_{0},)"
-      R"(layers.{0},torch.nn.modules.linear.Linear", "torch_fn": "{1}_{0};builtin_function_or_method.{1}"}})",
+      R"-({{"stack_trace": "File \"/home/user/model.py\", line 20, in forward\n    x = torch.relu(layer(x))\n  )-"
+      R"-(File \"/usr/lib/python3/dist-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return )-"
+      R"-(F.linear(input, self.weight, self.bias)", "nn_module_stack": "L__self__,,model.Mlp;L__self___layers_{0},)-"
+      R"-(layers.{0},torch.nn.modules.linear.Linear", "torch_fn": "{1}_{0};builtin_function_or_method.{1}"}})-",
       layer, function);
 }
 
@@ -124,7 +124,9 @@ MlpFile::MlpFile(const MlpShape& shape) {
   static int count = 0;
   path_ = (std::filesystem::temp_directory_path() / fmt::format("depute_bench_{}_{}.pt2", getpid(), count++))
               .string();
-  std::ofstream(path_, std::ios::binary) << make_zip(entries);
+  constexpr std::size_t most_without_zip64 = 0xfffe;
+  std::ofstream(path_, std::ios::binary)
+      << make_zip(entries, {.comment = {}, .zip64_end = entries.size() > most_without_zip64});
 }
 
 MlpFile::~MlpFile() {

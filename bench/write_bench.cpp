@@ -28,10 +28,11 @@ class OutputPath {
   OutputPath()
       : path_((std::filesystem::temp_directory_path() / fmt::format("depute_bench_{}.pte", getpid()))
                   .string()) {}
-  ~OutputPath() { std::filesystem::remove(path_); }
+  ~OutputPath() { remove(); }
   OutputPath(const OutputPath&) = delete;
   OutputPath& operator=(const OutputPath&) = delete;
   const std::string& str() const { return path_; }
+  void remove() const { std::filesystem::remove(path_); }
 
  private:
   std::string path_;
@@ -60,6 +61,10 @@ void write(benchmark::State& state, const MlpShape& shape) {
   const OutputPath out;
   std::uint64_t bytes = 0;
   for (auto _ : state) {
+    // Replacing a file makes some file systems write the new one to the disk at once.
+    state.PauseTiming();
+    out.remove();
+    state.ResumeTiming();
     auto written = write_pte(*program, *planned, out.str());
     if (!written) return state.SkipWithError(written.error().str().c_str());
     bytes = written->file_bytes;

@@ -29,6 +29,8 @@ void set_up_memory() {
   // Large buffers are made one after the other: their pages stay, instead of going back to the system.
   mallopt(M_MMAP_THRESHOLD, largest_threshold);
   mallopt(M_TRIM_THRESHOLD, heap_bytes);
+  // Small pieces are joined when they are freed: to join all of them now and then takes longer.
+  mallopt(M_MXFAST, 0);
   // One heap for all threads: what one of them frees, another one can use.
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, heap_bytes);

@@ -181,10 +181,16 @@ void Graph::set_outputs(std::span<const Argument> outputs) {
   set_args(*return_, outputs, {});
 }
 
+std::size_t Graph::SourceHash::operator()(const SourceLocation& source) const {
+  auto hash = static_cast<std::size_t>(source.line);
+  for (Symbol part : {source.file, source.module_path, source.original_op}) {
+    hash = hash * 0x9E3779B97F4A7C15ULL + std::hash<Symbol>()(part);
+  }
+  return hash;
+}
+
 const SourceLocation* Graph::add_source(SourceLocation source) {
-  std::string key = fmt::format("{}:{}:{}:{}", source.file.id(), source.line, source.module_path.id(),
-                                source.original_op.id());
-  auto [found, is_new] = sources_.try_emplace(key, nullptr);
+  auto [found, is_new] = sources_.try_emplace(source, nullptr);
   if (is_new) {
     found->second =
         new (arena_.allocate(sizeof(SourceLocation), alignof(SourceLocation))) SourceLocation(source);

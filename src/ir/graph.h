@@ -46,6 +46,7 @@ struct SourceLocation {
   Symbol original_op;  // the operator the user's program called, before decomposition
 
   std::string str() const;  // "model.py:12 (features.0.conv)"; empty when nothing is known
+  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
 class Value {
@@ -210,16 +211,16 @@ class Graph {
 
   // --- editing
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
-  void set_operand(const Use& use, Argument replacement);  // one use
+  void set_operand(const Use& use, Argument replacement);           // one use
   void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);
   void set_type(Value& value, Type type);
   void rename(Value& value, Symbol name);
-  void erase(Node& node);                      // its results must have no uses left
-  void erase_input(std::size_t index);         // it must have no uses left; later inputs move up
+  void erase(Node& node);                             // its results must have no uses left
+  void erase_input(std::size_t index);                // it must have no uses left; later inputs move up
   void retain_inputs(const std::vector<bool>& keep);  // erases all inputs that are not kept, in one go
-  void move_before(Node& node, Node* before);  // null: to the end
+  void move_before(Node& node, Node* before);         // null: to the end
 
   // A copy of `argument` (of another graph) with its lists in this graph and its values mapped by
   // `map_value`.
@@ -257,7 +258,10 @@ class Graph {
   std::size_t node_count_ = 0;
   std::uint64_t revision_ = 0;
   std::unordered_map<Symbol, std::uint32_t> names_;  // taken names -> next suffix to try
-  std::unordered_map<std::string, const SourceLocation*> sources_;
+  struct SourceHash {
+    std::size_t operator()(const SourceLocation& source) const;
+  };
+  std::unordered_map<SourceLocation, const SourceLocation*, SourceHash> sources_;
 };
 
 }  // namespace depute

@@ -12,7 +12,7 @@ class StructuralHasher {
  public:
   explicit StructuralHasher(bool with_tags) : with_tags_(with_tags) {}
 
-  Hash128 finish() const { return hasher_.finish(); }
+  Hash128 finish() { return hasher_.finish(); }
 
   void program(const Program& program, bool with_data) {
     add(program.ranges.size());

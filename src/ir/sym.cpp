@@ -149,10 +149,12 @@ SymInt mod(const SymInt& a, const SymInt& b) {
 }
 
 SymInt sym_max(const SymInt& a, const SymInt& b) {
+  if (a.is_constant() && b.is_constant()) return std::max(a.value(), b.value());
   return SymInt(sym_call("Max", {a.expr(), b.expr()}));
 }
 
 SymInt sym_min(const SymInt& a, const SymInt& b) {
+  if (a.is_constant() && b.is_constant()) return std::min(a.value(), b.value());
   return SymInt(sym_call("Min", {a.expr(), b.expr()}));
 }
 

@@ -122,6 +122,11 @@ Result<std::pair<std::string_view, Json>> Json::choice() const {
   return std::pair(member.key, Json(*this, member.value, member.key));
 }
 
+Result<std::size_t> Json::member_count() const {
+  TRY(simdjson::dom::object object, as_object());
+  return object.size();
+}
+
 Result<std::string_view> Json::string() const {
   std::string_view value;
   if (is_null() || element_.get_string().get(value)) return error("a string is needed here");

@@ -67,6 +67,7 @@ class Json {
   Result<double> number() const;  // also an integer, and the texts "Infinity", "-Infinity", "NaN"
   Result<bool> boolean() const;
 
+  Result<std::size_t> member_count() const;
   // Calls visit(Json element) or visit(std::string_view key, Json member) for each, until one fails.
   template <typename Visit>
   Status for_each(Visit&& visit) const {

@@ -46,6 +46,7 @@ bool is_keyword_by_schema(Symbol op, std::string_view name, std::size_t position
 
 Status GraphReader::index_types(const Json& graph) {
   TRY_STATUS(index_table(graph, "tensor_values", tensors_));
+  bindings_.reserve(tensors_.members.size());
   TRY_STATUS(index_table(graph, "sym_int_values", sym_ints_));
   TRY_STATUS(index_table(graph, "sym_float_values", sym_floats_));
   TRY_STATUS(index_table(graph, "sym_bool_values", sym_bools_));
@@ -56,6 +57,8 @@ Status GraphReader::index_table(const Json& graph, std::string_view key, TypeTab
   TRY(Json json, graph.optional_field(key));
   table.json.emplace(json);
   if (json.is_null()) return {};
+  TRY(std::size_t count, json.member_count());
+  table.members.reserve(count);
   return table.json->for_each_member([&](std::string_view name, const Json& type) -> Status {
     if (!table.members.emplace(name, type).second) return type.error("a second type for this value");
     return {};

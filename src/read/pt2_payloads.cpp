@@ -27,6 +27,8 @@ Result<Payloads> Payloads::from_config(const Archive& archive, const ArchiveEntr
   payloads.config_ = std::make_shared<Config>(std::move(document));
   Config& c = *payloads.config_;
   TRY(c.table, c.root.field("config"));
+  TRY(std::size_t count, c.table.member_count());
+  c.members.reserve(count);
   TRY_STATUS(c.table.for_each_member([&](std::string_view name, const Json& member) -> Status {
     if (!c.members.emplace(name, member).second) return member.error("a second tensor of this name");
     return {};

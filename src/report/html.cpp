@@ -48,7 +48,7 @@ std::string node_row(const NodeReport& node) {
       "<td>{}</td></tr>\n",
       delegated ? "delegated" : "portable", escape(node.method.str()), escape(node.node.str()),
       escape(node.op.str()), escape(node.owner), delegated ? escape(node.delegate.str()) : reasons,
-      escape(node.source));
+      escape(node.source.str()));
 }
 
 }  // namespace

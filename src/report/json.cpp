@@ -14,7 +14,7 @@ Json node_json(const NodeReport& node) {
   Json json = {{"method", node.method.str()},
                {"name", node.node.str()},
                {"op", node.op.str()},
-               {"source", node.source},
+               {"source", node.source.str()},
                {"owner", node.owner},
                {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
   Json reasons = Json::array();

@@ -24,9 +24,9 @@ Report make_report(const Program& normalised) {
   for (const auto& method : normalised.methods) {
     for (const Node& node : method->graph->nodes()) {
       report.nodes.push_back({.method = method->name,
-                              .node = Symbol(node.display_name()),
+                              .node = node.results().empty() ? node.op() : node.result()->name(),
                               .op = node.op(),
-                              .source = node.source != nullptr ? node.source->str() : std::string(),
+                              .source = node.source != nullptr ? *node.source : SourceLocation(),
                               .owner = "portable",
                               .delegate = {},
                               .reasons = {}});

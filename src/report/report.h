@@ -18,9 +18,9 @@ struct NodeReport {
   Symbol method;
   Symbol node;
   Symbol op;
-  std::string source;  // "model.py:12 (features.0)"
-  std::string owner;   // backend name, or "portable"
-  Symbol delegate;     // when delegated
+  SourceLocation source;
+  std::string owner;  // backend name, or "portable"
+  Symbol delegate;    // when delegated
   std::vector<std::pair<std::string, Verdict>>
       reasons;  // refusals: backend name and its verdict, in the order asked
 };

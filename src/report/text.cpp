@@ -48,7 +48,7 @@ std::vector<Leftovers> group_leftovers(const Report& report) {
   for (const NodeReport& node : report.nodes) {
     if (!node.delegate.empty() || node.reasons.empty()) continue;
     Leftovers& group = groups[{std::string(node.op.str()), reasons_text(node)}];
-    if (group.count++ == 0) group.first_source = node.source;
+    if (group.count++ == 0) group.first_source = node.source.str();
   }
   std::vector<Leftovers> sorted;
   for (auto& [key, group] : groups) {
@@ -111,9 +111,10 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     bool delegated = !node.delegate.empty();
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));
+    std::string source = node.source.str();
     text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + std::string(node.node.str()), name_width,
                         node.op.str(), op_width, delegated ? green : yellow, fate, plain,
-                        node.source.empty() ? "" : "  ; " + node.source);
+                        source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),

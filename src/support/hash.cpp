@@ -50,9 +50,24 @@ Hasher::~Hasher() {
   XXH3_freeState(static_cast<XXH3_state_t*>(state_));
 }
 
+void Hasher::flush() {
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), gathered_.data(), gathered_size_);
+  gathered_size_ = 0;
+}
+
+void Hasher::gather(std::span<const std::byte> bytes) {
+  if (bytes.size() > gathered_.size() - gathered_size_) flush();
+  if (bytes.size() > gathered_.size()) {
+    XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
+    return;
+  }
+  std::ranges::copy(bytes, gathered_.begin() + static_cast<std::ptrdiff_t>(gathered_size_));
+  gathered_size_ += bytes.size();
+}
+
 void Hasher::add(std::span<const std::byte> bytes) {
   add(static_cast<std::uint64_t>(bytes.size()));
-  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
+  gather(bytes);
 }
 
 void Hasher::add(std::string_view text) {
@@ -60,10 +75,11 @@ void Hasher::add(std::string_view text) {
 }
 
 void Hasher::add(std::uint64_t number) {
-  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), &number, sizeof number);
+  gather(std::as_bytes(std::span(&number, 1)));
 }
 
-Hash128 Hasher::finish() const {
+Hash128 Hasher::finish() {
+  flush();
   XXH128_hash_t hash = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
   return {hash.low64, hash.high64};
 }

@@ -2,6 +2,7 @@
 // and versions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,7 +25,8 @@ Hash128 hash128(std::span<const std::byte> bytes);
 Hash128 hash128_of_zeros(std::size_t size);  // of that many zero bytes, without the memory for them
 std::optional<Hash128> hash128_from_hex(std::string_view digits);  // reads what hex() writes
 
-// Hashes a sequence of parts. Lengths are part of the hash, so ("ab", "c") differs from ("a", "bc").
+// Hashes a sequence of parts. Lengths are part of the hash, so ("ab", "c") differs from ("a", "bc"). Short
+// parts are gathered first, as each call of the hash function costs more than a few bytes do.
 class Hasher {
  public:
   Hasher();
@@ -35,10 +37,15 @@ class Hasher {
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
   void add(std::uint64_t number);
-  Hash128 finish() const;
+  Hash128 finish();
 
  private:
+  void gather(std::span<const std::byte> bytes);
+  void flush();
+
   void* state_;
+  std::array<std::byte, 512> gathered_;
+  std::size_t gathered_size_ = 0;
 };
 
 }  // namespace depute

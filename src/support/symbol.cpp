@@ -12,22 +12,25 @@ struct Hash {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-// One shard of the table; texts are found by hash, so two threads rarely meet at one lock.
+// One shard of the table, so that two threads rarely meet at one lock.
 struct Shard {
   std::mutex mutex;
   std::unordered_set<std::string, Hash, std::equal_to<>> texts;
 };
 
-std::array<Shard, 16>& shards() {
-  static auto* table = new std::array<Shard, 16>;  // never destroyed: symbols outlive every static
-  return *table;
+constexpr std::size_t shard_count = 16;
+
+// Names that are made one after the other differ in their last characters.
+Shard& shard_of(std::string_view text) {
+  static auto* table = new std::array<Shard, shard_count>;  // never destroyed: symbols outlive every static
+  return (*table)[(text.size() + static_cast<unsigned char>(text.back())) % shard_count];
 }
 
 }  // namespace
 
 Symbol::Symbol(std::string_view text) {
   if (text.empty()) return;
-  auto& shard = shards()[Hash()(text) % 16];
+  Shard& shard = shard_of(text);
   std::lock_guard lock(shard.mutex);
   auto found = shard.texts.find(text);
   if (found == shard.texts.end()) found = shard.texts.emplace(text).first;

@@ -1,7 +1,9 @@
 #include "write/blobs.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "support/check.h"
 #include "support/hash.h"
@@ -40,7 +42,7 @@ Identity identity_of(const Blob& blob) {
 struct Piece {
   const Blob* blob = nullptr;   // the first one
   std::uint64_t alignment = 1;  // the strictest of all
-  bool is_compared = false;     // another piece has the same size
+  bool is_compared = false;     // another piece may be equal
   std::uint64_t position = 0;
   std::vector<std::byte> made;
   Hash128 hash;
@@ -83,23 +85,51 @@ class BlobWriter {
 
   void find_pieces() {
     std::unordered_map<Identity, std::uint32_t, IdentityHash> known;
-    std::unordered_map<std::uint64_t, std::uint32_t> of_size;  // pieces
     piece_of_.resize(blobs_.size());
     for (std::size_t i = 0; i < blobs_.size(); ++i) {
       if (blobs_[i].size == 0) continue;
       auto [entry, is_new] =
           known.try_emplace(identity_of(blobs_[i]), static_cast<std::uint32_t>(pieces_.size()));
-      if (is_new) {
-        pieces_.emplace_back().blob = &blobs_[i];
-        ++of_size[blobs_[i].size];
-      }
+      if (is_new) pieces_.emplace_back().blob = &blobs_[i];
       piece_of_[i] = entry->second;
       Piece& piece = pieces_[entry->second];
       piece.alignment = std::max(piece.alignment, blobs_[i].alignment);
     }
-    for (Piece& piece : pieces_) {
-      piece.is_compared = of_size[piece.blob->size] > 1 && !piece.blob->storage->is_zeros();
+    mark_compared();
+  }
+
+  // Equal pieces have equal sizes and equal ends. The ends of bytes that are yet to be made are not known, so
+  // that all pieces of such a size are compared.
+  void mark_compared() {
+    std::unordered_set<std::uint64_t> made_sizes;
+    for (const Piece& piece : pieces_) {
+      if (is_made(piece)) made_sizes.insert(piece.blob->size);
     }
+    std::vector<Hash128> looks(pieces_.size());
+    std::unordered_map<Hash128, std::uint32_t> count;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].blob->storage->is_zeros()) continue;
+      looks[i] = look_of(pieces_[i], !made_sizes.contains(pieces_[i].blob->size));
+      ++count[looks[i]];
+    }
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      pieces_[i].is_compared = !pieces_[i].blob->storage->is_zeros() && count[looks[i]] > 1;
+    }
+  }
+
+  static Hash128 look_of(const Piece& piece, bool with_ends) {
+    struct {
+      std::uint64_t size = 0;
+      std::array<std::byte, 32> first = {};
+      std::array<std::byte, 32> last = {};
+    } look{.size = piece.blob->size};
+    if (with_ends) {
+      const auto bytes = bytes_of(piece);
+      const std::size_t count = std::min(bytes.size(), look.first.size());
+      std::ranges::copy(bytes.first(count), look.first.begin());
+      std::ranges::copy(bytes.last(count), look.last.begin());
+    }
+    return hash128(std::as_bytes(std::span(&look, 1)));
   }
 
   static bool is_made(const Piece& piece) {

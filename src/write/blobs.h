@@ -1,7 +1,8 @@
 // Writes many pieces of bytes behind each other, equal ones once, and says where each one is.
 //
-// Only pieces that another one of the same size could equal are read to be compared (by their 128-bit hash);
-// unique weights are never touched. Lazily made bytes are made a few at a time, hashed, written and dropped.
+// Only pieces that another one of the same size and with the same ends could equal are read to be compared
+// (by their 128-bit hash); of unique weights no more than the ends is touched. Lazily made bytes are made a
+// few at a time, hashed, written and dropped.
 #pragma once
 
 #include <cstdint>

@@ -183,11 +183,14 @@ std::array<std::byte, header_position + header_size> file_start(std::span<const 
   return start;
 }
 
+// Such a program is right, and the C++ runtime loads it: there only who asks for it gets verification.
 std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout) {
   std::uint64_t tables = count_tables(plan, layout);
   if (tables <= max_verified_tables) return {};
-  return {fmt::format("the plan has {} tables; a runtime that verifies programs (the default) takes {}",
-                      tables, max_verified_tables)};
+  return {
+      fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
+                  "Verification.Minimal, which is the default in C++ but not in Python",
+                  tables, max_verified_tables)};
 }
 
 }  // namespace

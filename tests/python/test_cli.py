@@ -4,6 +4,8 @@ import json
 import re
 
 import pytest
+import torch
+from executorch.runtime import Runtime, Verification
 from harness import assert_refused, depute, lower, sample
 
 MLP = sample("mlp")
@@ -140,3 +142,17 @@ def test_backends():
 def test_no_colour_outside_a_terminal(tmp_path):
     run = depute("lower", sample("cond"), "-o", tmp_path / "out.pte")
     assert "\x1b" not in run.stdout + run.stderr
+
+
+def test_programs_too_large_to_be_verified_say_how_to_load_them(tmp_path):
+    nodes = 210_000
+    text, out = tmp_path / "chain.ir", tmp_path / "chain.pte"
+    chain = [f"  %v{i + 1}: f32[2] = aten.neg.default(%v{i})" for i in range(nodes)]
+    head = "program\n\nmethod forward(%v0: f32[2]) {\n"
+    text.write_text(head + "\n".join(chain) + f"\n  return %v{nodes}\n}}\n")
+    assert "Verification.Minimal" in lower(text, out).stdout
+    with pytest.raises(RuntimeError):
+        Runtime.get().load_program(out)
+    program = Runtime.get().load_program(out, verification=Verification.Minimal)
+    (result,) = program.load_method("forward").execute([torch.tensor([1.5, -2.0])])
+    assert result.tolist() == [1.5, -2.0]

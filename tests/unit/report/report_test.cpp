@@ -21,7 +21,7 @@ Report sample() {
   report.nodes.push_back({.method = Symbol("forward"),
                           .node = Symbol("conv"),
                           .op = Symbol("aten.convolution.default"),
-                          .source = "model.py:3",
+                          .source = {.file = Symbol("model.py"), .line = 3},
                           .owner = "xnnpack",
                           .delegate = Symbol("xnnpack0"),
                           .reasons = {}});
@@ -29,7 +29,7 @@ Report sample() {
       {.method = Symbol("forward"),
        .node = Symbol("tan"),
        .op = Symbol("aten.tan.default"),
-       .source = "model.py:4 (<head>)",
+       .source = {.file = Symbol("model.py"), .line = 4, .module_path = Symbol("<head>")},
        .owner = "portable",
        .delegate = {},
        .reasons = {{"xnnpack", {.rule = "op", .seen = "aten.tan.default", .allowed = "others"}}}});

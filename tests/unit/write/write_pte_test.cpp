@@ -212,6 +212,23 @@ TEST_F(WritePte, LazyBytesAreMadeOnce) {
   EXPECT_NE(pte.segments[1].offset, pte.segments[3].offset);
 }
 
+TEST_F(WritePte, BytesThatDifferInTheMiddleAreNotShared) {
+  Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  std::vector<std::byte> bytes(10'000, std::byte{1});
+  std::vector<std::byte> others = bytes;
+  others[5'000] = std::byte{2};
+  add_delegate(program, "d", nullptr).named_data = {
+      {"a", Storage::owned(bytes), 16},
+      {"b", Storage::owned(others), 16},
+      {"c", Storage::owned(bytes), 16},
+      {"d", Storage::owned({bytes.begin(), bytes.end() - 1}), 16}};
+  ASSERT_TRUE(write(program));
+  PteFile pte = read();
+  EXPECT_EQ(pte.segments[1].offset, pte.segments[3].offset);
+  EXPECT_NE(pte.segments[1].offset, pte.segments[2].offset);
+  EXPECT_NE(pte.segments[1].offset, pte.segments[4].offset);
+}
+
 TEST_F(WritePte, AConstantAndADelegateShareBytes) {
   std::string numbers = "[0.5";
   for (int i = 1; i < 2048; ++i) numbers += ", 0.5";
