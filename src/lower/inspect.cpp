@@ -21,17 +21,12 @@ bool is_call(const Node& node) {
   return node.op() == "delegate.call";
 }
 
-// Control flow alone computes nothing: its bodies do.
-bool computes(const Node& node) {
-  return bodies_of(node).empty();
-}
-
 void count_delegated(const Program& original, DelegationInfo& info) {
   for_each_node(*original.methods.front(), [&](const Graph&, const Node& node) {
     if (is_call(node)) {
       const Delegate* nested = original.find_delegate(node.arg(0).as_symbol());
       if (nested != nullptr && nested->original != nullptr) count_delegated(*nested->original, info);
-    } else if (computes(node)) {
+    } else {
       ++info.delegated_nodes;
       ++info.ops[std::string(node.op().str())].first;
     }
@@ -63,7 +58,7 @@ std::vector<const Node*> get_non_lowered_nodes(const Program& program) {
   std::vector<const Node*> nodes;
   for (const auto& method : program.methods) {
     for_each_node(*method, [&](const Graph&, const Node& node) {
-      if (!is_call(node) && computes(node)) nodes.push_back(&node);
+      if (!is_call(node)) nodes.push_back(&node);
     });
   }
   return nodes;

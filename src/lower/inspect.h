@@ -31,8 +31,7 @@ struct DelegateCall {
 std::vector<DelegateCall> get_delegates(const Program& program);
 std::vector<DelegateCall> get_delegates(const Program& program, const Method& method);
 
-// Nodes that are no calls of delegates and do something themselves: control flow is not among them, the nodes
-// of its bodies are.
+// Nodes that are no calls of delegates, those of bodies included.
 std::vector<const Node*> get_non_lowered_nodes(const Program& program);
 
 // The payload of each delegate that is called, by its name.

@@ -140,25 +140,53 @@ Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry, con
   return {};
 }
 
-void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& verdicts) {
+// Which delegate each node of a method went to.
+class NodeOwners {
+ public:
+  explicit NodeOwners(const PartitionedMethod& method) {
+    for (const CarvedPartition& partition : method.carved.partitions)
+      delegate_of_[partition.graph][partition.tag] = partition.delegate_name;
+    for (const auto& [node, tag] : method.result.node_tags) tag_of_[node] = tag;
+    if (method.method->bodies.empty()) return;
+    for (const auto& [node, tag] : method.result.node_tags) {
+      for (const Graph* body : bodies_of(*node)) {
+        for (const Graph* graph : graphs_below(*body)) taken_.emplace(graph, node);
+      }
+    }
+  }
+
+  // Empty for one that stays, and for one of a partition that nobody needs.
+  Symbol operator()(const Node& node) const {
+    auto tag = tag_of_.find(&node);
+    if (tag == tag_of_.end()) {
+      auto taken = taken_.find(&node.graph());
+      return taken == taken_.end() ? Symbol() : (*this)(*taken->second);
+    }
+    auto delegates = delegate_of_.find(&node.graph());
+    if (delegates == delegate_of_.end()) return {};
+    auto found = delegates->second.find(tag->second);
+    return found == delegates->second.end() ? Symbol() : found->second;
+  }
+
+ private:
   // A tag has a delegate in each graph where it is used and needed.
-  std::unordered_map<const Graph*, std::unordered_map<Symbol, Symbol>> delegate_of;
-  for (const CarvedPartition& partition : method.carved.partitions)
-    delegate_of[partition.graph][partition.tag] = partition.delegate_name;
-  std::unordered_map<const Node*, Symbol> tag_of;
-  for (const auto& [node, tag] : method.result.node_tags) tag_of[node] = tag;
+  std::unordered_map<const Graph*, std::unordered_map<Symbol, Symbol>> delegate_of_;
+  std::unordered_map<const Node*, Symbol> tag_of_;
+  std::unordered_map<const Graph*, const Node*> taken_;  // bodies that went along with a node
+};
+
+void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& verdicts) {
+  NodeOwners owners(method);
   for (const auto& [node, verdict] : method.result.verdicts) {
     NodeVerdict record{.method = method.method->name,
                        .graph = &node->graph() == method.method->graph.get() ? Symbol() : node->graph().name(),
                        .node = Symbol(node->display_name()),
                        .op = node->op(),
                        .source = node->source != nullptr ? node->source->str() : std::string(),
-                       .delegate = {},
+                       .delegate = owners(*node),
                        .verdict = verdict};
-    if (auto tag = tag_of.find(node); tag != tag_of.end()) {
-      const auto& delegates = delegate_of[&node->graph()];
-      if (auto found = delegates.find(tag->second); found != delegates.end()) record.delegate = found->second;
-    }
+    if (verdict.delegated && record.delegate.empty())
+      record.verdict = {.delegated = false, .owner = {}, .rule = "unused", .seen = "nothing needs its result", .allowed = {}};
     verdicts.push_back(std::move(record));
   }
 }

@@ -46,7 +46,10 @@ std::string node_row(const NodeReport& node) {
   return fmt::format(
       "<tr class=\"{}\"><td>{}</td><td><code>%{}</code></td><td><code>{}</code></td><td>{}</td><td>{}</td>"
       "<td>{}</td></tr>\n",
-      delegated ? "delegated" : "portable", escape(node.method.str()), escape(node.node.str()),
+      delegated ? "delegated" : "portable",
+      escape(node.graph.empty() ? std::string(node.method.str())
+                                : fmt::format("{} @{}", node.method.str(), node.graph.str())),
+      escape(node.node.str()),
       escape(node.op.str()), escape(node.owner), delegated ? escape(node.delegate.str()) : reasons,
       escape(node.source.str()));
 }

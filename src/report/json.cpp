@@ -23,6 +23,7 @@ Json node_json(const NodeReport& node) {
         {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}});
   }
   json["reasons"] = std::move(reasons);
+  if (!node.graph.empty()) json["graph"] = node.graph.str();
   return json;
 }
 

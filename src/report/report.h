@@ -16,6 +16,7 @@ namespace depute {
 // One node of the normalised program.
 struct NodeReport {
   Symbol method;
+  Symbol graph;  // the control-flow body it lies in; empty: the method's own graph
   Symbol node;
   Symbol op;
   SourceLocation source;

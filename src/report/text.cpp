@@ -104,10 +104,13 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
   }
   std::string text;
   Symbol method;
+  Symbol graph;
   for (const NodeReport& node : report.nodes) {
     if (!options.node.empty() && node.node != options.node) continue;
     if (node.method != method) text += fmt::format("method {}\n", node.method.str());
+    if (node.graph != graph && !node.graph.empty()) text += fmt::format(" graph @{}\n", node.graph.str());
     method = node.method;
+    graph = node.graph;
     bool delegated = !node.delegate.empty();
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));

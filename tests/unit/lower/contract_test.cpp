@@ -831,9 +831,9 @@ TEST(Inspect, CountsOpensDelegatesAndBodies) {
   Lowered lowered = lower_text(text);
   DelegationInfo info = get_delegation_info(lowered.program);
   EXPECT_EQ(summary_lines(info),
-            "Total delegated subgraphs: 3\nNumber of delegated nodes: 3\nNumber of non-delegated nodes: 5\n");
+            "Total delegated subgraphs: 3\nNumber of delegated nodes: 3\nNumber of non-delegated nodes: 9\n");
   EXPECT_EQ(info.ops.at("aten.add.Tensor"), (std::pair<std::uint64_t, std::uint64_t>(2, 2)));
-  EXPECT_EQ(get_non_lowered_nodes(lowered.program).size(), 5u);
+  EXPECT_EQ(get_non_lowered_nodes(lowered.program).size(), 9u);
 }
 
 TEST(Inspect, DelegateThatIsCalledTwiceHasOnePayload) {
