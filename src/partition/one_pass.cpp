@@ -12,14 +12,15 @@ namespace depute {
 namespace {
 
 constexpr std::uint32_t no_owner = 0xFFFFFFFF;
-constexpr int max_refusal_rounds = 3;
+constexpr std::size_t max_refusal_rounds = 3;  // for each owner
 
 // Who takes which atom: the first owner that can.
 struct Claims {
   AtomGraph atoms;
   std::vector<std::uint32_t> owner;              // per atom, or no_owner
   std::vector<std::vector<std::uint8_t>> joins;  // per owner and atom: 1 if it takes the atom where useful
-  std::vector<std::vector<DissolvedGroup>> dissolved;  // per owner
+  std::vector<std::vector<DissolvedGroup>> dissolved;   // per owner
+  std::vector<std::vector<std::uint8_t>> group_is_off;  // per owner and group: 1 if it is not kept whole
 };
 
 // The answers of all owners, as refusals leave them.
@@ -32,49 +33,43 @@ class Answers {
     }
   }
 
-  // The owner no longer takes these nodes, nor groups with one of them.
-  void refuse(std::uint32_t owner, std::span<const std::uint32_t> nodes) {
+  // The owner no longer takes these nodes, nor the groups with one of them that were kept whole.
+  void refuse(std::uint32_t owner, std::span<const std::uint32_t> nodes, const Claims& claims) {
     for (std::uint32_t node : nodes) support_[owner][node] = Support::Unsupported;
     std::vector<std::uint8_t> refused(graph_.size(), 0);
     for (std::uint32_t node : nodes) refused[node] = 1;
     const Csr& groups = owners_[owner].groups;
     for (std::uint32_t group = 0; group < groups.size(); ++group) {
+      if (claims.group_is_off[owner][group] != 0) continue;
       if (std::ranges::any_of(groups[group], [&](std::uint32_t node) { return refused[node] != 0; }))
         group_is_off_[owner][group] = 1;
     }
   }
 
+  // Groups that cannot stay whole are left out in a second go, so that others can have their nodes.
   Claims claim() const {
     Claims claims;
     claims.dissolved.resize(owners_.size());
-    RegionGraph graph = graph_;
-    std::vector<std::uint32_t> owner = owners_alone();
-    const std::vector<GroupId> groups = viable_groups(owner, claims);
-    graph.groups = {};
-    bool place_alone = true;
-    for (const auto& [of, group] : groups) {
-      graph.add_group(owners_[of].groups[group]);
-      place_alone &= owners_[of].options.loose_nodes == LooseNodes::PlaceAlone;
-    }
-    for (std::uint32_t node = 0; node < graph_.size(); ++node)
-      graph.support[node] = owner[node] != no_owner ? Support::Supported : support_of_unclaimed(node);
-    Atoms atoms = contract_groups(graph, place_alone ? LooseNodes::PlaceAlone : LooseNodes::LeaveOut,
-                                  GroupCircles::Dissolve);
-    std::vector<std::uint8_t> is_dissolved(groups.size(), 0);
-    for (DissolvedGroup& group : atoms.dissolved) {
-      is_dissolved[group.group] = 1;
-      const GroupId id = groups[group.group];
-      group.group = id.group;
-      claims.dissolved[id.owner].push_back(std::move(group));
-    }
-    for (std::uint32_t i = 0; i < groups.size(); ++i) {
-      for (std::uint32_t node : graph.groups[i]) {
-        if (is_dissolved[i] == 0) owner[node] = groups[i].owner;
+    claims.group_is_off = group_is_off_;
+    for (;;) {
+      std::vector<std::uint32_t> owner = owners_alone();
+      const std::vector<GroupId> groups = viable_groups(owner, claims);
+      Atoms atoms = contract(owner, groups);
+      if (atoms.dissolved.empty()) {
+        for (const auto& [of, group] : groups) {
+          for (std::uint32_t node : owners_[of].groups[group]) owner[node] = of;
+        }
+        claims.atoms = std::move(atoms.graph);
+        name_owners(owner, claims);
+        return claims;
+      }
+      for (DissolvedGroup& group : atoms.dissolved) {
+        const GroupId id = groups[group.group];
+        claims.group_is_off[id.owner][id.group] = 1;
+        group.group = id.group;
+        claims.dissolved[id.owner].push_back(std::move(group));
       }
     }
-    claims.atoms = std::move(atoms.graph);
-    name_owners(owner, claims);
-    return claims;
   }
 
  private:
@@ -94,11 +89,12 @@ class Answers {
     return owner;
   }
 
-  // Groups of which no node belongs to an earlier owner or its groups. Nodes of others become unclaimed
-  // unless they may be placed alone.
+  // Groups of which no node belongs to an earlier owner or its groups; others are off from then on. Nodes of
+  // groups that are off go to the next owner unless they may be placed alone.
   std::vector<GroupId> viable_groups(std::vector<std::uint32_t>& owner, Claims& claims) const {
     std::vector<GroupId> groups;
     std::vector<std::uint32_t> grouped_by(graph_.size(), no_owner);
+    auto& group_is_off = claims.group_is_off;
     for (std::uint32_t i = 0; i < owners_.size(); ++i) {
       for (std::uint32_t group = 0; group < owners_[i].groups.size(); ++group) {
         const auto nodes = owners_[i].groups[group];
@@ -107,16 +103,30 @@ class Answers {
                  (grouped_by[node] != no_owner && grouped_by[node] < i);
         };
         const auto other = std::ranges::find_if(nodes, belongs_to_other);
-        if (other != nodes.end()) claims.dissolved[i].push_back({group, *other, {}});
-        if (other == nodes.end() && group_is_off_[i][group] == 0) {
+        if (other != nodes.end() && group_is_off[i][group] == 0) {
+          group_is_off[i][group] = 1;
+          claims.dissolved[i].push_back({group, *other, {}});
+        }
+        if (group_is_off[i][group] == 0) {
           groups.push_back({i, group});
           for (std::uint32_t node : nodes) grouped_by[node] = i;
         } else if (owners_[i].options.loose_nodes == LooseNodes::LeaveOut) {
-          for (std::uint32_t node : nodes) owner[node] = owner[node] == i ? next_owner(node, i) : owner[node];
+          for (std::uint32_t node : nodes) {
+            if (owner[node] == i) owner[node] = next_owner(node, i);
+          }
         }
       }
     }
     return groups;
+  }
+
+  Atoms contract(const std::vector<std::uint32_t>& owner, const std::vector<GroupId>& groups) const {
+    RegionGraph graph = graph_;
+    graph.groups = {};
+    for (const auto& [of, group] : groups) graph.add_group(owners_[of].groups[group]);
+    for (std::uint32_t node = 0; node < graph_.size(); ++node)
+      graph.support[node] = owner[node] != no_owner ? Support::Supported : support_of_unclaimed(node);
+    return contract_groups(graph, LooseNodes::PlaceAlone, GroupCircles::Dissolve);
   }
 
   std::uint32_t next_owner(std::uint32_t node, std::uint32_t after) const {
@@ -314,11 +324,12 @@ class OnePassPlanner {
   }
 
   OwnersPlan run() {
-    for (int round = 0;; ++round) {
+    const std::size_t last_round = max_refusal_rounds * owners_.size();
+    for (std::size_t round = 0;; ++round) {
       claims_ = answers_.claim();
-      drawn_ = draw_with(round < max_refusal_rounds);
+      drawn_ = draw_with(round < last_round);
       if (has_foreign_island()) drawn_ = draw_with(false);
-      if (!refuse_islands() || round == max_refusal_rounds) break;
+      if (!refuse_islands() || round == last_round) break;
     }
     split_regions();
     emit();
@@ -360,6 +371,7 @@ class OnePassPlanner {
     any = false;
     const Islands islands = find_islands(claims_.atoms, drawn_.regions.region);
     std::vector<std::uint8_t> refused(claims_.atoms.size(), 0);
+    std::vector<std::vector<std::uint32_t>> refused_nodes(owners_.size());
     for (std::uint32_t atom = 0; atom < claims_.atoms.size(); ++atom) {
       if (islands.of[atom] != atom || !judges(region_owner(atom))) continue;
       const std::uint32_t owner = region_owner(atom);
@@ -368,8 +380,10 @@ class OnePassPlanner {
       if (!refusal) continue;
       any = true;
       refused[atom] = 1;
-      refuse_nodes(owner, islands.nodes[atom], *refusal);
+      record_refusal(owner, islands.nodes[atom], *refusal, refused_nodes[owner]);
     }
+    for (std::uint32_t owner = 0; owner < owners_.size(); ++owner)
+      answers_.refuse(owner, refused_nodes[owner], claims_);
     for (std::uint32_t atom = 0; atom < claims_.atoms.size(); ++atom) {
       if (islands.of[atom] != no_region && refused[islands.of[atom]] != 0)
         drawn_.regions.region[atom] = no_region;
@@ -377,17 +391,17 @@ class OnePassPlanner {
     return any;
   }
 
-  void refuse_nodes(std::uint32_t owner, std::span<const std::uint32_t> nodes, const RefusedIsland& refusal) {
+  // Only nodes that the owner claimed are refused; others had joined.
+  void record_refusal(std::uint32_t owner, std::span<const std::uint32_t> nodes, const RefusedIsland& refusal,
+                      std::vector<std::uint32_t>& refused_nodes) {
     OwnerAnswer& answer = plan_.owners[owner];
     answer.refused_island_of.resize(graph_.size(), no_region);
-    std::vector<std::uint32_t> own;
     for (std::uint32_t node : nodes) {
-      if (claims_.owner[claims_.atoms.atom_of[node]] == owner) own.push_back(node);
-    }
-    for (std::uint32_t node : own)
+      if (claims_.owner[claims_.atoms.atom_of[node]] != owner) continue;
       answer.refused_island_of[node] = static_cast<std::uint32_t>(answer.refused_islands.size());
+      refused_nodes.push_back(node);
+    }
     answer.refused_islands.push_back(refusal);
-    answers_.refuse(owner, own);
   }
 
   // What each owner says about unrelated pieces in one region.
@@ -445,8 +459,9 @@ class OnePassPlanner {
     answer.dissolved = std::move(claims_.dissolved[owner]);
     answer.placement.assign(graph_.size(), Placement::Unsupported);
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
-      if (plan_.region_of[node] != no_region) {
-        if (plan_.owner_of[plan_.region_of[node]] == owner) answer.placement[node] = Placement::InRegion;
+      const std::uint32_t region = plan_.region_of[node];
+      if (region != no_region && plan_.owner_of[region] == owner) {
+        answer.placement[node] = Placement::InRegion;
       } else if (!answer.refused_island_of.empty() && answer.refused_island_of[node] != no_region) {
         answer.placement[node] = placement_of(answer.refused_islands[answer.refused_island_of[node]]);
       } else if (owners_[owner].support[node] == Support::Neutral) {

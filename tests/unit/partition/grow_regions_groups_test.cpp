@@ -138,14 +138,43 @@ TEST(GroupedRegions, ALongPathLeavesOutItsMiddle) {
   EXPECT_EQ(plan.dissolved[0].path.back(), 1000U);
 }
 
+// The groups of GroupsThatNeedEachOtherAreMerged, each to be a region of its own: one of them has to go.
+TEST(GroupedRegions, GroupsThatNeedEachOtherCannotBothStandApart) {
+  RegionGraph graph;
+  graph.add_node(S, {});
+  graph.add_node(S, {0});
+  graph.add_node(S, {});
+  graph.add_node(S, {2});
+  graph.add_group({0, 3});
+  graph.add_group({1, 2});
+  const RegionPlan plan = grow(graph, {.mode = RegionMode::Apart});
+  EXPECT_THAT(plan.region_of, ElementsAre(0, no_region, no_region, 0));
+  ASSERT_THAT(plan.dissolved, SizeIs(1));
+  EXPECT_THAT(plan.dissolved[0].path, ElementsAre(2, 3, 0, 1));
+}
+
+// 0 -> 1 -> 2 with group {0 2}: 1 is a region of its own, so the group cannot be one.
+TEST(GroupedRegions, AGroupApartDoesNotTakeInWhatLiesBetween) {
+  RegionGraph graph;
+  graph.add_node(S, {});
+  graph.add_node(S, {0});
+  graph.add_node(S, {1});
+  graph.add_group({0, 2});
+  EXPECT_THAT(grow(graph).region_of, ElementsAre(0, 0, 0));
+  const RegionPlan plan = grow(graph, {.mode = RegionMode::Apart});
+  EXPECT_THAT(plan.region_of, ElementsAre(no_region, 0, no_region));
+  ASSERT_THAT(plan.dissolved, SizeIs(1));
+  EXPECT_EQ(plan.dissolved[0].enclosed, 1U);
+}
+
 TEST(GroupedRegions, RandomGroupsNeverCloseACircle) {
   std::size_t dissolved = 0;
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     const testing::RandomGraph shape{
         .nodes = 10 + seed % 60, .neutral = seed % 3 * 0.2, .groups = 1 + seed % 12};
     const RegionGraph graph = testing::random_graph(shape, seed);
-    for (RegionMode mode :
-         {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest, RegionMode::Connected}) {
+    for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest, RegionMode::Connected,
+                            RegionMode::Apart}) {
       for (LooseNodes loose_nodes : {LooseNodes::LeaveOut, LooseNodes::PlaceAlone}) {
         for (std::uint32_t min_nodes : {1U, 3U}) {
           const RegionOptions options{.mode = mode, .min_nodes = min_nodes, .loose_nodes = loose_nodes};

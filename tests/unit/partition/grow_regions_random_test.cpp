@@ -67,7 +67,7 @@ TEST(RandomRegions, FewestConnectedByExhaustiveSearch) {
 }
 
 TEST(RandomRegions, EveryPlanIsValid) {
-  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint32_t seed = 0; seed < 2000; ++seed) {
     const testing::RandomGraph shape{.nodes = 1 + seed % 150,
                                      .window = 3 + seed % 40,
                                      .inputs = 0.8 + seed % 5 * 0.5,
@@ -77,6 +77,8 @@ TEST(RandomRegions, EveryPlanIsValid) {
     for (RegionMode mode : all_modes) {
       for (RegionOptions options :
            {RegionOptions{.mode = mode}, RegionOptions{.mode = mode, .horizontal = Horizontal::None},
+            RegionOptions{.mode = mode, .horizontal = Horizontal::Near, .near_distance = 2},
+            RegionOptions{.mode = mode, .worth = [](auto nodes) { return Worth{nodes.size(), 3}; }},
             RegionOptions{.mode = mode, .min_nodes = 3}, RegionOptions{.mode = mode, .max_nodes = 7},
             RegionOptions{.mode = mode, .horizontal = Horizontal::None, .min_nodes = 2, .max_nodes = 5}}) {
         const RegionPlan plan = grow_regions(graph, options);

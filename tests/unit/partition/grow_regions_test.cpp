@@ -169,6 +169,77 @@ TEST(GrowRegions, RefusalMakesNewLabels) {
   EXPECT_EQ(plan.fewest_possible, plan.regions.size());
 }
 
+// Three nodes are worth a delegate, two are not: the small piece goes although it shares the large one's
+// region.
+TEST(GrowRegions, IslandsThatCostMoreThanTheyGainAreRefused) {
+  RegionGraph graph = chain({S, S, S});
+  graph.add_node(S, {});
+  graph.add_node(S, {3});
+  std::vector<std::vector<std::uint32_t>> asked;
+  const auto worth = [&](std::span<const std::uint32_t> nodes) {
+    asked.emplace_back(nodes.begin(), nodes.end());
+    return Worth{.gain = nodes.size(), .cost = 3};
+  };
+  const RegionPlan plan = grow(graph, {.worth = worth});
+  EXPECT_EQ(rows(plan.regions), (Rows{{0, 1, 2}}));
+  EXPECT_EQ(asked, (Rows{{0, 1, 2}, {3, 4}, {0, 1, 2}}));
+  EXPECT_EQ(plan.placement[3], Placement::NotWorth);
+  ASSERT_EQ(plan.refused_islands.size(), 1U);
+  EXPECT_EQ(plan.refused_islands[0].worth, (Worth{2, 3}));
+  EXPECT_THAT(plan.refused_island_of, ElementsAre(no_region, no_region, no_region, 0, 0));
+}
+
+TEST(GrowRegions, NothingIsAskedAgainWhenAllIsRefused) {
+  int rounds = 0;
+  const auto worth = [&](std::span<const std::uint32_t> nodes) {
+    if (nodes.front() == 0) ++rounds;
+    return Worth{.gain = 0, .cost = 1};
+  };
+  EXPECT_EQ(grow(chain({S, S}), {.worth = worth}).regions.size(), 0U);
+  EXPECT_EQ(rounds, 1);
+}
+
+TEST(GrowRegions, NearPiecesShareARegion) {
+  // 0, 9 and 19 have nothing in common; 9 lies within 10 numbers of 0, and 19 of 9.
+  RegionGraph graph;
+  for (std::uint32_t node = 0; node < 20; ++node) graph.add_node(node % 10 == 9 || node == 0 ? S : U, {});
+  const auto regions = [&](std::uint32_t distance) {
+    return grow(graph, {.horizontal = Horizontal::Near, .near_distance = distance}).regions.size();
+  };
+  EXPECT_EQ(regions(10), 1U);
+  EXPECT_EQ(regions(9), 2U);
+  EXPECT_EQ(regions(8), 3U);
+}
+
+TEST(GrowRegions, PiecesWithACommonInputOrReaderShareARegion) {
+  const RegionOptions near{.horizontal = Horizontal::Near, .near_distance = 0};
+  RegionGraph fork;  // one value from outside read by two
+  fork.add_node(U, {});
+  fork.add_node(S, {0});
+  fork.add_node(S, {0});
+  EXPECT_EQ(grow(fork, near).regions.size(), 1U);
+
+  RegionGraph join;  // two values read by one outside
+  join.add_node(S, {});
+  join.add_node(S, {});
+  EXPECT_EQ(grow(join, near).regions.size(), 2U);
+  join.add_node(U, {0, 1});
+  EXPECT_EQ(grow(join, near).regions.size(), 1U);
+
+  RegionGraph inputs;  // one input of the graph
+  inputs.add_node(S, {});
+  inputs.add_node(S, {});
+  for (std::uint32_t input : {0U, 1U}) inputs.graph_inputs.add_row(std::vector{input});
+  EXPECT_EQ(grow(inputs, near).regions.size(), 2U);
+  inputs.graph_inputs.items[1] = 0;
+  EXPECT_EQ(grow(inputs, near).regions.size(), 1U);
+}
+
+TEST(GrowRegions, ApartIsARegionForEachNode) {
+  const RegionPlan plan = grow(chain({S, S, N, U, S}), {.mode = RegionMode::Apart});
+  EXPECT_EQ(rows(plan.regions), (Rows{{0}, {1}, {4}}));
+}
+
 TEST(GrowRegions, LargeRegionsAreCutWhereFewValuesLive) {
   // 0 -> {1, 2, 3} -> 4 -> ... -> 7: of the places 3 and 4 before the limit of four... the fan is closed only
   // by 4.

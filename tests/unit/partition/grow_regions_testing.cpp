@@ -6,37 +6,6 @@
 namespace depute::testing {
 namespace {
 
-// Kahn's algorithm on the graph where the nodes with one region number are one vertex.
-bool is_acyclic(const RegionGraph& graph, const std::vector<std::uint32_t>& region_of) {
-  const std::uint32_t count = graph.size();
-  const auto vertex = [&](std::uint32_t node) {
-    return region_of[node] == no_region ? node : count + region_of[node];
-  };
-  std::vector<std::vector<std::uint32_t>> succs(2 * count);
-  std::vector<std::uint32_t> waiting(2 * count, 0);
-  for (std::uint32_t node = 0; node < count; ++node) {
-    for (std::uint32_t pred : graph.preds[node]) {
-      if (vertex(pred) == vertex(node)) continue;
-      succs[vertex(pred)].push_back(vertex(node));
-      ++waiting[vertex(node)];
-    }
-  }
-  std::vector<std::uint32_t> ready;
-  for (std::uint32_t v = 0; v < 2 * count; ++v) {
-    if (waiting[v] == 0) ready.push_back(v);
-  }
-  std::uint32_t done = 0;
-  while (!ready.empty()) {
-    const std::uint32_t v = ready.back();
-    ready.pop_back();
-    ++done;
-    for (std::uint32_t succ : succs[v]) {
-      if (--waiting[succ] == 0) ready.push_back(succ);
-    }
-  }
-  return done == 2 * count;
-}
-
 bool has_edge(const RegionGraph& graph, std::uint32_t from, std::uint32_t to) {
   return std::ranges::find(graph.preds[to], from) != graph.preds[to].end();
 }
@@ -156,6 +125,37 @@ bool all_connected(const RegionGraph& graph, const std::vector<std::uint32_t>& r
 }
 
 }  // namespace
+
+// Kahn's algorithm on the graph where the nodes with one region number are one vertex.
+bool is_acyclic(const RegionGraph& graph, const std::vector<std::uint32_t>& region_of) {
+  const std::uint32_t count = graph.size();
+  const auto vertex = [&](std::uint32_t node) {
+    return region_of[node] == no_region ? node : count + region_of[node];
+  };
+  std::vector<std::vector<std::uint32_t>> succs(2 * count);
+  std::vector<std::uint32_t> waiting(2 * count, 0);
+  for (std::uint32_t node = 0; node < count; ++node) {
+    for (std::uint32_t pred : graph.preds[node]) {
+      if (vertex(pred) == vertex(node)) continue;
+      succs[vertex(pred)].push_back(vertex(node));
+      ++waiting[vertex(node)];
+    }
+  }
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t v = 0; v < 2 * count; ++v) {
+    if (waiting[v] == 0) ready.push_back(v);
+  }
+  std::uint32_t done = 0;
+  while (!ready.empty()) {
+    const std::uint32_t v = ready.back();
+    ready.pop_back();
+    ++done;
+    for (std::uint32_t succ : succs[v]) {
+      if (--waiting[succ] == 0) ready.push_back(succ);
+    }
+  }
+  return done == 2 * count;
+}
 
 RegionGraph random_graph(const RandomGraph& shape, std::uint32_t seed) {
   std::mt19937 random(seed);

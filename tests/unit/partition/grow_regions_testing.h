@@ -22,6 +22,9 @@ struct RandomGraph {
 
 RegionGraph random_graph(const RandomGraph& shape, std::uint32_t seed);
 
+// No region depends on itself through others.
+bool is_acyclic(const RegionGraph& graph, const std::vector<std::uint32_t>& region_of);
+
 // The first broken rule of a valid plan, or "": coverage, no empty region, no circular dependence, kept
 // groups whole, ascending numbers, and a witness that proves the bound.
 std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan,

@@ -1,0 +1,201 @@
+// What must hold for every partitioner on any method: 600 random programs with bodies in bodies.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/equal.h"
+#include "partition/bodies.h"
+#include "partition/capability_partitioner.h"
+#include "partition/config_partitioner.h"
+#include "partition/filtered_partitioner.h"
+#include "partition/group_partitioner.h"
+#include "partition/neighbours.h"
+#include "partition/pattern_partitioner.h"
+#include "partition/plan_together.h"
+#include "partition/tagged_partitioner.h"
+#include "partition/whole_program_partitioner.h"
+#include "tests/unit/partition/method_testing.h"
+
+namespace depute {
+namespace {
+
+using Made = std::unique_ptr<Partitioner>;
+
+ProposeOptions options(const std::string& owner, std::uint32_t variant) {
+  ProposeOptions made{.owner = owner, .spec = {owner, {}}};
+  made.regions.mode = static_cast<RegionMode>(variant % 5);
+  made.regions.horizontal = static_cast<Horizontal>(variant / 5 % 3);
+  made.regions.near_distance = 3;
+  if (variant % 7 == 3) made.regions.min_nodes = 2;
+  if (variant % 7 == 4) made.regions.max_nodes = 3;
+  if (variant % 7 == 5) made.cost = {.launch = 2, .per_kib = 64};
+  if (variant % 7 == 6) made.max_values = 4;
+  made.moved_data = static_cast<MovedData>(variant % 4);
+  return made;
+}
+
+SupportFunction takes(std::string_view letters) {
+  std::vector<OpSupport> rules;
+  for (char letter : letters) rules.push_back({"op." + std::string(1, letter) + ".default", {}});
+  return [by_op = support_by_op(std::move(rules))](const Node& node) {
+    if (node.op() == "op.view.default") return take_if_useful();
+    if (node.op() == "op.f.default") return take(0);
+    return by_op(node);
+  };
+}
+
+// Every a with the b that computes for it.
+class ConfigA : public OpConfig {
+  std::string_view op() const override { return "op.a.default"; }
+  void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+    add_producers(node, "op.b.default", nodes);
+    add_only_user(node, "op.c.default", nodes);
+  }
+};
+class ConfigD : public OpConfig {
+  std::string_view op() const override { return "op.d.default"; }
+  NodeSupport check(const Program&, const Method&, const Node& node) const override {
+    return node.args().size() == 1 ? take() : refuse("operands", "two", "one");
+  }
+  void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+    add_producers(node, "op.b.default", nodes);
+  }
+};
+
+Made configs(std::uint32_t variant) {
+  std::vector<std::unique_ptr<OpConfig>> made;
+  made.push_back(std::make_unique<ConfigA>());
+  made.push_back(std::make_unique<ConfigD>());
+  return std::move(*ConfigPartitioner::make(std::move(made), options("config", variant)));
+}
+
+Made patterns(std::uint32_t variant) {
+  auto parsed = parse_patterns(R"(program
+method chain(%x: none) {
+  %a: none = op.a.default(match.any, match.rest)
+  %b: none = op.b.default(%a, match.rest)
+  return %b
+}
+method pair(%x: none) {
+  %a: none = op.c.default(%x)
+  %b: none = op.d.default(%x)
+  return %a, %b
+}
+method seen(%x: none) {
+  %a: none = op.e.default(%x, match.rest)
+  %b: none = op.a.default(%a, match.rest)
+  return %a, %b
+}
+)");
+  EXPECT_TRUE(parsed) << parsed.error().str();
+  return std::make_unique<PatternPartitioner>(std::move(*parsed), options("pattern", variant));
+}
+
+// Neighbours two by two.
+Made groups(std::uint32_t variant) {
+  const auto pairs = [](const Program&, const Method& method) -> Result<NodeGroups> {
+    NodeGroups groups;
+    for (const Graph* graph : all_graphs(method)) {
+      for (const Node* node = graph->first(); node != nullptr && node->next() != nullptr;
+           node = node->next()->next()) {
+        if (node->op() != "op.e.default") groups.push_back({node, node->next()});
+      }
+    }
+    return groups;
+  };
+  return std::make_unique<GroupPartitioner>(pairs, options("group", variant), takes("ab"));
+}
+
+Made several(std::uint32_t variant) {
+  std::vector<Made> all;
+  all.push_back(std::make_unique<CapabilityPartitioner>(takes("abc"), options("first", variant)));
+  all.push_back(groups(variant + 1));
+  all.push_back(std::make_unique<CapabilityPartitioner>(takes("cde"), options("last", variant + 2)));
+  return std::make_unique<SeveralPartitioners>(std::move(all), static_cast<Sharing>(variant % 3));
+}
+
+Made pinned(Made inner, const std::string& pin) {
+  KeyValues spelled{{"off", pin}};
+  auto controls = take_partition_controls("test", spelled);
+  EXPECT_TRUE(controls) << controls.error().str();
+  return filtered(std::move(inner), std::move(*controls));
+}
+
+std::vector<std::pair<std::string, Made>> all_partitioners(std::uint32_t variant) {
+  std::vector<std::pair<std::string, Made>> made;
+  made.emplace_back("capability",
+                    std::make_unique<CapabilityPartitioner>(takes("abd"), options("one", variant)));
+  made.emplace_back("with bodies", std::make_unique<CapabilityPartitioner>(
+                                       [inner = takes("abd")](const Node& node) {
+                                         return has_bodies(node) ? take() : inner(node);
+                                       },
+                                       options("one", variant)));
+  made.emplace_back("configs", configs(variant));
+  made.emplace_back("patterns", patterns(variant));
+  made.emplace_back("groups", groups(variant));
+  made.emplace_back("whole", std::make_unique<WholeProgramPartitioner>("whole", DelegationSpec{"Whole", {}}));
+  made.emplace_back("several", several(variant));
+  made.emplace_back("pinned groups", pinned(groups(variant), "name:a.*"));
+  made.emplace_back(
+      "pinned whole",
+      pinned(std::make_unique<WholeProgramPartitioner>("whole", DelegationSpec{"Whole", {}}), "name:b.*|x"));
+  return made;
+}
+
+bool has_node_named(const Program& program, char letter) {
+  for (const Graph* graph : all_graphs(*program.methods[0])) {
+    for (const Node& node : graph->nodes()) {
+      if (node.display_name().starts_with(letter)) return true;
+    }
+  }
+  return false;
+}
+
+TEST(PartitionersRandom, EveryResultIsValidAndTheProgramUnchanged) {
+  std::size_t partitions = 0;
+  for (std::uint32_t seed = 0; seed < 600; ++seed) {
+    const Program program = testing::random_program(seed);
+    if (!has_node_named(program, 'a') || !has_node_named(program, 'b')) continue;  // pins want them
+    const Method& method = *program.methods[0];
+    const Hash128 before = structural_hash(program);
+    for (const auto& [name, partitioner] : all_partitioners(seed)) {
+      auto result = partitioner->partition(program, method);
+      ASSERT_TRUE(result) << name << " seed " << seed << ": " << result.error().str();
+      ASSERT_EQ(testing::broken_rule(method, *result), "") << name << " seed " << seed;
+      partitions += result->partition_tags.size();
+      auto again = partitioner->partition(program, method);
+      ASSERT_TRUE(again);
+      ASSERT_EQ(result->node_tags, again->node_tags) << name << " seed " << seed;
+      ASSERT_EQ(result->verdicts, again->verdicts) << name << " seed " << seed;
+      ASSERT_EQ(result->constant_tags, again->constant_tags) << name << " seed " << seed;
+    }
+    ASSERT_EQ(structural_hash(program), before);
+  }
+  EXPECT_GT(partitions, 10'000U);
+}
+
+// The tags of one result, written into the program, are the same partitions again.
+TEST(PartitionersRandom, TagsOfAResultReadBack) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    Program program = testing::random_program(seed);
+    const Method& method = *program.methods[0];
+    auto result = CapabilityPartitioner(takes("abd"), options("one", seed)).partition(program, method);
+    ASSERT_TRUE(result);
+    std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
+    for (const Graph* graph : all_graphs(method)) {
+      for (Node& node : graph->nodes()) {
+        if (auto tag = tags.find(&node); tag != tags.end()) node.tag = tag->second;
+      }
+    }
+    auto tagged = TaggedPartitioner({"one", {}}).partition(program, method);
+    ASSERT_TRUE(tagged);
+    ASSERT_EQ(testing::broken_rule(method, *tagged), "") << "seed " << seed;
+    EXPECT_EQ(tagged->node_tags, result->node_tags);
+  }
+}
+
+}  // namespace
+}  // namespace depute
