@@ -129,8 +129,10 @@ class BodyOwners {
       }
       Graph* body = argument.as_graph();
       if (!owned_.insert(body).second) {
-        if (method_.bodies.size() >= max_bodies) {
-          return node_error(pass, node, fmt::format("more than {} bodies", max_bodies));
+        copied_nodes_ += 1 + body->node_count();
+        if (copied_nodes_ > max_copied_nodes) {
+          return node_error(pass, node,
+                            "a graph that many others run has too many nodes to be copied for each");
         }
         body = copy(*body);
         argument = Argument::of(body);
@@ -153,11 +155,12 @@ class BodyOwners {
   }
 
   // A graph may run one that runs one ... twice each: more copies than memory holds.
-  static constexpr std::size_t max_bodies = 10'000;
+  static constexpr std::size_t max_copied_nodes = 1'000'000;
   Method& method_;
   std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
   std::unordered_set<const Graph*> owned_;
   std::unordered_set<Symbol> names_;
+  std::size_t copied_nodes_ = 0;
 };
 
 }  // namespace

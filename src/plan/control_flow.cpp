@@ -125,20 +125,19 @@ Status MethodPlanner::plan_mark(const Node& node) {
   switch (control_op(node)) {
     case ControlOp::If: {
       TRY(std::int32_t jump, add_jump(node, node.arg(0)));
-      open_.push_back({jump, jump});
+      open_.push_back({.exit = jump});
       return {};
     }
-    case ControlOp::Else: {
-      TRY(std::int32_t jump, add_jump(node, Argument::of(false)));
-      go_on_here(open_.back().exit);
-      open_.back().exit = jump;
+    case ControlOp::Else:
+      open_.back().else_is_due = true;
       return {};
-    }
     case ControlOp::EndIf:
-      end_if();
+      go_on_here(open_.back().exit);
+      open_.pop_back();
       return {};
     case ControlOp::Loop:
-      open_.push_back({next_instruction(), -1});
+      begin_else_if_due();
+      open_.push_back({.begin = next_instruction()});
       return {};
     case ControlOp::LeaveUnless: {
       TRY(open_.back().exit, add_jump(node, node.arg(0)));
@@ -156,15 +155,13 @@ Status MethodPlanner::plan_mark(const Node& node) {
   }
 }
 
-// A jump that would only go to the next instruction is taken away again: a branch with nothing to do.
-void MethodPlanner::end_if() {
-  OpenMark mark = open_.back();
-  open_.pop_back();
-  bool has_else = mark.exit != mark.begin;
-  if (has_else && mark.exit != next_instruction() - 1) return go_on_here(mark.exit);
-  if (has_else) plan_.instructions.pop_back();
-  if (mark.begin != next_instruction() - 1) return go_on_here(mark.begin);
-  plan_.instructions.pop_back();
+// Before the first instruction of an else part; one without instructions needs no jump over it.
+void MethodPlanner::begin_else_if_due() {
+  if (open_.empty() || !open_.back().else_is_due) return;
+  open_.back().else_is_due = false;
+  add_instruction(Instruction::Kind::JumpFalseCall, pool_.boolean(false), {});
+  go_on_here(open_.back().exit);
+  open_.back().exit = next_instruction() - 1;
 }
 
 // Its target is yet to be set.

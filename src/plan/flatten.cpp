@@ -173,11 +173,14 @@ class Flattener {
     Arguments operands = mapped(flow.operands, scope);
     if (auto truth = known_truth(predicate)) return add_body(*flow.bodies[*truth ? 0 : 1], operands, scope);
     TRY(std::vector<Value*> variables, cond_variables(flow, scope));
-    mark(scope, ControlOp::If, {predicate});
-    TRY_STATUS(add_branch(*flow.bodies[0], operands, variables, scope));
-    mark(scope, ControlOp::Else);
-    TRY_STATUS(add_branch(*flow.bodies[1], operands, variables, scope));
-    mark(scope, ControlOp::EndIf);
+    bool has_nodes = flow.bodies[0]->node_count() + flow.bodies[1]->node_count() > 0;
+    if (has_nodes || std::ranges::any_of(variables, [](Value* variable) { return variable != nullptr; })) {
+      mark(scope, ControlOp::If, {predicate});
+      TRY_STATUS(add_branch(*flow.bodies[0], operands, variables, scope));
+      mark(scope, ControlOp::Else);
+      TRY_STATUS(add_branch(*flow.bodies[1], operands, variables, scope));
+      mark(scope, ControlOp::EndIf);
+    }
     Arguments results;
     for (std::size_t i = 0; i < variables.size(); ++i) {
       auto same = same_operand(flow, i);

@@ -20,8 +20,8 @@
 
 namespace depute {
 
-// Bodies are inlined up to this many nodes; the runtime takes fewer instructions.
-inline constexpr std::size_t max_flat_nodes = 1'000'000;
+// Bodies are inlined up to this many nodes: as many instructions the runtime executes in a call.
+inline constexpr std::size_t max_flat_nodes = 10'000'000;
 
 // Null for a method without control flow, which is flat already.
 Result<std::unique_ptr<Method>> flatten(const Program& program, const Method& method);

@@ -360,6 +360,7 @@ std::int32_t MethodPlanner::operator_index(std::string_view kernel) {
 
 void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
                                     std::span<const std::int32_t> args) {
+  begin_else_if_due();
   Instruction instruction;
   instruction.kind = kind;
   instruction.index = index;

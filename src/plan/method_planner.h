@@ -28,8 +28,9 @@ struct KernelUse {
 
 // An if or a loop that was begun.
 struct OpenMark {
-  std::int32_t begin = 0;  // the first instruction; of an if, the jump over it
-  std::int32_t exit = -1;  // the jump to the first instruction behind it; -1: none
+  std::int32_t begin = 0;    // of a loop: its first instruction
+  std::int32_t exit = -1;    // the jump to the first instruction behind it, or to the else part; -1: none
+  bool else_is_due = false;  // the else part was begun and has no instruction yet
 };
 
 // What an EValue of a number is called; Null for other types.
@@ -79,7 +80,7 @@ class MethodPlanner {
   Status plan_write(const Node& node);
   Status plan_set(const Node& node);
   Status plan_mark(const Node& node);
-  void end_if();
+  void begin_else_if_due();
   Result<std::int32_t> number(const Node& node, const Argument& argument, EValue::Kind kind);
   void copy_tensor(std::int32_t from, std::int32_t to);
   void move(std::int32_t from, std::int32_t to);

@@ -59,7 +59,7 @@ void compare(RandomControlFlow& random, const Program& planned, unsigned seed,
 
 TEST(RandomControlFlow, PlansComputeWhatTheGraphsDo) {
   std::map<std::string, int> seen;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     RandomControlFlow random(seed);
     auto violations = verify(random.program);
     ASSERT_TRUE(violations.empty()) << violations[0].str() << print(random.program);
@@ -75,7 +75,7 @@ TEST(RandomControlFlow, PlansComputeWhatTheGraphsDo) {
 
 TEST(RandomControlFlow, NormalisedProgramsToo) {
   std::map<std::string, int> seen;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
     RandomControlFlow random(seed);
     auto normalised = normalise(clone(random.program), {.verify = true});
     ASSERT_TRUE(normalised) << normalised.error().str() << print(random.program);
