@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t max_made_bytes = std::uint64_t{24} << 20;
 constexpr std::uint64_t max_hashed_bytes = std::uint64_t{256} << 20;
 
+// Pieces from this size on are stored once even when some users want them aligned more strictly.
+constexpr std::uint64_t least_shared = 64;
+
 // A place in a storage, or a number of zeros.
 struct Identity {
   const Storage* storage = nullptr;  // null: zeros
@@ -84,6 +87,21 @@ class BlobWriter {
     }
     for (Piece& piece : pieces_) {
       piece.is_compared = of_size[piece.blob->size] > 1 && !piece.blob->storage->is_zeros();
+    }
+    align_alike();
+  }
+
+  // Pieces that may turn out to be equal are aligned alike, so that the first one serves all of them. Small
+  // ones take less room twice than the padding would.
+  void align_alike() {
+    std::unordered_map<std::uint64_t, std::uint64_t> strictest;  // by size
+    for (const Piece& piece : pieces_) {
+      if (!piece.is_compared || piece.blob->size < least_shared) continue;
+      std::uint64_t& alignment = strictest[piece.blob->size];
+      alignment = std::max(alignment, piece.alignment);
+    }
+    for (Piece& piece : pieces_) {
+      if (piece.is_compared) piece.alignment = std::max(piece.alignment, strictest[piece.blob->size]);
     }
   }
 
