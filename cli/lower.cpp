@@ -22,6 +22,7 @@ struct LowerArguments {
   std::vector<std::string> methods;
   std::string output;
   std::vector<std::string> reports;
+  std::string ptd;
   std::string debug_map;
   std::string require;
   std::string dump_after;
@@ -70,6 +71,10 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   if (options.output.empty()) {
     const std::string& first = options.input.empty() ? options.methods[0].second : options.input;
     options.output = std::filesystem::path(first).replace_extension(".pte").string();
+  }
+  options.ptd = arguments.ptd;
+  if (!options.ptd.empty() && (!options.ptd.ends_with(".ptd") || options.ptd == options.output)) {
+    return error("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", options.ptd));
   }
   options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.verify_each_pass = arguments.verify;
@@ -126,6 +131,8 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   app.add_option("-o,--output", arguments->output, "The .pte file to write; default: MODEL with .pte")
+      ->type_name("FILE");
+  app.add_option("--ptd", arguments->ptd, "Put constants and delegates' data in this file of their own")
       ->type_name("FILE");
   app.add_option("--report", arguments->reports, "Also write the report: FILE.json or FILE.html")
       ->type_name("FILE")

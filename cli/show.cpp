@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "ir/print.h"
+#include "read/ptd.h"
 #include "read/pte.h"
 #include "read/read_program.h"
 #include "report/program_json.h"
@@ -33,36 +34,31 @@ int show_program(const ShowArguments& arguments) {
   return print_out(print(*program, options));
 }
 
-Result<std::string> pte_text_of(const std::string& path) {
-  TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  TRY(PteFile pte, read_pte(file->bytes(), path));
-  return pte_text(pte);
-}
-
-int show_pte(const std::string& path) {
-  Result<std::string> text = pte_text_of(path);
-  return text ? print_out(*text) : report_error(text.error());
-}
-
 int run_show(const ShowArguments& arguments) {
   Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(arguments.file);
   if (!file) return report_error(file.error());
-  if (!is_pte((*file)->bytes())) return show_program(arguments);
+  const auto bytes = (*file)->bytes();
+  if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments);
   if (arguments.json) {
     return report_usage({.code = "usage",
                          .where = "--json",
-                         .message = "a .pte file is shown as text only",
+                         .message = ".pte and .ptd files are shown as text only",
                          .hint = {},
                          .source = {}});
   }
-  return show_pte(arguments.file);
+  if (is_pte(bytes)) {
+    auto pte = read_pte(bytes, arguments.file);
+    return pte ? print_out(pte_text(*pte)) : report_error(pte.error());
+  }
+  auto ptd = read_ptd(bytes, arguments.file);
+  return ptd ? print_out(ptd_text(*ptd)) : report_error(ptd.error());
 }
 
 }  // namespace
 
 Command add_show_command(CLI::App& app) {
   auto arguments = std::make_shared<ShowArguments>();
-  app.add_option("FILE", arguments->file, "A .pt2, .pte or .ir file")->required();
+  app.add_option("FILE", arguments->file, "A .pt2, .pte, .ptd or .ir file")->required();
   app.add_flag("--data", arguments->data, "Print all constants whole, so that the text can be compiled");
   app.add_flag("--originals", arguments->originals, "Print the subprograms that delegates were made from");
   app.add_flag("--sources", arguments->sources, "Print the user's Python line beside each node");

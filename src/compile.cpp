@@ -110,12 +110,15 @@ Result<Program> lower_to_backends(Program program, const std::vector<RequestedBa
 Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
-  TRY(Plan plan, make_plan(program));
+  TRY(Plan plan, make_plan(program, {.external_constants = !options.ptd.empty()}));
   timer.done("plan");
-  TRY(WriteSummary written, write_pte(program, plan, options.output, {.jobs = options.jobs}));
+  TRY(WriteSummary written, write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
   timer.done("write");
   report.output = options.output;
   report.output_bytes = written.file_bytes;
+  for (const WrittenFile& file : written.external_files) {
+    report.external_files.push_back({file.path, file.bytes});
+  }
   report.notes = std::move(written.warnings);
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));

@@ -1,5 +1,8 @@
 #include "plan/constants.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <optional>
 
 namespace depute {
@@ -20,7 +23,49 @@ std::optional<TensorData> dense(const TensorData& data, const TensorType& type) 
   return std::nullopt;
 }
 
+bool have_same_layout(const PlanTensor& a, const PlanTensor& b) {
+  return a.scalar_type == b.scalar_type && a.sizes == b.sizes && a.dim_order == b.dim_order;
+}
+
 }  // namespace
+
+bool ConstantPool::place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type,
+                         bool is_output) {
+  auto elements = type.static_numel();
+  if (!are_external_ || is_output || !elements || *elements <= 1) {
+    tensor.constant = add(data, type);
+    return tensor.constant != 0;
+  }
+  auto bytes = dense(data, type);
+  if (bytes) place_external(tensor, key.str(), *bytes);
+  return bytes.has_value();
+}
+
+void ConstantPool::place_view(PlanTensor& tensor, const PlanTensor& base, bool is_output) {
+  tensor.constant = base.constant;
+  if (!base.is_external) return;
+  const TensorData data = external_[external_names_.at(base.name)].data;
+  if (is_output) {
+    tensor.constant = add(data, data.type);
+  } else {
+    place_external(tensor, base.name, data);
+  }
+}
+
+// A name has one layout: the runtime compares it with the program's. Another layout of the same data gets a
+// name of its own, "weight[6]"; the file has the bytes once.
+void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense) {
+  tensor.is_external = true;
+  tensor.name = name;
+  auto known = external_names_.find(tensor.name);
+  while (known != external_names_.end() && !have_same_layout(external_[known->second].tensor, tensor)) {
+    tensor.name += fmt::format("[{}]", fmt::join(tensor.sizes, ", "));
+    known = external_names_.find(tensor.name);
+  }
+  if (known != external_names_.end()) return;
+  external_names_.emplace(tensor.name, external_.size());
+  external_.push_back({tensor, dense});
+}
 
 std::uint32_t ConstantPool::add(const TensorData& data, const TensorType& type) {
   Hasher place;

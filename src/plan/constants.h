@@ -1,25 +1,44 @@
 // The constants of all methods, each place in a storage once. (Equal bytes in different places are found when
-// they are written out.)
+// they are written out.) Constants may also be external: named, and kept apart from the program.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "ir/data.h"
+#include "plan/plan.h"
 #include "support/hash.h"
 
 namespace depute {
 
 class ConstantPool {
  public:
+  // With `are_external`, constants that are not single numbers are kept apart.
+  explicit ConstantPool(bool are_external = false) : are_external_(are_external) {}
+
+  // Sets where `tensor`, which is all there is of the constant `key`, gets its data from. An output is never
+  // external: runtimes take it for a tensor that they have to give memory. False when the data cannot be
+  // brought into the order of `type`.
+  bool place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type, bool is_output);
+  // The same for a tensor that sees the data of `base`, which has a place, with other sizes.
+  void place_view(PlanTensor& tensor, const PlanTensor& base, bool is_output);
+
   // The constant's number, from 1. `type` is how the program sees it: contiguous data are taken as they lie,
   // data of another order are brought into the order of `type`. 0 when that cannot be done.
   std::uint32_t add(const TensorData& data, const TensorType& type);
   std::vector<TensorData> take() && { return std::move(constants_); }
+  std::vector<ExternalConstant> take_external() && { return std::move(external_); }
 
  private:
+  void place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense);
+
+  bool are_external_;
   std::vector<TensorData> constants_;
+  std::vector<ExternalConstant> external_;
+  std::unordered_map<std::string, std::size_t> external_names_;
   std::unordered_map<Hash128, std::uint32_t> numbers_;  // by place and layout
 };
 

@@ -213,13 +213,17 @@ Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* use
   const TensorData* data = constant_data(program_, method_, value);
   if (data == nullptr) return fail(user, fmt::format("%{} has no value in the plan", value.name().str()));
   PlanTensor tensor = placement_[value].tensor;
-  tensor.constant = constants_.add(*data, value.tensor());
-  if (tensor.constant == 0) {
+  Symbol key = input_spec(method_, value)->target;
+  if (!constants_.place(tensor, key, *data, value.tensor(), is_output(value))) {
     return fail(user, fmt::format("constant %{} lies in memory in another order than its type says",
                                   value.name().str()));
   }
   index = pool_.add_tensor(std::move(tensor));
   return index;
+}
+
+bool MethodPlanner::is_output(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user->is_return(); });
 }
 
 std::int32_t MethodPlanner::add_result(const Value& value) {
@@ -241,7 +245,8 @@ Status MethodPlanner::plan_node(const Node& node) {
       if (placement_[base].kind == PlaceKind::Constant) {
         TRY(std::int32_t index, index_of(base, &node));
         PlanTensor tensor = placement_[*node.result()].tensor;
-        tensor.constant = plan_.tensors[plan_.values[static_cast<std::size_t>(index)].first].constant;
+        const PlanTensor& seen = plan_.tensors[plan_.values[static_cast<std::size_t>(index)].first];
+        constants_.place_view(tensor, seen, is_output(*node.result()));
         index_[placement_.numbers[*node.result()]] = pool_.add_tensor(std::move(tensor));
         return {};
       }

@@ -52,6 +52,7 @@ class MethodPlanner {
   Result<EValue> literal_value(const Node* node, const Argument& argument);
   Result<std::int32_t> index_of(const Value& value, const Node* user);
   Result<std::int32_t> final_index_of(const Value& value);
+  static bool is_output(const Value& value);
   std::int32_t add_result(const Value& value);
 
   // Instructions (method_planner.cpp).

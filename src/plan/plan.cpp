@@ -25,7 +25,7 @@ std::vector<const Method*> methods_by_name(const Program& program) {
 
 Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
   Plan plan;
-  ConstantPool constants;
+  ConstantPool constants(options.external_constants);
   std::set<std::string> kernel_modules;
   TRY(State state, lay_out_state(program));
   for (const Method* method : methods_by_name(program)) {
@@ -37,6 +37,7 @@ Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
     plan.methods.push_back(std::move(execution_plan));
   }
   plan.constants = std::move(constants).take();
+  plan.external = std::move(constants).take_external();
   plan.initial_values = std::move(state.initial_values);
   plan.kernel_modules.assign(kernel_modules.begin(), kernel_modules.end());
   return plan;

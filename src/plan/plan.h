@@ -21,6 +21,14 @@ struct PlanOptions {
   // False: the caller gives the memory of inputs or outputs before each call.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
+  // Constants that are not single numbers get their data from outside of the program, by name.
+  bool external_constants = false;
+};
+
+// A constant in a file of its own.
+struct ExternalConstant {
+  PlanTensor tensor;  // its name and layout
+  TensorData data;    // dense
 };
 
 struct Plan {
@@ -30,6 +38,7 @@ struct Plan {
   // What buffers that are kept between calls start with, dense; a tensor with a place in memory counts them
   // from 1.
   std::vector<TensorData> initial_values;
+  std::vector<ExternalConstant> external;
   // Python modules that register kernels which the plan needs and not every runtime has, sorted.
   std::vector<std::string> kernel_modules;
 };

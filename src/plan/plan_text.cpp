@@ -85,15 +85,7 @@ class PlanPrinter {
   }
 
   static std::string tensor(const PlanTensor& tensor) {
-    auto type = scalar_type_from_executorch(tensor.scalar_type);
-    auto number = [](auto value) { return fmt::format("{}", value); };
-    std::string text = type ? std::string(name(*type)) : fmt::format("dtype{}", tensor.scalar_type);
-    text += "[" + joined(tensor.sizes, number) + "]";
-    if (!std::ranges::is_sorted(tensor.dim_order)) {
-      text += "{dim_order=[" + joined(tensor.dim_order, number) + "]}";
-    }
-    if (tensor.dynamism == ShapeDynamism::DynamicBound) text += " at most";
-    if (tensor.dynamism == ShapeDynamism::DynamicUnbound) text += " unbounded";
+    std::string text = tensor_text(tensor);
     if (tensor.is_external) return text + " = external " + quoted(tensor.name);
     if (!tensor.name.empty()) text += " " + quoted(tensor.name);
     if (tensor.memory_id != 0)
@@ -146,6 +138,19 @@ std::string escaped(std::string_view text) {
 
 std::string quoted(std::string_view text) {
   return "\"" + escaped(text) + "\"";
+}
+
+std::string tensor_text(const PlanTensor& tensor) {
+  auto type = scalar_type_from_executorch(tensor.scalar_type);
+  auto number = [](auto value) { return fmt::format("{}", value); };
+  std::string text = type ? std::string(name(*type)) : fmt::format("dtype{}", tensor.scalar_type);
+  text += "[" + joined(tensor.sizes, number) + "]";
+  if (!std::ranges::is_sorted(tensor.dim_order)) {
+    text += "{dim_order=[" + joined(tensor.dim_order, number) + "]}";
+  }
+  if (tensor.dynamism == ShapeDynamism::DynamicBound) text += " at most";
+  if (tensor.dynamism == ShapeDynamism::DynamicUnbound) text += " unbounded";
+  return text;
 }
 
 std::string plan_text(const ExecutionPlan& plan) {

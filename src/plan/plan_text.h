@@ -15,6 +15,8 @@
 namespace depute {
 
 std::string plan_text(const ExecutionPlan& plan);
+// "f32[2, 3]", with what is not default: the order of dimensions, sizes that are bounds.
+std::string tensor_text(const PlanTensor& tensor);
 
 // Text with everything but printable ASCII escaped, and the same between quotes.
 std::string escaped(std::string_view text);

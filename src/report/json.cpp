@@ -42,6 +42,10 @@ std::string report_json(const Report& report) {
   json["input"] = report.input;
   json["output"] = report.output.empty() ? Json(nullptr) : Json(report.output);
   json["output_bytes"] = report.output_bytes;
+  json["external_files"] = Json::array();
+  for (const ExternalFile& file : report.external_files) {
+    json["external_files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
+  }
   json["totals"] = {{"delegated_subgraphs", report.delegates.size()},
                     {"delegated_nodes", report.delegated_nodes()},
                     {"non_delegated_nodes", report.non_delegated_nodes()},

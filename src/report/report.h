@@ -42,10 +42,16 @@ struct StepTime {
   double milliseconds = 0;
 };
 
+struct ExternalFile {
+  std::string path;  // .ptd
+  std::uint64_t bytes = 0;
+};
+
 struct Report {
   std::string input;
   std::string output;  // empty when nothing was written
   std::uint64_t output_bytes = 0;
+  std::vector<ExternalFile> external_files;  // which the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
   std::vector<StepTime> times;

@@ -48,4 +48,15 @@ std::string pte_text(const PteFile& file) {
   return text;
 }
 
+std::string ptd_text(const PtdFile& file) {
+  std::string text =
+      fmt::format("ptd {} bytes, flatbuffer {} bytes\n", file.file_bytes, file.flatbuffer_bytes);
+  for (const PtdData& data : file.data) {
+    text += fmt::format("data {}: {} bytes at {}", quoted(data.key), data.size, data.offset);
+    if (data.layout) text += ", " + tensor_text(*data.layout);
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace depute

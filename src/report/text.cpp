@@ -67,6 +67,9 @@ std::string summary_text(const Report& report, bool verbose) {
   if (!report.output.empty()) {
     text += fmt::format("{} -> {} ({})\n", report.input, report.output, bytes_text(report.output_bytes));
   }
+  for (const ExternalFile& file : report.external_files) {
+    text += fmt::format("  with its data in {} ({})\n", file.path, bytes_text(file.bytes));
+  }
   text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
   text += fmt::format("Number of delegated nodes: {}\n", report.delegated_nodes());
   text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());

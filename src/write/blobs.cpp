@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t max_made_bytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t max_hashed_bytes = std::uint64_t{4} << 20;
 
+// Pieces from this size on are stored once even when some users want them aligned more strictly.
+constexpr std::uint64_t least_shared = 64;
+
 // A place in a storage, or a number of zeros.
 struct Identity {
   const Storage* storage = nullptr;  // null: zeros
@@ -96,6 +99,7 @@ class BlobWriter {
       piece.alignment = std::max(piece.alignment, blobs_[i].alignment);
     }
     mark_compared();
+    align_alike();
   }
 
   // Equal pieces have equal sizes and equal ends. The ends of bytes that are yet to be made are not known, so
@@ -130,6 +134,20 @@ class BlobWriter {
       std::ranges::copy(bytes.last(count), look.last.begin());
     }
     return hash128(std::as_bytes(std::span(&look, 1)));
+  }
+
+  // Pieces that may turn out to be equal are aligned alike, so that the first one serves all of them. Small
+  // ones take less room twice than the padding would.
+  void align_alike() {
+    std::unordered_map<std::uint64_t, std::uint64_t> strictest;  // by size
+    for (const Piece& piece : pieces_) {
+      if (!piece.is_compared || piece.blob->size < least_shared) continue;
+      std::uint64_t& alignment = strictest[piece.blob->size];
+      alignment = std::max(alignment, piece.alignment);
+    }
+    for (Piece& piece : pieces_) {
+      if (piece.is_compared) piece.alignment = std::max(piece.alignment, strictest[piece.blob->size]);
+    }
   }
 
   static bool is_made(const Piece& piece) {

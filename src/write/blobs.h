@@ -22,8 +22,8 @@ struct Blob {
   std::uint64_t alignment = 16;  // of the position in the file, a power of two
 };
 
-// Positions in the file, one per blob; 0 for blobs without bytes. The file must not be empty. An earlier copy
-// is shared when it is aligned as asked.
+// Positions in the file, one per blob; 0 for blobs without bytes. The file must not be empty. Blobs of equal
+// bytes are aligned as the strictest of them asks; small ones may be there twice instead.
 Result<std::vector<std::uint64_t>> write_blobs(OutputFile& file, std::span<const Blob> blobs, int jobs);
 
 }  // namespace depute

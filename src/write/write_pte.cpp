@@ -4,26 +4,28 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <unordered_map>
 
 #include "program_generated.h"
+#include "support/check.h"
 #include "support/output_file.h"
 #include "write/blobs.h"
+#include "write/named_data.h"
 #include "write/program_flatbuffer.h"
+#include "write/segments.h"
+#include "write/write_ptd.h"
 
 namespace depute {
 namespace {
 
-constexpr std::uint64_t segment_alignment = 128;
 // Constants want the alignment of their elements; larger ones get that of a segment, so that a backend's data
 // can share them.
 constexpr std::uint64_t constant_alignment = 16;
 constexpr std::uint64_t large_constant = 4096;
 
-constexpr std::size_t header_position = 8;  // behind the root offset and the file identifier
 constexpr std::size_t header_size = 32;
 
 // What goes behind the flatbuffer, in order: constants and initial values, which share a segment each, then
@@ -36,9 +38,8 @@ struct Segments {
 };
 
 Blob constant_blob(const TensorData& constant) {
-  std::uint64_t size = constant.byte_size();
-  return {constant.storage, static_cast<std::uint64_t>(constant.offset) * item_size(constant.type.dtype),
-          size, size >= large_constant ? segment_alignment : constant_alignment};
+  bool is_large = constant.byte_size() >= large_constant;
+  return tensor_blob(constant, is_large ? segment_alignment : constant_alignment);
 }
 
 void add_delegates(const Program& program, const Plan& plan, Segments& segments) {
@@ -60,41 +61,15 @@ void add_delegates(const Program& program, const Plan& plan, Segments& segments)
   }
 }
 
-bool have_same_bytes(const Storage& a, const Storage& b) {
-  if (&a == &b) return true;
-  if (a.size() != b.size()) return false;
-  auto hash = [](const Storage& storage) {
-    return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
-  };
-  return hash(a) == hash(b);
-}
-
-// Keys are shared by all delegates of the program.
-Status add_named_data(const Program& program, Segments& segments) {
-  std::unordered_map<std::string_view, std::size_t> known;  // key -> blob
-  for (const auto& delegate : program.delegates) {
-    for (const NamedData& data : delegate->named_data) {
-      auto [entry, is_new] = known.try_emplace(data.key, segments.blobs.size());
-      std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
-      if (is_new) {
-        segments.blobs.push_back({data.storage, 0, data.storage->size(), alignment});
-        segments.layout.named_data.push_back({data.key, segments.layout.segment_count++});
-        continue;
-      }
-      Blob& blob = segments.blobs[entry->second];
-      blob.alignment = std::max(blob.alignment, alignment);
-      if (!have_same_bytes(*blob.storage, *data.storage)) {
-        return error(
-            "write_pte", fmt::format("delegate {}", delegate->name.str()),
-            fmt::format("its data \"{}\" differ from those another delegate has under this key", data.key),
-            "backends must derive a key from the bytes it names");
-      }
-    }
+void add_named_data(std::span<const SharedData> named, Segments& segments) {
+  for (const SharedData& data : named) {
+    std::uint64_t alignment = std::max(data.alignment, segment_alignment);
+    segments.blobs.push_back({data.storage, 0, data.storage->size(), alignment});
+    segments.layout.named_data.push_back({data.key, segments.layout.segment_count++});
   }
-  return {};
 }
 
-Result<Segments> collect_segments(const Program& program, const Plan& plan) {
+Segments collect_segments(const Program& program, const Plan& plan, std::span<const SharedData> named) {
   Segments segments;
   for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
   for (const TensorData& initial : plan.initial_values) segments.blobs.push_back(constant_blob(initial));
@@ -102,12 +77,8 @@ Result<Segments> collect_segments(const Program& program, const Plan& plan) {
   segments.initial_count = plan.initial_values.size();
   if (segments.initial_count > 0) segments.layout.state_segment = segments.layout.segment_count++;
   add_delegates(program, plan, segments);
-  TRY_STATUS(add_named_data(program, segments));
+  add_named_data(named, segments);
   return segments;
-}
-
-std::uint64_t align(std::uint64_t position, std::uint64_t alignment) {
-  return (position + alignment - 1) / alignment * alignment;
 }
 
 // The part of the file that some blobs lie in: what the first of them starts to what the last of them ends.
@@ -160,12 +131,6 @@ std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& se
   return constants.end - constants.begin;
 }
 
-template <typename T>
-void put(std::span<std::byte> bytes, std::size_t offset, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(bytes.data() + offset, &value, sizeof value);
-}
-
 // The first bytes of the file: the flatbuffer's own 8, whose root offset now counts past the header, and the
 // header.
 std::array<std::byte, header_position + header_size> file_start(std::span<const std::uint8_t> flatbuffer,
@@ -193,11 +158,66 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
                   tables, max_verified_tables)};
 }
 
+// What goes where: the .pte's named data, and the entries of each .ptd file.
+struct Distribution {
+  std::vector<SharedData> own;
+  std::map<std::string, std::vector<PtdEntry>> files;  // by path
+};
+
+// A delegate may have a constant's bytes under the constant's name; then they are there once, as a tensor.
+Status add_to_constant(PtdEntry& constant, const SharedData& data) {
+  const Blob& blob = constant.blob;
+  bool is_same = blob.size == data.storage->size() && blob.offset == 0 &&
+                 have_same_bytes(*blob.storage, *data.storage);
+  if (!is_same) {
+    return error("write_pte", fmt::format("delegate {}", data.delegate.str()),
+                 fmt::format("its data \"{}\" differ from the constant of this name", data.key),
+                 "backends must derive a key from the bytes it names");
+  }
+  constant.blob.alignment = std::max(constant.blob.alignment, data.alignment);
+  return {};
+}
+
+Result<Distribution> distribute(const Program& program, const Plan& plan, const std::string& path,
+                                const WriteOptions& options) {
+  CHECK(plan.external.empty() || !options.ptd.empty());
+  Distribution result;
+  std::unordered_map<std::string_view, std::size_t> constants;
+  for (const ExternalConstant& constant : plan.external) {
+    std::vector<PtdEntry>& entries = result.files[options.ptd];
+    constants.emplace(constant.tensor.name, entries.size());
+    entries.push_back({constant.tensor.name, constant_blob(constant.data), constant.tensor});
+  }
+  const std::string& stem = options.ptd.empty() ? path : options.ptd;
+  TRY(std::vector<SharedData> named, gather_named_data(program));
+  for (SharedData& data : named) {
+    auto constant = constants.find(data.key);
+    if (constant != constants.end()) {
+      TRY_STATUS(add_to_constant(result.files[options.ptd][constant->second], data));
+      continue;
+    }
+    const std::string file = data.tag.empty() ? options.ptd : external_path(stem, data.tag);
+    if (file.empty()) {
+      result.own.push_back(std::move(data));
+      continue;
+    }
+    std::uint64_t alignment = std::max(data.alignment, segment_alignment);
+    result.files[file].push_back({data.key, {data.storage, 0, data.storage->size(), alignment}, {}});
+  }
+  return result;
+}
+
 }  // namespace
+
+std::string external_path(const std::string& path, const std::string& tag) {
+  std::filesystem::path file(path);
+  return (file.parent_path() / fmt::format("{}_{}.ptd", file.stem().string(), tag)).string();
+}
 
 Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
                                const WriteOptions& options) {
-  TRY(Segments segments, collect_segments(program, plan));
+  TRY(Distribution distribution, distribute(program, plan, path, options));
+  Segments segments = collect_segments(program, plan, distribution.own);
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
   std::uint64_t base = align(flatbuffer.size() + header_size, segment_alignment);
   bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
@@ -214,6 +234,18 @@ Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const s
   summary.warnings = warnings_of(plan, segments.layout);
   TRY_STATUS(file.write_at(0, file_start(bytes, base, has_data ? file.position() - base : 0)));
   TRY_STATUS(file.write_at(header_position + header_size, std::as_bytes(bytes.subspan(header_position))));
+
+  // All files are whole before the first one appears.
+  std::vector<OutputFile> external;
+  for (const auto& [name, entries] : distribution.files) {
+    TRY(OutputFile ptd, write_ptd(entries, name, options.jobs));
+    summary.external_files.push_back({name, ptd.position()});
+    external.push_back(std::move(ptd));
+  }
+  if (!options.ptd.empty() && !distribution.files.contains(options.ptd)) {
+    summary.warnings.push_back(fmt::format("nothing lies outside of the program: {} was not written", options.ptd));
+  }
+  for (OutputFile& ptd : external) TRY_STATUS(ptd.commit());
   TRY_STATUS(file.commit());
   return summary;
 }

@@ -1,0 +1,36 @@
+// Reads a .ptd file (bytes by name, beside a program) into plain structs, for `depute show` and for checks of
+// what was written. Nothing in the file is trusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/execution_plan.h"
+#include "support/result.h"
+
+namespace depute {
+
+struct PtdData {
+  std::string key;
+  std::uint64_t offset = 0;  // from the file's start
+  std::uint64_t size = 0;
+  std::optional<PlanTensor> layout;  // of a tensor: element type, sizes, dim order
+};
+
+struct PtdFile {
+  std::uint64_t file_bytes = 0;
+  std::uint64_t flatbuffer_bytes = 0;
+  std::vector<PtdData> data;
+};
+
+// `name` is the file's, for messages.
+Result<PtdFile> read_ptd(std::span<const std::byte> file, const std::string& name);
+
+// The first bytes say that it is a .ptd file.
+bool is_ptd(std::span<const std::byte> file);
+
+}  // namespace depute

@@ -1,0 +1,91 @@
+#include "write/write_ptd.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "flat_tensor_generated.h"
+#include "write/program_flatbuffer.h"
+#include "write/segments.h"
+
+namespace depute {
+namespace {
+
+using flatbuffers::Offset;
+
+constexpr std::size_t header_size = 40;
+constexpr std::size_t padded_header_size = 48;
+constexpr std::uint64_t max_entry_bytes = 256;  // in the flatbuffer, beside its key
+
+Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
+  std::uint64_t bound = 1024;
+  for (const PtdEntry& entry : entries) bound += entry.key.size() + max_entry_bytes;
+  if (bound > max_flatbuffer_bytes) {
+    return error("write_ptd", "", fmt::format("{} names are more than a .ptd file holds", entries.size()));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<Offset<ft01::DataSegment>> segments;
+  std::vector<Offset<ft01::NamedData>> named;
+  for (const PtdEntry& entry : entries) {
+    Offset<ft01::TensorLayout> layout;
+    if (entry.layout) {
+      auto sizes = builder.CreateVector(entry.layout->sizes.data(), entry.layout->sizes.size());
+      auto order = builder.CreateVector(entry.layout->dim_order.data(), entry.layout->dim_order.size());
+      layout = ft01::CreateTensorLayout(builder, static_cast<std::int8_t>(entry.layout->scalar_type), sizes,
+                                        order);
+    }
+    auto index = static_cast<std::uint32_t>(segments.size());
+    named.push_back(ft01::CreateNamedData(builder, builder.CreateString(entry.key), index, layout));
+    builder.ForceDefaults(true);  // set when the bytes are written
+    segments.push_back(ft01::CreateDataSegment(builder, 0, 0));
+    builder.ForceDefaults(false);
+  }
+  auto segment_vector = builder.CreateVector(segments);
+  auto named_vector = builder.CreateVector(named);
+  builder.Finish(ft01::CreateFlatTensor(builder, 0, segment_vector, named_vector),
+                 ft01::FlatTensorIdentifier());
+  return builder.Release();
+}
+
+// The flatbuffer's own 8 bytes, whose root offset now counts past the header, and the header.
+std::array<std::byte, header_position + padded_header_size> file_start(
+    std::span<const std::uint8_t> flatbuffer, std::uint64_t base, std::uint64_t data_size) {
+  std::array<std::byte, header_position + padded_header_size> start{};
+  std::memcpy(start.data(), flatbuffer.data(), header_position);
+  std::uint32_t root = 0;
+  std::memcpy(&root, flatbuffer.data(), sizeof root);
+  put<std::uint32_t>(start, 0, root + padded_header_size);
+  std::memcpy(start.data() + 8, "FH01", 4);
+  put<std::uint32_t>(start, 12, header_size);
+  put<std::uint64_t>(start, 16, padded_header_size);
+  put<std::uint64_t>(start, 24, flatbuffer.size());
+  put<std::uint64_t>(start, 32, base);
+  put<std::uint64_t>(start, 40, data_size);
+  return start;
+}
+
+}  // namespace
+
+Result<OutputFile> write_ptd(std::span<const PtdEntry> entries, const std::string& path, int jobs) {
+  TRY(auto flatbuffer, build(entries));
+  std::vector<Blob> blobs;
+  for (const PtdEntry& entry : entries) blobs.push_back(entry.blob);
+  std::uint64_t base = align(flatbuffer.size() + padded_header_size, segment_alignment);
+  TRY(OutputFile file, OutputFile::create(path));
+  TRY_STATUS(file.pad_to(base));  // runtimes want the file to reach it, whatever follows
+  TRY(auto positions, write_blobs(file, blobs, jobs));
+
+  std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());
+  auto* table = ft01::GetMutableFlatTensor(bytes.data())->mutable_segments();
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    auto* segment = table->GetMutableObject(static_cast<flatbuffers::uoffset_t>(i));
+    segment->mutate_offset(blobs[i].size > 0 ? positions[i] - base : 0);
+    segment->mutate_size(blobs[i].size);
+  }
+  TRY_STATUS(file.write_at(0, file_start(bytes, base, file.position() - base)));
+  TRY_STATUS(
+      file.write_at(header_position + padded_header_size, std::as_bytes(bytes.subspan(header_position))));
+  return file;
+}
+
+}  // namespace depute
