@@ -31,8 +31,6 @@ void set_up_memory() {
   mallopt(M_TRIM_THRESHOLD, heap_bytes);
   // Small pieces are joined when they are freed: to join all of them now and then takes longer.
   mallopt(M_MXFAST, 0);
-  // One heap for all threads: what one of them frees, another one can use.
-  mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, heap_bytes);
   void* start = std::malloc(unusual_bytes);  // makes the heap grow
   ask_for_huge_pages(start);
