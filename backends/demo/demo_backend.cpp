@@ -16,14 +16,14 @@ constexpr std::string_view tangent = "aten.tan.default";
 
 // The relu that is the only user of a convolution's result; null when there is none.
 const Node* fusable_relu(const Node& node) {
-  if (node.op() != convolution || !node.result()->has_one_use()) return nullptr;
+  if (node.op() != convolution || node.results().size() != 1 || !node.result()->has_one_use()) return nullptr;
   const Node* user = node.result()->uses().begin()->user;
   return user->op() == relu ? user : nullptr;
 }
 
 // The convolution that a relu is fused with; null when it stands alone.
 const Node* fused_convolution(const Node& node) {
-  const Node* producer = node.operand(0)->producer();
+  const Node* producer = node.operand_count() == 0 ? nullptr : node.operand(0)->producer();
   return producer != nullptr && fusable_relu(*producer) == &node ? producer : nullptr;
 }
 

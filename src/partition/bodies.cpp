@@ -62,7 +62,7 @@ Status walk_graphs(const Method& method, const std::function<Status(const Graph&
   pending.add({method.graph.get()});
   while (const Graph* graph = pending.next()) {
     TRY_STATUS(visit(*graph));
-    pending.add_bodies(*graph, enters);
+    if (!method.bodies.empty()) pending.add_bodies(*graph, enters);
   }
   return {};
 }
@@ -73,7 +73,7 @@ std::vector<const Graph*> all_graphs(const Method& method) {
   pending.add({method.graph.get()});
   while (const Graph* graph = pending.next()) {
     graphs.push_back(graph);
-    pending.add_bodies(*graph, enter_all);
+    if (!method.bodies.empty()) pending.add_bodies(*graph, enter_all);
   }
   return graphs;
 }

@@ -8,32 +8,39 @@
 
 namespace depute {
 
-GraphAnswers ask(const Proposal& proposal, const std::vector<const Node*>& nodes) {
+GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
   static const Symbol delegate_call("delegate.call");
   const DelegateCost& cost = proposal.options.cost;
   GraphAnswers answers;
   answers.judges_worth = cost.launch > 0 || cost.per_kib > 0;
-  answers.support.reserve(nodes.size());
-  answers.gain.reserve(nodes.size());
-  answers.refusal.reserve(nodes.size());
-  for (const Node* node : nodes) {
-    const bool asked = node->op() != delegate_call || proposal.options.take_delegates;
-    NodeSupport answer = asked ? proposal.support(*node) : refuse("delegated");
+  answers.support.reserve(graph.node_count());
+  answers.gain.reserve(graph.node_count());
+  answers.refusal_of.reserve(graph.node_count());
+  for (const Node& node : graph.nodes()) {
+    const bool asked = node.op() != delegate_call || proposal.options.take_delegates;
+    NodeSupport answer = asked ? proposal.support(node) : refuse("delegated");
     answers.support.push_back(answer.support);
     answers.gain.push_back(answer.gain);
-    answers.refusal.push_back(std::move(answer.refusal));
+    answers.refusal_of.push_back(static_cast<std::uint32_t>(answers.refusals.size()));
+    if (answer.support == Support::Unsupported) answers.refusals.push_back(std::move(answer.refusal));
     answers.judges_worth |= answer.support == Support::Supported && answer.gain == 0;
   }
   return answers;
 }
 
-RegionGraph region_graph(const Graph& graph, bool with_inputs) {
-  RegionGraph regions;
+NumberedGraph number_graph(const Graph& graph, bool with_inputs) {
+  NumberedGraph numbered;
+  RegionGraph& regions = numbered.regions;
   std::vector<std::uint32_t> producers;
   std::vector<std::uint32_t> inputs;
+  numbered.nodes.reserve(graph.node_count());
   regions.support.reserve(graph.node_count());
+  regions.preds.start.reserve(graph.node_count() + 1);
+  regions.preds.items.reserve(2 * graph.node_count());
   regions.bytes.reserve(graph.node_count());
   for (const Node& node : graph.nodes()) {
+    node.scratch = static_cast<std::uint32_t>(numbered.nodes.size());
+    numbered.nodes.push_back(&node);
     producers.clear();
     inputs.clear();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -58,7 +65,7 @@ RegionGraph region_graph(const Graph& graph, bool with_inputs) {
   }
   std::ranges::sort(regions.outputs);
   regions.outputs.erase(std::unique(regions.outputs.begin(), regions.outputs.end()), regions.outputs.end());
-  return regions;
+  return numbered;
 }
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {

@@ -12,15 +12,21 @@ namespace depute {
 struct GraphAnswers {
   std::vector<Support> support;
   std::vector<std::uint64_t> gain;
-  std::vector<Verdict> refusal;  // of unsupported nodes
-  bool judges_worth = false;     // some piece may not be worth a delegate
+  std::vector<Verdict> refusals;
+  std::vector<std::uint32_t> refusal_of;  // per node: its place among the refusals, if it is unsupported
+  bool judges_worth = false;              // some piece may not be worth a delegate
 };
 
-GraphAnswers ask(const Proposal& proposal, const std::vector<const Node*>& nodes);
+GraphAnswers ask(const Proposal& proposal, const Graph& graph);
 
-// The graph's edges and values, without support and groups. Its nodes must be numbered (Node::scratch).
-// `with_inputs`: also which inputs of the graph each node reads.
-RegionGraph region_graph(const Graph& graph, bool with_inputs);
+// A graph's edges and values, without support and groups.
+struct NumberedGraph {
+  std::vector<const Node*> nodes;  // by number
+  RegionGraph regions;
+};
+
+// Numbers the nodes (Node::scratch) in graph order. `with_inputs`: also which inputs of the graph each reads.
+NumberedGraph number_graph(const Graph& graph, bool with_inputs);
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
 

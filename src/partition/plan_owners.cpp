@@ -154,13 +154,27 @@ class InOrder {
   OwnersPlan plan_;
 };
 
-// Better plans compare less: more nodes placed, fewer regions, a smaller border.
-std::tuple<std::size_t, std::size_t, std::uint64_t> rank_of(const RegionGraph& graph,
-                                                            const OwnersPlan& plan) {
+// Nodes that some owner takes, alone or in a group, and that are in no region.
+std::size_t nodes_left_out(const OwnersPlan& plan, std::span<const OwnerQuestion> owners) {
+  std::vector<std::uint8_t> is_wanted(plan.region_of.size(), 0);
+  for (const OwnerQuestion& owner : owners) {
+    for (std::size_t node = 0; node < is_wanted.size(); ++node)
+      is_wanted[node] |= owner.support[node] == Support::Supported;
+    for (std::uint32_t node : owner.groups.items) is_wanted[node] = 1;
+  }
+  std::size_t count = 0;
+  for (std::size_t node = 0; node < is_wanted.size(); ++node)
+    count += is_wanted[node] != 0 && plan.region_of[node] == no_region;
+  return count;
+}
+
+// Better plans compare less: fewer nodes left out, fewer regions, a smaller border.
+std::tuple<std::size_t, std::size_t, std::uint64_t> rank_of(const RegionGraph& graph, const OwnersPlan& plan,
+                                                            std::span<const OwnerQuestion> owners) {
   RegionPlan regions;
   regions.regions = plan.regions;
   regions.region_of = plan.region_of;
-  return {graph.size() - plan.regions.items.size(), plan.regions.size(), border_of(graph, regions)};
+  return {nodes_left_out(plan, owners), plan.regions.size(), border_of(graph, regions)};
 }
 
 }  // namespace
@@ -171,7 +185,7 @@ OwnersPlan plan_owners(const RegionGraph& graph, std::span<const OwnerQuestion> 
   OwnersPlan in_order = InOrder(graph, owners).run();
   if (sharing == Sharing::InOrder) return in_order;
   OwnersPlan one_pass = plan_in_one_pass(graph, owners);
-  return rank_of(graph, one_pass) < rank_of(graph, in_order) ? one_pass : in_order;
+  return rank_of(graph, one_pass, owners) < rank_of(graph, in_order, owners) ? one_pass : in_order;
 }
 
 }  // namespace depute

@@ -46,7 +46,7 @@ class MethodPlanner {
     const auto enters = [&](const Node& node) { return !taken_with_bodies_.contains(&node); };
     TRY_STATUS(walk_graphs(method_, plan, enters));
     add_verdicts_in_taken_bodies();
-    move_data();
+    move_state();
     return std::move(result_);
   }
 
@@ -74,25 +74,23 @@ class MethodPlanner {
 
   void plan_graph(const Graph& graph) {
     visited_.insert(&graph);
-    nodes_.clear();
-    nodes_.reserve(graph.node_count());
-    for (const Node& node : graph.nodes()) nodes_.push_back(&node);
     answers_.clear();
-    for (const Proposal& proposal : proposals_) answers_.push_back(ask(proposal, nodes_));
-    graph.number_nodes();  // not before: support functions may use the numbers for themselves
+    for (const Proposal& proposal : proposals_) answers_.push_back(ask(proposal, graph));
+    const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
+      return proposal.options.regions.horizontal == Horizontal::Near;
+    });
+    // Not before: support functions may use the numbers of nodes for themselves.
+    NumberedGraph numbered = number_graph(graph, with_inputs);
+    nodes_ = std::move(numbered.nodes);
     meters_.clear();
     for (const Proposal& proposal : proposals_)
       meters_.emplace_back(method_, data_, nodes_, proposal.options.moved_data != MovedData::None);
 
-    const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
-      return proposal.options.regions.horizontal == Horizontal::Near;
-    });
-    const RegionGraph regions = region_graph(graph, with_inputs);
     std::vector<OwnerQuestion> questions;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       questions.push_back(question(owner, graph));
-    OwnersPlan plan = plan_owners(regions, questions, sharing_);
-    while (shrink_regions(plan, questions)) plan = plan_owners(regions, questions, sharing_);
+    OwnersPlan plan = plan_owners(numbered.regions, questions, sharing_);
+    while (shrink_regions(plan, questions)) plan = plan_owners(numbered.regions, questions, sharing_);
     record(graph, plan);
   }
 
@@ -150,13 +148,27 @@ class MethodPlanner {
   void record(const Graph& graph, const OwnersPlan& plan) {
     std::vector<Symbol> tags;
     for (std::uint32_t owner : plan.owner_of) tags.push_back(new_tag(owner));
+    add_verdicts(graph, plan, tags);
+    if (&graph != method_.graph.get()) return;
+    const auto tag_of = [&](const Node& node) {
+      const std::uint32_t region = plan.region_of[node.scratch];
+      return region == no_region || !moves(plan.owner_of[region], MovedData::Constants) ? Symbol()
+                                                                                        : tags[region];
+    };
+    tag_constants(method_, data_, tag_of, result_);
+  }
+
+  void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Symbol>& tags) {
     std::vector<RefusalReasons::Owner> owners;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       owners.push_back(
           {proposals_[owner].options, answers_[owner], plan.owners[owner], groups_of(owner, graph)});
     const RefusalReasons reasons(nodes_, std::move(owners));
-    result_.verdicts.reserve(result_.verdicts.size() + nodes_.size());
-    result_.node_tags.reserve(result_.node_tags.size() + plan.regions.items.size());
+    if (result_.verdicts.empty()) {
+      result_.verdicts.reserve(nodes_.size());
+      result_.node_tags.reserve(plan.regions.items.size());
+    }
+    const bool may_have_bodies = !method_.bodies.empty();
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
       const Node* node = nodes_[i];
       const std::uint32_t region = plan.region_of[i];
@@ -166,14 +178,19 @@ class MethodPlanner {
       }
       const std::uint32_t owner = plan.owner_of[region];
       result_.node_tags.emplace_back(node, tags[region]);
-      result_.verdicts.emplace_back(node, delegated_to(owner));
-      if (has_bodies(*node)) taken_with_bodies_.emplace(node, owner);
+      add_delegated(*node, owner);
+      if (may_have_bodies && has_bodies(*node)) taken_with_bodies_.emplace(node, owner);
     }
   }
 
-  Verdict delegated_to(std::uint32_t owner) const {
-    return {
-        .delegated = true, .owner = proposals_[owner].options.owner, .rule = {}, .seen = {}, .allowed = {}};
+  void add_delegated(const Node& node, std::uint32_t owner) {
+    Verdict& verdict = result_.verdicts.emplace_back(&node, Verdict()).second;
+    verdict.delegated = true;
+    verdict.owner = proposals_[owner].options.owner;
+  }
+
+  bool moves(std::uint32_t owner, MovedData data) const {
+    return proposals_[owner].options.moved_data >= data;
   }
 
   Symbol new_tag(std::uint32_t owner) {
@@ -194,24 +211,25 @@ class MethodPlanner {
       if (taken == taken_with_bodies_.end()) continue;
       for (const Graph* body : all_bodies(*node)) {
         if (!visited_.insert(body).second) continue;
-        for (const Node& inner : body->nodes())
-          result_.verdicts.emplace_back(&inner, delegated_to(taken->second));
+        for (const Node& inner : body->nodes()) add_delegated(inner, taken->second);
       }
     }
   }
 
-  void move_data() {
-    tag_constant_data(method_, result_);
+  // What goes along beside the constants that nodes use.
+  void move_state() {
+    const auto wants_state = [&](std::uint32_t owner) { return moves(owner, MovedData::ConstantsAndState); };
+    bool any = false;
+    for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner) any |= wants_state(owner);
+    if (!any) return;
     tag_mutated_buffer(program_, method_, result_);
-    const std::vector<InputData>& data = data_;
     std::erase_if(result_.constant_tags, [&](const auto& entry) {
-      const MovedData moved = proposals_[owner_of_tag_.at(entry.second)].options.moved_data;
-      const bool is_state = data[entry.first->index()] == InputData::Mutated;
-      return moved < (is_state ? MovedData::ConstantsAndState : MovedData::Constants);
+      const bool is_state = data_[entry.first->index()] == InputData::Mutated;
+      return is_state && !wants_state(owner_of_tag_.at(entry.second));
     });
     for (const auto& [node, tag] : result_.node_tags) {
       if (&node->graph() != method_.graph.get()) break;
-      if (proposals_[owner_of_tag_.at(tag)].options.moved_data != MovedData::Everything) continue;
+      if (!moves(owner_of_tag_.at(tag), MovedData::Everything)) continue;
       move_unused_data(tag);
       break;
     }

@@ -58,7 +58,7 @@ Verdict RefusalReasons::by_owner(std::size_t owner, std::uint32_t node) const {
   }
   GraphAnswers& answers = owners_[owner].answers;
   const bool by_itself = answers.support[node] == Support::Unsupported && !dissolved_[owner].contains(node);
-  return by_itself ? std::move(answers.refusal[node]) : by_group(owner, node);
+  return by_itself ? std::move(answers.refusals[answers.refusal_of[node]]) : by_group(owner, node);
 }
 
 Verdict RefusalReasons::by_island(const Owner& owner, const RefusedIsland& island) const {

@@ -17,33 +17,6 @@ bool mutates_data(const OutputSpec& output) {
          output.kind == OutputSpec::Kind::ParameterMutation;
 }
 
-// The tagged nodes of the method's own graph, those of one tag behind one another.
-class NodesByTag {
- public:
-  NodesByTag(const Method& method, const PartitionResult& result) {
-    std::unordered_map<Symbol, std::size_t> number_of;
-    std::size_t last = 0;  // neighbours often have one tag
-    for (const auto& [node, tag] : result.node_tags) {
-      if (&node->graph() != method.graph.get()) continue;
-      if (rows_.empty() || rows_[last].tag != tag) {
-        const auto [entry, is_new] = number_of.try_emplace(tag, rows_.size());
-        if (is_new) rows_.push_back({tag, {}});
-        last = entry->second;
-      }
-      rows_[last].nodes.push_back(node);
-    }
-  }
-
-  struct Row {
-    Symbol tag;
-    std::vector<const Node*> nodes;
-  };
-  const std::vector<Row>& rows() const { return rows_; }
-
- private:
-  std::vector<Row> rows_;
-};
-
 // Adds entries to a result's constant_tags, none twice.
 class ConstantTags {
  public:
@@ -157,22 +130,35 @@ bool is_method_input(const Method& method, const Value& value) {
   return value.producer() == nullptr && value.index() < inputs.size() && inputs[value.index()] == &value;
 }
 
-void tag_constant_data(const Method& method, PartitionResult& result) {
-  const std::vector<InputData> data = input_data(method);
-  const NodesByTag tagged(method, result);
+void tag_constants(const Method& method, std::span<const InputData> data,
+                   const std::function<Symbol(const Node&)>& tag_of, PartitionResult& result) {
   ConstantTags constants(result);
-  std::vector<std::size_t> last_row(data.size(), tagged.rows().size());
-  for (std::size_t i = 0; i < tagged.rows().size(); ++i) {
-    for (const Node* node : tagged.rows()[i].nodes) {
-      for (std::size_t operand = 0; operand < node->operand_count(); ++operand) {
-        const Value& value = *node->operand(operand);
-        if (!is_method_input(method, value) || data[value.index()] != InputData::Constant) continue;
-        if (last_row[value.index()] == i) continue;
-        last_row[value.index()] = i;
-        constants.add(value, tagged.rows()[i].tag);
-      }
+  std::vector<Symbol> tags;  // of the users, last one first
+  std::unordered_map<Symbol, std::size_t> last_input;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] != InputData::Constant) continue;
+    const Value& input = *method.graph->inputs()[i];
+    tags.clear();
+    for (const Use& use : input.uses()) {
+      const Symbol tag = use.user->is_return() ? Symbol() : tag_of(*use.user);
+      if (!tag.empty() && (tags.empty() || tags.back() != tag)) tags.push_back(tag);
+    }
+    for (std::size_t place = tags.size(); place-- > 0;) {
+      const auto [last, is_new] = last_input.try_emplace(tags[place], i);
+      if (!is_new && last->second == i) continue;
+      last->second = i;
+      constants.add(input, tags[place]);
     }
   }
+}
+
+void tag_constant_data(const Method& method, PartitionResult& result) {
+  const std::unordered_map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
+  const auto tag_of = [&](const Node& node) {
+    auto found = tags.find(&node);
+    return found == tags.end() ? Symbol() : found->second;
+  };
+  tag_constants(method, input_data(method), tag_of, result);
 }
 
 std::vector<StayingBuffer> tag_mutated_buffer(const Program& program, const Method& method,

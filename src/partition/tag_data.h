@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,11 @@ std::vector<InputData> input_data(const Method& method);
 
 // True for an input of the method's own graph; false for results and for inputs of bodies.
 bool is_method_input(const Method& method, const Value& value);
+
+// Adds an entry for each constant and each tag that `tag_of` gives for nodes that use it; the empty tag for
+// other nodes. Constants in input order, tags in the order of use.
+void tag_constants(const Method& method, std::span<const InputData> data,
+                   const std::function<Symbol(const Node&)>& tag_of, PartitionResult& result);
 
 // A constant moves with each tag whose nodes use it. Where other nodes use it, too, it also stays.
 void tag_constant_data(const Method& method, PartitionResult& result);

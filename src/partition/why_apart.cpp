@@ -99,11 +99,8 @@ WhyApart forced_apart(const std::vector<const Node*>& nodes, const AtomGraph& gr
 
 WhyApart why_apart_in_graph(const ResultReader& reader, const Graph& graph, std::string_view owner,
                             const Node* a, const Node* b) {
-  graph.number_nodes();
+  auto [nodes, regions] = number_graph(graph, false);
   if (a->scratch > b->scratch) std::swap(a, b);
-  std::vector<const Node*> nodes;
-  for (const Node& node : graph.nodes()) nodes.push_back(&node);
-  RegionGraph regions = region_graph(graph, false);
   regions.support = reader.support(graph, owner);
   const AtomGraph atoms = contract_groups(regions, LooseNodes::LeaveOut).graph;
 
