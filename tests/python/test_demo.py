@@ -23,8 +23,9 @@ def test_blob_and_map_of_the_original(tmp_path):
     assert run.code == 0, run.stderr
 
     assert original.processed_bytes in out.read_bytes()
-    [call] = [entry for entry in json.loads(debug_map.read_text())["methods"]["forward"] if "delegate_map" in entry]
-    ours = {int(identifier): tuple(handles) for identifier, handles in call["delegate_map"].items()}
+    instructions = json.loads(debug_map.read_text())["methods"]["forward"]["instructions"]
+    [call] = [instruction for instruction in instructions if "delegate_map" in instruction]
+    ours = {entry["identifier"]: tuple(entry["handles"]) for entry in call["delegate_map"]}
     theirs = original.meta["debug_handle_map"]
     # Handles count each program's own nodes; what they group is the same.
     rank = {handle: index for index, handle in enumerate(sorted({h for hs in ours.values() for h in hs}))}
