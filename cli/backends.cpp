@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "partition/filtered_partitioner.h"
 
 namespace depute {
 namespace {
@@ -21,9 +22,16 @@ std::string text_of(const Registry& registry) {
   return text;
 }
 
+// The backend's own, and those that every backend has.
+std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& entry) {
+  std::vector<std::pair<std::string, std::string>> options = entry.options;
+  for (auto& common : partition_control_meanings()) options.push_back(std::move(common));
+  return options;
+}
+
 std::string text_of(const BackendEntry& entry) {
   std::string text = fmt::format("{} ({}): {}\n", entry.name, entry.backend->id(), entry.description);
-  for (const auto& [key, meaning] : entry.options) text += fmt::format("  option {:<16} {}\n", key, meaning);
+  for (const auto& [key, meaning] : options_of(entry)) text += fmt::format("  option {:<16} {}\n", key, meaning);
   std::size_t width = 0;
   std::vector<SupportRow> rows = entry.support();
   for (const SupportRow& row : rows) width = std::max(width, row.op.size());
@@ -34,7 +42,7 @@ std::string text_of(const BackendEntry& entry) {
 Json json_of(const BackendEntry& entry) {
   Json json = {{"name", entry.name}, {"id", entry.backend->id()}, {"description", entry.description}};
   json["options"] = Json::object();
-  for (const auto& [key, meaning] : entry.options) json["options"][key] = meaning;
+  for (const auto& [key, meaning] : options_of(entry)) json["options"][key] = meaning;
   json["support"] = Json::array();
   for (const SupportRow& row : entry.support())
     json["support"].push_back({{"op", row.op}, {"conditions", row.conditions}});

@@ -27,6 +27,7 @@ struct LowerArguments {
   std::string require;
   std::string dump_after;
   int jobs = 0;
+  bool together = false;
   bool quiet = false;
   bool verbose = false;
   bool verify = false;
@@ -78,6 +79,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   }
   options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
   options.verify_each_pass = arguments.verify;
+  options.plan_together = arguments.together;
   options.debug_map = !arguments.debug_map.empty();
   return options;
 }
@@ -147,7 +149,10 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--dump-after", arguments->dump_after, "Print the program after a step or pass")
       ->type_name("STEP");
-  app.add_flag("--verify", arguments->verify, "Check all invariants after each pass");
+  app.add_flag("--together", arguments->together,
+               "Plan all backends in one pass, with fewer delegates; default: one after another");
+  app.add_flag("--verify", arguments->verify,
+               "Check all invariants after each pass, and that backends give the same twice");
   auto* quiet = app.add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   app.add_flag("--verbose", arguments->verbose, "List all kinds of leftover nodes")->excludes(quiet);
   return [arguments, &registry] { return run_lower(*arguments, registry); };

@@ -5,8 +5,11 @@
 
 #include <chrono>
 
+#include "lower/backend_op.h"
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
+#include "partition/filtered_partitioner.h"
+#include "partition/plan_together.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "report/debug_map.h"
@@ -51,8 +54,10 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
       return error("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
                    fmt::format("built in: {}", backend_names(registry)));
     }
-    TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(request.options));
-    backends.push_back({entry, std::move(partitioner)});
+    BackendOptions own = request.options;
+    TRY(PartitionControls controls, take_partition_controls(entry->name, own));
+    TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(own));
+    backends.push_back({entry, filtered(std::move(partitioner), std::move(controls))});
   }
   return backends;
 }
@@ -93,16 +98,37 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
   return normalise(std::move(program), normalise_options);
 }
 
-Result<Program> lower_to_backends(Program program, const std::vector<RequestedBackend>& backends,
-                                  const Registry& registry, const CompileOptions& options, Report& report) {
+// Puts the backends' own ops where their patterns are.
+Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends) {
+  std::vector<Symbol> names;
   for (const RequestedBackend& backend : backends) {
-    TRY(Lowered lowered,
-        to_backend(std::move(program), *backend.partitioner, registry, {.jobs = options.jobs}));
-    add_verdicts(report, backend.entry->name, lowered.verdicts);
-    program = std::move(lowered.program);
+    for (const BackendOpSpec& op : backend.entry->ops) names.emplace_back(op.name);
   }
+  if (names.empty()) return {};
+  TRY_STATUS(bind_backend_ops(program, names));
+  return {};
+}
+
+Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend> backends,
+                                  const Registry& registry, const CompileOptions& options, Report& report) {
+  ToBackendOptions lowering{.jobs = options.jobs, .check_determinism = options.verify_each_pass};
+  if (options.plan_together && backends.size() > 1) {
+    std::vector<std::unique_ptr<Partitioner>> partitioners;
+    for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
+    SeveralPartitioners all(std::move(partitioners));
+    TRY(Lowered lowered, to_backend(std::move(program), all, registry, lowering));
+    add_verdicts(report, "all backends", lowered.verdicts);
+    program = std::move(lowered.program);
+  } else {
+    for (const RequestedBackend& backend : backends) {
+      TRY(Lowered lowered, to_backend(std::move(program), *backend.partitioner, registry, lowering));
+      add_verdicts(report, backend.entry->name, lowered.verdicts);
+      program = std::move(lowered.program);
+    }
+  }
+  // What no backend took: its ops where they have no kernel, and what was kept whole for one.
+  TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
   add_delegates(report, program);
-  // What was kept whole for a backend that did not take it.
   return normalise_leftovers(std::move(program),
                              {.verify = options.verify_each_pass, .observe = options.observe});
 }
@@ -145,10 +171,11 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   TRY(Program program, read_inputs(options));
   observe("read", program);
   TRY(program, normalise_for(std::move(program), backends, options));
+  TRY_STATUS(bind_ops(program, backends));
   observe("normalise", program);
   Report report = make_report(program);
   report.input = options.input.empty() ? options.methods[0].second : options.input;
-  TRY(program, lower_to_backends(std::move(program), backends, registry, options, report));
+  TRY(program, lower_to_backends(std::move(program), std::move(backends), registry, options, report));
   observe("lower", program);
 
   Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}, .debug_map = {}};

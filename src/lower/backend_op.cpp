@@ -158,7 +158,7 @@ OpDef make_def(const BackendOp& op) {
   def.flags = backend_op;
   def.infer = infer;
   def.decompose = expand;
-  def.out_name = op.kernel;
+  def.out_name = op.spec.kernel;
   return def;
 }
 
@@ -242,14 +242,15 @@ Status add_backend_library(std::string_view library) {
 
 Status register_backend_op(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name));
+  if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec) return {};
   TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name));
   if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
   TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
   Symbol name(spec.name);
   BackendOp op{.name = name,
+               .spec = spec,
                .schema = make_schema(name, patterns.front().method()),
-               .pattern = std::move(patterns.front()),
-               .kernel = spec.kernel};
+               .pattern = std::move(patterns.front())};
   OpDef def = make_def(op);
   if (!dialect().add(std::move(op), std::move(def)))
     return bad_op(spec.name, "there is an op of this name already");

@@ -32,13 +32,14 @@ struct BackendOpSpec {
   std::string name;     // "library.op.overload"
   std::string pattern;  // one method in the notation of pattern.h; every argument spelled out, every input used
   std::string kernel;   // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  friend bool operator==(const BackendOpSpec&, const BackendOpSpec&) = default;
 };
 
 struct BackendOp {
   Symbol name;
+  BackendOpSpec spec;
   std::string schema;  // "my_chip.mul_relu.default(Tensor a, Tensor b) -> Tensor"
   Pattern pattern;     // what it stands for
-  std::string kernel;
 };
 
 // The libraries that ops may be in. Three are there from the start, with ExecuTorch's meaning: executorch_prim
@@ -48,7 +49,7 @@ std::vector<std::string> backend_libraries();
 Status add_backend_library(std::string_view library);  // letters, digits and '_'; known ones are fine
 
 // For the rest of the process. Refuses an unknown library, a name that is taken, and a pattern that cannot be
-// what an op stands for. Thread-safe.
+// what an op stands for. Registering the same again is fine. Thread-safe.
 Status register_backend_op(const BackendOpSpec& spec);
 
 const BackendOp* find_backend_op(Symbol name);  // null for all other ops; the link to the original

@@ -12,6 +12,7 @@ Status Registry::add(BackendEntry entry) {
     return error("registry", entry.name,
                  fmt::format("backend id {} is registered already", entry.backend->id()));
   }
+  for (const BackendOpSpec& op : entry.ops) TRY_STATUS(register_backend_op(op));
   entries_.push_back(std::move(entry));
   return {};
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lower/backend.h"
+#include "lower/backend_op.h"
 
 namespace depute {
 
@@ -28,11 +29,14 @@ struct BackendEntry {
   std::function<Result<std::unique_ptr<Partitioner>>(const BackendOptions&)> make_partitioner;
   std::function<std::vector<SupportRow>()> support;
   std::vector<std::pair<std::string, std::string>> options;  // key, meaning
+  // Put in the place of their patterns before the partitioner is asked; where it leaves them and they have no
+  // kernel, the patterns come back.
+  std::vector<BackendOpSpec> ops;
 };
 
 class Registry {
  public:
-  // Refuses a second backend of the same name or id.
+  // Refuses a second backend of the same name or id, and wrong ops.
   Status add(BackendEntry entry);
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;

@@ -51,7 +51,7 @@ void add_verdicts(Report& report, std::string_view backend_name, const std::vect
     auto found = nodes.find(verdict.node);
     if (found == nodes.end()) continue;  // a call of an earlier delegate
     if (verdict.verdict.delegated) {
-      found->second->owner = std::string(backend_name);
+      found->second->owner = verdict.verdict.owner;
       found->second->delegate = verdict.delegate;
     } else {
       found->second->reasons.emplace_back(std::string(backend_name), verdict.verdict);

@@ -156,3 +156,27 @@ def test_programs_too_large_to_be_verified_say_how_to_load_them(tmp_path):
     program = Runtime.get().load_program(out, verification=Verification.Minimal)
     (result,) = program.load_method("forward").execute([torch.tensor([1.5, -2.0])])
     assert result.tolist() == [1.5, -2.0]
+
+
+def test_pins_keep_nodes_from_a_backend(tmp_path):
+    report = tmp_path / "report.json"
+    lower(MLP, tmp_path / "out.pte", "--backend", "xnnpack:off=op:linear", "--report", report)
+    nodes = json.loads(report.read_text())["nodes"]
+    pinned = [node for node in nodes if any(reason["rule"] == "pinned" for reason in node["reasons"])]
+    assert pinned and all(node["delegate"] is None for node in pinned)
+    assert any(node["delegate"] for node in nodes)
+
+
+def test_pin_on_an_unknown_node_is_an_error(tmp_path):
+    out = tmp_path / "out.pte"
+    run = depute("lower", MLP, "--backend", "xnnpack:off=node:nosuch", "-o", out)
+    assert_refused(run, out)
+    assert "nosuch" in run.stderr
+
+
+def test_backends_planned_together(tmp_path):
+    report = tmp_path / "report.json"
+    model = sample("conv_relu_tan")
+    lower(model, tmp_path / "out.pte", "--backend", "demo", "--backend", "xnnpack", "--together", "--report", report)
+    owners = {node["op"]: node["owner"] for node in json.loads(report.read_text())["nodes"]}
+    assert owners["aten.tan.default"] == "demo" and owners["aten.mul.Tensor"] == "xnnpack"
