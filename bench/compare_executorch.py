@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Depute with ExecuTorch's own flow and with a plain copy, and prints Markdown tables.
 
-    compare_executorch.py [--models a,b] [--runs N] [--json FILE] [--skip-executorch] [--reuse]
+    compare_executorch.py [--models a,b] [--runs N] [--json FILE] [--skip-executorch] [--fresh]
 
 For each exported model, whole processes take turns, and medians are reported:
     depute       depute lower MODEL.pt2 --backend xnnpack --quiet -o OUT.pte
@@ -12,8 +12,9 @@ those no file backs, in runs of their own (process.py). Then both .pte files run
 thread, call by call in turns.
 
 ExecuTorch takes half a minute for most models and ten minutes for mlp1000. It runs --executorch-runs times,
-once if a run takes longer than two minutes. --reuse takes its results from an earlier comparison of the same
-model, if there was one.
+once if a run takes longer than two minutes. What it gave is kept in build/bench_cache, by the content of the
+model, the script and the versions of torch and executorch, and taken from there the next time, so that the
+tables can be made anew in a minute; --fresh measures it again. Programs always run side by side.
 """
 
 import argparse
@@ -65,9 +66,7 @@ def parse_options() -> argparse.Namespace:
         "--timeout", type=float, default=1800, help="seconds for one run of ExecuTorch (default: %(default)s)"
     )
     parser.add_argument("--skip-executorch", action="store_true", help="measure depute and cp alone")
-    parser.add_argument(
-        "--reuse", action="store_true", help="take ExecuTorch's results from an earlier comparison"
-    )
+    parser.add_argument("--fresh", action="store_true", help="measure ExecuTorch again where it was measured before")
     parser.add_argument("--depute", type=Path, default=ROOT / "build/release/depute", help="the binary to measure")
     parser.add_argument(
         "--models-dir", type=Path, default=ROOT / "build/models", help="where the exported models are"
@@ -93,7 +92,7 @@ def measure(name: str, folder: Path, options) -> dict:
 
     seconds = {"depute": [], "cp": []}
     peaks = []
-    for round_number in range(max(options.runs, 1)):
+    for round_number in range(max(options.runs, peer.left, 1)):
         for tool, out, command in (("depute", ours, lower), ("cp", copy, ["cp", model, copy])):
             out.unlink(missing_ok=True)
             run = process.run(command)
@@ -122,7 +121,7 @@ def measure(name: str, folder: Path, options) -> dict:
 
 
 class Peer:
-    """ExecuTorch's runs on one model: few, since each is slow, and kept for --reuse."""
+    """ExecuTorch's runs on one model: few, since each is slow, and kept for the next comparison."""
 
     def __init__(self, model: Path, out: Path, options):
         self.command = [sys.executable, HERE / "executorch_flow.py", model, out]
@@ -130,7 +129,7 @@ class Peer:
         self.left = 0 if options.skip_executorch else options.executorch_runs
         self.runs, self.timed_out = [], False
         self.kept = CACHE / cache_key(model)
-        if options.reuse and self.left and (self.kept / "runs.json").is_file():
+        if self.left and not options.fresh and (self.kept / "runs.json").is_file():
             self.runs, self.left = json.loads((self.kept / "runs.json").read_text()), 0
             out.write_bytes((self.kept / "executorch.pte").read_bytes())
         elif self.left:
@@ -155,6 +154,10 @@ class Peer:
         )
         if run.seconds > SLOW_SECONDS:
             self.left = 0
+        if len(self.runs) >= self.left:
+            self.keep()
+
+    def keep(self) -> None:
         self.kept.mkdir(parents=True, exist_ok=True)
         (self.kept / "executorch.pte").write_bytes(self.out.read_bytes())
         (self.kept / "runs.json").write_text(json.dumps(self.runs))

@@ -1,47 +1,62 @@
 #include "support/parallel_for.h"
 
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
-#include <utility>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 namespace depute {
 namespace {
 
-thread_local bool is_inside = false;  // this thread runs a body now
+thread_local bool is_inside = false;  // this thread runs a body of a parallel loop
 
-// Marks the thread while a body runs.
-class Inside {
+// Hands out the indices in order, to whichever thread comes next, and keeps the first exception.
+class Loop {
  public:
-  Inside() : before_(std::exchange(is_inside, true)) {}
-  ~Inside() { is_inside = before_; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  Loop(std::size_t count, const std::function<void(std::size_t)>& body) : count_(count), body_(body) {}
+
+  void work() {
+    is_inside = true;
+    try {
+      for (std::size_t i = next_++; i < count_; i = next_++) body_(i);
+    } catch (...) {
+      next_ = count_;
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    is_inside = false;
+  }
+
+  void finish() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
  private:
-  bool before_;
+  std::size_t count_;
+  const std::function<void(std::size_t)>& body_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
 };
-
-void run_on_all(std::size_t count, const std::function<void(std::size_t)>& body) {
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
-    Inside inside;
-    body(i);
-  });
-}
 
 }  // namespace
 
 void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body) {
-  if (jobs <= 1 || count <= 1) {
+  const std::size_t threads = std::min(count, static_cast<std::size_t>(std::max(jobs, 1)));
+  if (threads <= 1 || is_inside) {
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
-  if (is_inside) return run_on_all(count, body);
-  // More threads than the machine has would only bring a warning of TBB's.
-  tbb::task_arena arena(std::min(jobs, tbb::info::default_concurrency()));
-  arena.execute([&] { run_on_all(count, body); });
+  Loop loop(count, body);
+  {
+    std::vector<std::jthread> helpers;
+    helpers.reserve(threads - 1);
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back([&] { loop.work(); });
+    loop.work();
+  }
+  loop.finish();
 }
 
 }  // namespace depute

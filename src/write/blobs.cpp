@@ -59,15 +59,15 @@ class BlobWriter {
   Result<std::vector<std::uint64_t>> run() {
     find_pieces();
     Batch ready = next_batch(0);
-    prepare(ready);
+    parallel_for(ready.end, jobs_, [&](std::size_t i) { prepare(pieces_[i]); });
     while (ready.begin < ready.end) {
       const Batch next = next_batch(ready.end);
       Status placed;
-      parallel_for(next.begin < next.end ? 2 : 1, jobs_, [&](std::size_t i) {
+      parallel_for(1 + next.end - next.begin, jobs_, [&](std::size_t i) {
         if (i == 0) {
           placed = place(ready);
         } else {
-          prepare(next);
+          prepare(pieces_[next.begin + i - 1]);
         }
       });
       TRY_STATUS(placed);
@@ -167,10 +167,6 @@ class BlobWriter {
       if (end > begin && (made > max_made_bytes || hashed > max_hashed_bytes)) break;
     }
     return {begin, end};
-  }
-
-  void prepare(const Batch& batch) {
-    parallel_for(batch.end - batch.begin, jobs_, [&](std::size_t i) { prepare(pieces_[batch.begin + i]); });
   }
 
   static void prepare(Piece& piece) {

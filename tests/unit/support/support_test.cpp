@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 
 #include "support/hash.h"
@@ -131,12 +132,12 @@ TEST(Hashing, LengthsArePartOfTheHash) {
   EXPECT_EQ(hash128({}).hex().size(), 32u);
 }
 
-TEST(ParallelFor, NestsWithinTheJobsOfTheOuterLoop) {
-  for (int jobs : {1, 2}) {
+TEST(ParallelFor, ALoopInsideABodyAddsNoThreads) {
+  for (int jobs : {1, 3}) {
     std::atomic<int> calls = 0;
     std::atomic<int> running = 0;
     std::atomic<int> most = 0;
-    parallel_for(2, jobs, [&](std::size_t) {
+    parallel_for(6, jobs, [&](std::size_t) {
       parallel_for(100, jobs, [&](std::size_t) {
         int now = ++running;
         for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
@@ -145,8 +146,26 @@ TEST(ParallelFor, NestsWithinTheJobsOfTheOuterLoop) {
         --running;
       });
     });
-    EXPECT_EQ(calls, 200);
+    EXPECT_EQ(calls, 600);
     EXPECT_LE(most, jobs);
+  }
+}
+
+TEST(ParallelFor, ExceptionsComeOutWhenAllThreadsAreDone) {
+  for (int jobs : {1, 4}) {
+    std::atomic<int> running = 0;
+    auto body = [&](std::size_t i) {
+      ++running;
+      if (i == 20) {
+        --running;
+        throw std::runtime_error("body 20");
+      }
+      --running;
+    };
+    EXPECT_THROW(parallel_for(1000, jobs, body), std::runtime_error);
+    EXPECT_EQ(running, 0);
+    parallel_for(3, jobs, [&](std::size_t) { ++running; });  // threads are usable afterwards
+    EXPECT_EQ(running, 3);
   }
 }
 
