@@ -7,7 +7,7 @@
 // alternation of owners before it, takes what it can until nothing is ready for it, and closes. A node
 // that an owner takes only where it is useful (neutral) joins that owner's region when it is ready there.
 // Time is linear in nodes and edges for a given number of owners. Groups that lie across one another are
-// dissolved, later declared ones first.
+// dissolved, later declared ones first (claim_atoms.h).
 #pragma once
 
 #include <optional>
