@@ -31,12 +31,27 @@ std::string unfit(const Node& node, const KernelArg& arg) {
   return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
 }
 
+// A backend's own op: the application registers its kernel, which takes and writes tensors as the op does.
+KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
+  KernelUse use{op_index, {}, {}};
+  use.signature.result_count = def.returns.size();
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    use.signature.args.push_back({.name = def.args[i].name.str()});
+    use.sources.push_back(static_cast<int>(i));
+  }
+  return use;
+}
+
 }  // namespace
 
 Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef& def) {
   auto known = kernel_uses_.find(node.op());
   if (known != kernel_uses_.end()) return &known->second;
   FoundKernel found = find_kernel(def.out_name);
+  if (!found && def.is(backend_op)) {
+    KernelUse use = own_kernel_use(def, operator_index(def.out_name));
+    return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
+  }
   if (!found) {
     return fail(&node,
                 fmt::format("{} would need {}, which ExecuTorch's runtime does not have", node.op().str(),
