@@ -242,15 +242,21 @@ class Placer {
 
   // --- state
 
-  // Contents that could be written where their buffer lies: all of a node's result, and not the user's.
+  // Contents that could be written where their buffer lies: all of a node's result, and not the user's. A
+  // place that several nodes write may hold something before the buffer's old content was read.
   void find_stored() {
     stored_in_.assign(result_.values.size(), nullptr);
     written_in_.assign(result_.values.size(), nullptr);
+    std::vector<std::uint32_t> writers(result_.values.size(), 0);
+    for (const Node& node : method_.graph->nodes()) {
+      for (const Value* value : node.results()) ++writers[result_.numbers[*value]];
+    }
     for (const Store& store : result_.stores) {
       const PlacedValue& content = placed(*store.content);
       if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
       bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
-      if (is_whole && !uses_.is_output[content.base]) stored_in_[content.base] = store.target;
+      bool may_move = is_whole && writers[content.base] == 1 && !uses_.is_output[content.base];
+      if (may_move) stored_in_[content.base] = store.target;
     }
   }
 
@@ -261,7 +267,9 @@ class Placer {
     const Value& result = *node.result();
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
-    if (target == nullptr) return false;
+    const OpDef* def = op_def(node);
+    bool is_call = node.op() == "delegate.call" || (def != nullptr && !def->out_name.empty());
+    if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
     if (is_free) written_in_[number] = target;

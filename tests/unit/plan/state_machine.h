@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-namespace depute::plan_testing {
+namespace depute::state_testing {
 
 using Cells = std::vector<std::uint64_t>;  // one per f32 element
 
@@ -51,4 +51,4 @@ class Machine {
   std::map<std::int64_t, std::int64_t> views_;  // of those: the value they look at
 };
 
-}  // namespace depute::plan_testing
+}  // namespace depute::state_testing
