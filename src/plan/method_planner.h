@@ -66,6 +66,8 @@ class MethodPlanner {
   Result<std::int32_t> single_argument(const Node& node, const KernelArg& arg, const Argument& value);
   Result<std::int32_t> value_argument(const Node& node, const KernelArg& arg, const Value& value);
 
+  Status plan_index_copy(const Node& node);  // index_copy.cpp
+
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);

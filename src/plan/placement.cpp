@@ -268,7 +268,8 @@ class Placer {
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
     const OpDef* def = op_def(node);
-    bool is_call = node.op() == "delegate.call" || (def != nullptr && !def->out_name.empty());
+    bool is_call = node.op() == "delegate.call" || starts_with_copy(node) ||
+                   (def != nullptr && !def->out_name.empty());
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
