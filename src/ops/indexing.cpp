@@ -158,10 +158,7 @@ std::span<const OpLine> indexing_ops() {
        {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       {.flags = core,
-        .out = "slice_scatter.out",
-        .infer = infer_same_type,
-        .decompose = slice_scatter}},
+       {.flags = core, .out = "slice_scatter.out", .infer = infer_same_type, .decompose = slice_scatter}},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        kernel("select_scatter.out", infer_same_type)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",

@@ -1,7 +1,9 @@
 // index_copy as a copy and a write in place, for which the runtime has a kernel; where the result lies in the
 // memory of a buffer that it replaces, only the write is left:
 //
-//   %n = aten.index_copy.default(%cache, 1, %at, %k)    ->    aten::index_put_(cache, [none, at], k, false, cache)
+//   %n = aten.index_copy.default(%cache, 1, %at, %k)
+//       ->
+//   aten::index_put_(cache, [none, at], k, false, cache)
 //
 // Unlike index_put's, its indices are never negative, in PyTorch as in this kernel.
 #include "plan/method_planner.h"

@@ -83,8 +83,8 @@ class MethodPlanner {
   std::set<std::string>& kernel_modules_;
   ExecutionPlan plan_;
   ValuePool pool_;
-  std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
-  std::uint32_t debug_handle_ = 0;   // of the node that is planned
+  std::vector<std::int32_t> index_;                        // by value number; -1: not yet in the plan
+  std::uint32_t debug_handle_ = 0;                         // of the node that is planned
   std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op

@@ -47,7 +47,7 @@ class Machine {
 
   const ExecutionPlan& method_;
   Memory& memory_;
-  std::map<std::int64_t, Cells> callers_;  // constants and tensors without a place, by value
+  std::map<std::int64_t, Cells> callers_;       // constants and tensors without a place, by value
   std::map<std::int64_t, std::int64_t> views_;  // of those: the value they look at
 };
 
