@@ -99,8 +99,7 @@ int run_lower(const LowerArguments& arguments, const Registry& registry) {
   static Result<Compiled> compiled = compile(*options, registry);
   if (!compiled)
     return compiled.error().code == "usage" ? report_usage(compiled.error()) : report_error(compiled.error());
-  if (Status written = write_reports(arguments, *compiled); !written)
-    return report_error(written.error());
+  if (Status written = write_reports(arguments, *compiled); !written) return report_error(written.error());
   if (!arguments.quiet) print_out(summary_text(compiled->report, arguments.verbose));
   for (const std::string& line : compiled->unmet) {
     report_error({.code = "require",

@@ -138,7 +138,8 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled&
   Report& report = compiled.report;
   TRY(Plan plan, make_plan(program, {.external_constants = !options.ptd.empty()}));
   timer.done("plan");
-  TRY(WriteSummary written, write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
+  TRY(WriteSummary written,
+      write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
   timer.done("write");
   report.output = options.output;
   report.output_bytes = written.file_bytes;

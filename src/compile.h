@@ -28,7 +28,7 @@ struct CompileOptions {
   std::vector<Requirement> requirements;                     // not met: nothing is written
   std::string output;                                        // .pte; empty: stop after lowering
   std::string ptd;         // .ptd file for constants and delegates' data; empty: they stay in the output
-  bool debug_map = false;                                    // make Compiled::debug_map
+  bool debug_map = false;  // make Compiled::debug_map
   int jobs = 1;
   bool verify_each_pass = false;
   // Called with each step's and pass's name and the program it gave.

@@ -20,8 +20,8 @@
 #include <unordered_map>
 
 #include "normalise/each_graph.h"
-#include "normalise/share_state.h"
 #include "normalise/passes.h"
+#include "normalise/share_state.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
 

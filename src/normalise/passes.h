@@ -48,7 +48,8 @@ Status drop_softmax_guards(Program& program, const NormaliseOptions& options);
 // Afterwards no pure node is without users, and no body has an input that none of its node's bodies uses.
 Status remove_dead_code(Program& program, const NormaliseOptions& options);
 
-// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data holds no others.
+// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data
+// holds no others.
 Status prune_constants(Program& program, const NormaliseOptions& options);
 
 // All passes by name, for tests and --dump-after.

@@ -58,8 +58,8 @@ class SizeValues {
  public:
   explicit SizeValues(Graph& graph) : graph_(&graph) {}
 
-  // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is made
-  // for it comes from `origin`, the first that needs the size.
+  // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is
+  // made for it comes from `origin`, the first that needs the size.
   Value* find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin);
 
  private:

@@ -57,7 +57,21 @@ Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumu
   indices.push_back(call.value("index"));
   return one(b.call("aten.index_put.default", {call["self"], indices, source, accumulate}));
 }
+// Whether the runtime's kernel for writing along a dimension in place can do it: whole slices of the same
+// type, one for each index.
+bool is_plain_index_copy(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  const TensorType& source = call.tensor("source");
+  const TensorType& index = call.tensor("index");
+  auto dim = wrap_dim(call.integer("dim"), self.rank());
+  if (!dim || self.rank() == 0 || index.rank() != 1 || source.dtype != self.dtype) return false;
+  if (index.dtype != ScalarType::I64 && index.dtype != ScalarType::I32) return false;
+  TensorType written = self;
+  written.sizes[*dim] = index.sizes[0];
+  return source.sizes == written.sizes;
+}
 Replacement index_copy(Builder& b, const OpCall& call) {
+  if (is_plain_index_copy(call)) return std::vector<Value*>{};
   return put_along(b, call, call.value("source"), false);
 }
 Replacement index_add(Builder& b, const OpCall& call) {
@@ -144,10 +158,7 @@ std::span<const OpLine> indexing_ops() {
        {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       {.flags = core,
-        .out = "slice_scatter.out",
-        .infer = infer_same_type,
-        .decompose = slice_scatter}},
+       {.flags = core, .out = "slice_scatter.out", .infer = infer_same_type, .decompose = slice_scatter}},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        kernel("select_scatter.out", infer_same_type)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",

@@ -261,6 +261,7 @@ Status MethodPlanner::plan_node(const Node& node) {
   if (node.op() == "delegate.call") return plan_delegate(node);
   const OpDef* def = op_def(node);
   if (def != nullptr && def->is(drop)) return {};
+  if (node.op() == "aten.index_copy.default") return plan_index_copy(node);
   if (def != nullptr && !def->out_name.empty()) return plan_kernel_call(node, *def);
   TRY(bool is_planned, plan_symbolic(node));
   if (is_planned) return {};

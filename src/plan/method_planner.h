@@ -88,6 +88,7 @@ class MethodPlanner {
   Result<std::int32_t> add_jump(const Node& node, const Argument& condition);
   void go_on_here(std::int32_t jump);
   std::int32_t next_instruction() const;
+  Status plan_index_copy(const Node& node);  // index_copy.cpp
 
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);

@@ -1,6 +1,7 @@
 #include "plan/placement.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ops/op_def.h"
 #include "plan/control_ops.h"
@@ -268,17 +269,23 @@ class Placer {
   // --- state
 
   // Contents that could be written where their buffer lies: all of a node's result, and not the user's. With
-  // jumps a node may run before one that is listed first, so nothing is.
+  // jumps a node may run before one that is listed first, so nothing is; a place that several nodes write may
+  // hold something before the buffer's old content was read.
   void find_stored() {
     stored_in_.assign(result_.values.size(), nullptr);
     written_in_.assign(result_.values.size(), nullptr);
     auto jumps = [](const Node& node) { return control_op(node) != ControlOp::None; };
     if (std::ranges::any_of(method_.graph->nodes(), jumps)) return;
+    std::vector<std::uint32_t> writers(result_.values.size(), 0);
+    for (const Node& node : method_.graph->nodes()) {
+      for (const Value* value : node.results()) ++writers[result_.numbers[*value]];
+    }
     for (const Store& store : result_.stores) {
       const PlacedValue& content = placed(*store.content);
       if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
       bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
-      if (is_whole && !uses_.is_output[content.base]) stored_in_[content.base] = store.target;
+      bool may_move = is_whole && writers[content.base] == 1 && !uses_.is_output[content.base];
+      if (may_move) stored_in_[content.base] = store.target;
     }
   }
 
@@ -289,7 +296,10 @@ class Placer {
     const Value& result = *node.result();
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
-    if (target == nullptr) return false;
+    const OpDef* def = op_def(node);
+    bool is_call =
+        node.op() == "delegate.call" || starts_with_copy(node) || (def != nullptr && !def->out_name.empty());
+    if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
     if (is_free) written_in_[number] = target;
@@ -344,31 +354,29 @@ class Placer {
   void copy_old_contents() {
     std::vector<bool> is_written(result_.values.size());
     for (const Store& store : result_.stores) is_written[placed(*store.target).base] = true;
-    std::vector<bool> is_copied(result_.values.size());
-    auto copy = [&](const Value& value) {
-      std::uint32_t number = result_.numbers[value];
-      if (is_copied[number]) return;
-      is_copied[number] = true;
-      const PlanTensor& tensor = placed(value).tensor;
-      OldContent old{&value, {.scalar_type = tensor.scalar_type,
-                              .dynamism = tensor.dynamism,
-                              .sizes = tensor.sizes,
-                              .dim_order = tensor.dim_order}};
-      bool is_callers = uses_.is_output[number] && !options_.alloc_outputs;
-      copy_blocks_.push_back(is_callers ? no_block : static_cast<std::uint32_t>(blocks_.size()));
-      if (!is_callers) blocks_.push_back({end_time(), end_time(), placed(value).bytes});
-      result_.old_contents.push_back(std::move(old));
-    };
     for (const Store& store : result_.stores) {
-      if (is_written[placed(*store.content).base]) copy(*store.content);
+      if (is_written[placed(*store.content).base]) copy_old(*store.content);
     }
     for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
       const Argument& output = method_.graph->outputs()[i];
       if (method_.outputs[i].kind != OutputSpec::Kind::UserOutput || !output.is_value()) continue;
       const PlacedValue& place = placed(*output.as_value());
       if (place.kind == PlaceKind::None) continue;
-      if (place.kind == PlaceKind::State || is_written[place.base]) copy(*output.as_value());
+      if (place.kind == PlaceKind::State || is_written[place.base]) copy_old(*output.as_value());
     }
+  }
+
+  void copy_old(const Value& value) {
+    if (!copied_.insert(&value).second) return;
+    PlanTensor copy = placed(value).tensor;
+    copy.constant = 0;
+    copy.memory_id = 0;
+    copy.memory_offset = 0;
+    copy.name.clear();
+    result_.old_contents.push_back({&value, std::move(copy)});
+    bool is_callers = uses_.is_output[result_.numbers[value]] && !options_.alloc_outputs;
+    copy_blocks_.push_back(is_callers ? no_block : static_cast<std::uint32_t>(blocks_.size()));
+    if (!is_callers) blocks_.push_back({end_time(), end_time(), placed(value).bytes});
   }
 
   void place_copies(const MemoryPlan& memory) {
@@ -393,9 +401,10 @@ class Placer {
   std::vector<std::uint32_t> last_use_;   // of a base and the views of it
   std::vector<std::uint32_t> block_of_;   // of a base
   std::vector<MemoryBlock> blocks_;
-  std::vector<const Value*> stored_in_;     // by value: the buffer that it becomes the content of
-  std::vector<const Value*> written_in_;    // the same, where it is written in the buffer's place
-  std::vector<std::uint32_t> copy_blocks_;  // of old contents
+  std::vector<const Value*> stored_in_;      // by value: the buffer that it becomes the content of
+  std::vector<const Value*> written_in_;     // the same, where it is written in the buffer's place
+  std::unordered_set<const Value*> copied_;  // the old contents
+  std::vector<std::uint32_t> copy_blocks_;   // of old contents
 };
 
 }  // namespace

@@ -141,8 +141,8 @@ Result<std::vector<Store>> stores_of(const Method& method) {
 }
 
 bool starts_with_copy(const Node& node) {
-  static const std::array ops = {Symbol("aten.index_put.default"), Symbol("aten.slice_scatter.default"),
-                                 Symbol("aten.select_scatter.default")};
+  static const std::array ops = {Symbol("aten.index_put.default"), Symbol("aten.index_copy.default"),
+                                 Symbol("aten.slice_scatter.default"), Symbol("aten.select_scatter.default")};
   return std::ranges::find(ops, node.op()) != ops.end();
 }
 

@@ -45,12 +45,13 @@ class PtdReader {
     if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_ptd(file_)) return fail("byte 4", "not a .ptd file (no \"FT01\" here)");
     if (std::memcmp(file_.data() + 8, "FH01", 4) != 0) return fail("byte 8", "no header");
-    if (number_at<std::uint32_t>(file_, 12) < least_header_size) return fail("byte 12", "the header is too short");
+    if (number_at<std::uint32_t>(file_, 12) < least_header_size)
+      return fail("byte 12", "the header is too short");
     auto offset = number_at<std::uint64_t>(file_, 16);
     auto size = number_at<std::uint64_t>(file_, 24);
     if (offset > file_.size() || size > file_.size() - offset) {
-      return fail("byte 16", fmt::format("a flatbuffer of {} bytes at {} in a file of {}", size, offset,
-                                         file_.size()));
+      return fail("byte 16",
+                  fmt::format("a flatbuffer of {} bytes at {} in a file of {}", size, offset, file_.size()));
     }
     result_.flatbuffer_bytes = offset + size;
     base_ = number_at<std::uint64_t>(file_, 32);
@@ -87,7 +88,8 @@ class PtdReader {
     }
     const auto* segment = segments->Get(named.segment_index());
     if (segment->offset() > data_bytes_ || segment->size() > data_bytes_ - segment->offset()) {
-      return fail(place, fmt::format("{} bytes at {} of {}", segment->size(), segment->offset(), data_bytes_));
+      return fail(place,
+                  fmt::format("{} bytes at {} of {}", segment->size(), segment->offset(), data_bytes_));
     }
     data.offset = base_ + segment->offset();
     data.size = segment->size();

@@ -95,8 +95,8 @@ struct ExecutionPlan {
   std::vector<PlanDelegate> delegates;
   std::vector<Instruction> instructions;
   std::vector<std::uint32_t> debug_handles;  // per instruction, of the node it was made for; 0: none
-  std::vector<std::int32_t> args;          // of all instructions
-  std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
+  std::vector<std::int32_t> args;            // of all instructions
+  std::vector<std::int64_t> memory_sizes;    // per memory_id; [0] is unused
 
   std::span<const std::int64_t> list_items(const EValue& value) const {
     return std::span(items).subspan(value.first, value.count);

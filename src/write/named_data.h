@@ -5,8 +5,8 @@
 //   delegate c   data "l" external "lora"      file "lora"  l
 //
 // Delegates inside of delegates are asked too: their runtime halves look their data up in the same way. A key
-// that some delegate wants in the program's own file lies there, also for those that gave it a tag; a key with
-// several tags lies in the file of the first.
+// that some delegate wants in the program's own file lies there, also for those that gave it a tag; a key
+// with several tags lies in the file of the first.
 #pragma once
 
 #include <string>

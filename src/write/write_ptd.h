@@ -2,8 +2,8 @@
 //
 //   flatbuffer (with its header behind the first 8 bytes), padding to 128, segments
 //
-// Tensors have a layout, which must be that of the program's value; other data have none. Names have a segment
-// each; where the bytes are equal the segments are the same place.
+// Tensors have a layout, which must be that of the program's value; other data have none. Names have a
+// segment each; where the bytes are equal the segments are the same place.
 #pragma once
 
 #include <optional>

@@ -167,8 +167,8 @@ struct Distribution {
 // A delegate may have a constant's bytes under the constant's name; then they are there once, as a tensor.
 Status add_to_constant(PtdEntry& constant, const SharedData& data) {
   const Blob& blob = constant.blob;
-  bool is_same = blob.size == data.storage->size() && blob.offset == 0 &&
-                 have_same_bytes(*blob.storage, *data.storage);
+  bool is_same =
+      blob.size == data.storage->size() && blob.offset == 0 && have_same_bytes(*blob.storage, *data.storage);
   if (!is_same) {
     return error("write_pte", fmt::format("delegate {}", data.delegate.str()),
                  fmt::format("its data \"{}\" differ from the constant of this name", data.key),
@@ -243,7 +243,8 @@ Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const s
     external.push_back(std::move(ptd));
   }
   if (!options.ptd.empty() && !distribution.files.contains(options.ptd)) {
-    summary.warnings.push_back(fmt::format("nothing lies outside of the program: {} was not written", options.ptd));
+    summary.warnings.push_back(
+        fmt::format("nothing lies outside of the program: {} was not written", options.ptd));
   }
   for (OutputFile& ptd : external) TRY_STATUS(ptd.commit());
   TRY_STATUS(file.commit());

@@ -419,6 +419,23 @@ def test_an_input_of_varying_size_is_written(form, tmp_path):
     assert_same_calls(model, program.load_method("forward"), [(torch.randn(n, 2),) for n in (3, 6, 2)])
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", [IndexCopyCache, IndexPutCache], ids=lambda kind: kind.__name__)
+def test_a_cache_takes_tokens_of_varying_number(kind, form, backend, tmp_path):
+    """A prompt at once, then token by token."""
+    model, archive, out = kind().eval(), tmp_path / "m.pt2", tmp_path / "m.pte"
+    tokens = torch.export.Dim("tokens", min=1, max=6)
+    calls = [(torch.randn(1, n, 4), torch.arange(at, at + n)) for n, at in ((3, 0), (1, 3), (1, 4), (2, 5))]
+    write_pt2(model, calls[0], form, archive, dynamic_shapes=({1: tokens}, {0: tokens}))
+    lower(archive, out, *BACKENDS[backend])
+    shown = depute("show", out).stdout
+    assert ("aten::index_put_(" in shown) == (kind is IndexCopyCache)
+    assert "aten::copy_(" not in shown  # written where they lie
+    program = Runtime.get().load_program(out)
+    assert_same_calls(model, program.load_method("forward"), calls)
+
+
 class WritesImage(torch.nn.Module):
     def forward(self, x):
         x.add_(1)

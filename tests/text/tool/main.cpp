@@ -84,11 +84,13 @@ Outcome run_hash(const Program& program, const Options& options) {
   return {structural_hash(program, options.has("with-data")).hex() + "\n", {}};
 }
 
-// Plans all methods; with --callers-inputs or --callers-outputs the caller gives that memory.
+// Plans all methods; with --callers-inputs or --callers-outputs the caller gives that memory, with
+// --external-constants the data of constants are outside.
 Outcome run_plan(const Program& program, const Options& options) {
   PlanOptions plan_options;
   plan_options.alloc_inputs = !options.has("callers-inputs");
   plan_options.alloc_outputs = !options.has("callers-outputs");
+  plan_options.external_constants = options.has("external-constants");
   auto plan = make_plan(program, plan_options);
   if (!plan) return {{}, {plan.error()}};
   std::string text;

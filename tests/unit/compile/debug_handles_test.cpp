@@ -1,4 +1,5 @@
-// Every node that is left of a sample, wherever it went, tells which node of the user's program it comes from.
+// Every node that is left of a sample, wherever it went, tells which node of the user's program it comes
+// from.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -23,7 +24,8 @@ int check(const Program& program, const std::string& place) {
       // A call stands for all nodes of its delegate.
       if (node.op() == "delegate.call") continue;
       ++nodes;
-      std::string name = place + ": %" + std::string(node.display_name()) + " = " + std::string(node.op().str());
+      std::string name =
+          place + ": %" + std::string(node.display_name()) + " = " + std::string(node.op().str());
       EXPECT_GT(node.debug_handle, 0u) << name;
       ASSERT_NE(node.source, nullptr) << name;
       EXPECT_EQ(node.source->file.empty(), without_source.contains(node.display_name())) << name;
@@ -52,8 +54,8 @@ TEST_P(DebugHandles, SurviveEveryPass) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, DebugHandles,
-                         ::testing::Combine(::testing::Values("args", "attn", "conv_relu_tan", "dynamic", "mlp",
-                                                              "multi", "mutbuf", "qconv", "tied",
+                         ::testing::Combine(::testing::Values("args", "attn", "conv_relu_tan", "dynamic",
+                                                              "mlp", "multi", "mutbuf", "qconv", "tied",
                                                               "extra/mutbuf_functional"),
                                             ::testing::Values("", "demo", "xnnpack")));
 

@@ -7,12 +7,12 @@
 
 #include "plan/plan.h"
 #include "plan/plan_text.h"
-#include "tests/unit/plan/plan_machine.h"
+#include "tests/unit/plan/state_machine.h"
 
 namespace depute {
 namespace {
 
-using namespace plan_testing;
+using namespace state_testing;
 
 constexpr std::int64_t rows = 8;
 constexpr std::int64_t columns = 4;

@@ -8,12 +8,12 @@
 
 #include "plan/plan.h"
 #include "plan/plan_text.h"
-#include "tests/unit/plan/plan_machine.h"
+#include "tests/unit/plan/state_machine.h"
 
 namespace depute {
 namespace {
 
-using namespace plan_testing;
+using namespace state_testing;
 
 constexpr std::int64_t rows = 4;
 constexpr std::int64_t columns = 2;
@@ -72,27 +72,27 @@ class RandomMethod {
         return add_call("aten.neg.default", {self}, height);
       case 1: {
         Value* other = pick(height);
-        if (height_of(*other) == height)
-          add_call("aten.add.Tensor", {self, Argument::of(other)}, height);
+        if (height_of(*other) == height) add_call("aten.add.Tensor", {self, Argument::of(other)}, height);
         return;
       }
       case 2:
         return add_call("aten.alias.default", {self}, height);
       case 3: {
         auto start = static_cast<std::int64_t>(below(static_cast<std::size_t>(height)));
-        return add_call("aten.slice.Tensor", {self, Argument::of(0), Argument::of(start), Argument::of(height)},
-                        height - start);
+        return add_call("aten.slice.Tensor",
+                        {self, Argument::of(0), Argument::of(start), Argument::of(height)}, height - start);
       }
       case 4: {
         Value* over = pick(rows);
         auto start = static_cast<std::int64_t>(below(static_cast<std::size_t>(rows - height + 1)));
-        return add_call("aten.slice_scatter.default",
-                        {Argument::of(over), self, Argument::of(0), Argument::of(start),
-                         Argument::of(start + height)},
-                        rows);
+        return add_call(
+            "aten.slice_scatter.default",
+            {Argument::of(over), self, Argument::of(0), Argument::of(start), Argument::of(start + height)},
+            rows);
       }
       default:
-        return add_call("delegate.call", {Argument::text(Argument::Kind::Delegate, Symbol("d")), self}, height);
+        return add_call("delegate.call", {Argument::text(Argument::Kind::Delegate, Symbol("d")), self},
+                        height);
     }
   }
 
@@ -206,7 +206,8 @@ TEST(RandomState, IsWhatTheNodesLeave) {
     }
     for (const ExecutionPlan& method : plan->methods) {
       for (const PlanOperator& op : method.operators) ++seen[op.str()];
-      for (const PlanTensor& tensor : method.tensors) in_place += tensor.memory_id == 2 && tensor.constant == 0;
+      for (const PlanTensor& tensor : method.tensors)
+        in_place += tensor.memory_id == 2 && tensor.constant == 0;
     }
   }
   EXPECT_GT(seen["aten::copy_"], 100);

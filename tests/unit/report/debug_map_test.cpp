@@ -58,10 +58,12 @@ TEST(DebugMap, TellsHandlesOfInstructions) {
   EXPECT_EQ(json["program"], "out.pte");
   const Json& calls = json["methods"]["forward"]["instructions"];
   ASSERT_EQ(calls.size(), 4);
-  EXPECT_EQ(calls[0], Json::parse(R"({"index": 0, "kind": "kernel", "name": "aten::tan.out", "handles": [1]})"));
+  EXPECT_EQ(calls[0],
+            Json::parse(R"({"index": 0, "kind": "kernel", "name": "aten::tan.out", "handles": [1]})"));
   EXPECT_EQ(calls[2]["handles"], Json::array());  // a node without a handle
   // The store of the delegate's result comes from the node that computes it.
-  EXPECT_EQ(calls[3], Json::parse(R"({"index": 3, "kind": "kernel", "name": "aten::copy_", "handles": [4]})"));
+  EXPECT_EQ(calls[3],
+            Json::parse(R"({"index": 3, "kind": "kernel", "name": "aten::copy_", "handles": [4]})"));
 }
 
 TEST(DebugMap, ADelegateStandsForAllOfItsNodes) {

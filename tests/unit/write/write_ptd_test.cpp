@@ -201,9 +201,10 @@ TEST_F(WritePtd, AllOtherNamedDataGoToTheFileThatWasAskedFor) {
 
 TEST_F(WritePtd, OneBlobUnderSeveralKeysTakesTheStrictestAlignment) {
   std::string blob(300, 'b');
-  Program program = parse("program\ndelegate d backend \"B\" {\n  blob \"x\"\n  data \"k1\" align 128 = \"" + blob +
-                          "\"\n  data \"k2\" align 4096 = \"" + blob + "\"\n  data \"k3\" align 256 = \"" + blob +
-                          "\"\n}\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
+  Program program =
+      parse("program\ndelegate d backend \"B\" {\n  blob \"x\"\n  data \"k1\" align 128 = \"" + blob +
+            "\"\n  data \"k2\" align 4096 = \"" + blob + "\"\n  data \"k3\" align 256 = \"" + blob +
+            "\"\n}\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
   ASSERT_TRUE(write(program));
   PtdFile file = ptd();
   ASSERT_EQ(file.data.size(), 3);
@@ -298,13 +299,15 @@ method forward(%a: f32[4] = buffer "a", %b: f32[2, 2] = buffer "b", %z: f32[4] =
   store buffer "z" = %w
   return
 }
-)"), false));
+)"),
+                    false));
   PteFile file = pte();
   ASSERT_EQ(file.mutable_offsets.size(), 4);
   auto initial = [&](std::size_t number) {
     const PteSegment& segment = file.segments[file.mutable_segment];
     EXPECT_LE(file.mutable_offsets[number] + 16, segment.size);
-    std::string text = bytes("m.pte").substr(file.segment_base + segment.offset + file.mutable_offsets[number], 16);
+    std::string text =
+        bytes("m.pte").substr(file.segment_base + segment.offset + file.mutable_offsets[number], 16);
     std::vector<float> values(4);
     std::memcpy(values.data(), text.data(), 16);
     return values;

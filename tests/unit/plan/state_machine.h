@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-namespace depute::plan_testing {
+namespace depute::state_testing {
 
 using Cells = std::vector<std::uint64_t>;  // one per f32 element
 
@@ -47,8 +47,8 @@ class Machine {
 
   const ExecutionPlan& method_;
   Memory& memory_;
-  std::map<std::int64_t, Cells> callers_;  // constants and tensors without a place, by value
+  std::map<std::int64_t, Cells> callers_;       // constants and tensors without a place, by value
   std::map<std::int64_t, std::int64_t> views_;  // of those: the value they look at
 };
 
-}  // namespace depute::plan_testing
+}  // namespace depute::state_testing

@@ -1,4 +1,4 @@
-#include "tests/unit/plan/plan_machine.h"
+#include "tests/unit/plan/state_machine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "plan/plan_text.h"
 
-namespace depute::plan_testing {
+namespace depute::state_testing {
 namespace {
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
@@ -193,4 +193,4 @@ void Machine::call(const std::string& op, std::span<const std::int32_t> args) {
   ADD_FAILURE() << op;
 }
 
-}  // namespace depute::plan_testing
+}  // namespace depute::state_testing
