@@ -34,12 +34,18 @@ test-asan:  ## unit and text tests, samples and damaged files under the address 
 	ctest --preset asan
 	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py
 
-bench:  ## time, memory and latency beside ExecuTorch's own flow (BENCH="--models lstm --runs 5" to choose)
+test-tsan:  ## unit and text tests under the thread sanitizer
+	@scripts/install_system.sh test
+	@scripts/build.sh tsan all
+	setarch -R ctest --preset tsan
+
+bench:  ## micro-benchmarks, growth with the graph, and ExecuTorch's own flow beside ours (BENCH="--models lstm" to choose)
 	@scripts/install_system.sh bench
 	@scripts/install_python.sh test
 	@scripts/build.sh bench all
-	for program in build/bench/bench/*_bench; do [ ! -x $$program ] || $$program || exit 1; done
+	for program in build/bench/bench/*_bench; do $$program --benchmark_min_time=0.1 || exit 1; done
 	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python bench/partition_scaling.py --depute build/bench/depute
 	.venv/bin/python bench/compare_executorch.py --depute build/bench/depute $(BENCH)
 
 format:  ## clang-format over all C++ files
@@ -55,4 +61,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build demo test test-asan bench format tidy clean
+.PHONY: help build demo test test-asan test-tsan bench format tidy clean

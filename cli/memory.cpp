@@ -10,8 +10,11 @@
 namespace depute {
 namespace {
 
-constexpr int heap_bytes = 256 << 20;        // address space; memory is used when it is written to
-constexpr int largest_threshold = 32 << 20;  // glibc ignores more
+// Address space the heap asks for at first, and each time it is used up; memory is taken when it is written
+// to.
+constexpr int first_heap_bytes = 256 << 20;
+constexpr int more_heap_bytes = 16 << 20;
+constexpr int largest_threshold = 32 << 20;                  // glibc ignores more
 constexpr std::size_t unusual_bytes = std::size_t{1} << 20;  // more than the heap has before main
 constexpr std::uintptr_t huge_page = std::uintptr_t{2} << 20;
 
@@ -28,13 +31,14 @@ void ask_for_huge_pages(const void* start) {
 void set_up_memory() {
   // Large buffers are made one after the other: their pages stay, instead of going back to the system.
   mallopt(M_MMAP_THRESHOLD, largest_threshold);
-  mallopt(M_TRIM_THRESHOLD, heap_bytes);
+  mallopt(M_TRIM_THRESHOLD, first_heap_bytes);
   // Small pieces are joined when they are freed: to join all of them now and then takes longer.
   mallopt(M_MXFAST, 0);
-  mallopt(M_TOP_PAD, heap_bytes);
+  mallopt(M_TOP_PAD, first_heap_bytes);
   void* start = std::malloc(unusual_bytes);  // makes the heap grow
-  ask_for_huge_pages(start);
+  if (start != nullptr) ask_for_huge_pages(start);
   std::free(start);
+  mallopt(M_TOP_PAD, more_heap_bytes);
 }
 
 }  // namespace depute
