@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "plan/debug_handle.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
 
@@ -34,6 +33,18 @@ bool is_number(const Type& type) {
       return false;
   }
   return false;
+}
+
+// Of the node that makes the value; for a delegate's result, of the node inside of it.
+std::uint32_t handle_of(const Program& program, const Value& value) {
+  const Node* producer = value.producer();
+  if (producer == nullptr) return 0;
+  if (producer->op() != "delegate.call") return producer->debug_handle;
+  const Delegate* delegate = program.find_delegate(producer->arg(0).as_symbol());
+  if (delegate == nullptr || delegate->original == nullptr) return 0;
+  const auto outputs = delegate->original->methods.at(0)->graph->outputs();
+  bool is_known = value.index() < outputs.size() && outputs[value.index()].is_value();
+  return is_known ? handle_of(*delegate->original, *outputs[value.index()].as_value()) : 0;
 }
 
 }  // namespace
@@ -127,13 +138,13 @@ Result<std::int32_t> MethodPlanner::final_index_of(const Value& value) {
 Status MethodPlanner::plan_stores() {
   for (const auto& [value, tensor] : placement_.old_contents) {
     TRY(std::int32_t old, index_of(*value, nullptr));
-    debug_handle_ = debug_handle_of(program_, *value);
+    debug_handle_ = handle_of(program_, *value);
     std::int32_t copy = pool_.add_tensor(tensor);
     call("aten::clone.out", {old, pool_.null(), copy, copy});
     copies_.emplace(value, copy);
   }
   for (const auto& [target, content] : placement_.stores) {
-    debug_handle_ = debug_handle_of(program_, *content);
+    debug_handle_ = handle_of(program_, *content);
     TRY(std::int32_t to, index_of(*target, nullptr));
     TRY(std::int32_t from, final_index_of(*content));
     if (target->tensor().is_contiguous()) {

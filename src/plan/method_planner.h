@@ -48,7 +48,6 @@ class MethodPlanner {
   // Instructions (method_planner.cpp).
   Status plan_node(const Node& node);
   Status plan_delegate(const Node& node);
-  Status plan_index_copy(const Node& node);  // index_copy.cpp
   Status plan_resize(const Node& node);
   Result<std::int32_t> resize_sizes(const Node& node);
   std::int32_t size_of(std::int32_t tensor, std::size_t dim);
@@ -67,6 +66,8 @@ class MethodPlanner {
   Result<std::int32_t> single_argument(const Node& node, const KernelArg& arg, const Argument& value);
   Result<std::int32_t> value_argument(const Node& node, const KernelArg& arg, const Value& value);
 
+  Status plan_index_copy(const Node& node);  // index_copy.cpp
+
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
@@ -82,13 +83,13 @@ class MethodPlanner {
   std::set<std::string>& kernel_modules_;
   ExecutionPlan plan_;
   ValuePool pool_;
-  std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
-  std::uint32_t debug_handle_ = 0;   // of the node that is planned
+  std::vector<std::int32_t> index_;                        // by value number; -1: not yet in the plan
+  std::uint32_t debug_handle_ = 0;                         // of the node that is planned
+  std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
   std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
   std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
-  std::unordered_map<const Value*, std::int32_t> copies_;       // of old contents
 };
 
 }  // namespace depute::internal

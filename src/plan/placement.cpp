@@ -243,15 +243,21 @@ class Placer {
 
   // --- state
 
-  // Contents that could be written where their buffer lies: all of a node's result, and not the user's.
+  // Contents that could be written where their buffer lies: all of a node's result, and not the user's. A
+  // place that several nodes write may hold something before the buffer's old content was read.
   void find_stored() {
     stored_in_.assign(result_.values.size(), nullptr);
     written_in_.assign(result_.values.size(), nullptr);
+    std::vector<std::uint32_t> writers(result_.values.size(), 0);
+    for (const Node& node : method_.graph->nodes()) {
+      for (const Value* value : node.results()) ++writers[result_.numbers[*value]];
+    }
     for (const Store& store : result_.stores) {
       const PlacedValue& content = placed(*store.content);
       if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
       bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
-      if (is_whole && !uses_.is_output[content.base]) stored_in_[content.base] = store.target;
+      bool may_move = is_whole && writers[content.base] == 1 && !uses_.is_output[content.base];
+      if (may_move) stored_in_[content.base] = store.target;
     }
   }
 

@@ -43,8 +43,8 @@ struct Plan {
   std::vector<std::string> kernel_modules;
 };
 
-// The program must be normalised: contiguous tensors, no writes but the stores at the end, no control flow. Plans of the same program
-// are equal.
+// The program must be normalised: contiguous tensors, no writes but the stores at the end, no control flow.
+// Plans of the same program are equal.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
 
 }  // namespace depute
