@@ -234,6 +234,7 @@ void LayoutAssigner::assign_concat(const XnnNode& node) {
   const Order order = choose_order(node);
   const Axis axis{inverse(order)[node.get<Axis>().dim]};
   std::vector<ValueId> parts;
+  parts.reserve(node.inputs.size());
   for (std::size_t i = 0; i < node.inputs.size(); ++i) parts.push_back(get(node, i, order));
   const ScalarType dtype = logical_.values[node.output].dtype;
   while (parts.size() > 1) {

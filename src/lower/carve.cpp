@@ -37,7 +37,7 @@ void add_specs(const Method& from, const GraphTags& tags, const std::vector<bool
 
 Result<CarvedMethod> carve(const Program& program, const Method& method, const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name) {
-  TRY(TagTable table, read_tags(method, partitions));
+  TRY(TagTable table, read_tags(program, method, partitions));
   CarvedMethod carved;
   BodyMap bodies;
   carved.method = begin_method(method, table, bodies);

@@ -32,8 +32,8 @@ std::string_view kind_name(InputSpec::Kind kind) {
 
 class TagReader {
  public:
-  TagReader(const Method& method, const PartitionResult& partitions)
-      : method_(method), partitions_(partitions) {}
+  TagReader(const Program& program, const Method& method, const PartitionResult& partitions)
+      : program_(program), method_(method), partitions_(partitions) {}
 
   Result<TagTable> run() {
     number_graphs();
@@ -201,8 +201,30 @@ class TagReader {
     bool is_whole = main.moved[buffer.index()].size() == 1 && writer != nullptr && main.tag_of(*writer) == owner;
     for (const Use& use : buffer.uses()) is_whole = is_whole && main.tag_of(*use.user) == owner;
     if (!is_whole) return split_state(buffer, writer);
+    if (const Method* other = other_method_with(method_.inputs[buffer.index()].target))
+      return shared_state(buffer, *writer, *other);
     main.moved_output[mutation->second] = owner;
     return {};
+  }
+
+  const Method* other_method_with(Symbol key) const {
+    for (const auto& other : program_.methods) {
+      if (other.get() != &method_ && std::ranges::find(other->inputs, key, &InputSpec::target) != other->inputs.end())
+        return other.get();
+    }
+    return nullptr;
+  }
+
+  std::unexpected<Diagnostic> shared_state(const Value& buffer, const Node& writer, const Method& other) const {
+    std::string name = input_text(buffer);
+    std::uint32_t tag = table_.graphs.front().moved[buffer.index()].front();
+    LoweringPlace where{.method = method_.name.str(),
+                        .node = &writer,
+                        .value = name,
+                        .tag = table_.graphs.front().tags[tag].str()};
+    return lowering_error(LoweringFault::SplitState, where,
+                          fmt::format("{} is mutated, and method {} uses it too", name, other.name.str()),
+                          "leave the buffer untagged, so that the methods share it");
   }
 
   std::string node_text(const Node& node) const {
@@ -257,6 +279,7 @@ class TagReader {
     return {};
   }
 
+  const Program& program_;
   const Method& method_;
   const PartitionResult& partitions_;
   std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node number
@@ -272,8 +295,8 @@ bool GraphTags::moves(const Value& value, std::uint32_t tag) const {
   return std::ranges::binary_search(moved[value.index()], tag);
 }
 
-Result<TagTable> read_tags(const Method& method, const PartitionResult& partitions) {
-  return TagReader(method, partitions).run();
+Result<TagTable> read_tags(const Program& program, const Method& method, const PartitionResult& partitions) {
+  return TagReader(program, method, partitions).run();
 }
 
 }  // namespace depute

@@ -38,6 +38,6 @@ struct TagTable {
 };
 
 // Numbers the nodes of all graphs of the method; they must keep their numbers while the table is used.
-Result<TagTable> read_tags(const Method& method, const PartitionResult& partitions);
+Result<TagTable> read_tags(const Program& program, const Method& method, const PartitionResult& partitions);
 
 }  // namespace depute

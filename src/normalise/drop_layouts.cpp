@@ -24,7 +24,7 @@ bool is_channels_last(const TensorType& type) {
   auto order = dim_order(type);
   if (!order || (type.rank() != 4 && type.rank() != 5)) return false;
   std::vector<std::uint8_t> wanted = {0};
-  for (std::uint8_t dim = 2; dim < type.rank(); ++dim) wanted.push_back(dim);
+  for (std::size_t dim = 2; dim < type.rank(); ++dim) wanted.push_back(static_cast<std::uint8_t>(dim));
   wanted.push_back(1);
   bool has_space =
       std::any_of(type.sizes.begin() + 2, type.sizes.end(), [](const SymInt& size) { return !(size == 1); });

@@ -202,6 +202,7 @@ Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
   std::vector<Value*> pooled = b.call_all("aten.adaptive_max_pool2d.default", {image, Dims{1, wanted[0]}});
   if (b.failed()) return std::unexpected(b.status().error());
   std::vector<Value*> results;
+  results.reserve(pooled.size());
   for (Value* value : pooled) results.push_back(b.call("aten.squeeze.dims", {value, Ints{-2}}));
   return results;
 }

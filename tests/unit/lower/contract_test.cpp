@@ -549,6 +549,26 @@ method forward(%b: f32[1] = buffer "b", %x: f32[1]) {
   EXPECT_EQ(lowered.error().code, "to_backend.split-state");
 }
 
+TEST(Contract, MutatedBufferOfTwoMethodsDoesNotMove) {
+  auto lowered = to_backend(parse(R"(program
+data "count": f32[1] = [0]
+method read(%count: f32[1] = buffer "count", %x: f32[1]) {
+  %y: f32[1] = aten.add.Tensor(%count, %x) #1
+  store buffer "count" = %count
+  return %y
+}
+method write(%count: f32[1] = buffer "count", %x: f32[1]) {
+  %next: f32[1] = aten.add.Tensor(%count, %x) !a0 #2
+  store buffer "count" = %next
+  return %next
+}
+)"),
+                            TextPartitioner(), registry_of_a_and_b());
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_EQ(lowered.error().code, "to_backend.split-state");
+  EXPECT_THAT(lowered.error().message, HasSubstr("method read uses it too"));
+}
+
 TEST(Contract, MutatedValueMayAlsoBeAResult) {
   Lowered lowered = lower_text(R"(program
 data "count": f32[1] = [0]
