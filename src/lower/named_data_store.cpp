@@ -14,10 +14,6 @@ Hash128 hash_of(const Storage& storage) {
   return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
 }
 
-bool have_same_bytes(const Storage& a, const Storage& b) {
-  return &a == &b || (a.size() == b.size() && hash_of(a) == hash_of(b));
-}
-
 Status merge(const Program& program, NamedDataStore& store) {
   for (const auto& delegate : program.delegates) {
     std::string owner = fmt::format("delegate {}", delegate->name.str());
@@ -29,15 +25,22 @@ Status merge(const Program& program, NamedDataStore& store) {
 
 }  // namespace
 
+bool have_same_bytes(const Storage& a, const Storage& b) {
+  return &a == &b || (a.size() == b.size() && hash_of(a) == hash_of(b));
+}
+
 Status NamedDataStore::add(NamedData data, std::string_view owner) {
   LoweringPlace place{.value = owner};
   std::string_view fault;
   if (data.key.empty()) fault = "has no key";
   if (data.storage == nullptr) fault = "has no bytes";
   if (!std::has_single_bit(data.alignment)) fault = "has an alignment that is no power of two";
+  if (!data.external_tag.empty() && !is_external_tag(data.external_tag))
+    fault = "has a tag that cannot be part of a file's name: letters, digits, '_' and '-' can";
   if (!fault.empty()) {
     return lowering_error(LoweringFault::BadNamedData, place,
-                          fmt::format("its named data \"{}\" {}", data.key, fault));
+                          fmt::format("its named data \"{}\" {}{}", data.key, fault,
+                                      data.external_tag.empty() ? "" : fmt::format(" (tag \"{}\")", data.external_tag)));
   }
   auto [known, is_new] = known_.try_emplace(data.key, entries_.size());
   if (is_new) {
@@ -54,6 +57,7 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
                           "derive a key from the bytes that it names");
   }
   entry.alignment = std::max(entry.alignment, data.alignment);
+  if (data.external_tag.empty()) entry.external_tag.clear();
   return {};
 }
 

@@ -9,11 +9,11 @@
 #include <map>
 #include <unordered_map>
 
+#include "lower/named_data_store.h"
 #include "program_generated.h"
 #include "support/check.h"
 #include "support/output_file.h"
 #include "write/blobs.h"
-#include "write/named_data.h"
 #include "write/program_flatbuffer.h"
 #include "write/segments.h"
 #include "write/write_ptd.h"
@@ -61,15 +61,15 @@ void add_delegates(const Program& program, const Plan& plan, Segments& segments)
   }
 }
 
-void add_named_data(std::span<const SharedData> named, Segments& segments) {
-  for (const SharedData& data : named) {
-    std::uint64_t alignment = std::max(data.alignment, segment_alignment);
+void add_named_data(std::span<const NamedData> named, Segments& segments) {
+  for (const NamedData& data : named) {
+    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
     segments.blobs.push_back({data.storage, 0, data.storage->size(), alignment});
     segments.layout.named_data.push_back({data.key, segments.layout.segment_count++});
   }
 }
 
-Segments collect_segments(const Program& program, const Plan& plan, std::span<const SharedData> named) {
+Segments collect_segments(const Program& program, const Plan& plan, std::span<const NamedData> named) {
   Segments segments;
   for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
   for (const TensorData& initial : plan.initial_values) segments.blobs.push_back(constant_blob(initial));
@@ -160,21 +160,21 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
 
 // What goes where: the .pte's named data, and the entries of each .ptd file.
 struct Distribution {
-  std::vector<SharedData> own;
+  std::vector<NamedData> own;
   std::map<std::string, std::vector<PtdEntry>> files;  // by path
 };
 
 // A delegate may have a constant's bytes under the constant's name; then they are there once, as a tensor.
-Status add_to_constant(PtdEntry& constant, const SharedData& data) {
+Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::string& owner) {
   const Blob& blob = constant.blob;
   bool is_same =
       blob.size == data.storage->size() && blob.offset == 0 && have_same_bytes(*blob.storage, *data.storage);
   if (!is_same) {
-    return error("write_pte", fmt::format("delegate {}", data.delegate.str()),
+    return error("write_pte", owner,
                  fmt::format("its data \"{}\" differ from the constant of this name", data.key),
                  "backends must derive a key from the bytes it names");
   }
-  constant.blob.alignment = std::max(constant.blob.alignment, data.alignment);
+  constant.blob.alignment = std::max<std::uint64_t>(constant.blob.alignment, data.alignment);
   return {};
 }
 
@@ -189,19 +189,20 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
     entries.push_back({constant.tensor.name, constant_blob(constant.data), constant.tensor});
   }
   const std::string& stem = options.ptd.empty() ? path : options.ptd;
-  TRY(std::vector<SharedData> named, gather_named_data(program));
-  for (SharedData& data : named) {
+  TRY(NamedDataStore named, merge_named_data(program));
+  for (std::size_t i = 0; i < named.entries().size(); ++i) {
+    const NamedData& data = named.entries()[i];
     auto constant = constants.find(data.key);
     if (constant != constants.end()) {
-      TRY_STATUS(add_to_constant(result.files[options.ptd][constant->second], data));
+      TRY_STATUS(add_to_constant(result.files[options.ptd][constant->second], data, named.owner(i)));
       continue;
     }
-    const std::string file = data.tag.empty() ? options.ptd : external_path(stem, data.tag);
+    const std::string file = data.external_tag.empty() ? options.ptd : external_path(stem, data.external_tag);
     if (file.empty()) {
-      result.own.push_back(std::move(data));
+      result.own.push_back(data);
       continue;
     }
-    std::uint64_t alignment = std::max(data.alignment, segment_alignment);
+    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
     result.files[file].push_back({data.key, {data.storage, 0, data.storage->size(), alignment}, {}});
   }
   return result;

@@ -5,9 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "ir/parse.h"
 #include "lower/inspect.h"
 #include "lower/to_backend.h"
+#include "plan/plan.h"
+#include "write/write_pte.h"
 
 namespace depute {
 namespace {
@@ -63,6 +68,22 @@ TEST(Demo, PartitionerGivesTheSame) {
   ASSERT_EQ(lowered->program.delegates.size(), 1u);
   expect_original(*lowered->program.delegates[0]);
   EXPECT_EQ(get_delegation_info(lowered->program).non_delegated_nodes, 0u);
+}
+
+TEST(Demo, DelegateStandingAloneIsWrittenAsOneCall) {
+  auto delegate = to_backend("BackendWithDelegateMappingDemo", model(), {}, make_registry());
+  ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
+  Program alone = as_program(*delegate);
+  auto plan = make_plan(alone);
+  ASSERT_TRUE(plan.has_value()) << plan.error().str();
+  ASSERT_EQ(plan->methods[0].instructions.size(), 1u);
+  EXPECT_EQ(plan->methods[0].instructions[0].kind, Instruction::Kind::DelegateCall);
+  std::string path = ::testing::TempDir() + "alone.pte";
+  auto written = write_pte(alone, *plan, path);
+  ASSERT_TRUE(written.has_value()) << written.error().str();
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(bytes, HasSubstr(std::string(blob)));
 }
 
 TEST(Demo, ReluWithoutAConvolutionIsRefusedNotDropped) {

@@ -379,6 +379,18 @@ method forward(%x: f32[s0, 2]) {
   EXPECT_EQ(content_hash(std::get<TensorData>((*want)[0])), content_hash(std::get<TensorData>((*got)[0])));
 }
 
+TEST(Contract, CustomObjectStaysAnArgument) {
+  Lowered lowered = lower_text(R"(program
+method forward(%o: custom_obj["ns.Class"] = object "obj", %x: f32[2]) {
+  %a: f32[2] = my_ops.call.default(%o, %x) !a0
+  return %a
+}
+)");
+  expect_sound(lowered.program);
+  EXPECT_EQ(lowered.program.methods[0]->inputs[0].kind, InputSpec::Kind::CustomObj);
+  EXPECT_EQ(inner(*lowered.program.delegates[0]).graph->inputs()[0]->type().kind, Type::Kind::CustomObj);
+}
+
 TEST(Contract, SymbolicArgumentsKeepTheirType) {
   Lowered lowered = lower_text(R"(program
 dim s0 in [1, 8]

@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "ir/parse.h"
+#include "lower/named_data_store.h"
 #include "plan/plan_text.h"
 #include "read/ptd.h"
 #include "read/pte.h"
-#include "write/named_data.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -156,16 +156,17 @@ method forward(%w: f32[4] = param "w", %x: f32[4]) {
 )";
 
 TEST_F(WritePtd, NamedDataOfNestedDelegatesAreGathered) {
-  auto named = gather_named_data(parse(tagged));
-  ASSERT_TRUE(named) << named.error().str();
-  ASSERT_EQ(named->size(), 3);
-  EXPECT_EQ((*named)[0].key, "base");  // wanted in the program's own file by one of them
-  EXPECT_EQ((*named)[0].tag, "");
-  EXPECT_EQ((*named)[0].alignment, 512);
-  EXPECT_EQ((*named)[1].key, "adapter");  // in the file of the first tag
-  EXPECT_EQ((*named)[1].tag, "lora");
-  EXPECT_EQ((*named)[1].alignment, 2048);
-  EXPECT_EQ((*named)[2].key, "deep");
+  auto merged = merge_named_data(parse(tagged));
+  ASSERT_TRUE(merged) << merged.error().str();
+  const std::vector<NamedData>& named = merged->entries();
+  ASSERT_EQ(named.size(), 3);
+  EXPECT_EQ(named[0].key, "base");  // wanted in the program's own file by one of them
+  EXPECT_EQ(named[0].external_tag, "");
+  EXPECT_EQ(named[0].alignment, 512);
+  EXPECT_EQ(named[1].key, "adapter");  // in the file of the first tag
+  EXPECT_EQ(named[1].external_tag, "lora");
+  EXPECT_EQ(named[1].alignment, 2048);
+  EXPECT_EQ(named[2].key, "deep");
 }
 
 TEST_F(WritePtd, TagsHaveFilesOfTheirOwn) {
