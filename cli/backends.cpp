@@ -31,7 +31,8 @@ std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& 
 
 std::string text_of(const BackendEntry& entry) {
   std::string text = fmt::format("{} ({}): {}\n", entry.name, entry.backend->id(), entry.description);
-  for (const auto& [key, meaning] : options_of(entry)) text += fmt::format("  option {:<16} {}\n", key, meaning);
+  for (const auto& [key, meaning] : options_of(entry))
+    text += fmt::format("  option {:<16} {}\n", key, meaning);
   std::size_t width = 0;
   std::vector<SupportRow> rows = entry.support();
   for (const SupportRow& row : rows) width = std::max(width, row.op.size());

@@ -24,9 +24,9 @@ struct CompileOptions {
   std::string input;  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods;  // further methods: name, file
   std::vector<BackendRequest> backends;                      // asked in this order
-  bool plan_together = false;  // all backends in one pass, instead of one after another
-  std::vector<Requirement> requirements;                     // not met: nothing is written
-  std::string output;                                        // .pte; empty: stop after lowering
+  bool plan_together = false;             // all backends in one pass, instead of one after another
+  std::vector<Requirement> requirements;  // not met: nothing is written
+  std::string output;                     // .pte; empty: stop after lowering
   std::string ptd;         // .ptd file for constants and delegates' data; empty: they stay in the output
   bool debug_map = false;  // make Compiled::debug_map
   int jobs = 1;

@@ -47,8 +47,9 @@ Status check_results(const Method& method) {
     if (!output.is_value()) return error("xnnpack", method.name.str(), "a result is not a tensor");
     TRY_STATUS(check_external(*output.as_value()));
     if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
-      return error("xnnpack", method.name.str(),
-                   fmt::format("'{}' is mutated, and XNNPACK keeps no state", method.outputs[i].target.str()));
+      return error(
+          "xnnpack", method.name.str(),
+          fmt::format("'{}' is mutated, and XNNPACK keeps no state", method.outputs[i].target.str()));
     }
   }
   return {};

@@ -1,7 +1,8 @@
 // Copies nodes from one graph to another, with their metadata: what clone() and carving are made of.
 //
 //   NodeCopier copier(to, bodies);
-//   for (const Node& node : from.nodes()) copier.copy(node, [&](Value* value) { return Argument::of(copies[value]); });
+//   for (const Node& node : from.nodes()) copier.copy(node, [&](Value* value) { return
+//   Argument::of(copies[value]); });
 //
 // Values are mapped by the caller. Control-flow bodies that arguments name are replaced by those in `bodies`.
 #pragma once

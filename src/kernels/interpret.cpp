@@ -221,7 +221,8 @@ class Interpreter {
     std::unique_ptr<ProgramState>& state = state_.delegates[delegate->name];
     if (state == nullptr) state = std::make_unique<ProgramState>();
     const Method& method = *delegate->original->methods.front();
-    TRY(std::vector<Content> outputs, Interpreter(*delegate->original, *state, depth_).run_with_state(method, inputs));
+    TRY(std::vector<Content> outputs,
+        Interpreter(*delegate->original, *state, depth_).run_with_state(method, inputs));
     return computed_outputs(method, std::move(outputs));
   }
 

@@ -26,11 +26,11 @@ inline constexpr std::int64_t max_loop_turns = 1'000'000;
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs);
 
-// What a loaded program keeps between calls: the mutated buffers, and those inside its delegates. One that has
-// never been written is not in it.
+// What a loaded program keeps between calls: the mutated buffers, and those inside its delegates. One that
+// has never been written is not in it.
 struct ProgramState {
-  std::map<Symbol, TensorData, SymbolTextLess> data;                              // by data key
-  std::map<Symbol, std::unique_ptr<ProgramState>, SymbolTextLess> delegates;      // by name
+  std::map<Symbol, TensorData, SymbolTextLess> data;                          // by data key
+  std::map<Symbol, std::unique_ptr<ProgramState>, SymbolTextLess> delegates;  // by name
 };
 
 // The same call on a loaded program: mutated buffers are read from `state` and written to it, and are not

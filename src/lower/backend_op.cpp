@@ -71,7 +71,9 @@ Dialect& dialect() {
 // Whether the call fits its op, tried on a node of its own: rules that give types rely on it.
 Status check_arguments(Symbol op, std::span<const Argument> args) {
   Graph scratch;
-  auto map_value = [&](Value* value) { return Argument::of(scratch.add_input(value->name(), value->type())); };
+  auto map_value = [&](Value* value) {
+    return Argument::of(scratch.add_input(value->name(), value->type()));
+  };
   std::vector<Argument> copies;
   for (const Argument& argument : args) copies.push_back(scratch.import(argument, map_value));
   return check_call(*scratch.add(op, copies, {}, {}));
@@ -89,10 +91,12 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
     TRY_STATUS(check_arguments(node.op(), args));
     std::vector<Value*> results = b.call_all(node.op().str(), std::span<const Argument>(args));
     if (b.failed()) return std::unexpected(b.status().error());
-    for (std::size_t i = 0; i < node.results().size(); ++i) values[node.result(i)] = Argument::of(results.at(i));
+    for (std::size_t i = 0; i < node.results().size(); ++i)
+      values[node.result(i)] = Argument::of(results.at(i));
   }
   std::vector<Value*> outputs;
-  for (const Argument& output : pattern.graph->outputs()) outputs.push_back(values.at(output.as_value()).as_value());
+  for (const Argument& output : pattern.graph->outputs())
+    outputs.push_back(values.at(output.as_value()).as_value());
   return outputs;
 }
 
@@ -122,7 +126,8 @@ bool is_spelled_out(const Argument& argument) {
 
 Status check_pattern(std::string_view name, const Method& pattern) {
   for (const Value* input : pattern.graph->inputs()) {
-    if (!input->has_uses()) return bad_op(name, fmt::format("its pattern does not use %{}", input->name().str()));
+    if (!input->has_uses())
+      return bad_op(name, fmt::format("its pattern does not use %{}", input->name().str()));
   }
   for (const Node& node : pattern.graph->nodes()) {
     const OpDef* def = op_def(node);
@@ -134,7 +139,9 @@ Status check_pattern(std::string_view name, const Method& pattern) {
                 std::ranges::all_of(node.kwargs(), [&](const NamedArgument& named) {
                   return def->arg_index(named.name) >= 0;
                 });
-    if (!fits) return bad_op(name, fmt::format("its pattern calls {} with other arguments than it has", node.op().str()));
+    if (!fits)
+      return bad_op(name,
+                    fmt::format("its pattern calls {} with other arguments than it has", node.op().str()));
     for (const Argument& argument : node.args()) {
       if (!is_spelled_out(argument)) {
         return bad_op(name, fmt::format("its pattern leaves arguments of {} open", node.op().str()),
@@ -229,9 +236,8 @@ std::vector<std::string> backend_libraries() {
 }
 
 Status add_backend_library(std::string_view library) {
-  bool is_word = !library.empty() && std::ranges::all_of(library, [](char c) {
-    return text::is_letter(c) || text::is_digit(c);
-  });
+  bool is_word = !library.empty() &&
+                 std::ranges::all_of(library, [](char c) { return text::is_letter(c) || text::is_digit(c); });
   if (!is_word) {
     return lowering_error(LoweringFault::BadBackendOp, {.value = fmt::format("library '{}'", library)},
                           "a library is named by letters, digits and '_'");
@@ -242,7 +248,8 @@ Status add_backend_library(std::string_view library) {
 
 Status register_backend_op(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name));
-  if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec) return {};
+  if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec)
+    return {};
   TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name));
   if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
   TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
@@ -306,7 +313,8 @@ Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand whic
         Builder builder(graph, &node, &sizes);
         builder.inherit(node);
         TRY(std::vector<Value*> values, def->decompose(builder, OpCall(node)));
-        for (std::size_t i = 0; i < node.results().size(); ++i) graph.replace_uses(*node.result(i), values[i]);
+        for (std::size_t i = 0; i < node.results().size(); ++i)
+          graph.replace_uses(*node.result(i), values[i]);
         graph.erase(node);
         ++count;
       }

@@ -9,9 +9,9 @@
 //     })"}));
 //   TRY(std::size_t replaced, bind_backend_ops(program, {Symbol("my_chip.mul_relu.default")}));
 //
-// The op's arguments are the pattern's inputs and its results what the pattern returns; their types follow from
-// the pattern, so that the op needs no rule of its own. Unlike a delegate it stays an op of the program: a
-// backend may take it like any other, and outside of delegates it runs on its kernel. One without a kernel
+// The op's arguments are the pattern's inputs and its results what the pattern returns; their types follow
+// from the pattern, so that the op needs no rule of its own. Unlike a delegate it stays an op of the program:
+// a backend may take it like any other, and outside of delegates it runs on its kernel. One without a kernel
 // cannot be emitted there; expand_backend_ops() gives back what it stands for.
 #pragma once
 
@@ -29,9 +29,10 @@ namespace depute {
 
 // What a backend registers.
 struct BackendOpSpec {
-  std::string name;     // "library.op.overload"
-  std::string pattern;  // one method in the notation of pattern.h; every argument spelled out, every input used
-  std::string kernel;   // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  std::string name;  // "library.op.overload"
+  std::string
+      pattern;  // one method in the notation of pattern.h; every argument spelled out, every input used
+  std::string kernel;  // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
   friend bool operator==(const BackendOpSpec&, const BackendOpSpec&) = default;
 };
 
@@ -42,9 +43,9 @@ struct BackendOp {
   Pattern pattern;     // what it stands for
 };
 
-// The libraries that ops may be in. Three are there from the start, with ExecuTorch's meaning: executorch_prim
-// (symbolic arithmetic of the runtime), quantized_decomposed (quantisation, which backends look for in
-// patterns) and DO_NOT_USE_TEST_ONLY.
+// The libraries that ops may be in. Three are there from the start, with ExecuTorch's meaning:
+// executorch_prim (symbolic arithmetic of the runtime), quantized_decomposed (quantisation, which backends
+// look for in patterns) and DO_NOT_USE_TEST_ONLY.
 std::vector<std::string> backend_libraries();
 Status add_backend_library(std::string_view library);  // letters, digits and '_'; known ones are fine
 

@@ -25,16 +25,17 @@ struct CarvedPartition {
   Symbol tag;
   Symbol delegate_name;
   DelegationSpec spec;
-  // One method, "forward". Inputs: parameters, buffers and constants that moved in, then the call's arguments.
-  // Outputs: mutations of buffers that moved in, then the call's results.
+  // One method, "forward". Inputs: parameters, buffers and constants that moved in, then the call's
+  // arguments. Outputs: mutations of buffers that moved in, then the call's results.
   std::shared_ptr<Program> program;
   const Graph* graph = nullptr;  // of the old method: where the nodes lay
   Node* call = nullptr;          // in the carved method
 };
 
 struct CarvedMethod {
-  std::unique_ptr<Method> method;           // with one delegate.call per partition
-  std::vector<CarvedPartition> partitions;  // graph by graph (the method's own first), in the order of the calls
+  std::unique_ptr<Method> method;  // with one delegate.call per partition
+  std::vector<CarvedPartition>
+      partitions;  // graph by graph (the method's own first), in the order of the calls
 };
 
 // `delegate_name` gives each tag's delegate a name that is unique in the program. A tag without nodes is

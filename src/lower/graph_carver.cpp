@@ -206,13 +206,11 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
-  TRY(std::vector<UnitOrder::Unit> order,
-      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
+  TRY(std::vector<UnitOrder::Unit> order, UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
   find_inputs_kept();
   find_outside_users();
   for (const Value* input : from_.inputs()) {
-    if (input_kept_[input->index()])
-      in_parent_[input->index()] = to_.add_input(input->name(), input->type());
+    if (input_kept_[input->index()]) in_parent_[input->index()] = to_.add_input(input->name(), input->type());
   }
   NodeCopier copier(to_, bodies_);
   auto map_value = [&](Value* value) { return Argument::of(in_parent_[number_of(*value)]); };

@@ -1,4 +1,5 @@
-// Cuts the tagged parts out of one graph; carve() calls it for the method's own graph and each body that stays.
+// Cuts the tagged parts out of one graph; carve() calls it for the method's own graph and each body that
+// stays.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ class GraphCarver {
               const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
   // Fills `to`, and appends the partitions in the order of their calls.
-  Status run(const std::function<Symbol(Symbol tag)>& delegate_name, std::vector<CarvedPartition>& partitions);
+  Status run(const std::function<Symbol(Symbol tag)>& delegate_name,
+             std::vector<CarvedPartition>& partitions);
 
   // By graph input: false when no node that stays needs it. User inputs always stay.
   const std::vector<bool>& input_kept() const { return input_kept_; }
@@ -55,9 +57,10 @@ class GraphCarver {
   const Graph& from_;
   Graph& to_;
   const BodyMap& bodies_;
-  std::vector<std::uint32_t> first_result_;  // by node number: its first result's value number; inputs come first
+  std::vector<std::uint32_t>
+      first_result_;  // by node number: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
-  std::vector<bool> used_outside_;           // by value number: another tag, or what stays, needs it
+  std::vector<bool> used_outside_;                   // by value number: another tag, or what stays, needs it
   std::vector<bool> input_kept_;
   std::vector<Value*> in_parent_;  // by value number
   std::vector<Value*> in_child_;   // by value number, valid where child_stamp_ is the tag

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace depute {
 namespace {
 
@@ -92,8 +91,9 @@ std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPl
 }
 
 std::unexpected<Diagnostic> backend_failed(const LoweringPlace& place, const Diagnostic& cause) {
-  std::string words = cause.where.empty() ? fmt::format("[{}] {}", cause.code, cause.message)
-                                          : fmt::format("[{}] {}: {}", cause.code, cause.where, cause.message);
+  std::string words = cause.where.empty()
+                          ? fmt::format("[{}] {}", cause.code, cause.message)
+                          : fmt::format("[{}] {}: {}", cause.code, cause.where, cause.message);
   auto failure = lowering_error(LoweringFault::BackendFailed, place, words, cause.hint);
   if (!cause.source.empty()) failure.error().source = cause.source;
   return failure;

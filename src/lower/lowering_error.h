@@ -15,30 +15,30 @@
 namespace depute {
 
 enum class LoweringFault : std::uint8_t {
-  PartitionerFailed,         // it threw, or returned an error
+  PartitionerFailed,          // it threw, or returned an error
   PartitionerChangedProgram,  // it may only return tags
   PartitionerNotDeterministic,
-  UnknownTag,        // a tag without a delegation spec
-  OutputTagged,      // the outputs of a graph
-  InputTagged,       // a user input, or an input of a control-flow body
-  TaggedTwice,       // a node with two tags
-  ForeignNode,       // a node or value of another method or program
+  UnknownTag,          // a tag without a delegation spec
+  OutputTagged,        // the outputs of a graph
+  InputTagged,         // a user input, or an input of a control-flow body
+  TaggedTwice,         // a node with two tags
+  ForeignNode,         // a node or value of another method or program
   TagInsideTakenBody,  // a control-flow node is taken whole, and a node in its body has another tag
-  DependencyCycle,   // a partition needs a value that depends on its own results
-  SplitConstant,     // a constant that may not be copied is used in several places
-  SplitState,        // readers and writer of a mutated buffer lie in different places
-  UnknownMethod,     // a partitioner for a method that is not there
-  NotOneMethod,      // a whole program becomes a delegate only when it has one method
-  UnknownBackend,    // no backend has the id
-  BackendFailed,     // it threw, or returned an error
+  DependencyCycle,     // a partition needs a value that depends on its own results
+  SplitConstant,       // a constant that may not be copied is used in several places
+  SplitState,          // readers and writer of a mutated buffer lie in different places
+  UnknownMethod,       // a partitioner for a method that is not there
+  NotOneMethod,        // a whole program becomes a delegate only when it has one method
+  UnknownBackend,      // no backend has the id
+  BackendFailed,       // it threw, or returned an error
   BackendChangedProgram,
   BackendNotDeterministic,
-  WrongResultCount,  // not one result per partition
-  NoBytes,           // a result without processed bytes
-  BadDebugHandles,   // a delegate map names handles that the partition does not have
-  BadNamedData,      // no key, no bytes, an alignment that is no power of two
+  WrongResultCount,   // not one result per partition
+  NoBytes,            // a result without processed bytes
+  BadDebugHandles,    // a delegate map names handles that the partition does not have
+  BadNamedData,       // no key, no bytes, an alignment that is no power of two
   NamedDataConflict,  // one key, different bytes
-  BadBackendOp,      // a backend op that cannot be what it says
+  BadBackendOp,       // a backend op that cannot be what it says
 };
 
 // "split-state": the id as it is printed.
@@ -47,7 +47,7 @@ std::string_view fault_id(LoweringFault fault);
 // Where something went wrong; what is not known stays empty.
 struct LoweringPlace {
   std::string_view method = {};
-  const Node* node = nullptr;  // its user's source line goes along
+  const Node* node = nullptr;   // its user's source line goes along
   std::string_view value = {};  // "input 'x'", "buffer 'count'"
   std::string_view tag = {};
   std::string_view backend = {};

@@ -38,9 +38,10 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   if (!data.external_tag.empty() && !is_external_tag(data.external_tag))
     fault = "has a tag that cannot be part of a file's name: letters, digits, '_' and '-' can";
   if (!fault.empty()) {
-    return lowering_error(LoweringFault::BadNamedData, place,
-                          fmt::format("its named data \"{}\" {}{}", data.key, fault,
-                                      data.external_tag.empty() ? "" : fmt::format(" (tag \"{}\")", data.external_tag)));
+    return lowering_error(
+        LoweringFault::BadNamedData, place,
+        fmt::format("its named data \"{}\" {}{}", data.key, fault,
+                    data.external_tag.empty() ? "" : fmt::format(" (tag \"{}\")", data.external_tag)));
   }
   auto [known, is_new] = known_.try_emplace(data.key, entries_.size());
   if (is_new) {
@@ -52,8 +53,8 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   if (!have_same_bytes(*entry.storage, *data.storage)) {
     const std::string& other = owners_[known->second];
     return lowering_error(LoweringFault::NamedDataConflict, place,
-                          fmt::format("its data \"{}\" differ from those that {} has under this key", data.key,
-                                      other.empty() ? "an earlier entry" : other),
+                          fmt::format("its data \"{}\" differ from those that {} has under this key",
+                                      data.key, other.empty() ? "an earlier entry" : other),
                           "derive a key from the bytes that it names");
   }
   entry.alignment = std::max(entry.alignment, data.alignment);

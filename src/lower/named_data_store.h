@@ -7,8 +7,8 @@
 //
 // A key names one blob in the whole program, also where it goes to an external file. Giving it again with the
 // same bytes is fine: the strictest alignment holds, and a key that somebody wants in the program itself lies
-// there for all; one with several tags lies in the file of the first. Equal blobs under several keys are stored
-// once by the writer.
+// there for all; one with several tags lies in the file of the first. Equal blobs under several keys are
+// stored once by the writer.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ namespace depute {
 
 class NamedDataStore {
  public:
-  // Fails on an empty key, no storage, an alignment (bytes) that is no power of two, a tag that cannot be part
-  // of a file's name, and a key that is known with other bytes. `owner` is named in that case: "delegate
+  // Fails on an empty key, no storage, an alignment (bytes) that is no power of two, a tag that cannot be
+  // part of a file's name, and a key that is known with other bytes. `owner` is named in that case: "delegate
   // xnnpack0".
   Status add(NamedData data, std::string_view owner = {});
   Status add(std::string_view key, std::shared_ptr<const Storage> storage, std::size_t alignment = 16);
@@ -43,8 +43,8 @@ class NamedDataStore {
 
 bool have_same_bytes(const Storage& a, const Storage& b);
 
-// The data of all delegates of a program, and of those nested in them, in order: their runtime halves look for
-// them in the same way.
+// The data of all delegates of a program, and of those nested in them, in order: their runtime halves look
+// for them in the same way.
 Result<NamedDataStore> merge_named_data(const Program& program);
 
 }  // namespace depute

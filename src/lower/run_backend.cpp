@@ -79,7 +79,8 @@ class BackendRun {
       if (results || results.error().code.starts_with("to_backend.")) return results;
       return backend_failed(where, results.error());
     } catch (const std::exception& exception) {
-      return lowering_error(LoweringFault::BackendFailed, where, fmt::format("it threw: {}", exception.what()));
+      return lowering_error(LoweringFault::BackendFailed, where,
+                            fmt::format("it threw: {}", exception.what()));
     } catch (...) {
       return lowering_error(LoweringFault::BackendFailed, where, "it threw something that is no exception");
     }
@@ -90,10 +91,9 @@ class BackendRun {
       auto found = results.find(method);
       std::size_t count = found == results.end() ? 0 : found->second.size();
       if (count == partitions.size()) continue;
-      return lowering_error(
-          LoweringFault::WrongResultCount, {.method = method, .backend = id_},
-          fmt::format("it returned {} results for {} partitions", count, partitions.size()),
-          "preprocess_multimethod returns one result per program, in their order");
+      return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_},
+                            fmt::format("it returned {} results for {} partitions", count, partitions.size()),
+                            "preprocess_multimethod returns one result per program, in their order");
     }
     for (const auto& [method, list] : results) {
       if (programs.contains(method)) continue;
@@ -133,9 +133,10 @@ class BackendRun {
     for (const auto& [id, handles] : result.debug_handle_map) {
       for (std::uint32_t handle : handles) {
         if (handle != 0 && known.contains(handle)) continue;
-        return lowering_error(LoweringFault::BadDebugHandles, place(job),
-                              fmt::format("its delegate map names debug handle {}, which no node has", handle),
-                              "build the map with DelegateMappingBuilder from the nodes");
+        return lowering_error(
+            LoweringFault::BadDebugHandles, place(job),
+            fmt::format("its delegate map names debug handle {}, which no node has", handle),
+            "build the map with DelegateMappingBuilder from the nodes");
       }
     }
     return {};
@@ -150,7 +151,8 @@ class BackendRun {
     return {};
   }
 
-  Status compare(const std::vector<PreprocessResult>& first, const std::vector<PreprocessResult>& second) const {
+  Status compare(const std::vector<PreprocessResult>& first,
+                 const std::vector<PreprocessResult>& second) const {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (is_same(first[i], second[i])) continue;
       return lowering_error(LoweringFault::BackendNotDeterministic, place(*jobs_[i]),
@@ -159,7 +161,8 @@ class BackendRun {
     return {};
   }
 
-  static bool is_same_storage(const std::shared_ptr<const Storage>& a, const std::shared_ptr<const Storage>& b) {
+  static bool is_same_storage(const std::shared_ptr<const Storage>& a,
+                              const std::shared_ptr<const Storage>& b) {
     if (a == nullptr || b == nullptr) return a == b;
     return a->size() == b->size() && (a == b || content_hash(*a) == content_hash(*b));
   }
@@ -169,8 +172,8 @@ class BackendRun {
       return one.key == other.key && one.alignment == other.alignment &&
              is_same_storage(one.storage, other.storage);
     };
-    return is_same_storage(a.processed_bytes, b.processed_bytes) && a.debug_handle_map == b.debug_handle_map &&
-           a.delegate_info == b.delegate_info &&
+    return is_same_storage(a.processed_bytes, b.processed_bytes) &&
+           a.debug_handle_map == b.debug_handle_map && a.delegate_info == b.delegate_info &&
            std::ranges::equal(a.data_store_output, b.data_store_output, is_same_data);
   }
 

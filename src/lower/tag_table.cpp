@@ -59,7 +59,8 @@ class TagReader {
   }
 
   void number_graphs() {
-    for (const Graph* graph : graphs_below(*method_.graph)) all_tags_[graph].resize(graph->number_nodes() + 1);
+    for (const Graph* graph : graphs_below(*method_.graph))
+      all_tags_[graph].resize(graph->number_nodes() + 1);
   }
 
   Status read_node_tags() {
@@ -112,11 +113,10 @@ class TagReader {
       for (const Node& node : graph->nodes()) {
         Symbol tag = tag_of(node);
         if (tag.empty() || tag == tag_of(taken)) continue;
-        return lowering_error(
-            LoweringFault::TagInsideTakenBody, place(node, tag),
-            fmt::format("it lies in a body of {}, which tag '{}' takes whole", taken.op().str(),
-                        tag_of(taken).str()),
-            "tag a control-flow node or the nodes in its bodies, not both");
+        return lowering_error(LoweringFault::TagInsideTakenBody, place(node, tag),
+                              fmt::format("it lies in a body of {}, which tag '{}' takes whole",
+                                          taken.op().str(), tag_of(taken).str()),
+                              "tag a control-flow node or the nodes in its bodies, not both");
       }
     }
     return {};
@@ -168,8 +168,8 @@ class TagReader {
 
   Status check_constant(const Value& value, Symbol tag) const {
     auto inputs = method_.graph->inputs();
-    bool is_input = value.producer() == nullptr && value.index() < inputs.size() &&
-                    inputs[value.index()] == &value;
+    bool is_input =
+        value.producer() == nullptr && value.index() < inputs.size() && inputs[value.index()] == &value;
     if (!is_input) {
       LoweringPlace where{.method = method_.name.str(), .node = value.producer(), .tag = tag.str()};
       return lowering_error(LoweringFault::ForeignNode, where,
@@ -198,7 +198,8 @@ class TagReader {
     std::uint32_t owner = main.moved[buffer.index()].front();
     const Argument& output = main.graph->outputs()[mutation->second];
     const Node* writer = output.is_value() ? output.as_value()->producer() : nullptr;
-    bool is_whole = main.moved[buffer.index()].size() == 1 && writer != nullptr && main.tag_of(*writer) == owner;
+    bool is_whole =
+        main.moved[buffer.index()].size() == 1 && writer != nullptr && main.tag_of(*writer) == owner;
     for (const Use& use : buffer.uses()) is_whole = is_whole && main.tag_of(*use.user) == owner;
     if (!is_whole) return split_state(buffer, writer);
     if (const Method* other = other_method_with(method_.inputs[buffer.index()].target))
@@ -209,13 +210,15 @@ class TagReader {
 
   const Method* other_method_with(Symbol key) const {
     for (const auto& other : program_.methods) {
-      if (other.get() != &method_ && std::ranges::find(other->inputs, key, &InputSpec::target) != other->inputs.end())
+      if (other.get() != &method_ &&
+          std::ranges::find(other->inputs, key, &InputSpec::target) != other->inputs.end())
         return other.get();
     }
     return nullptr;
   }
 
-  std::unexpected<Diagnostic> shared_state(const Value& buffer, const Node& writer, const Method& other) const {
+  std::unexpected<Diagnostic> shared_state(const Value& buffer, const Node& writer,
+                                           const Method& other) const {
     std::string name = input_text(buffer);
     std::uint32_t tag = table_.graphs.front().moved[buffer.index()].front();
     LoweringPlace where{.method = method_.name.str(),
@@ -230,8 +233,9 @@ class TagReader {
   std::string node_text(const Node& node) const {
     std::uint32_t tag = table_.graphs.front().tag_of(node);
     std::string name = node.is_return() ? "the outputs" : fmt::format("%{}", node.display_name());
-    return fmt::format("{} ({})", name,
-                       tag == none ? "outside" : fmt::format("tag {}", table_.graphs.front().tags[tag].str()));
+    return fmt::format(
+        "{} ({})", name,
+        tag == none ? "outside" : fmt::format("tag {}", table_.graphs.front().tags[tag].str()));
   }
 
   std::unexpected<Diagnostic> split_state(const Value& buffer, const Node* writer) const {
@@ -249,9 +253,9 @@ class TagReader {
                         .tag = table_.graphs.front().tags[tag].str()};
     return lowering_error(
         LoweringFault::SplitState, where,
-        fmt::format("{} is mutated, and its readers and writer lie in different places: read by {}; written by {}",
-                    name, readers.empty() ? "nothing" : readers,
-                    writer == nullptr ? "an input" : node_text(*writer)),
+        fmt::format(
+            "{} is mutated, and its readers and writer lie in different places: read by {}; written by {}",
+            name, readers.empty() ? "nothing" : readers, writer == nullptr ? "an input" : node_text(*writer)),
         "leave the buffer untagged, so that the method keeps it, or take all of these nodes");
   }
 

@@ -118,17 +118,18 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
 }
 
 // All jobs through their backends, which are asked in the order of their first job.
-Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry, const ToBackendOptions& options) {
+Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
+                    const ToBackendOptions& options) {
   std::vector<const Backend*> order;
   std::unordered_map<const Backend*, std::vector<BackendJob*>> jobs_of;
   for (BackendJob& job : jobs) {
     const std::string& id = job.partition->spec.backend_id;
     const Backend* backend = registry.find_backend(id);
     if (backend == nullptr) {
-      return lowering_error(
-          LoweringFault::UnknownBackend,
-          {.method = job.method.str(), .tag = job.partition->tag.str(), .backend = id},
-          fmt::format("no backend of the id '{}' is registered", id), "`depute backends` lists them");
+      return lowering_error(LoweringFault::UnknownBackend,
+                            {.method = job.method.str(), .tag = job.partition->tag.str(), .backend = id},
+                            fmt::format("no backend of the id '{}' is registered", id),
+                            "`depute backends` lists them");
     }
     if (!jobs_of.contains(backend)) order.push_back(backend);
     jobs_of[backend].push_back(&job);
@@ -178,15 +179,20 @@ class NodeOwners {
 void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& verdicts) {
   NodeOwners owners(method);
   for (const auto& [node, verdict] : method.result.verdicts) {
-    NodeVerdict record{.method = method.method->name,
-                       .graph = &node->graph() == method.method->graph.get() ? Symbol() : node->graph().name(),
-                       .node = Symbol(node->display_name()),
-                       .op = node->op(),
-                       .source = node->source != nullptr ? node->source->str() : std::string(),
-                       .delegate = owners(*node),
-                       .verdict = verdict};
+    NodeVerdict record{
+        .method = method.method->name,
+        .graph = &node->graph() == method.method->graph.get() ? Symbol() : node->graph().name(),
+        .node = Symbol(node->display_name()),
+        .op = node->op(),
+        .source = node->source != nullptr ? node->source->str() : std::string(),
+        .delegate = owners(*node),
+        .verdict = verdict};
     if (verdict.delegated && record.delegate.empty())
-      record.verdict = {.delegated = false, .owner = {}, .rule = "unused", .seen = "nothing needs its result", .allowed = {}};
+      record.verdict = {.delegated = false,
+                        .owner = {},
+                        .rule = "unused",
+                        .seen = "nothing needs its result",
+                        .allowed = {}};
     verdicts.push_back(std::move(record));
   }
 }
@@ -256,8 +262,8 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
   return to_backend(clone(program), partitioners, registry, options);
 }
 
-Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners, const Registry& registry,
-                           const ToBackendOptions& options) {
+Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
+                           const Registry& registry, const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
     if (program.find_method(name) != nullptr) continue;
     return lowering_error(LoweringFault::UnknownMethod, {.method = name},

@@ -1,8 +1,10 @@
-// to_backend: hands the parts of a program that partitioners chose to their backends. ExecuTorch's three forms:
+// to_backend: hands the parts of a program that partitioners chose to their backends. ExecuTorch's three
+// forms:
 //
 //   to_backend("MyBackend", program, specs, registry)       the whole program as one delegate
 //   to_backend(program, partitioner, registry)              every method through one partitioner
-//   to_backend(program, {{"encode", &a}, ...}, registry)    methods through their own; others stay as they are
+//   to_backend(program, {{"encode", &a}, ...}, registry)    methods through their own; others stay as they
+//   are
 //
 // The input program is not changed: the result is a new program that shares its data, with one delegate.call
 // per partition and one Delegate per call. A failed call leaves no trace. All forms are one code path: all
@@ -57,8 +59,8 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options = {});
 // The same for a program that is not needed afterwards. The forms above show partitioners a copy.
-Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners, const Registry& registry,
-                           const ToBackendOptions& options = {});
+Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
+                           const Registry& registry, const ToBackendOptions& options = {});
 Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options = {});
 

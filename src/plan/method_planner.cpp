@@ -31,7 +31,8 @@ EValue::Kind scalar_kind(Type::Kind kind) {
 
 namespace {
 
-// What a delegate computes as this result of its call: mutations and literals among its outputs are not results.
+// What a delegate computes as this result of its call: mutations and literals among its outputs are not
+// results.
 const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
   const Method& method = *delegate.original->methods.at(0);
   for (std::size_t i = 0; i < method.outputs.size(); ++i) {

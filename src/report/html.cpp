@@ -49,9 +49,8 @@ std::string node_row(const NodeReport& node) {
       delegated ? "delegated" : "portable",
       escape(node.graph.empty() ? std::string(node.method.str())
                                 : fmt::format("{} @{}", node.method.str(), node.graph.str())),
-      escape(node.node.str()),
-      escape(node.op.str()), escape(node.owner), delegated ? escape(node.delegate.str()) : reasons,
-      escape(node.source.str()));
+      escape(node.node.str()), escape(node.op.str()), escape(node.owner),
+      delegated ? escape(node.delegate.str()) : reasons, escape(node.source.str()));
 }
 
 }  // namespace

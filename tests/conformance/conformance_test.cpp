@@ -6,8 +6,8 @@
 //   nothing that it is given is changed, and the program computes what it did;
 //   what it cannot do is an error, never a crash or an exception.
 //
-// A backend's own programs go to backends/NAME/conformance/*.ir; ops that its matrix lists and that no program
-// shows it taking, to backends/NAME/conformance/untried.txt.
+// A backend's own programs go to backends/NAME/conformance/*.ir; ops that its matrix lists and that no
+// program shows it taking, to backends/NAME/conformance/untried.txt.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -55,12 +55,14 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     return std::move(*result);
   }
 
-  // All programs, normalised; those of one op and the backend's own also as they are, for ops that normalisation replaces.
+  // All programs, normalised; those of one op and the backend's own also as they are, for ops that
+  // normalisation replaces.
   std::vector<TestProgram> programs() const {
     auto asked = partitioner();
     std::vector<TestProgram> ready;
     auto add_normalised = [&](const TestProgram& given) {
-      if (auto program = normalised(given.program, *asked)) ready.push_back({given.name, std::move(*program)});
+      if (auto program = normalised(given.program, *asked))
+        ready.push_back({given.name, std::move(*program)});
     };
     for (const TestProgram& given : model_programs()) add_normalised(given);
     for (auto& list : {op_programs(), own_programs(GetParam())}) {
@@ -129,7 +131,8 @@ TEST_P(Conformance, GivesEveryNodeOneVerdict) {
       for (const auto& [node, verdict] : result->verdicts) {
         ++verdicts[node];
         EXPECT_EQ(verdict.delegated, tags.contains(node)) << node->display_name();
-        EXPECT_FALSE(verdict.delegated ? verdict.owner.empty() : verdict.rule.empty()) << node->display_name();
+        EXPECT_FALSE(verdict.delegated ? verdict.owner.empty() : verdict.rule.empty())
+            << node->display_name();
       }
       auto outside = [&](const Node& node) { return !tags.contains(&node); };
       for (const Graph* graph : graphs_below(*method->graph, outside)) {

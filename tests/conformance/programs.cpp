@@ -67,7 +67,8 @@ void add_folder(const fs::path& folder, std::vector<TestProgram>& programs) {
   if (!fs::is_directory(folder)) return;
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".pt2" || entry.path().extension() == ".ir") files.push_back(entry.path());
+    if (entry.path().extension() == ".pt2" || entry.path().extension() == ".ir")
+      files.push_back(entry.path());
   }
   std::ranges::sort(files);
   for (const fs::path& file : files) {

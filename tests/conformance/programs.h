@@ -1,5 +1,5 @@
-// The programs that backends are tried with: every recorded call of an op, alone; the sample models; and programs
-// with control flow and state.
+// The programs that backends are tried with: every recorded call of an op, alone; the sample models; and
+// programs with control flow and state.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct TestProgram {
   Program program;  // as it was read: not normalised
 };
 
-// Each call of tests/unit/ops/op_types.ir as a program of one node: with its tensors as inputs, and with all but
-// the first as parameters.
+// Each call of tests/unit/ops/op_types.ir as a program of one node: with its tensors as inputs, and with all
+// but the first as parameters.
 std::vector<TestProgram> op_programs();
 // tests/models/samples and tests/conformance/programs.
 std::vector<TestProgram> model_programs();

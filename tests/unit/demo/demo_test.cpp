@@ -1,5 +1,5 @@
-// The demo backend against the original: the model of its example, two convolutions with relus and a tangent, gives
-// the blob and the delegate map that ExecuTorch's BackendWithDelegateMappingDemo gives.
+// The demo backend against the original: the model of its example, two convolutions with relus and a tangent,
+// gives the blob and the delegate map that ExecuTorch's BackendWithDelegateMappingDemo gives.
 #include "backends/demo/demo_backend.h"
 
 #include <gmock/gmock.h>
@@ -44,9 +44,10 @@ void expect_original(const Delegate& delegate) {
   auto bytes = delegate.processed_bytes->bytes();
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), blob);
   auto id = [](std::int64_t number) { return DelegateDebugId(number); };
-  EXPECT_THAT(delegate.debug_handle_map,
-              ElementsAre(Pair(id(0), ElementsAre(1, 2)), Pair(id(1), ElementsAre(3, 4)),
-                          Pair(id(2), ElementsAre(5)), Pair(id(3), ElementsAre(5)), Pair(id(4), ElementsAre(5))));
+  EXPECT_THAT(
+      delegate.debug_handle_map,
+      ElementsAre(Pair(id(0), ElementsAre(1, 2)), Pair(id(1), ElementsAre(3, 4)), Pair(id(2), ElementsAre(5)),
+                  Pair(id(3), ElementsAre(5)), Pair(id(4), ElementsAre(5))));
 }
 
 Program model() {

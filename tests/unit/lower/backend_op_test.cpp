@@ -33,7 +33,8 @@ method forward(%x: f32[2, 3], %y: f32[3]) {
 }
 )";
 
-Symbol registered(const std::string& name, std::string_view pattern = mul_relu, const std::string& kernel = "") {
+Symbol registered(const std::string& name, std::string_view pattern = mul_relu,
+                  const std::string& kernel = "") {
   EXPECT_TRUE(add_backend_library("unit_test").has_value());
   Status status = register_backend_op({.name = name, .pattern = std::string(pattern), .kernel = kernel});
   EXPECT_TRUE(status.has_value()) << status.error().str();
@@ -108,8 +109,9 @@ TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
 
 TEST(BackendOp, TypesFollowFromThePattern) {
   Symbol name = registered("unit_test.typed.default");
-  Program program = parse("program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
-                          "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
+  Program program = parse(
+      "program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
+      "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
   const Node& node = *program.methods[0]->graph->first();
   auto types = op_def(name)->infer(OpCall(node));
   ASSERT_TRUE(types.has_value()) << types.error().str();
@@ -149,17 +151,23 @@ TEST(BackendOp, WrongOnesAreRefused) {
   registered("unit_test.twice.default");
   EXPECT_EQ(refusal({"unit_test.twice.default", pattern, ""}), "accepted");  // the same again
   EXPECT_THAT(refusal({"unit_test.twice.default", pattern, "unit_test::twice.out"}), HasSubstr("already"));
-  EXPECT_THAT(refusal({"quantized_decomposed.quantize_per_tensor.default", pattern, ""}), HasSubstr("already"));
-  EXPECT_THAT(refusal({"unit_test.open.default",
-                       "program\nmethod p(%a: none) {\n  %r: none = aten.clamp.default(%a, match.rest)\n  return %r\n}\n",
-                       ""}),
-              HasSubstr("open"));
-  EXPECT_THAT(refusal({"unit_test.unknown.default",
-                       "program\nmethod p(%a: none) {\n  %r: none = nobody.knows.this(%a)\n  return %r\n}\n", ""}),
-              HasSubstr("not known"));
-  EXPECT_THAT(refusal({"unit_test.more.default",
-                       "program\nmethod p(%a: none) {\n  %r: none = aten.relu.default(%a, 1, 2)\n  return %r\n}\n", ""}),
-              HasSubstr("[pattern]"));
+  EXPECT_THAT(refusal({"quantized_decomposed.quantize_per_tensor.default", pattern, ""}),
+              HasSubstr("already"));
+  EXPECT_THAT(
+      refusal(
+          {"unit_test.open.default",
+           "program\nmethod p(%a: none) {\n  %r: none = aten.clamp.default(%a, match.rest)\n  return %r\n}\n",
+           ""}),
+      HasSubstr("open"));
+  EXPECT_THAT(
+      refusal({"unit_test.unknown.default",
+               "program\nmethod p(%a: none) {\n  %r: none = nobody.knows.this(%a)\n  return %r\n}\n", ""}),
+      HasSubstr("not known"));
+  EXPECT_THAT(
+      refusal({"unit_test.more.default",
+               "program\nmethod p(%a: none) {\n  %r: none = aten.relu.default(%a, 1, 2)\n  return %r\n}\n",
+               ""}),
+      HasSubstr("[pattern]"));
   EXPECT_FALSE(add_backend_library("no dots.").has_value());
   Program program = parse(model);
   Symbol nobody("unit_test.nobody.default");

@@ -1,5 +1,5 @@
-// The delegation contract, row by row: docs/contract.md names these tests. What wrong partitioners and backends
-// get told is in wrong_test.cpp, random programs in random_lowering_test.cpp.
+// The delegation contract, row by row: docs/contract.md names these tests. What wrong partitioners and
+// backends get told is in wrong_test.cpp, random programs in random_lowering_test.cpp.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -125,8 +125,9 @@ TEST(Contract, EachBackendIsCalledOnceWithThePartitionsOfAllMethods) {
   add(registry, std::make_unique<FunctionBackend>("B", good, recording("B")));
   auto lowered = to_backend(parse(two_methods), TextPartitioner(), registry);
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_THAT(calls, ElementsAre("A decode:aten.sin.default; decode:aten.cos.default; encode:aten.neg.default;",
-                                 "B encode:aten.relu.default;"));
+  EXPECT_THAT(calls,
+              ElementsAre("A decode:aten.sin.default; decode:aten.cos.default; encode:aten.neg.default;",
+                          "B encode:aten.relu.default;"));
 }
 
 TEST(Contract, DelegatesAreNumberedByMethodThenGraphThenCall) {
@@ -139,7 +140,8 @@ TEST(Contract, MethodsWithoutAPartitionerStayAsTheyAre) {
   TextPartitioner partitioner;
   auto lowered = to_backend(program, {{"decode", &partitioner}}, registry_of_a_and_b());
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
-  EXPECT_EQ(op_names(*lowered->program.find_method("encode")->graph), op_names(*program.find_method("encode")->graph));
+  EXPECT_EQ(op_names(*lowered->program.find_method("encode")->graph),
+            op_names(*program.find_method("encode")->graph));
   EXPECT_EQ(lowered->program.methods[0]->name, "encode");
   EXPECT_EQ(lowered->program.delegates.size(), 2u);
 }
@@ -529,7 +531,8 @@ TEST(Contract, MutatedBufferThatIsNotTaggedStaysAndCounts) {
     FunctionPartitioner partitioner([&](auto&, const Method& method) {
       PartitionResult result;
       result.partition_tags[Symbol("t")] = {"A", {}};
-      for (const char* node : nodes) result.node_tags.emplace_back(find_node(*method.graph, node), Symbol("t"));
+      for (const char* node : nodes)
+        result.node_tags.emplace_back(find_node(*method.graph, node), Symbol("t"));
       return result;
     });
     auto lowered = to_backend(program, partitioner, registry_of_a_and_b());
@@ -705,7 +708,8 @@ void expect_same_control_flow(const Program& before, const Program& after) {
     ASSERT_TRUE(want.has_value()) << want.error().str();
     ASSERT_TRUE(got.has_value()) << got.error().str();
     for (std::size_t i = 0; i < want->size(); ++i) {
-      EXPECT_EQ(content_hash(std::get<TensorData>((*want)[i])), content_hash(std::get<TensorData>((*got)[i])));
+      EXPECT_EQ(content_hash(std::get<TensorData>((*want)[i])),
+                content_hash(std::get<TensorData>((*got)[i])));
     }
   }
 }
@@ -816,14 +820,16 @@ method forward(%x: f32[2]) {
 TEST(Contract, BackendMayLowerInsidePreprocess) {
   Registry inner_registry = registry_of_a_and_b();
   Registry registry;
-  add(registry, std::make_unique<FunctionBackend>("Outer", [&](const Program& program) -> Result<PreprocessResult> {
+  add(registry,
+      std::make_unique<FunctionBackend>("Outer", [&](const Program& program) -> Result<PreprocessResult> {
         TRY(Delegate delegate, to_backend("A", program, {}, inner_registry));
-        return PreprocessResult{.processed_bytes = bytes_of("outer(" + text_of(*delegate.processed_bytes) + ")")};
+        return PreprocessResult{.processed_bytes =
+                                    bytes_of("outer(" + text_of(*delegate.processed_bytes) + ")")};
       }));
   auto delegate = to_backend(
       "Outer",
-      parse("program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.neg.default(%x)\n  return %a\n}\n"), {},
-      registry);
+      parse("program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.neg.default(%x)\n  return %a\n}\n"),
+      {}, registry);
   ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
   EXPECT_EQ(text_of(*delegate->processed_bytes), "outer(aten.neg.default;)");
 }

@@ -51,8 +51,9 @@ class FunctionPartitioner : public Partitioner {
 };
 
 // Tags by node name.
-inline PartitionResult tags(const Method& method, std::initializer_list<std::pair<const char*, const char*>> names,
-                     const std::string& backend = "Good") {
+inline PartitionResult tags(const Method& method,
+                            std::initializer_list<std::pair<const char*, const char*>> names,
+                            const std::string& backend = "Good") {
   PartitionResult result;
   for (auto [node, tag] : names) {
     result.partition_tags[Symbol(tag)] = {backend, {}};
@@ -62,7 +63,7 @@ inline PartitionResult tags(const Method& method, std::initializer_list<std::pai
 }
 
 inline PartitionFunction tagging(std::initializer_list<std::pair<const char*, const char*>> names,
-                          std::vector<std::pair<const char*, const char*>> constants = {}) {
+                                 std::vector<std::pair<const char*, const char*>> constants = {}) {
   std::vector<std::pair<const char*, const char*>> nodes(names);
   return [nodes, constants](const Program&, const Method& method) {
     PartitionResult result;
@@ -70,7 +71,8 @@ inline PartitionFunction tagging(std::initializer_list<std::pair<const char*, co
       result.partition_tags[Symbol(tag)] = {"Good", {}};
       result.node_tags.emplace_back(find_node(*method.graph, node), Symbol(tag));
     }
-    for (auto [value, tag] : constants) result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
+    for (auto [value, tag] : constants)
+      result.constant_tags.emplace_back(find_input(method, value), Symbol(tag));
     return result;
   };
 }
@@ -122,8 +124,8 @@ inline void add(Registry& registry, std::unique_ptr<Backend> backend) {
   EXPECT_TRUE(registry.add(std::move(entry)).has_value());
 }
 
-// Takes the tags that the text form wrote (`!a0`), in bodies too: those that begin with a go to backend A, others
-// to B. Constants and mutated buffers move to every tag that uses them.
+// Takes the tags that the text form wrote (`!a0`), in bodies too: those that begin with a go to backend A,
+// others to B. Constants and mutated buffers move to every tag that uses them.
 class TextPartitioner : public Partitioner {
  public:
   Result<PartitionResult> partition(const Program&, const Method& method) const override {
@@ -135,7 +137,8 @@ class TextPartitioner : public Partitioner {
         result.node_tags.emplace_back(&node, node.tag);
         for (std::size_t i = 0; i < node.operand_count(); ++i) {
           const Value* value = node.operand(i);
-          if (graph == method.graph.get() && value->producer() == nullptr && method.inputs[value->index()].has_data())
+          if (graph == method.graph.get() && value->producer() == nullptr &&
+              method.inputs[value->index()].has_data())
             result.constant_tags.emplace_back(value, node.tag);
         }
       }

@@ -50,8 +50,8 @@ const Registry& registry() {
   return both;
 }
 
-// Text of a program over f32[2, 3]: inputs, shared constants, mutated buffers, lists, ops with several results,
-// and cond with bodies.
+// Text of a program over f32[2, 3]: inputs, shared constants, mutated buffers, lists, ops with several
+// results, and cond with bodies.
 class RandomText {
  public:
   explicit RandomText(std::uint32_t seed) : random_(seed) {}
@@ -77,8 +77,8 @@ class RandomText {
     for (int i = 0; i < buffers_; ++i) stores += fmt::format("  store buffer \"b{}\" = %{}\n", i, computed());
     std::string outputs = fmt::format("%{}", values_.back());
     for (int i = below(3); i > 0; --i) outputs += fmt::format(", %{}", pick());
-    return fmt::format("program\n{}method forward({}) {{\n{}{}{}  return {}\n}}\n", data, inputs, bodies_, nodes,
-                       stores, outputs);
+    return fmt::format("program\n{}method forward({}) {{\n{}{}{}  return {}\n}}\n", data, inputs, bodies_,
+                       nodes, stores, outputs);
   }
 
  private:
@@ -141,8 +141,8 @@ class RandomText {
     std::string name = fmt::format("body{}", next_body_++);
     std::vector<std::string> outer = std::exchange(values_, {"p", "q"});
     std::string nodes = statements("    ", 1 + below(4), depth + 1);
-    bodies_ += fmt::format("  graph @{}(%p: f32[2, 3], %q: f32[2, 3]) {{\n{}    return %{}\n  }}\n", name, nodes,
-                           pick());
+    bodies_ += fmt::format("  graph @{}(%p: f32[2, 3], %q: f32[2, 3]) {{\n{}    return %{}\n  }}\n", name,
+                           nodes, pick());
     values_ = std::move(outer);
     return name;
   }
@@ -241,7 +241,8 @@ class RandomPartitioner : public Partitioner {
     std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
     auto kept = graphs_below(*method.graph, [&](const Node& node) { return !tags.contains(&node); });
     std::set<const Graph*> stays(kept.begin(), kept.end());
-    std::erase_if(result.node_tags, [&](const auto& entry) { return !stays.contains(&entry.first->graph()); });
+    std::erase_if(result.node_tags,
+                  [&](const auto& entry) { return !stays.contains(&entry.first->graph()); });
   }
 
   static void tag_constants(const Method& method, std::mt19937& random, PartitionResult& result) {
@@ -295,7 +296,8 @@ void expect_exact_cover(const Program& before, const Program& after) {
   collect_nodes(after, *after.methods.front()->graph, names);
   for (const Node& node : before.methods.front()->graph->nodes())
     EXPECT_LE(names.count(std::string(node.display_name())), 1u) << node.display_name();
-  for (const std::string& name : live_nodes(*before.methods.front()->graph)) EXPECT_EQ(names.count(name), 1u) << name;
+  for (const std::string& name : live_nodes(*before.methods.front()->graph))
+    EXPECT_EQ(names.count(name), 1u) << name;
 }
 
 std::vector<Content> inputs_for(std::uint32_t seed) {
@@ -351,13 +353,14 @@ TEST(RandomLowering, ComputesTheSameInWhateverPartsItIsCut) {
     ++lowered_count;
     delegates += static_cast<int>(lowered->program.delegates.size());
     ASSERT_EQ(first_difference(lowered->program, shuffled->program), std::nullopt);
-    ASSERT_TRUE(verify(lowered->program).empty())
-        << verify(lowered->program).front().str() << "\n" << print(lowered->program);
+    ASSERT_TRUE(verify(lowered->program).empty()) << verify(lowered->program).front().str() << "\n"
+                                                  << print(lowered->program);
     for (const auto& delegate : lowered->program.delegates) {
       ASSERT_TRUE(verify(*delegate->original).empty()) << verify(*delegate->original).front().str();
-      if (is_mutated(*delegate->original->methods.front(), delegate->original->methods.front()->inputs.empty()
-                                                               ? InputSpec()
-                                                               : delegate->original->methods.front()->inputs[0]))
+      if (is_mutated(*delegate->original->methods.front(),
+                     delegate->original->methods.front()->inputs.empty()
+                         ? InputSpec()
+                         : delegate->original->methods.front()->inputs[0]))
         ++state_moved;
     }
     expect_exact_cover(program, lowered->program);

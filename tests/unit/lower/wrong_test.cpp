@@ -1,5 +1,5 @@
-// Wrong partitioners and backends: each ends in an error with an id, which names method, tag, node, backend and
-// the user's line as far as they are known, and leaves the caller's program as it was.
+// Wrong partitioners and backends: each ends in an error with an id, which names method, tag, node, backend
+// and the user's line as far as they are known, and leaves the caller's program as it was.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,8 @@ void expect_unchanged_after(const PartitionFunction& function) {
 }
 
 TEST(WrongPartitioner, Throws) {
-  Diagnostic error = refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); });
+  Diagnostic error =
+      refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); });
   EXPECT_EQ(error.code, "to_backend.partitioner-failed");
   EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward"), HasSubstr("oh no")));
 }
@@ -85,9 +86,8 @@ TEST(WrongPartitioner, ReturnsAnError) {
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
-  Diagnostic error = refusal(editing([](const Method& method) {
-    method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
-  }));
+  Diagnostic error = refusal(editing(
+      [](const Method& method) { method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor")); }));
   EXPECT_EQ(error.code, "to_backend.partitioner-changed-program");
   EXPECT_THAT(error.where, HasSubstr("method forward"));
 }
@@ -167,8 +167,9 @@ TEST(WrongPartitioner, TagsWithoutASpec) {
     return result;
   });
   EXPECT_EQ(error.code, "to_backend.unknown-tag");
-  EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward, node a (aten.mul.Tensor), tag t"),
-                                 HasSubstr("tag 't' has no delegation spec"), HasSubstr("model.py:1 (scale)")));
+  EXPECT_THAT(error.str(),
+              AllOf(HasSubstr("method forward, node a (aten.mul.Tensor), tag t"),
+                    HasSubstr("tag 't' has no delegation spec"), HasSubstr("model.py:1 (scale)")));
 }
 
 TEST(WrongPartitioner, TagsAConstantWithoutASpec) {
@@ -252,9 +253,11 @@ TEST(WrongPartitioner, MakesTwoPartitionsNeedEachOther) {
 }
 
 TEST(WrongPartitioner, NamesAnUnknownBackend) {
-  Diagnostic error = refusal([](auto&, const Method& method) { return tags(method, {{"a", "t"}}, "Nobody"); });
+  Diagnostic error =
+      refusal([](auto&, const Method& method) { return tags(method, {{"a", "t"}}, "Nobody"); });
   EXPECT_EQ(error.code, "to_backend.unknown-backend");
-  EXPECT_THAT(error.where, AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Nobody")));
+  EXPECT_THAT(error.where,
+              AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Nobody")));
 }
 
 TEST(WrongPartitioner, MayNameAnUnknownBackendForATagWithoutNodes) {
@@ -291,8 +294,9 @@ TEST(WrongPartitioner, SplitsAConstantThatMayNotBeCopied) {
 TEST(WrongPartitioner, SplitsState) {
   Diagnostic error = refusal(tagging({{"next", "t"}}, {{"count", "t"}}));
   EXPECT_EQ(error.code, "to_backend.split-state");
-  EXPECT_THAT(error.str(), AllOf(HasSubstr("buffer 'count'"), HasSubstr("read by %b (outside), %next (tag t)"),
-                                 HasSubstr("written by %next (tag t)"), HasSubstr("model.py:6")));
+  EXPECT_THAT(error.str(),
+              AllOf(HasSubstr("buffer 'count'"), HasSubstr("read by %b (outside), %next (tag t)"),
+                    HasSubstr("written by %next (tag t)"), HasSubstr("model.py:6")));
 }
 
 TEST(WrongPartitioner, IsNotDeterministic) {
@@ -320,11 +324,11 @@ TEST(WrongPartitioner, LeavesTheProgramAsItWas) {
   expect_unchanged_after([](auto&, const Method& method) { return tags(method, {{"a", "t"}}, "Nobody"); });
 }
 
-Diagnostic backend_refusal(FunctionBackend::Preprocess preprocess, FunctionBackend::Multimethod multimethod = {},
-                           ToBackendOptions options = {}) {
+Diagnostic backend_refusal(FunctionBackend::Preprocess preprocess,
+                           FunctionBackend::Multimethod multimethod = {}, ToBackendOptions options = {}) {
   auto both = [](auto&, const Method& method) { return tags(method, {{"a", "t"}, {"c", "s"}}, "Bad"); };
-  return refusal(both,
-                 std::make_unique<FunctionBackend>("Bad", std::move(preprocess), std::move(multimethod)), options);
+  return refusal(
+      both, std::make_unique<FunctionBackend>("Bad", std::move(preprocess), std::move(multimethod)), options);
 }
 
 TEST(WrongBackend, Throws) {
@@ -341,10 +345,11 @@ TEST(WrongBackend, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongBackend, ReturnsAnError) {
-  Diagnostic failure =
-      backend_refusal([](auto&) -> Result<PreprocessResult> { return error("bad", "%a", "no room", "shrink it"); });
+  Diagnostic failure = backend_refusal(
+      [](auto&) -> Result<PreprocessResult> { return error("bad", "%a", "no room", "shrink it"); });
   EXPECT_EQ(failure.code, "to_backend.backend-failed");
-  EXPECT_THAT(failure.str(), AllOf(HasSubstr("[bad] %a: no room"), HasSubstr("tag t"), HasSubstr("backend Bad")));
+  EXPECT_THAT(failure.str(),
+              AllOf(HasSubstr("[bad] %a: no room"), HasSubstr("tag t"), HasSubstr("backend Bad")));
   EXPECT_EQ(failure.hint, "shrink it");
 }
 
@@ -355,8 +360,10 @@ TEST(WrongBackend, ReturnsNoBytes) {
 }
 
 TEST(WrongBackend, ThrowsForAllMethods) {
-  EXPECT_EQ(backend_refusal(good, [](auto&) -> Result<Backend::MethodResults> { throw std::logic_error("no"); }).code,
-            "to_backend.backend-failed");
+  EXPECT_EQ(
+      backend_refusal(good, [](auto&) -> Result<Backend::MethodResults> { throw std::logic_error("no"); })
+          .code,
+      "to_backend.backend-failed");
 }
 
 TEST(WrongBackend, ReturnsTooFewResults) {
@@ -455,12 +462,14 @@ TEST(WrongBackend, IsNotDeterministic) {
   auto moody = [&](const Program&) -> Result<PreprocessResult> {
     return PreprocessResult{.processed_bytes = bytes_of(fmt::format("{}", ++calls))};
   };
-  EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code, "to_backend.backend-not-deterministic");
+  EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
+            "to_backend.backend-not-deterministic");
   EXPECT_EQ(backend_refusal(moody).code, "accepted");
 }
 
 TEST(WrongWhole, HasTwoMethods) {
-  Program program = parse("program\nmethod a(%x: f32[2]) {\n  return %x\n}\nmethod b(%x: f32[2]) {\n  return %x\n}\n");
+  Program program =
+      parse("program\nmethod a(%x: f32[2]) {\n  return %x\n}\nmethod b(%x: f32[2]) {\n  return %x\n}\n");
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("Good", good));
   auto delegate = to_backend("Good", program, {}, registry);

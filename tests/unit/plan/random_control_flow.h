@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "ir/program.h"
 #include "control_flow_machine.h"
+#include "ir/program.h"
 
 namespace depute {
 
