@@ -13,7 +13,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view any_argument = "match.any";
 constexpr std::string_view open_rest = "match.rest";
 constexpr std::string_view any_order = "any_order";
 
