@@ -11,6 +11,9 @@
 
 #include "ir/copy.h"
 #include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "kernels/kernels.h"
 #include "lower/to_backend.h"
 
 namespace depute {
@@ -176,6 +179,39 @@ inline Lowered lower_text(std::string_view text) {
   auto lowered = to_backend(parse(text), TextPartitioner(), registry_of_a_and_b());
   EXPECT_TRUE(lowered.has_value()) << lowered.error().str();
   return lowered ? std::move(*lowered) : Lowered();
+}
+
+inline void expect_sound(const Program& program) {
+  std::vector<Diagnostic> faults = verify(program);
+  EXPECT_TRUE(faults.empty()) << faults.front().str() << "\n" << print(program);
+  for (const auto& delegate : program.delegates) {
+    if (delegate->original != nullptr) expect_sound(*delegate->original);
+  }
+}
+
+inline std::vector<std::string> names(std::span<Value* const> values) {
+  std::vector<std::string> list;
+  for (const Value* value : values) list.emplace_back(value->name().str());
+  return list;
+}
+
+inline std::vector<std::string> delegate_names(const Program& program) {
+  std::vector<std::string> list;
+  for (const auto& delegate : program.delegates) list.emplace_back(delegate->name.str());
+  return list;
+}
+
+inline const Method& inner(const Delegate& delegate) {
+  return *delegate.original->methods.front();
+}
+
+inline Content floats(std::vector<float> numbers) {
+  return make_data<float>(ScalarType::F32, {static_cast<std::int64_t>(numbers.size())}, numbers);
+}
+
+inline float first_float(const Content& content) {
+  TensorData data = std::get<TensorData>(content).contiguous();
+  return *reinterpret_cast<const float*>(data.dense_bytes().data());
 }
 
 }  // namespace depute

@@ -1,0 +1,119 @@
+// The delegation contract: lowering again, delegates inside delegates, and named data. docs/contract.md names
+// these tests.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/equal.h"
+#include "kernels/interpret.h"
+#include "lower/named_data_store.h"
+#include "lowering_testing.h"
+
+namespace depute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Contract, SeveralPartitionersRunOneAfterAnother) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x)
+  %b: f32[2] = aten.relu.default(%a)
+  %c: f32[2] = aten.tan.default(%b)
+  return %c
+}
+)");
+  auto first = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                            return tags(method, {{"a", "one"}}, "A");
+                          }),
+                          registry_of_a_and_b());
+  ASSERT_TRUE(first.has_value()) << first.error().str();
+  auto second = to_backend(first->program, FunctionPartitioner([](auto&, const Method& method) {
+                             return tags(method, {{"c", "two"}}, "B");
+                           }),
+                           registry_of_a_and_b());
+  ASSERT_TRUE(second.has_value()) << second.error().str();
+  expect_sound(second->program);
+  EXPECT_EQ(op_names(*second->program.methods[0]->graph), "delegate.call;aten.relu.default;delegate.call;");
+}
+
+TEST(Contract, DelegateMayBePartOfAnotherDelegateWithItsNamedData) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x) #1
+  %b: f32[2] = aten.relu.default(%a) #2
+  return %b
+}
+)");
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", [](const Program& given) {
+        Result<PreprocessResult> result = name_ops(given);
+        result->data_store_output.push_back({.key = "weights", .storage = bytes_of("w"), .alignment = 64});
+        return result;
+      }));
+  add(registry, std::make_unique<FunctionBackend>("B", name_ops));
+  auto first = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                            return tags(method, {{"a", "inside"}}, "A");
+                          }),
+                          registry);
+  ASSERT_TRUE(first.has_value()) << first.error().str();
+  auto second = to_backend(first->program, FunctionPartitioner([](auto&, const Method& method) {
+                             PartitionResult result;
+                             result.partition_tags[Symbol("outside")] = {"B", {}};
+                             for (const Node& node : method.graph->nodes())
+                               result.node_tags.emplace_back(&node, Symbol("outside"));
+                             return result;
+                           }),
+                           registry);
+  ASSERT_TRUE(second.has_value()) << second.error().str();
+  expect_sound(second->program);
+  EXPECT_THAT(delegate_names(second->program), ElementsAre("outside"));
+  EXPECT_THAT(delegate_names(*second->program.delegates[0]->original), ElementsAre("inside"));
+  EXPECT_EQ(text_of(*second->program.delegates[0]->processed_bytes), "delegate.call;aten.relu.default;");
+  auto data = merge_named_data(second->program);
+  ASSERT_TRUE(data.has_value());
+  ASSERT_EQ(data->entries().size(), 1u);
+  EXPECT_EQ(data->entries()[0].alignment, 64u);
+  auto outputs = interpret(second->program, *second->program.methods[0], std::vector{floats({-1, 2})});
+  ASSERT_TRUE(outputs.has_value()) << outputs.error().str();
+  EXPECT_EQ(first_float((*outputs)[0]), 1.0f);
+}
+
+TEST(Contract, BackendMayLowerInsidePreprocess) {
+  Registry inner_registry = registry_of_a_and_b();
+  Registry registry;
+  add(registry,
+      std::make_unique<FunctionBackend>("Outer", [&](const Program& program) -> Result<PreprocessResult> {
+        TRY(Delegate delegate, to_backend("A", program, {}, inner_registry));
+        return PreprocessResult{.processed_bytes =
+                                    bytes_of("outer(" + text_of(*delegate.processed_bytes) + ")")};
+      }));
+  auto delegate = to_backend(
+      "Outer",
+      parse("program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.neg.default(%x)\n  return %a\n}\n"),
+      {}, registry);
+  ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
+  EXPECT_EQ(text_of(*delegate->processed_bytes), "outer(aten.neg.default;)");
+}
+
+TEST(NamedData, EqualKeysAndBytesAreOneEntryWithTheStrictestAlignment) {
+  NamedDataStore store;
+  ASSERT_TRUE(store.add("k", bytes_of("abc"), 16).has_value());
+  ASSERT_TRUE(store.add("k", bytes_of("abc"), 64).has_value());
+  ASSERT_TRUE(store.add("k", bytes_of("abc"), 4).has_value());
+  ASSERT_EQ(store.entries().size(), 1u);
+  EXPECT_EQ(store.entries()[0].alignment, 64u);
+}
+
+TEST(NamedData, OneKeyWithTwoContentsIsRefused) {
+  NamedDataStore store;
+  ASSERT_TRUE(store.add({.key = "k", .storage = bytes_of("abc")}, "delegate one").has_value());
+  Status again = store.add({.key = "k", .storage = bytes_of("abd")}, "delegate two");
+  ASSERT_FALSE(again.has_value());
+  EXPECT_THAT(again.error().str(), HasSubstr("delegate one"));
+  EXPECT_THAT(again.error().str(), HasSubstr("delegate two"));
+}
+
+}  // namespace
+}  // namespace depute
