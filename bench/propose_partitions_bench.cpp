@@ -116,3 +116,5 @@ BENCHMARK(two_backends)->Args({40'000, 400})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace depute
+
+BENCHMARK_MAIN();
