@@ -143,8 +143,13 @@ class TagReader {
 
   void find_mutations() {
     for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
-      const OutputSpec& output = method_.outputs[i];
-      if (output.mutates_data()) mutation_of_[output.target] = i;
+      if (method_.outputs[i].mutates_data()) mutation_of_[method_.outputs[i].target] = i;
+    }
+    for (const auto& other : program_.methods) {
+      if (other.get() == &method_) continue;
+      for (const OutputSpec& output : other->outputs) {
+        if (output.mutates_data()) written_elsewhere_.insert(output.target);
+      }
     }
   }
 
@@ -186,6 +191,12 @@ class TagReader {
     if (!method_.inputs[value.index()].has_data()) {
       return lowering_error(LoweringFault::InputTagged, where,
                             "only parameters, buffers and constants can move into a delegate");
+    }
+    Symbol key = method_.inputs[value.index()].target;
+    if (written_elsewhere_.contains(key) && !mutation_of_.contains(key)) {
+      return lowering_error(LoweringFault::SplitState, where,
+                            fmt::format("{} is mutated by another method", name),
+                            "leave the buffer untagged, so that the methods share it");
     }
     return {};
   }
@@ -289,6 +300,7 @@ class TagReader {
   std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node number
   std::unordered_set<const Graph*> kept_;
   std::unordered_map<Symbol, std::size_t> mutation_of_;  // data key -> output
+  std::unordered_set<Symbol> written_elsewhere_;         // data keys that other methods mutate
   TagTable table_;
 };
 

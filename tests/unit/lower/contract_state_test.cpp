@@ -178,5 +178,24 @@ method forward(%count: f32[1] = buffer "count", %x: f32[1]) {
   EXPECT_EQ(lowered.program.methods[0]->graph->first()->results().size(), 1u);
 }
 
+TEST(Contract, BufferThatAnotherMethodMutatesDoesNotMove) {
+  auto lowered = to_backend(parse(R"(program
+data "count": f32[1] = [0]
+method read(%count: f32[1] = buffer "count", %x: f32[1]) {
+  %y: f32[1] = aten.add.Tensor(%count, %x) !a0 #1
+  return %y
+}
+method write(%count: f32[1] = buffer "count", %x: f32[1]) {
+  %next: f32[1] = aten.add.Tensor(%count, %x) #2
+  store buffer "count" = %next
+  return %next
+}
+)"),
+                            TextPartitioner(), registry_of_a_and_b());
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_EQ(lowered.error().code, "to_backend.split-state");
+  EXPECT_THAT(lowered.error().message, HasSubstr("another method"));
+}
+
 }  // namespace
 }  // namespace depute
