@@ -68,14 +68,7 @@ Status walk_graphs(const Method& method, const std::function<Status(const Graph&
 }
 
 std::vector<const Graph*> all_graphs(const Method& method) {
-  std::vector<const Graph*> graphs;
-  PendingGraphs pending;
-  pending.add({method.graph.get()});
-  while (const Graph* graph = pending.next()) {
-    graphs.push_back(graph);
-    if (!method.bodies.empty()) pending.add_bodies(*graph, enter_all);
-  }
-  return graphs;
+  return graphs_below(*method.graph);
 }
 
 std::vector<const Graph*> all_bodies(const Node& node) {

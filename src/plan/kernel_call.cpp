@@ -58,7 +58,7 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
                             def.out_name),
                 "choose a backend that takes it, or write the model without it");
   }
-  if (!found.library->python_module.empty()) kernel_modules_.emplace(found.library->python_module);
+  if (!found.shipped_in->python_module.empty()) kernel_modules_.emplace(found.shipped_in->python_module);
   KernelUse use{operator_index(found.kernel->name), parse_signature(*found.kernel), {}};
   for (std::size_t i = 0; i < use.signature.args.size(); ++i) {
     bool by_name = use.signature.result != KernelResult::Value;

@@ -54,7 +54,7 @@ std::span<const KernelLibrary> kernel_libraries();
 
 struct FoundKernel {
   const Kernel* kernel = nullptr;
-  const KernelLibrary* library = nullptr;
+  const KernelLibrary* shipped_in = nullptr;
   explicit operator bool() const { return kernel != nullptr; }
 };
 FoundKernel find_kernel(std::string_view name);

@@ -16,11 +16,11 @@ TEST(Kernels, TablesAreSortedByName) {
 }
 
 TEST(Kernels, FindsKernelsOfAllLibraries) {
-  EXPECT_EQ(find_kernel("aten::add.out").library->name, "portable");
-  EXPECT_EQ(find_kernel("aten::sym_numel").library->python_module, "");
-  EXPECT_EQ(find_kernel("quantized_decomposed::add.out").library->python_module,
+  EXPECT_EQ(find_kernel("aten::add.out").shipped_in->name, "portable");
+  EXPECT_EQ(find_kernel("aten::sym_numel").shipped_in->python_module, "");
+  EXPECT_EQ(find_kernel("quantized_decomposed::add.out").shipped_in->python_module,
             "executorch.kernels.quantized");
-  EXPECT_EQ(find_kernel("llama::custom_sdpa.out").library->name, "llm");
+  EXPECT_EQ(find_kernel("llama::custom_sdpa.out").shipped_in->name, "llm");
   EXPECT_FALSE(find_kernel("aten::sort.values"));
   EXPECT_FALSE(find_kernel(""));
 }
