@@ -25,8 +25,8 @@ struct ShowArguments {
   bool json = false;
 };
 
-int show_program(const ShowArguments& arguments) {
-  Result<Program> program = read_program(arguments.file);
+int show_program(const ShowArguments& arguments, std::shared_ptr<const MappedFile> file) {
+  Result<Program> program = read_program(std::move(file));
   if (!program) return report_error(program.error());
   if (arguments.json) return print_out(program_json(*program));
   PrintOptions options{.originals = arguments.originals, .sources = arguments.sources};
@@ -35,10 +35,10 @@ int show_program(const ShowArguments& arguments) {
 }
 
 int run_show(const ShowArguments& arguments) {
-  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(arguments.file);
+  Result<std::shared_ptr<const MappedFile>> file = open_input(arguments.file);
   if (!file) return report_error(file.error());
   const auto bytes = (*file)->bytes();
-  if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments);
+  if (!is_pte(bytes) && !is_ptd(bytes)) return show_program(arguments, *file);
   if (arguments.json) {
     return report_usage({.code = "usage",
                          .where = "--json",
@@ -58,7 +58,7 @@ int run_show(const ShowArguments& arguments) {
 
 Command add_show_command(CLI::App& app) {
   auto arguments = std::make_shared<ShowArguments>();
-  app.add_option("FILE", arguments->file, "A .pt2, .pte, .ptd or .ir file")->required();
+  app.add_option("FILE", arguments->file, "A .pt2, .pte, .ptd or .ir file; - is standard input")->required();
   app.add_flag("--data", arguments->data, "Print all constants whole, so that the text can be compiled");
   app.add_flag("--originals", arguments->originals, "Print the subprograms that delegates were made from");
   app.add_flag("--sources", arguments->sources, "Print the user's Python line beside each node");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "read/foreign_file.h"
 #include "read/quote.h"
 
 namespace depute {
@@ -11,6 +12,11 @@ namespace {
 
 constexpr std::string_view format_entry = "archive_format";
 constexpr std::string_view old_program_entry = "serialized_exported_program.json";
+constexpr std::string_view export_hint = "save the result of torch.export.export with torch.export.save";
+
+std::unexpected<Diagnostic> not_a_program(const Archive& archive, const ForeignFile& foreign) {
+  return error("read_pt2", archive.name(), not_a_program(foreign), foreign.hint);
+}
 
 // An entry's short text must be `expected`; the entry may be missing.
 Status check_text(const Archive& archive, const std::string& name, std::string_view expected) {
@@ -52,9 +58,9 @@ Result<std::vector<ModelEntries>> find_named_models(const Archive& archive, cons
     models.push_back(std::move(model));
   }
   if (!models.empty()) return models;
+  if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
   return error("read_pt2", archive.name(),
-               fmt::format("the archive has no program: no entry {}*.json", directory),
-               "save the result of torch.export.export with torch.export.save");
+               fmt::format("the archive has no program: no entry {}*.json", directory), export_hint);
 }
 
 ModelEntries find_old_model(const Archive& archive, const std::string& prefix) {
@@ -73,11 +79,9 @@ Result<std::vector<ModelEntries>> find_models(const Archive& archive, const Read
   if (auto prefix = archive.prefix_of(old_program_entry)) {
     return std::vector<ModelEntries>{find_old_model(archive, std::string(*prefix))};
   }
-  bool is_torch_save = archive.prefix_of("data.pkl").has_value();
-  return error("read_pt2", archive.name(),
-               is_torch_save ? "this is a file of torch.save or TorchScript, not an exported program"
-                             : "not a .pt2 archive: there is no entry archive_format",
-               "save the result of torch.export.export with torch.export.save");
+  if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
+  return error("read_pt2", archive.name(), "not a .pt2 archive: there is no entry archive_format",
+               export_hint);
 }
 
 }  // namespace depute

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "ir/parse.h"
+#include "read/foreign_file.h"
 #include "read/read_pt2.h"
 #include "read/srepr.h"
-#include "support/mapped_file.h"
 
 namespace depute {
 namespace {
@@ -109,14 +109,24 @@ bool same_view(const TensorData& a, const TensorData& b) {
 }  // namespace
 
 Result<Program> read_program(const std::string& path) {
-  TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+  return read_program(std::move(file));
+}
+
+Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
+  return path == "-" ? MappedFile::standard_input() : MappedFile::open_any(path);
+}
+
+Result<Program> read_program(std::shared_ptr<const MappedFile> file) {
+  const std::string& path = file->path();
   if (file->bytes().empty()) return error("read", path, "the file is empty");
   if (starts_like_zip(file->bytes())) return read_pt2(std::move(file));
-  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  if (path.ends_with(".pt2")) {
-    return error("read_pt2", path, "not a zip archive: it does not start with PK",
-                 "a .pt2 file is what torch.export.save writes");
+  auto foreign = recognise_foreign(file->bytes());
+  // The parser tells better what is wrong with a program in the text form.
+  if (foreign && !(foreign->is_text && path.ends_with(".ir"))) {
+    return error("read", path, not_a_program(*foreign), foreign->hint);
   }
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   return parse_program(text, path);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace depute {
 namespace {
@@ -14,34 +15,111 @@ namespace {
 // Files up to this size are mapped whole at once; of a larger one perhaps little is needed.
 constexpr std::size_t max_populated_bytes = std::size_t{32} << 20;
 
+constexpr std::size_t first_stream_bytes = std::size_t{1} << 20;
+
+std::unexpected<Diagnostic> system_error(const std::string& path) {
+  return error("open", path, std::strerror(errno));
+}
+
+Result<std::span<const std::byte>> map_file(int descriptor, std::size_t size, const std::string& path) {
+  if (size == 0) return std::span<const std::byte>();
+  int flags = MAP_PRIVATE | (size <= max_populated_bytes ? MAP_POPULATE : 0);
+  void* address = mmap(nullptr, size, PROT_READ, flags, descriptor, 0);
+  if (address == MAP_FAILED) return system_error(path);
+  return std::span(static_cast<const std::byte*>(address), size);
+}
+
+// Memory for a stream of unknown length; unmapped when it is not released.
+class StreamMemory {
+ public:
+  StreamMemory() = default;
+  StreamMemory(const StreamMemory&) = delete;
+  StreamMemory& operator=(const StreamMemory&) = delete;
+  ~StreamMemory() {
+    if (address_ != nullptr) munmap(address_, capacity_);
+  }
+
+  // Room behind the first `used` bytes; empty when there is no memory.
+  std::span<std::byte> room(std::size_t used) {
+    if (used == capacity_ && !resize(capacity_ == 0 ? first_stream_bytes : 2 * capacity_)) return {};
+    return std::span(static_cast<std::byte*>(address_), capacity_).subspan(used);
+  }
+
+  std::span<const std::byte> release(std::size_t used) {
+    if (used == 0) return {};
+    resize(used);  // a failure leaves more than is needed
+    return {static_cast<const std::byte*>(std::exchange(address_, nullptr)), used};
+  }
+
+ private:
+  bool resize(std::size_t capacity) {
+    void* address = address_ == nullptr
+                        ? mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                        : mremap(address_, capacity_, capacity, MREMAP_MAYMOVE);
+    if (address == MAP_FAILED) return false;
+    address_ = address;
+    capacity_ = capacity;
+    return true;
+  }
+
+  void* address_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+
+Result<std::span<const std::byte>> read_stream(int descriptor, const std::string& path) {
+  StreamMemory memory;
+  std::size_t used = 0;
+  while (true) {
+    std::span<std::byte> room = memory.room(used);
+    if (room.empty()) return system_error(path);
+    ssize_t count = ::read(descriptor, room.data(), room.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path);
+    if (count == 0) return memory.release(used);
+    used += static_cast<std::size_t>(count);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return error("open", path, std::strerror(errno));
   struct stat info{};
-  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(descriptor);
-    return error("open", path, "not a regular file");
+  if (stat(path.c_str(), &info) != 0) return system_error(path);
+  if (S_ISDIR(info.st_mode)) return error("open", path, "is a directory, not a file");
+  if (!S_ISREG(info.st_mode)) return error("open", path, "not a regular file");
+  return open_any(path);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open_any(const std::string& path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(path);
+  return take(descriptor, path);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::standard_input() {
+  int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return system_error("standard input");
+  return take(descriptor, "standard input");
+}
+
+// Owns the descriptor, whatever happens.
+Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const std::string& path) {
+  std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor, {}));
+  struct stat info{};
+  if (fstat(descriptor, &info) != 0) return system_error(path);
+  if (S_ISDIR(info.st_mode)) return error("open", path, "is a directory, not a file");
+  if (S_ISREG(info.st_mode)) {
+    TRY(file->bytes_, map_file(descriptor, static_cast<std::size_t>(info.st_size), path));
+    return file;
   }
-  std::span<const std::byte> bytes;
-  if (info.st_size > 0) {
-    auto size = static_cast<std::size_t>(info.st_size);
-    int flags = MAP_PRIVATE | (size <= max_populated_bytes ? MAP_POPULATE : 0);
-    void* address = mmap(nullptr, size, PROT_READ, flags, descriptor, 0);
-    if (address == MAP_FAILED) {
-      int reason = errno;
-      ::close(descriptor);
-      return error("open", path, std::strerror(reason));
-    }
-    bytes = {static_cast<const std::byte*>(address), size};
-  }
-  return std::shared_ptr<const MappedFile>(new MappedFile(path, descriptor, bytes));
+  TRY(file->bytes_, read_stream(descriptor, path));
+  ::close(std::exchange(file->descriptor_, -1));
+  return file;
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace depute
