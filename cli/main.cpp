@@ -23,6 +23,7 @@ int report_error(const Diagnostic& diagnostic) {
   if (!diagnostic.where.empty()) text += diagnostic.where + ": ";
   text += diagnostic.message + "\n";
   if (!diagnostic.source.empty()) text += fmt::format("  at {}\n", diagnostic.source);
+  for (const std::string& detail : diagnostic.details) text += fmt::format("  {}\n", detail);
   if (!diagnostic.hint.empty()) text += fmt::format("  help: {}\n", diagnostic.hint);
   std::fputs(text.c_str(), stderr);
   return exit_error;

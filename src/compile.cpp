@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <tuple>
 
 #include "lower/backend_op.h"
 #include "lower/to_backend.h"
@@ -133,10 +134,21 @@ Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend>
                              {.verify = options.verify_each_pass, .observe = options.observe});
 }
 
+PlanOptions plan_options(const CompileOptions& options) {
+  return {.external_constants = !options.ptd.empty()};
+}
+
+// What would be refused if the program was to be written.
+void find_refusals(const CompileOptions& options, Compiled& compiled) {
+  std::vector<Refusal> refusals;
+  std::ignore = make_plan(compiled.program, plan_options(options), refusals);
+  add_refusals(compiled.report, compiled.program, refusals);
+}
+
 Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
-  TRY(Plan plan, make_plan(program, {.external_constants = !options.ptd.empty()}));
+  TRY(Plan plan, make_plan(program, plan_options(options)));
   timer.done("plan");
   TRY(WriteSummary written,
       write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
@@ -181,7 +193,10 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
 
   Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}, .debug_map = {}};
   compiled.unmet = unmet(compiled.report, options.requirements);
-  if (!options.output.empty() && compiled.unmet.empty()) {
+  if (options.output.empty()) {
+    find_refusals(options, compiled);
+    timer.done("plan");
+  } else if (compiled.unmet.empty()) {
     TRY_STATUS(plan_and_write(options, timer, compiled));
   }
   compiled.report.times = std::move(times);

@@ -26,7 +26,8 @@ struct CompileOptions {
   std::vector<BackendRequest> backends;                      // asked in this order
   bool plan_together = false;             // all backends in one pass, instead of one after another
   std::vector<Requirement> requirements;  // not met: nothing is written
-  std::string output;                     // .pte; empty: stop after lowering
+  std::string output;                     // .pte; empty: nothing is written, and what the planner refuses
+                                          // is told by the report
   std::string ptd;         // .ptd file for constants and delegates' data; empty: they stay in the output
   bool debug_map = false;  // make Compiled::debug_map
   int jobs = 1;

@@ -25,7 +25,7 @@ class Flattener {
   Flattener(const Program& program, const Method& method)
       : program_(program), method_(method), flat_(std::make_unique<Method>()) {}
 
-  Result<std::unique_ptr<Method>> run() {
+  Result<FlatMethod> run() {
     flat_->name = method_.name;
     flat_->graph = std::make_unique<Graph>(method_.graph->name());
     flat_->inputs = method_.inputs;
@@ -38,7 +38,7 @@ class Flattener {
     }
     TRY(Arguments outputs, add_graph(*method_.graph, scope));
     graph().set_outputs(outputs);
-    return std::move(flat_);
+    return FlatMethod{std::move(flat_), std::move(origins_)};
   }
 
  private:
@@ -69,6 +69,7 @@ class Flattener {
   Node* add(Scope& scope, Symbol op, std::span<const Argument> args,
             std::span<const NamedArgument> kwargs = {}, std::span<const ResultSpec> results = {}) {
     Node* node = graph().add(op, args, kwargs, results);
+    origins_.push_back(scope.node);
     node->debug_handle = scope.node->debug_handle;
     if (scope.node->source != nullptr) node->source = graph().add_source(*scope.node->source);
     return node;
@@ -433,13 +434,14 @@ class Flattener {
   const Program& program_;
   const Method& method_;
   std::unique_ptr<Method> flat_;
+  std::vector<const Node*> origins_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Method>> flatten(const Program& program, const Method& method) {
+Result<FlatMethod> flatten(const Program& program, const Method& method) {
   if (std::ranges::none_of(method.graph->nodes().begin(), method.graph->nodes().end(), is_control_flow)) {
-    return nullptr;
+    return FlatMethod();
   }
   return Flattener(program, method).run();
 }

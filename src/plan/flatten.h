@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "ir/program.h"
 #include "support/result.h"
@@ -23,7 +24,12 @@ namespace depute {
 // Bodies are inlined up to this many nodes: as many instructions the runtime executes in a call.
 inline constexpr std::size_t max_flat_nodes = 10'000'000;
 
-// Null for a method without control flow, which is flat already.
-Result<std::unique_ptr<Method>> flatten(const Program& program, const Method& method);
+struct FlatMethod {
+  std::unique_ptr<Method> method;  // null for one without control flow, which is flat already
+  std::vector<const Node*>
+      origins;  // for each of its nodes in order, the node that it stands for or comes from
+};
+
+Result<FlatMethod> flatten(const Program& program, const Method& method);
 
 }  // namespace depute

@@ -52,12 +52,7 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
     KernelUse use = own_kernel_use(def, operator_index(def.out_name));
     return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
   }
-  if (!found) {
-    return fail(&node,
-                fmt::format("{} would need {}, which ExecuTorch's runtime does not have", node.op().str(),
-                            def.out_name),
-                "choose a backend that takes it, or write the model without it");
-  }
+  if (!found) return has_no_kernel(node);
   if (!found.shipped_in->python_module.empty()) kernel_modules_.emplace(found.shipped_in->python_module);
   KernelUse use{operator_index(found.kernel->name), parse_signature(*found.kernel), {}};
   for (std::size_t i = 0; i < use.signature.args.size(); ++i) {

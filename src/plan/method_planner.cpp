@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/control_ops.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
 
@@ -75,7 +76,7 @@ Result<ExecutionPlan> MethodPlanner::run() {
   plan_.in_spec = method_.in_spec;
   plan_.out_spec = method_.out_spec;
   TRY_STATUS(plan_inputs());
-  for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_node(node));
+  for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_or_refuse(node));
   TRY_STATUS(plan_stores());
   TRY_STATUS(plan_outputs());
   plan_.memory_sizes = {0};
@@ -91,6 +92,23 @@ Result<ExecutionPlan> MethodPlanner::run() {
 std::unexpected<Diagnostic> MethodPlanner::fail(const Node* node, std::string_view message,
                                                 std::string_view hint) const {
   return plan_error(method_.name, node, message, hint);
+}
+
+std::unexpected<Diagnostic> MethodPlanner::has_no_kernel(const Node& node) const {
+  auto failure = fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
+                      "choose a backend that takes it, or write the model without it");
+  failure.error().code = no_kernel;
+  return failure;
+}
+
+// What reads the results of a refused node is planned as if they were there, to find all that is wrong with
+// it. Behind a mark of control flow nothing can be planned without it.
+Status MethodPlanner::plan_or_refuse(const Node& node) {
+  Status planned = plan_node(node);
+  if (planned || control_op(node) != ControlOp::None) return planned;
+  for (const Value* result : node.results()) add_result(*result);
+  refused_.push_back({&node, std::move(planned).error()});
+  return {};
 }
 
 Status MethodPlanner::plan_inputs() {
@@ -268,8 +286,7 @@ Status MethodPlanner::plan_node(const Node& node) {
   if (is_planned) return {};
   TRY(is_planned, plan_control(node));
   if (is_planned) return {};
-  return fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
-              "choose a backend that takes it, or write the model without it");
+  return has_no_kernel(node);
 }
 
 Status MethodPlanner::plan_delegate(const Node& node) {

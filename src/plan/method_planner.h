@@ -26,6 +26,12 @@ struct KernelUse {
   std::vector<int> sources;  // per argument of the kernel, the index of the op's argument
 };
 
+// A node that cannot be executed.
+struct RefusedNode {
+  const Node* node = nullptr;
+  Diagnostic cause;
+};
+
 // An if or a loop that was begun.
 struct OpenMark {
   std::int32_t begin = 0;    // of a loop: its first instruction
@@ -40,7 +46,9 @@ class MethodPlanner {
  public:
   MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
                 std::set<std::string>& kernel_modules);
+  // Goes on behind a node that cannot be executed; the plan is of use when none was refused.
   Result<ExecutionPlan> run();
+  std::vector<RefusedNode> take_refused() { return std::move(refused_); }
 
  private:
   // Inputs, outputs, values (method_planner.cpp).
@@ -56,6 +64,7 @@ class MethodPlanner {
   std::int32_t add_result(const Value& value);
 
   // Instructions (method_planner.cpp).
+  Status plan_or_refuse(const Node& node);
   Status plan_node(const Node& node);
   Status plan_delegate(const Node& node);
   Status plan_resize(const Node& node);
@@ -97,6 +106,7 @@ class MethodPlanner {
 
   std::unexpected<Diagnostic> fail(const Node* node, std::string_view message,
                                    std::string_view hint = {}) const;
+  std::unexpected<Diagnostic> has_no_kernel(const Node& node) const;
 
   const Program& program_;
   const Method& method_;
@@ -104,6 +114,7 @@ class MethodPlanner {
   ConstantPool& constants_;
   std::set<std::string>& kernel_modules_;
   ExecutionPlan plan_;
+  std::vector<RefusedNode> refused_;
   ValuePool pool_;
   std::vector<OpenMark> open_;       // ifs and loops whose ends are yet to come, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan

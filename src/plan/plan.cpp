@@ -9,10 +9,17 @@
 #include "plan/method_planner.h"
 #include "plan/placement.h"
 #include "plan/plan_text.h"
+#include "plan/refusals.h"
 #include "plan/tensor_bounds.h"
 
 namespace depute {
 namespace {
+
+// What all methods have in common.
+struct Shared {
+  ConstantPool constants;
+  std::set<std::string> kernel_modules;
+};
 
 std::vector<const Method*> methods_by_name(const Program& program) {
   std::vector<const Method*> methods;
@@ -21,25 +28,47 @@ std::vector<const Method*> methods_by_name(const Program& program) {
   return methods;
 }
 
+// Refusals of nodes are added to `refusals`; what is returned is any other failure.
+Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
+                                  const PlanOptions& options, Shared& shared,
+                                  std::vector<Refusal>& refusals) {
+  TRY(FlatMethod flat, flatten(program, method));
+  const Method& straight = flat.method != nullptr ? *flat.method : method;
+  TRY(Placement placement, place_values(program, straight, state, options));
+  internal::MethodPlanner planner(program, straight, std::move(placement), shared.constants,
+                                  shared.kernel_modules);
+  Result<ExecutionPlan> plan = planner.run();
+  for (internal::RefusedNode& refused : planner.take_refused()) {
+    const Node* node = flat.method != nullptr ? flat.origins[refused.node->scratch] : refused.node;
+    refusals.push_back({method.name, node, std::move(refused.cause)});
+  }
+  return plan;
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
+  std::vector<Refusal> refusals;
+  return make_plan(program, options, refusals);
+}
+
+Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals) {
   Plan plan;
-  ConstantPool constants(options.external_constants);
-  std::set<std::string> kernel_modules;
+  Shared shared{ConstantPool(options.external_constants), {}};
   TRY(State state, lay_out_state(program));
   for (const Method* method : methods_by_name(program)) {
-    TRY(std::unique_ptr<Method> flat, flatten(program, *method));
-    if (flat != nullptr) method = flat.get();
-    TRY(Placement placement, place_values(program, *method, state, options));
-    internal::MethodPlanner planner(program, *method, std::move(placement), constants, kernel_modules);
-    TRY(ExecutionPlan execution_plan, planner.run());
-    plan.methods.push_back(std::move(execution_plan));
+    auto execution_plan = plan_method(program, *method, state, options, shared, refusals);
+    if (execution_plan) {
+      plan.methods.push_back(std::move(*execution_plan));
+    } else {
+      refusals.push_back({method->name, nullptr, std::move(execution_plan).error()});
+    }
   }
-  plan.constants = std::move(constants).take();
-  plan.external = std::move(constants).take_external();
+  if (!refusals.empty()) return std::unexpected(summary_of(refusals));
+  plan.constants = std::move(shared.constants).take();
+  plan.external = std::move(shared.constants).take_external();
   plan.initial_values = std::move(state.initial_values);
-  plan.kernel_modules.assign(kernel_modules.begin(), kernel_modules.end());
+  plan.kernel_modules.assign(shared.kernel_modules.begin(), shared.kernel_modules.end());
   return plan;
 }
 

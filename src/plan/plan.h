@@ -5,10 +5,12 @@
 //   %d = delegate.call(@xnnpack0, %v)       DelegateCall xnnpack0(v, d)
 //   %t = aten.tan.default(%d)               aten::tan.out(d, t, t), t in the memory of d, its last use
 //
-// What no kernel of the stock runtime can execute is refused here, with the user's line and what to do.
+// What no kernel of the stock runtime can execute is refused here: all nodes of all methods at once, with the
+// user's lines and what to do.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/program.h"
@@ -43,8 +45,20 @@ struct Plan {
   std::vector<std::string> kernel_modules;
 };
 
+// The code of a Diagnostic about a node that ExecuTorch's runtime has no kernel for.
+inline constexpr std::string_view no_kernel = "plan.no-kernel";
+
+// Why a program cannot be executed.
+struct Refusal {
+  Symbol method;
+  const Node* node = nullptr;  // of the program, perhaps in a body; null: the cause is not one node
+  Diagnostic cause;
+};
+
 // The program must be normalised: contiguous tensors, no writes but the stores at the end. Plans of the same
 // program are equal.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
+// The same; a failure also tells each reason for it.
+Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals);
 
 }  // namespace depute

@@ -32,7 +32,8 @@ std::string escape(std::string_view text) {
 constexpr std::string_view style =
     "body{font:14px/1.4 "
     "system-ui,sans-serif;margin:2em;max-width:90em}table{border-collapse:collapse;margin:1em 0}"
-    "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ddd}tr.portable td{background:#fff3d6}"
+    "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ddd}tr.portable "
+    "td{background:#fff3d6}tr.refused td{background:#fbd5d5}"
     "code{font:13px monospace}.bar{background:#ddd;width:30em;height:1em}.bar "
     "div{background:#3a7;height:1em}";
 
@@ -46,11 +47,24 @@ std::string node_row(const NodeReport& node) {
   return fmt::format(
       "<tr class=\"{}\"><td>{}</td><td><code>%{}</code></td><td><code>{}</code></td><td>{}</td><td>{}</td>"
       "<td>{}</td></tr>\n",
-      delegated ? "delegated" : "portable",
+      delegated                  ? "delegated"
+      : node.owner == "portable" ? "portable"
+                                 : "refused",
       escape(node.graph.empty() ? std::string(node.method.str())
                                 : fmt::format("{} @{}", node.method.str(), node.graph.str())),
       escape(node.node.str()), escape(node.op.str()), escape(node.owner),
       delegated ? escape(node.delegate.str()) : reasons, escape(node.source.str()));
+}
+
+std::string refusals_list(const Report& report) {
+  if (report.refusals.empty()) return {};
+  std::string html = "<p>This program cannot be written:</p>\n<ul>\n";
+  for (const RefusalReport& refusal : report.refusals) {
+    const Diagnostic& cause = refusal.cause;
+    html +=
+        fmt::format("<li>{}: {} {}</li>\n", escape(cause.where), escape(cause.message), escape(cause.source));
+  }
+  return html + "</ul>\n";
 }
 
 }  // namespace
@@ -64,6 +78,7 @@ std::string report_html(const Report& report) {
       "{5}</p>\n",
       escape(report.input), style, report.coverage(), report.delegates.size(), report.delegated_nodes(),
       report.non_delegated_nodes());
+  html += refusals_list(report);
   html +=
       "<table><tr><th>delegate</th><th>method</th><th>backend</th><th>nodes</th><th>inputs</th><th>outputs</"
       "th>"

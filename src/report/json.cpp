@@ -34,6 +34,17 @@ Json delegate_json(const DelegateReport& delegate) {
           {"blob_bytes", delegate.blob_bytes}, {"data_bytes", delegate.data_bytes}};
 }
 
+Json refusal_json(const RefusalReport& refusal) {
+  Json json = {{"method", refusal.method.str()},
+               {"node", refusal.node.empty() ? Json(nullptr) : Json(refusal.node.str())},
+               {"code", refusal.cause.code},
+               {"message", refusal.cause.message},
+               {"source", refusal.cause.source},
+               {"help", refusal.cause.hint}};
+  if (!refusal.graph.empty()) json["graph"] = refusal.graph.str();
+  return json;
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -55,6 +66,8 @@ std::string report_json(const Report& report) {
     json["delegates"].push_back(delegate_json(delegate));
   json["nodes"] = Json::array();
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
+  json["refusals"] = Json::array();
+  for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));
   json["notes"] = report.notes;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/copy.h"
 #include "lower/inspect.h"
@@ -23,6 +24,68 @@ double Report::coverage() const {
   return 100.0 * static_cast<double>(delegated_nodes()) / static_cast<double>(nodes.size());
 }
 
+namespace {
+
+// A node by its place; the graph is empty for the method's own.
+struct NodeKey {
+  Symbol method;
+  Symbol graph;
+  Symbol node;
+  friend bool operator==(const NodeKey&, const NodeKey&) = default;
+};
+
+struct NodeKeyHash {
+  std::size_t operator()(const NodeKey& key) const {
+    std::hash<Symbol> hash;
+    return (hash(key.method) * 31 + hash(key.graph)) * 31 + hash(key.node);
+  }
+};
+
+using NodeKeys = std::unordered_set<NodeKey, NodeKeyHash>;
+
+NodeKey key_of(const Method& method, const Node& node) {
+  const Graph& graph = node.graph();
+  return {method.name, &graph == method.graph.get() ? Symbol() : graph.name(),
+          node.results().empty() ? node.op() : node.result()->name()};
+}
+
+NodeKeys keys_of(const Program& program) {
+  NodeKeys keys;
+  for (const auto& method : program.methods) {
+    for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Node& node : graph->nodes()) keys.insert(key_of(*method, node));
+    }
+  }
+  return keys;
+}
+
+// Finds what a node of the lowered program was when the backends were asked.
+class ReportedNodes {
+ public:
+  ReportedNodes(Report& report, const Program& lowered) {
+    const NodeKeys left = keys_of(lowered);
+    for (NodeReport& node : report.nodes) {
+      if (!node.delegate.empty()) continue;
+      NodeKey key{node.method, node.graph, node.node};
+      by_key_.emplace(key, &node);
+      if (!left.contains(key)) decomposed_[{node.method.str(), node.debug_handle}].push_back(&node);
+    }
+  }
+
+  std::vector<NodeReport*> find(const NodeKey& key, std::uint32_t debug_handle) {
+    auto same = by_key_.find(key);
+    if (same != by_key_.end()) return {same->second};
+    auto before = decomposed_.find({key.method.str(), debug_handle});
+    return before == decomposed_.end() ? std::vector<NodeReport*>() : before->second;
+  }
+
+ private:
+  std::unordered_map<NodeKey, NodeReport*, NodeKeyHash> by_key_;
+  std::map<std::pair<std::string_view, std::uint32_t>, std::vector<NodeReport*>> decomposed_;
+};
+
+}  // namespace
+
 Report make_report(const Program& normalised) {
   Report report;
   for (const auto& method : normalised.methods) {
@@ -33,6 +96,7 @@ Report make_report(const Program& normalised) {
                                 .node = node.results().empty() ? node.op() : node.result()->name(),
                                 .op = node.op(),
                                 .source = node.source != nullptr ? *node.source : SourceLocation(),
+                                .debug_handle = node.debug_handle,
                                 .owner = "portable",
                                 .delegate = {},
                                 .reasons = {}});
@@ -56,6 +120,23 @@ void add_verdicts(Report& report, std::string_view backend_name, const std::vect
     } else {
       found->second->reasons.emplace_back(std::string(backend_name), verdict.verdict);
     }
+  }
+}
+
+void add_refusals(Report& report, const Program& lowered, const std::vector<Refusal>& refusals) {
+  if (refusals.empty()) return;
+  ReportedNodes reported(report, lowered);
+  for (const Refusal& refusal : refusals) {
+    RefusalReport entry{.method = refusal.method, .graph = {}, .node = {}, .cause = refusal.cause};
+    if (refusal.node != nullptr) {
+      const NodeKey key = key_of(*lowered.find_method(refusal.method.str()), *refusal.node);
+      entry.graph = key.graph;
+      entry.node = key.node;
+      for (NodeReport* node : reported.find(key, refusal.node->debug_handle)) {
+        node->owner = refusal.cause.code == no_kernel ? "no-kernel" : "refused";
+      }
+    }
+    report.refusals.push_back(std::move(entry));
   }
 }
 

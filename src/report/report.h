@@ -10,6 +10,7 @@
 
 #include "ir/program.h"
 #include "lower/to_backend.h"
+#include "plan/plan.h"
 
 namespace depute {
 
@@ -20,10 +21,19 @@ struct NodeReport {
   Symbol node;
   Symbol op;
   SourceLocation source;
-  std::string owner;  // backend name, or "portable"
+  std::uint32_t debug_handle = 0;
+  std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
   Symbol delegate;    // when delegated
   std::vector<std::pair<std::string, Verdict>>
       reasons;  // refusals: backend name and its verdict, in the order asked
+};
+
+// Why the program cannot be executed: it may be explained, but not written.
+struct RefusalReport {
+  Symbol method;
+  Symbol graph;  // as a node has it
+  Symbol node;   // of the lowered program; empty: the cause is not one node
+  Diagnostic cause;
 };
 
 struct DelegateReport {
@@ -54,6 +64,7 @@ struct Report {
   std::vector<ExternalFile> external_files;  // which the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
+  std::vector<RefusalReport> refusals;
   std::vector<StepTime> times;
   std::vector<std::string> notes;  // what the user should know of the program that was written
 
@@ -68,6 +79,11 @@ Report make_report(const Program& normalised);
 void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
 // Lists the delegates of the lowered program.
 void add_delegates(Report& report, const Program& lowered);
+
+// Lists what the planner refused, and makes "no-kernel" the owner of nodes that no kernel of the runtime can
+// execute, "refused" of nodes that it cannot for another reason. A node that was decomposed after the
+// backends were asked is refused when what it became is.
+void add_refusals(Report& report, const Program& lowered, const std::vector<Refusal>& refusals);
 
 struct ExplainOptions {
   std::string node;  // only this node; empty: all

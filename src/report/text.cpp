@@ -35,6 +35,30 @@ std::string reasons_text(const NodeReport& node) {
   return text.empty() ? "no backend was asked" : text;
 }
 
+// "method forward, node sort: ExecuTorch's runtime has no kernel for aten.sort.default (model.py:7)"
+std::string cause_text(const Diagnostic& cause) {
+  std::string text = fmt::format("{}: {}", cause.where, cause.message);
+  return cause.source.empty() ? text : fmt::format("{} ({})", text, cause.source);
+}
+
+// Nodes without a kernel are in the table above it.
+std::string refusals_text(const Report& report, const ExplainOptions& options) {
+  std::string text;
+  std::size_t missing = 0;
+  for (const RefusalReport& refusal : report.refusals) {
+    if (!options.node.empty() && refusal.node != options.node) continue;
+    bool in_table = refusal.cause.code == no_kernel && !refusal.node.empty();
+    missing += in_table ? 1 : 0;
+    if (!in_table) text += fmt::format("refused: {}\n", cause_text(refusal.cause));
+  }
+  if (missing > 0) {
+    text += fmt::format("refused: ExecuTorch's runtime has no kernel for {} {}\n", missing,
+                        missing == 1 ? "node" : "nodes");
+  }
+  if (!text.empty()) text += "`depute lower` does not write this program\n";
+  return text;
+}
+
 // Leftover nodes with the same op and reason, as one line.
 struct Leftovers {
   std::string op;
@@ -98,6 +122,7 @@ std::string summary_text(const Report& report, bool verbose) {
 std::string explain_text(const Report& report, const ExplainOptions& options) {
   const char* green = options.colour ? "\033[32m" : "";
   const char* yellow = options.colour ? "\033[33m" : "";
+  const char* red = options.colour ? "\033[31m" : "";
   const char* plain = options.colour ? "\033[0m" : "";
   std::size_t name_width = 8;
   std::size_t op_width = 8;
@@ -118,15 +143,15 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));
     std::string source = node.source.str();
+    const char* colour = delegated ? green : node.owner == "portable" ? yellow : red;
     text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + std::string(node.node.str()), name_width,
-                        node.op.str(), op_width, delegated ? green : yellow, fate, plain,
-                        source.empty() ? "" : "  ; " + source);
+                        node.op.str(), op_width, colour, fate, plain, source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
                       delegates == 1 ? "delegate" : "delegates");
-  return text;
+  return text + refusals_text(report, options);
 }
 
 }  // namespace depute

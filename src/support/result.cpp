@@ -7,6 +7,7 @@ std::string Diagnostic::str() const {
   if (!where.empty()) text += " " + where + ":";
   text += " " + message;
   if (!source.empty()) text += " (" + source + ")";
+  for (const std::string& detail : details) text += "\n  " + detail;
   return text;
 }
 

@@ -1,0 +1,104 @@
+#include "plan/refusals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+namespace depute {
+namespace {
+
+constexpr std::size_t max_places = 3;
+constexpr std::string_view hint =
+    "choose a backend that takes them, or write the model without them; `depute explain` shows every node";
+
+void drop_repeated(std::vector<Refusal>& refusals) {
+  std::unordered_set<const Node*> seen;
+  std::erase_if(refusals, [&](const Refusal& refusal) {
+    return refusal.node != nullptr && !seen.insert(refusal.node).second;
+  });
+}
+
+// The user's line, or the node's name where the program does not carry one.
+std::string place_of(const Refusal& refusal) {
+  if (!refusal.cause.source.empty()) return refusal.cause.source;
+  return fmt::format("%{} of method {}", refusal.node->display_name(), refusal.method.str());
+}
+
+// Nodes of one op, which has no kernel.
+struct Missing {
+  std::size_t nodes = 0;
+  std::vector<std::string> places;  // different ones
+  std::unordered_set<std::string> seen;
+};
+
+std::string line_of(std::string_view op, const Missing& missing) {
+  std::string line = fmt::format("{} x {}: ", missing.nodes, op);
+  const std::size_t shown = std::min(missing.places.size(), max_places);
+  for (std::size_t i = 0; i < shown; ++i) line += (i == 0 ? "" : ", ") + missing.places[i];
+  if (std::size_t more = missing.places.size() - shown; more > 0) line += fmt::format(" and {} more", more);
+  return line;
+}
+
+std::vector<std::string> missing_lines(const std::vector<Refusal>& refusals) {
+  std::map<std::string_view, Missing> by_op;
+  for (const Refusal& refusal : refusals) {
+    if (refusal.cause.code != no_kernel) continue;
+    Missing& missing = by_op[refusal.node->op().str()];
+    ++missing.nodes;
+    std::string place = place_of(refusal);
+    if (missing.seen.insert(place).second) missing.places.push_back(std::move(place));
+  }
+  std::vector<std::pair<std::string_view, const Missing*>> sorted;
+  for (const auto& [op, missing] : by_op) sorted.emplace_back(op, &missing);
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const auto& entry) { return entry.second->nodes; });
+  std::vector<std::string> lines;
+  for (const auto& [op, missing] : sorted) lines.push_back(line_of(op, *missing));
+  return lines;
+}
+
+std::string where_of(const std::vector<Refusal>& refusals) {
+  std::vector<std::string_view> methods;
+  for (const Refusal& refusal : refusals) {
+    if (std::ranges::find(methods, refusal.method.str()) == methods.end()) {
+      methods.push_back(refusal.method.str());
+    }
+  }
+  return fmt::format("{} {}", methods.size() == 1 ? "method" : "methods", fmt::join(methods, ", "));
+}
+
+}  // namespace
+
+Diagnostic summary_of(std::vector<Refusal>& refusals) {
+  drop_repeated(refusals);
+  if (refusals.size() == 1) return refusals.front().cause;
+  Diagnostic summary{.code = std::string(no_kernel),
+                     .where = where_of(refusals),
+                     .message = {},
+                     .hint = std::string(hint),
+                     .source = {}};
+  auto missing =
+      std::ranges::count_if(refusals, [](const Refusal& refusal) { return refusal.cause.code == no_kernel; });
+  summary.details = missing_lines(refusals);
+  if (missing > 0) {
+    summary.message = fmt::format("ExecuTorch's runtime has no kernel for {} {} of {} {}", missing,
+                                  missing == 1 ? "node" : "nodes", summary.details.size(),
+                                  summary.details.size() == 1 ? "operator" : "operators");
+  }
+  const auto others = refusals.size() - static_cast<std::size_t>(missing);
+  if (others == 0) return summary;
+  if (missing == 0) summary.code = "plan";
+  summary.message += missing == 0 ? fmt::format("{} things cannot be executed", others)
+                                  : fmt::format(", and cannot execute {} more", others);
+  for (const Refusal& refusal : refusals) {
+    if (refusal.cause.code == no_kernel) continue;
+    const Diagnostic& cause = refusal.cause;
+    summary.details.push_back(fmt::format("{}: {}{}", cause.where, cause.message,
+                                          cause.source.empty() ? "" : " (" + cause.source + ")"));
+  }
+  return summary;
+}
+
+}  // namespace depute
