@@ -33,6 +33,11 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
   return OutputFile(path, temporary, descriptor);
 }
 
+Result<std::unique_ptr<Output>> OutputFile::open(const std::string& path) {
+  TRY(OutputFile file, create(path));
+  return std::make_unique<OutputFile>(std::move(file));
+}
+
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
@@ -133,15 +138,6 @@ Status OutputFile::write_from(const MappedFile& source, std::span<const std::byt
   }
   if (left == 0) return {};
   return write(bytes.subspan(bytes.size() - left));
-}
-
-Status OutputFile::pad_to(std::uint64_t offset) {
-  static constexpr std::byte zeros[4096] = {};
-  while (position() < offset) {
-    auto count = std::min<std::uint64_t>(offset - position(), sizeof zeros);
-    TRY_STATUS(write(std::span(zeros, count)));
-  }
-  return {};
 }
 
 Status OutputFile::skip_to(std::uint64_t offset) {

@@ -7,33 +7,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "support/mapped_file.h"
-#include "support/result.h"
+#include "support/output.h"
 
 namespace depute {
 
-class OutputFile {
+class OutputFile : public Output {
  public:
   static Result<OutputFile> create(const std::string& path);
-  ~OutputFile();
+  static Result<std::unique_ptr<Output>> open(const std::string& path);  // create() as an OpenOutput
+  ~OutputFile() override;
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
 
-  Status write(std::span<const std::byte> bytes);
-  // Copies bytes that lie in `source`'s mapping; many go from file to file, without touching the pages where
-  // the system can. `source` must live until commit().
-  Status write_from(const MappedFile& source, std::span<const std::byte> bytes);
-  Status pad_to(std::uint64_t offset);  // zero bytes up to `offset`, which is not before position()
-  // Leaves room up to `offset`, to be filled by write_at.
-  Status skip_to(std::uint64_t offset);
-  // Writes over bytes before position(), which stays where it is.
-  Status write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  std::uint64_t position() const { return position_ + pending_bytes_; }
-  Status commit();
+  Status write(std::span<const std::byte> bytes) override;
+  // Many bytes go from file to file, without touching the pages where the system can.
+  Status write_from(const MappedFile& source, std::span<const std::byte> bytes) override;
+  Status skip_to(std::uint64_t offset) override;
+  Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
+  std::uint64_t position() const override { return position_ + pending_bytes_; }
+  Status commit() override;
 
  private:
   OutputFile(std::string path, std::string temporary, int descriptor)

@@ -53,7 +53,7 @@ struct Piece {
 
 class BlobWriter {
  public:
-  BlobWriter(OutputFile& file, std::span<const Blob> blobs, int jobs)
+  BlobWriter(Output& file, std::span<const Blob> blobs, int jobs)
       : file_(file), blobs_(blobs), jobs_(jobs), positions_(blobs.size()) {}
 
   Result<std::vector<std::uint64_t>> run() {
@@ -216,7 +216,7 @@ class BlobWriter {
     return {};
   }
 
-  OutputFile& file_;
+  Output& file_;
   std::span<const Blob> blobs_;
   int jobs_;
   std::vector<Piece> pieces_;
@@ -227,7 +227,7 @@ class BlobWriter {
 
 }  // namespace
 
-Result<std::vector<std::uint64_t>> write_blobs(OutputFile& file, std::span<const Blob> blobs, int jobs) {
+Result<std::vector<std::uint64_t>> write_blobs(Output& file, std::span<const Blob> blobs, int jobs) {
   return BlobWriter(file, blobs, jobs).run();
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/data.h"
-#include "support/output_file.h"
+#include "support/output.h"
 
 namespace depute {
 
@@ -24,6 +24,6 @@ struct Blob {
 
 // Positions in the file, one per blob; 0 for blobs without bytes. The file must not be empty. Blobs of equal
 // bytes are aligned as the strictest of them asks; small ones may be there twice instead.
-Result<std::vector<std::uint64_t>> write_blobs(OutputFile& file, std::span<const Blob> blobs, int jobs);
+Result<std::vector<std::uint64_t>> write_blobs(Output& file, std::span<const Blob> blobs, int jobs);
 
 }  // namespace depute

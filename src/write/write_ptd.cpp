@@ -66,12 +66,11 @@ std::array<std::byte, header_position + padded_header_size> file_start(
 
 }  // namespace
 
-Result<OutputFile> write_ptd(std::span<const PtdEntry> entries, const std::string& path, int jobs) {
+Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs) {
   TRY(auto flatbuffer, build(entries));
   std::vector<Blob> blobs;
   for (const PtdEntry& entry : entries) blobs.push_back(entry.blob);
   std::uint64_t base = align(flatbuffer.size() + padded_header_size, segment_alignment);
-  TRY(OutputFile file, OutputFile::create(path));
   TRY_STATUS(file.pad_to(base));  // runtimes want the file to reach it, whatever follows
   TRY(auto positions, write_blobs(file, blobs, jobs));
 
@@ -83,9 +82,7 @@ Result<OutputFile> write_ptd(std::span<const PtdEntry> entries, const std::strin
     segment->mutate_size(blobs[i].size);
   }
   TRY_STATUS(file.write_at(0, file_start(bytes, base, file.position() - base)));
-  TRY_STATUS(
-      file.write_at(header_position + padded_header_size, std::as_bytes(bytes.subspan(header_position))));
-  return file;
+  return file.write_at(header_position + padded_header_size, std::as_bytes(bytes.subspan(header_position)));
 }
 
 }  // namespace depute

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "schema/execution_plan.h"
-#include "support/output_file.h"
+#include "support/output.h"
 #include "support/result.h"
 #include "write/blobs.h"
 
@@ -23,7 +23,7 @@ struct PtdEntry {
   std::optional<PlanTensor> layout;
 };
 
-// The whole file, still to be committed. Keys are different.
-Result<OutputFile> write_ptd(std::span<const PtdEntry> entries, const std::string& path, int jobs);
+// Writes the whole file, which is still to be committed. Keys are different.
+Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs);
 
 }  // namespace depute

@@ -217,38 +217,54 @@ std::string external_path(const std::string& path, const std::string& tag) {
 
 Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
                                const WriteOptions& options) {
+  return write_pte_to(OutputFile::open, program, plan, path, options);
+}
+
+Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options,
+                                 const std::string& path) {
+  PteBytes result;
+  auto open = [&](const std::string& name) -> Result<std::unique_ptr<Output>> {
+    return std::make_unique<OutputBytes>(name == path ? result.pte : result.external[name]);
+  };
+  TRY(result.summary, write_pte_to(open, program, plan, path, options));
+  return result;
+}
+
+Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
+                                  const std::string& path, const WriteOptions& options) {
   TRY(Distribution distribution, distribute(program, plan, path, options));
   Segments segments = collect_segments(program, plan, distribution.own);
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
   std::uint64_t base = align(flatbuffer.size() + header_size, segment_alignment);
   bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
 
-  TRY(OutputFile file, OutputFile::create(path));
-  TRY_STATUS(file.skip_to(has_data ? base : flatbuffer.size() + header_size));
-  TRY(auto positions, write_blobs(file, segments.blobs, options.jobs));
+  TRY(std::unique_ptr<Output> file, open(path));
+  TRY_STATUS(file->skip_to(has_data ? base : flatbuffer.size() + header_size));
+  TRY(auto positions, write_blobs(*file, segments.blobs, options.jobs));
 
   WriteSummary summary;
   std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());
   summary.constant_bytes = set_offsets(bytes, segments, positions, base);
   summary.flatbuffer_bytes = flatbuffer.size();
-  summary.file_bytes = file.position();
+  summary.file_bytes = file->position();
   summary.warnings = warnings_of(plan, segments.layout);
-  TRY_STATUS(file.write_at(0, file_start(bytes, base, has_data ? file.position() - base : 0)));
-  TRY_STATUS(file.write_at(header_position + header_size, std::as_bytes(bytes.subspan(header_position))));
+  TRY_STATUS(file->write_at(0, file_start(bytes, base, has_data ? file->position() - base : 0)));
+  TRY_STATUS(file->write_at(header_position + header_size, std::as_bytes(bytes.subspan(header_position))));
 
   // All files are whole before the first one appears.
-  std::vector<OutputFile> external;
+  std::vector<std::unique_ptr<Output>> external;
   for (const auto& [name, entries] : distribution.files) {
-    TRY(OutputFile ptd, write_ptd(entries, name, options.jobs));
-    summary.external_files.push_back({name, ptd.position()});
+    TRY(std::unique_ptr<Output> ptd, open(name));
+    TRY_STATUS(write_ptd(entries, *ptd, options.jobs));
+    summary.external_files.push_back({name, ptd->position()});
     external.push_back(std::move(ptd));
   }
   if (!options.ptd.empty() && !distribution.files.contains(options.ptd)) {
     summary.warnings.push_back(
         fmt::format("nothing lies outside of the program: {} was not written", options.ptd));
   }
-  for (OutputFile& ptd : external) TRY_STATUS(ptd.commit());
-  TRY_STATUS(file.commit());
+  for (const auto& ptd : external) TRY_STATUS(ptd->commit());
+  TRY_STATUS(file->commit());
   return summary;
 }
 

@@ -9,12 +9,15 @@
 // jobs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "ir/program.h"
 #include "plan/plan.h"
+#include "support/output.h"
 #include "support/result.h"
 
 namespace depute {
@@ -48,5 +51,18 @@ std::string external_path(const std::string& path, const std::string& tag);
 // together, so a key that is both a constant's and a delegate's names the same bytes.
 Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
                                const WriteOptions& options = {});
+
+// The same bytes without a file system.
+struct PteBytes {
+  std::vector<std::byte> pte;
+  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by the path they would have
+  WriteSummary summary;
+};
+Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options = {},
+                                 const std::string& path = "program.pte");
+
+// To whatever `open` makes of the paths; all outputs are whole before the first one is committed.
+Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
+                                  const std::string& path, const WriteOptions& options = {});
 
 }  // namespace depute

@@ -1,6 +1,7 @@
 // Files that appear whole or not at all, interned texts, hashes, parallel loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,36 @@ TEST_F(Files, PiecesOfAllSizesKeepTheirOrder) {
   std::ifstream in(path("out"));
   const std::string written{std::istreambuf_iterator<char>(in), {}};
   EXPECT_TRUE(written == expected);
+}
+
+// The calls of a writer, on whatever it writes to.
+void write_all_kinds(Output& out, const MappedFile& mapped) {
+  ASSERT_TRUE(out.skip_to(100).has_value());
+  ASSERT_TRUE(out.write(bytes_of("body")).has_value());
+  ASSERT_TRUE(out.pad_to(9000).has_value());
+  ASSERT_TRUE(out.write_from(mapped, mapped.bytes()).has_value());
+  ASSERT_TRUE(out.write_from(mapped, mapped.bytes().subspan(7, 20)).has_value());
+  ASSERT_TRUE(out.write_at(3, bytes_of("head")).has_value());
+  EXPECT_EQ(out.position(), 9000u + mapped.bytes().size() + 20u);
+}
+
+TEST_F(Files, MemoryGetsTheBytesOfTheFile) {
+  std::ofstream(path("in")) << std::string(200'000, 'x') << "end";
+  auto mapped = MappedFile::open(path("in"));
+  ASSERT_TRUE(mapped.has_value());
+  auto file = OutputFile::open(path("out"));
+  ASSERT_TRUE(file.has_value());
+  write_all_kinds(**file, **mapped);
+  ASSERT_TRUE((*file)->commit().has_value());
+
+  std::vector<std::byte> bytes(3);
+  OutputBytes memory(bytes);
+  write_all_kinds(memory, **mapped);
+  EXPECT_EQ(bytes.size(), 3u) << "nothing appears before commit()";
+  ASSERT_TRUE(memory.commit().has_value());
+  auto written = MappedFile::open(path("out"));
+  ASSERT_TRUE(written.has_value());
+  EXPECT_TRUE(std::ranges::equal(bytes, (*written)->bytes()));
 }
 
 TEST_F(Files, MissingAndOddFilesAreRefused) {

@@ -271,6 +271,21 @@ TEST_F(WritePtd, BytesDoNotDependOnJobs) {
 }
 
 // Every single damaged byte is an error or another sound file, never a crash.
+TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
+  Program program = parse(tagged);
+  ASSERT_TRUE(write(program));
+  auto plan = make_plan(program, {.external_constants = true});
+  ASSERT_TRUE(plan) << plan.error().str();
+  auto memory = write_pte_bytes(program, *plan, {.ptd = path("m.ptd")}, path("m.pte"));
+  ASSERT_TRUE(memory) << memory.error().str();
+  EXPECT_TRUE(std::ranges::equal(memory->pte, std::as_bytes(std::span(bytes("m.pte")))));
+  ASSERT_EQ(memory->external.size(), 2);
+  for (const char* name : {"m.ptd", "m_lora.ptd"}) {
+    EXPECT_TRUE(std::ranges::equal(memory->external.at(path(name)), std::as_bytes(std::span(bytes(name)))))
+        << name;
+  }
+}
+
 TEST_F(WritePtd, DamagedFilesAreRead) {
   ASSERT_TRUE(write(parse(tagged)));
   const std::string whole = bytes("m.ptd");

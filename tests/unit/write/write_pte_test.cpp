@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -254,6 +255,18 @@ TEST_F(WritePte, BytesDoNotDependOnJobs) {
   ASSERT_TRUE(write(program, "one.pte", 1));
   ASSERT_TRUE(write(program, "four.pte", 4));
   EXPECT_EQ(bytes("one.pte"), bytes("four.pte"));
+}
+
+TEST_F(WritePte, MemoryGetsTheBytesOfTheFile) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  ASSERT_TRUE(write(program));
+  auto memory = write_pte_bytes(program, *plan);
+  ASSERT_TRUE(memory) << memory.error().str();
+  EXPECT_TRUE(std::ranges::equal(memory->pte, std::as_bytes(std::span(bytes()))));
+  EXPECT_TRUE(memory->external.empty());
+  EXPECT_EQ(memory->summary.file_bytes, memory->pte.size());
 }
 
 TEST_F(WritePte, OneKeyWithDifferentBytesIsRefused) {
