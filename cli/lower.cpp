@@ -9,6 +9,7 @@
 
 #include "cli/backend_argument.h"
 #include "cli/commands.h"
+#include "cli/constant_argument.h"
 #include "compile.h"
 #include "ir/print.h"
 #include "support/output_file.h"
@@ -20,6 +21,7 @@ struct LowerArguments {
   std::string model;
   std::vector<std::string> backends;
   std::vector<std::string> methods;
+  std::vector<std::string> constants;
   std::string output;
   std::vector<std::string> reports;
   std::string ptd;
@@ -58,6 +60,10 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   for (const std::string& text : arguments.methods) {
     TRY(auto method, parse_method_argument(text));
     options.methods.push_back(std::move(method));
+  }
+  for (const std::string& text : arguments.constants) {
+    TRY(ConstantMethod method, parse_constant_argument(text));
+    options.constants.push_back(std::move(method));
   }
   if (options.input.empty() && options.methods.empty()) {
     return error("usage", "MODEL", "a model or --method NAME=FILE is needed");
@@ -130,6 +136,10 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
       ->allow_extra_args(false);
   app.add_option("--method", arguments->methods, "NAME=FILE.pt2: a further method of the program")
       ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("--constant", arguments->constants,
+                 "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   app.add_option("-o,--output", arguments->output, "The .pte file to write; default: MODEL with .pte")
       ->type_name("FILE");

@@ -189,6 +189,7 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   Report report = make_report(program);
   report.input = options.input.empty() ? options.methods[0].second : options.input;
   TRY(program, lower_to_backends(std::move(program), std::move(backends), registry, options, report));
+  for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
   observe("lower", program);
 
   Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}, .debug_map = {}};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/constant_method.h"
 #include "ir/program.h"
 #include "lower/registry.h"
 #include "report/report.h"
@@ -23,7 +24,8 @@ struct BackendRequest {
 struct CompileOptions {
   std::string input;  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods;  // further methods: name, file
-  std::vector<BackendRequest> backends;                      // asked in this order
+  std::vector<ConstantMethod> constants;  // added when the program is lowered: no backend sees them
+  std::vector<BackendRequest> backends;   // asked in this order
   bool plan_together = false;             // all backends in one pass, instead of one after another
   std::vector<Requirement> requirements;  // not met: nothing is written
   std::string output;                     // .pte; empty: nothing is written, and what the planner refuses

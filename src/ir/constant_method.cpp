@@ -1,0 +1,39 @@
+#include "ir/constant_method.h"
+
+#include <fmt/format.h>
+
+namespace depute {
+namespace {
+
+// What stands behind `return`. A tensor is data of the program, under the method's name.
+Argument add_result(Program& program, Method& method, const ConstantValue& value) {
+  if (const auto* tensor = std::get_if<TensorData>(&value)) {
+    Symbol key = program.unique_data_key(method.name.str());
+    const TensorData& data = program.data.emplace(key, tensor->contiguous()).first->second;
+    method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key});
+    return Argument::of(method.graph->add_input(key, tensor_type(data.type)));
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) return Argument::string(*text);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return Argument::of(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return Argument::of(*number);
+  return Argument::of(std::get<bool>(value));
+}
+
+}  // namespace
+
+Status add_constant_method(Program& program, const ConstantMethod& constant) {
+  std::string place = fmt::format("constant method '{}'", constant.name);
+  if (constant.name.empty()) return error("constant_method", place, "a method needs a name");
+  if (constant.values.empty()) return error("constant_method", place, "it has no values to return");
+  if (program.find_method(constant.name) != nullptr) {
+    return error("constant_method", place, "the program has a method of this name", "give it another name");
+  }
+  Method& method = program.add_method(Symbol(constant.name));
+  std::vector<Argument> results;
+  for (const ConstantValue& value : constant.values) results.push_back(add_result(program, method, value));
+  method.graph->set_outputs(results);
+  method.outputs.resize(results.size());
+  return {};
+}
+
+}  // namespace depute
