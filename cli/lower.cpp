@@ -28,6 +28,9 @@ struct LowerArguments {
   std::string debug_map;
   std::string require;
   std::string dump_after;
+  std::uint64_t segment_alignment = WriteOptions().segment_alignment;
+  std::uint64_t delegate_alignment = WriteOptions().delegate_alignment;
+  bool inline_delegates = false;
   int jobs = 0;
   bool together = false;
   bool quiet = false;
@@ -84,6 +87,9 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
     return error("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", options.ptd));
   }
   options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
+  options.write.segment_alignment = arguments.segment_alignment;
+  options.write.delegate_alignment = arguments.delegate_alignment;
+  options.write.extract_delegate_segments = !arguments.inline_delegates;
   options.verify_each_pass = arguments.verify;
   options.plan_together = arguments.together;
   options.debug_map = !arguments.debug_map.empty();
@@ -145,6 +151,14 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
       ->type_name("FILE");
   app.add_option("--ptd", arguments->ptd, "Put constants and delegates' data in this file of their own")
       ->type_name("FILE");
+  app.add_option("--segment-alignment", arguments->segment_alignment,
+                 "Where segments start in the file, a power of two of bytes; default: 128")
+      ->type_name("BYTES");
+  app.add_option("--delegate-alignment", arguments->delegate_alignment,
+                 "The same for the bytes of delegates, wherever they lie; default: 16")
+      ->type_name("BYTES");
+  app.add_flag("--inline-delegates", arguments->inline_delegates,
+               "Put the bytes of delegates into the flatbuffer instead of segments");
   app.add_option("--report", arguments->reports, "Also write the report: FILE.json or FILE.html")
       ->type_name("FILE")
       ->allow_extra_args(false);

@@ -150,8 +150,10 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled&
   Report& report = compiled.report;
   TRY(Plan plan, make_plan(program, plan_options(options)));
   timer.done("plan");
-  TRY(WriteSummary written,
-      write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
+  WriteOptions write_options = options.write;
+  write_options.jobs = options.jobs;
+  write_options.ptd = options.ptd;
+  TRY(WriteSummary written, write_pte(program, plan, options.output, write_options));
   timer.done("write");
   report.output = options.output;
   report.output_bytes = written.file_bytes;

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "report/requirement.h"
 #include "support/result.h"
+#include "write/write_pte.h"
 
 namespace depute {
 
@@ -32,6 +33,7 @@ struct CompileOptions {
                                           // is told by the report
   std::string ptd;         // .ptd file for constants and delegates' data; empty: they stay in the output
   bool debug_map = false;  // make Compiled::debug_map
+  WriteOptions write;      // how the output is laid out; its jobs and ptd are those given here
   int jobs = 1;
   bool verify_each_pass = false;
   // Called with each step's and pass's name and the program it gave.

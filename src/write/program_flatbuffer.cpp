@@ -17,10 +17,13 @@ using flatbuffers::Vector;
 constexpr std::uint64_t max_entry_bytes = 192;
 
 std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
-  std::uint64_t entries = layout.segment_count + layout.named_data.size() + plan.constants.size() +
-                          plan.initial_values.size() + 16;
+  std::uint64_t entries = layout.segment_count + layout.inline_blobs.size() + layout.named_data.size() +
+                          plan.constants.size() + plan.initial_values.size() + 16;
   std::uint64_t bytes = 0;
   for (const auto& named : layout.named_data) bytes += named.key.size();
+  for (const auto& blob : layout.inline_blobs) {
+    if (blob != nullptr) bytes += blob->size() + 2 * layout.inline_alignment;
+  }
   for (const ExecutionPlan& method : plan.methods) {
     entries += 8 + method.values.size() + method.instructions.size() + method.operators.size();
     bytes += 8 * method.items.size() + 8 * method.doubles.size() + 4 * method.args.size();
@@ -73,10 +76,16 @@ class ProgramBuilder {
   // Present even when it is empty: ExecuTorch's own tools count its elements.
   Offset<DelegateDataVector> build_inline_data() {
     std::vector<Offset<et12::BackendDelegateInlineData>> blobs;
-    for (std::uint32_t i = 0; i < layout_.inline_count; ++i) {
-      builder_.ForceVectorAlignment(0, 1, 16);
+    for (const auto& storage : layout_.inline_blobs) {
+      std::vector<std::byte> made;
+      if (storage != nullptr && storage->is_lazy()) made = storage->produce();
+      auto bytes = storage == nullptr   ? std::span<const std::byte>()
+                   : storage->is_lazy() ? std::span<const std::byte>(made)
+                                        : storage->bytes();
+      builder_.PreAlign(bytes.size(), layout_.inline_alignment);
       blobs.push_back(et12::CreateBackendDelegateInlineData(
-          builder_, builder_.CreateVector(static_cast<const std::uint8_t*>(nullptr), 0)));
+          builder_,
+          builder_.CreateVector(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())));
     }
     return builder_.CreateVector(blobs);
   }
@@ -273,7 +282,7 @@ Result<flatbuffers::DetachedBuffer> build_program_flatbuffer(const Plan& plan, c
 }
 
 std::uint64_t count_tables(const Plan& plan, const SegmentLayout& layout) {
-  std::uint64_t tables = 3 + layout.segment_count + layout.inline_count + layout.named_data.size();
+  std::uint64_t tables = 3 + layout.segment_count + layout.inline_blobs.size() + layout.named_data.size();
   for (const ExecutionPlan& method : plan.methods) {
     tables += 3 + 2 * method.values.size() + 2 * method.instructions.size() + method.operators.size();
     for (const PlanTensor& tensor : method.tensors) {

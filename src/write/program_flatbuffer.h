@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace depute {
 struct SegmentLayout {
   std::uint32_t segment_count = 1;  // 0: constants
   std::uint32_t state_segment = 0;  // of initial values; 0: there are none
-  std::uint32_t inline_count = 0;   // delegates without bytes, kept in the flatbuffer
+  // Delegates' bytes that are kept in the flatbuffer: those without any, or all. Null: none.
+  std::vector<std::shared_ptr<const Storage>> inline_blobs;
+  std::uint64_t inline_alignment = 16;  // in the flatbuffer, which ends at a multiple of it
   struct DelegateData {
     bool is_inline = false;
     std::uint32_t index = 0;  // of the segment, or of the inline blob

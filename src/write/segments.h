@@ -13,7 +13,10 @@
 
 namespace depute {
 
-inline constexpr std::uint64_t segment_alignment = 128;
+// Where segments start in a file, and large constants in theirs, unless asked otherwise.
+inline constexpr std::uint64_t default_segment_alignment = 128;
+// Constants want the alignment of their elements, and runtimes read a segment to memory aligned so.
+inline constexpr std::uint64_t constant_alignment = 16;
 // Behind the root offset and the file identifier.
 inline constexpr std::size_t header_position = 8;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "flat_tensor_generated.h"
@@ -66,11 +67,12 @@ std::array<std::byte, header_position + padded_header_size> file_start(
 
 }  // namespace
 
-Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs) {
+Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs, std::uint64_t segment_alignment) {
   TRY(auto flatbuffer, build(entries));
   std::vector<Blob> blobs;
   for (const PtdEntry& entry : entries) blobs.push_back(entry.blob);
-  std::uint64_t base = align(flatbuffer.size() + padded_header_size, segment_alignment);
+  std::uint64_t base =
+      align(flatbuffer.size() + padded_header_size, std::max(segment_alignment, constant_alignment));
   TRY_STATUS(file.pad_to(base));  // runtimes want the file to reach it, whatever follows
   TRY(auto positions, write_blobs(file, blobs, jobs));
 

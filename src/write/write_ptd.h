@@ -14,6 +14,7 @@
 #include "support/output.h"
 #include "support/result.h"
 #include "write/blobs.h"
+#include "write/segments.h"
 
 namespace depute {
 
@@ -24,6 +25,7 @@ struct PtdEntry {
 };
 
 // Writes the whole file, which is still to be committed. Keys are different.
-Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs);
+Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs,
+                 std::uint64_t segment_alignment = default_segment_alignment);
 
 }  // namespace depute

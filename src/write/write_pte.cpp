@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -21,9 +21,7 @@
 namespace depute {
 namespace {
 
-// Constants want the alignment of their elements; larger ones get that of a segment, so that a backend's data
-// can share them.
-constexpr std::uint64_t constant_alignment = 16;
+// Larger constants get the alignment of a segment, so that a backend's data can share them.
 constexpr std::uint64_t large_constant = 4096;
 
 constexpr std::size_t header_size = 32;
@@ -39,45 +37,74 @@ struct Segments {
 
 Blob constant_blob(const TensorData& constant) {
   bool is_large = constant.byte_size() >= large_constant;
-  return tensor_blob(constant, is_large ? segment_alignment : constant_alignment);
+  return tensor_blob(constant, is_large ? default_segment_alignment : constant_alignment);
 }
 
-void add_delegates(const Program& program, const Plan& plan, Segments& segments) {
+Hash128 content_of(const Storage& storage) {
+  return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
+}
+
+// The number of an inline blob; equal ones are there once.
+class InlineBlobs {
+ public:
+  explicit InlineBlobs(SegmentLayout& layout) : layout_(layout) {}
+  std::uint32_t add(const std::shared_ptr<const Storage>& storage) {
+    auto next = static_cast<std::uint32_t>(layout_.inline_blobs.size());
+    if (storage == nullptr || storage->size() == 0) {
+      layout_.inline_blobs.push_back(nullptr);
+      return next;
+    }
+    auto [known, is_new] = numbers_.try_emplace(content_of(*storage), next);
+    if (is_new) layout_.inline_blobs.push_back(storage);
+    return known->second;
+  }
+
+ private:
+  SegmentLayout& layout_;
+  std::unordered_map<Hash128, std::uint32_t> numbers_;
+};
+
+void add_delegates(const Program& program, const Plan& plan, const WriteOptions& options,
+                   Segments& segments) {
   SegmentLayout& layout = segments.layout;
   std::vector<bool> is_used(program.delegates.size(), false);
   for (const ExecutionPlan& method : plan.methods) {
     for (const PlanDelegate& delegate : method.delegates) is_used[delegate.index] = true;
   }
   layout.delegates.resize(program.delegates.size());
+  layout.inline_alignment = std::max(options.delegate_alignment, constant_alignment);
+  InlineBlobs inline_blobs(layout);
   for (std::size_t i = 0; i < program.delegates.size(); ++i) {
     if (!is_used[i]) continue;
     const auto& storage = program.delegates[i]->processed_bytes;
-    if (storage == nullptr || storage->size() == 0) {
-      layout.delegates[i] = {true, layout.inline_count++};
+    if (!options.extract_delegate_segments || storage == nullptr || storage->size() == 0) {
+      layout.delegates[i] = {true, inline_blobs.add(storage)};
       continue;
     }
     layout.delegates[i] = {false, layout.segment_count++};
-    segments.blobs.push_back({storage, 0, storage->size(), segment_alignment});
+    segments.blobs.push_back(
+        {storage, 0, storage->size(), std::max(options.segment_alignment, options.delegate_alignment)});
   }
 }
 
-void add_named_data(std::span<const NamedData> named, Segments& segments) {
+void add_named_data(std::span<const NamedData> named, const WriteOptions& options, Segments& segments) {
   for (const NamedData& data : named) {
-    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
+    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, options.segment_alignment);
     segments.blobs.push_back({data.storage, 0, data.storage->size(), alignment});
     segments.layout.named_data.push_back({data.key, segments.layout.segment_count++});
   }
 }
 
-Segments collect_segments(const Program& program, const Plan& plan, std::span<const NamedData> named) {
+Segments collect_segments(const Program& program, const Plan& plan, std::span<const NamedData> named,
+                          const WriteOptions& options) {
   Segments segments;
   for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
   for (const TensorData& initial : plan.initial_values) segments.blobs.push_back(constant_blob(initial));
   segments.constant_count = plan.constants.size();
   segments.initial_count = plan.initial_values.size();
   if (segments.initial_count > 0) segments.layout.state_segment = segments.layout.segment_count++;
-  add_delegates(program, plan, segments);
-  add_named_data(named, segments);
+  add_delegates(program, plan, options, segments);
+  add_named_data(named, options, segments);
   return segments;
 }
 
@@ -132,17 +159,17 @@ std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& se
 }
 
 // The first bytes of the file: the flatbuffer's own 8, whose root offset now counts past the header, and the
-// header.
-std::array<std::byte, header_position + header_size> file_start(std::span<const std::uint8_t> flatbuffer,
-                                                                std::uint64_t base, std::uint64_t data_size) {
-  std::array<std::byte, header_position + header_size> start{};
+// header, which takes `room` so that what is aligned in the flatbuffer is so in the file.
+std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std::size_t room,
+                                  std::uint64_t base, std::uint64_t data_size) {
+  std::vector<std::byte> start(header_position + room);
   std::memcpy(start.data(), flatbuffer.data(), header_position);
   std::uint32_t root = 0;
   std::memcpy(&root, flatbuffer.data(), sizeof root);
-  put<std::uint32_t>(start, 0, root + header_size);
+  put<std::uint32_t>(start, 0, static_cast<std::uint32_t>(root + room));
   std::memcpy(start.data() + 8, "eh00", 4);
   put<std::uint32_t>(start, 12, header_size);
-  put<std::uint64_t>(start, 16, flatbuffer.size() + header_size);
+  put<std::uint64_t>(start, 16, flatbuffer.size() + room);
   put<std::uint64_t>(start, 24, data_size == 0 ? 0 : base);
   put<std::uint64_t>(start, 32, data_size);
   return start;
@@ -156,6 +183,12 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
       fmt::format("the program has {} tables, and the runtime verifies {} at most: load it with "
                   "Verification.Minimal, which is the default in C++ but not in Python",
                   tables, max_verified_tables)};
+}
+
+Status check_alignment(std::string_view option, std::uint64_t alignment) {
+  if (std::has_single_bit(alignment) && alignment <= max_alignment) return {};
+  return error("write_pte", option,
+               fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
 }
 
 // What goes where: the .pte's named data, and the entries of each .ptd file.
@@ -202,7 +235,7 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
       result.own.push_back(data);
       continue;
     }
-    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, segment_alignment);
+    std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, options.segment_alignment);
     result.files[file].push_back({data.key, {data.storage, 0, data.storage->size(), alignment}, {}});
   }
   return result;
@@ -232,14 +265,20 @@ Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const
 
 Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
                                   const std::string& path, const WriteOptions& options) {
+  TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
+  TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
   TRY(Distribution distribution, distribute(program, plan, path, options));
-  Segments segments = collect_segments(program, plan, distribution.own);
+  Segments segments = collect_segments(program, plan, distribution.own, options);
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
-  std::uint64_t base = align(flatbuffer.size() + header_size, segment_alignment);
+  const bool has_blobs =
+      std::ranges::any_of(segments.layout.inline_blobs, [](const auto& blob) { return blob != nullptr; });
+  const std::size_t room = align(header_size, has_blobs ? segments.layout.inline_alignment : header_size);
+  std::uint64_t base =
+      align(flatbuffer.size() + room, std::max(options.segment_alignment, constant_alignment));
   bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });
 
   TRY(std::unique_ptr<Output> file, open(path));
-  TRY_STATUS(file->skip_to(has_data ? base : flatbuffer.size() + header_size));
+  TRY_STATUS(file->skip_to(has_data ? base : flatbuffer.size() + room));
   TRY(auto positions, write_blobs(*file, segments.blobs, options.jobs));
 
   WriteSummary summary;
@@ -248,14 +287,14 @@ Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program
   summary.flatbuffer_bytes = flatbuffer.size();
   summary.file_bytes = file->position();
   summary.warnings = warnings_of(plan, segments.layout);
-  TRY_STATUS(file->write_at(0, file_start(bytes, base, has_data ? file->position() - base : 0)));
-  TRY_STATUS(file->write_at(header_position + header_size, std::as_bytes(bytes.subspan(header_position))));
+  TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
+  TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
 
   // All files are whole before the first one appears.
   std::vector<std::unique_ptr<Output>> external;
   for (const auto& [name, entries] : distribution.files) {
     TRY(std::unique_ptr<Output> ptd, open(name));
-    TRY_STATUS(write_ptd(entries, *ptd, options.jobs));
+    TRY_STATUS(write_ptd(entries, *ptd, options.jobs, options.segment_alignment));
     summary.external_files.push_back({name, ptd->position()});
     external.push_back(std::move(ptd));
   }

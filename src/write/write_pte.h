@@ -28,7 +28,16 @@ struct WriteOptions {
   // there are none (runtimes take no file without data). Empty: named data stay in the .pte. Named data with
   // a tag go to the file of the tag in any case: external_path().
   std::string ptd;
+  // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
+  // flatbuffer, whose size is bounded (2 GiB).
+  bool extract_delegate_segments = true;
+  // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
+  std::uint64_t segment_alignment = 128;
+  std::uint64_t delegate_alignment = 16;
 };
+
+// Larger ones would make a file of padding.
+inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
 
 struct WrittenFile {
   std::string path;
@@ -47,8 +56,9 @@ struct WriteSummary {
 std::string external_path(const std::string& path, const std::string& tag);
 
 // Fails without leaving a file, and without touching an existing one: named data of one key with different
-// bytes, a program too large for the format, errors of the file system. Keys are searched for in all files
-// together, so a key that is both a constant's and a delegate's names the same bytes.
+// bytes, alignments that are no powers of two, a program too large for the format, errors of the file system.
+// Keys are searched for in all files together, so a key that is both a constant's and a delegate's names the
+// same bytes.
 Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
                                const WriteOptions& options = {});
 
