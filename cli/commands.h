@@ -2,6 +2,7 @@
 // code.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -33,10 +34,13 @@ Command add_backends_command(CLI::App& app, const Registry& registry);
 int report_error(const Diagnostic& diagnostic);
 // The same with the exit code of a wrong command line.
 int report_usage(const Diagnostic& diagnostic);
+// Either of them, by the code of the diagnostic.
+int report_failure(const Diagnostic& diagnostic);
 
 bool is_terminal();  // standard output is one, and NO_COLOR is not set
 
 // Writes all of `text` to standard output; fails when the reader is gone or the disk is full.
 int print_out(const std::string& text);
+int print_to(std::FILE* stream, const std::string& text);
 
 }  // namespace depute

@@ -1,11 +1,15 @@
 // The command line: chooses the subcommand, and turns what goes wrong into messages and exit codes.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <span>
@@ -15,16 +19,37 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "compile.h"
+#include "support/temporary_file.h"
 
 namespace depute {
 
+namespace {
+
+// What the user named may hold anything; a message keeps to its lines and leaves the terminal alone.
+std::string printable(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    bool is_control = static_cast<unsigned char>(c) < ' ' || c == 127;
+    if (c == '\n') {
+      result += "\\n";
+    } else if (is_control) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 int report_error(const Diagnostic& diagnostic) {
   std::string text = fmt::format("error[{}]: ", diagnostic.code);
-  if (!diagnostic.where.empty()) text += diagnostic.where + ": ";
-  text += diagnostic.message + "\n";
-  if (!diagnostic.source.empty()) text += fmt::format("  at {}\n", diagnostic.source);
-  for (const std::string& detail : diagnostic.details) text += fmt::format("  {}\n", detail);
-  if (!diagnostic.hint.empty()) text += fmt::format("  help: {}\n", diagnostic.hint);
+  if (!diagnostic.where.empty()) text += printable(diagnostic.where) + ": ";
+  text += printable(diagnostic.message) + "\n";
+  if (!diagnostic.source.empty()) text += fmt::format("  at {}\n", printable(diagnostic.source));
+  for (const std::string& detail : diagnostic.details) text += fmt::format("  {}\n", printable(detail));
+  if (!diagnostic.hint.empty()) text += fmt::format("  help: {}\n", printable(diagnostic.hint));
   std::fputs(text.c_str(), stderr);
   return exit_error;
 }
@@ -38,10 +63,22 @@ bool is_terminal() {
   return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
 }
 
+int report_failure(const Diagnostic& diagnostic) {
+  return diagnostic.code == "usage" ? report_usage(diagnostic) : report_error(diagnostic);
+}
+
 int print_out(const std::string& text) {
-  bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? exit_done
-                 : report_error({.code = "write", .where = "standard output", .message = "cannot write"});
+  return print_to(stdout, text);
+}
+
+int print_to(std::FILE* stream, const std::string& text) {
+  bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+  if (written) return exit_done;
+  return report_error({.code = "write",
+                       .where = stream == stdout ? "standard output" : "standard error",
+                       .message = std::strerror(errno),
+                       .hint = {},
+                       .source = {}});
 }
 
 }  // namespace depute
@@ -103,9 +140,39 @@ int run(int argc, char** argv) {
   return depute::exit_usage;
 }
 
+// A file that is opened must not get the number of a standard stream that is closed: what is printed would go
+// into it. These stand-ins fail for who reads or writes them.
+void fill_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", mode) != stream) std::_Exit(depute::exit_error);
+  }
+}
+
+extern "C" void clean_up_and_end(int signal) {
+  depute::remove_temporary_files();
+  raise(signal);  // as it would have been without this handler
+}
+
+// A run that is stopped leaves no temporary files. What the caller ignores (nohup) stays ignored.
+void clean_up_on_signals() {
+  struct sigaction action{};
+  action.sa_handler = clean_up_and_end;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    struct sigaction before{};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails instead
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_streams();
+  clean_up_on_signals();
   depute::set_up_memory();
   int code = depute::exit_error;
   try {

@@ -3,17 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <tuple>
 
 #include "lower/backend_op.h"
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
+#include "normalise/passes.h"
 #include "partition/filtered_partitioner.h"
 #include "partition/plan_together.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "report/debug_map.h"
+#include "support/output_set.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -145,7 +149,51 @@ void find_refusals(const CompileOptions& options, Compiled& compiled) {
   add_refusals(compiled.report, compiled.program, refusals);
 }
 
-Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled& compiled) {
+Status check_files(const CompileOptions& options, OutputSet& outputs) {
+  std::vector<std::string> inputs;
+  if (!options.input.empty()) inputs.push_back(options.input);
+  for (const auto& [name, file] : options.methods) inputs.push_back(file);
+  if (std::ranges::count(inputs, "-") > 1) {
+    return error("usage", "-", "standard input can be read only once");
+  }
+  for (const std::string& input : inputs) outputs.add_input(input);
+  if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
+  if (!options.ptd.empty()) TRY_STATUS(outputs.reserve("--ptd", options.ptd));
+  for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
+  if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  return {};
+}
+
+// Constants of a program in the text form may lie in further files.
+Status check_data_files(const Program& program, OutputSet& outputs) {
+  std::set<std::string> files;
+  for (const auto& [key, data] : program.data) {
+    const MappedFile* file = data.storage->file();
+    if (file != nullptr && files.insert(file->path()).second)
+      TRY_STATUS(outputs.add_late_input(file->path()));
+  }
+  return {};
+}
+
+Status write_text(OutputSet& outputs, const std::string& path, const std::string& text) {
+  TRY(std::unique_ptr<Output> output, outputs.open(path));
+  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
+  return output->commit();
+}
+
+// Named data with a tag have a file beside the output, which needs a name for that.
+Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
+                                            const std::string& path) {
+  bool has_tag = path != options.output && path != options.ptd;
+  if (has_tag && options.ptd.empty() && is_standard_output(options.output)) {
+    return error("write", path, "the program has tagged data, which lie in a file beside it",
+                 "give -o a file name");
+  }
+  return outputs.open(path);
+}
+
+Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet& outputs,
+                      Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
   TRY(Plan plan, make_plan(program, plan_options(options)));
@@ -153,7 +201,11 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled&
   WriteOptions write_options = options.write;
   write_options.jobs = options.jobs;
   write_options.ptd = options.ptd;
-  TRY(WriteSummary written, write_pte(program, plan, options.output, write_options));
+  auto open = [&](const std::string& path) { return open_output(options, outputs, path); };
+  TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write_options));
+  if (!options.debug_map.empty()) {
+    TRY_STATUS(write_text(outputs, options.debug_map, debug_map_json(program, plan, options.output)));
+  }
   timer.done("write");
   report.output = options.output;
   report.output_bytes = written.file_bytes;
@@ -164,7 +216,14 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled&
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
   }
-  if (options.debug_map) compiled.debug_map = debug_map_json(program, plan, options.output);
+  return {};
+}
+
+Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
+  for (const std::string& path : options.reports) {
+    bool is_html = path.ends_with(".html");
+    TRY_STATUS(write_text(outputs, path, is_html ? report_html(report) : report_json(report)));
+  }
   return {};
 }
 
@@ -176,6 +235,8 @@ std::string version() {
 
 Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
+  OutputSet outputs;
+  TRY_STATUS(check_files(options, outputs));
   std::vector<StepTime> times;
   StepTimer timer(times);
   auto observe = [&](std::string_view step, const Program& program) {
@@ -184,6 +245,7 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   };
 
   TRY(Program program, read_inputs(options));
+  TRY_STATUS(check_data_files(program, outputs));
   observe("read", program);
   TRY(program, normalise_for(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends));
@@ -194,16 +256,29 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
   observe("lower", program);
 
-  Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}, .debug_map = {}};
+  Compiled compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
   compiled.unmet = unmet(compiled.report, options.requirements);
+  const bool is_met = compiled.unmet.empty();
   if (options.output.empty()) {
     find_refusals(options, compiled);
     timer.done("plan");
-  } else if (compiled.unmet.empty()) {
-    TRY_STATUS(plan_and_write(options, timer, compiled));
+  } else if (is_met) {
+    TRY_STATUS(plan_and_write(options, timer, outputs, compiled));
   }
   compiled.report.times = std::move(times);
+  if (!is_met) return compiled;
+  TRY_STATUS(write_reports(options, compiled.report, outputs));
+  TRY_STATUS(outputs.put_in_place());
   return compiled;
+}
+
+std::vector<std::string_view> step_names() {
+  std::vector<std::string_view> names = {"read"};
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  names.push_back("normalise");
+  for (const Pass& pass : leftover_passes()) names.push_back(pass.name);
+  names.push_back("lower");
+  return names;
 }
 
 }  // namespace depute

@@ -47,6 +47,10 @@ std::span<const Pass> all_passes() {
   return pipeline;
 }
 
+std::span<const Pass> leftover_passes() {
+  return leftover_pipeline;
+}
+
 Result<Program> normalise(Program program, const NormaliseOptions& options) {
   TRY_STATUS(run_passes(program, pipeline, options));
   return program;

@@ -21,7 +21,7 @@ namespace depute {
 struct NormaliseOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
   bool verify = false;  // check all invariants after each pass
-  // Called after each pass that changed something, with its name.
+  // Called after each pass, with its name.
   std::function<void(std::string_view pass, const Program& program)> observe;
 };
 

@@ -54,8 +54,9 @@ Status prune_constants(Program& program, const NormaliseOptions& options);
 
 // All passes by name, for tests and --dump-after.
 std::span<const Pass> all_passes();
+std::span<const Pass> leftover_passes();  // of normalise_leftovers()
 
-// Runs the passes in order; a pass that changed nothing is not observed. With options.verify a broken
+// Runs the passes in order; with options.verify a broken
 // invariant is reported with the name of the pass that broke it.
 Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options);
 

@@ -1,4 +1,4 @@
-// Runs passes, tells which of them changed something, and checks their work.
+// Runs passes, shows what each of them made, and checks their work.
 #include <fmt/format.h>
 
 #include "ir/verify.h"
@@ -23,8 +23,7 @@ Status run_passes(Program& program, std::span<const Pass> passes, const Normalis
   for (const Pass& pass : passes) {
     std::uint64_t before = total_revision(program);
     TRY_STATUS(pass.run(program, options));
-    if (total_revision(program) == before) continue;
-    if (options.verify) {
+    if (options.verify && total_revision(program) != before) {
       if (auto violations = verify(program); !violations.empty()) {
         Diagnostic& first = violations.front();
         return error(pass.name, first.where,

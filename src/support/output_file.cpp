@@ -20,17 +20,35 @@ constexpr std::size_t buffer_size = 1 << 16;
 constexpr std::size_t max_pending = 256;  // the system takes 1024 at once
 constexpr std::size_t max_pending_bytes = 1 << 20;
 
+// Gives each of two files the other's name. Not every file system can do it at once.
+bool swap_files(const std::string& a, const std::string& b) {
+  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return false;
+  const std::string aside = a + ".old";
+  if (std::rename(b.c_str(), aside.c_str()) != 0) return false;
+  if (std::rename(a.c_str(), b.c_str()) == 0) return std::rename(aside.c_str(), a.c_str()) == 0;
+  const int reason = errno;
+  std::rename(aside.c_str(), b.c_str());
+  errno = reason;
+  return false;
+}
+
 }  // namespace
 
+std::unexpected<Diagnostic> OutputFile::system_error() const {
+  return error("write", path_, std::strerror(errno));
+}
+
 Result<OutputFile> OutputFile::create(const std::string& path) {
-  struct stat info{};
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    return error("write", path, "exists and is not a regular file");
-  }
-  std::string temporary = fmt::format("{}.tmp{}", path, getpid());
-  int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return error("write", path, std::strerror(errno));
-  return OutputFile(path, temporary, descriptor);
+  return create(path, place_of_path(path));
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path, const FilePlace& place) {
+  if (place.exists && !place.is_regular()) return error("write", path, "exists and is not a regular file");
+  auto temporary = TemporaryFile::create(place.path, 0666);
+  if (!temporary) return error("write", path, temporary.error().message);
+  if (place.exists) fchmod(temporary->descriptor(), place.mode & 0777);
+  return OutputFile(path, place.path, std::move(*temporary));
 }
 
 Result<std::unique_ptr<Output>> OutputFile::open(const std::string& path) {
@@ -38,27 +56,12 @@ Result<std::unique_ptr<Output>> OutputFile::open(const std::string& path) {
   return std::make_unique<OutputFile>(std::move(file));
 }
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      position_(other.position_),
-      pending_(std::move(other.pending_)),
-      pending_bytes_(other.pending_bytes_),
-      buffer_(std::move(other.buffer_)) {}
-
-OutputFile::~OutputFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
-
 template <typename WriteSome>
 Status OutputFile::write_all(std::span<const std::byte> bytes, WriteSome&& write_some) {
   while (!bytes.empty()) {
     ssize_t written = write_some(bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return error("write", path_, std::strerror(errno));
+    if (written < 0) return system_error();
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
   return {};
@@ -70,9 +73,10 @@ Status OutputFile::flush() {
     parts[i] = {const_cast<std::byte*>(pending_[i].data()), pending_[i].size()};
   }
   for (std::size_t first = 0; first < pending_.size();) {
-    ssize_t written = ::writev(descriptor_, &parts[first], static_cast<int>(pending_.size() - first));
+    ssize_t written =
+        ::writev(temporary_.descriptor(), &parts[first], static_cast<int>(pending_.size() - first));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return error("write", path_, std::strerror(errno));
+    if (written < 0) return system_error();
     for (auto left = static_cast<std::size_t>(written); left > 0;) {
       iovec& part = parts[first];
       std::size_t done = std::min(left, part.iov_len);
@@ -108,7 +112,8 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
   if (bytes.size() > buffer_size) {
     TRY_STATUS(flush());
     position_ += bytes.size();
-    return write_all(bytes, [&](auto left) { return ::write(descriptor_, left.data(), left.size()); });
+    return write_all(bytes,
+                     [&](auto left) { return ::write(temporary_.descriptor(), left.data(), left.size()); });
   }
   buffer_.reserve(buffer_size);
   TRY_STATUS(make_room(bytes.size()));
@@ -130,7 +135,7 @@ Status OutputFile::write_from(const MappedFile& source, std::span<const std::byt
   off_t from = bytes.data() - source.bytes().data();
   std::size_t left = bytes.size();
   while (left > 0) {
-    ssize_t copied = copy_file_range(source.descriptor(), &from, descriptor_, nullptr, left, 0);
+    ssize_t copied = copy_file_range(source.descriptor(), &from, temporary_.descriptor(), nullptr, left, 0);
     if (copied < 0 && errno == EINTR) continue;
     if (copied <= 0) break;  // not supported between these files: write the rest
     left -= static_cast<std::size_t>(copied);
@@ -142,8 +147,8 @@ Status OutputFile::write_from(const MappedFile& source, std::span<const std::byt
 
 Status OutputFile::skip_to(std::uint64_t offset) {
   TRY_STATUS(flush());
-  if (lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) {
-    return error("write", path_, std::strerror(errno));
+  if (lseek(temporary_.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return system_error();
   }
   position_ = offset;
   return {};
@@ -153,23 +158,46 @@ Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
   TRY_STATUS(flush());
   const std::uint64_t end = offset + bytes.size();
   return write_all(bytes, [&](auto left) {
-    return pwrite(descriptor_, left.data(), left.size(), static_cast<off_t>(end - left.size()));
+    return pwrite(temporary_.descriptor(), left.data(), left.size(), static_cast<off_t>(end - left.size()));
   });
 }
 
 Status OutputFile::commit() {
+  TRY_STATUS(finish());
+  return replace();
+}
+
+Status OutputFile::finish() {
   TRY_STATUS(flush());
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
-    int reason = errno;
-    ::unlink(temporary_.c_str());
-    return error("write", path_, std::strerror(reason));
-  }
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    int reason = errno;
-    ::unlink(temporary_.c_str());
-    return error("write", path_, std::strerror(reason));
-  }
+  if (Status closed = temporary_.close(); !closed) return error("write", path_, closed.error().message);
   return {};
+}
+
+Status OutputFile::replace() {
+  if (std::rename(temporary_.path().c_str(), place_.c_str()) != 0) return system_error();
+  temporary_.release();
+  return {};
+}
+
+Status OutputFile::swap_in() {
+  struct stat info{};
+  if (lstat(place_.c_str(), &info) != 0) return replace();
+  if (S_ISDIR(info.st_mode)) return error("write", path_, "is a directory");
+  if (!swap_files(temporary_.path(), place_)) return system_error();
+  has_swapped_ = true;
+  return {};
+}
+
+Status OutputFile::undo_swap() {
+  if (!has_swapped_) {
+    ::unlink(place_.c_str());
+    return {};
+  }
+  has_swapped_ = false;
+  if (swap_files(temporary_.path(), place_)) return {};
+  std::string kept = temporary_.path();
+  temporary_.release();
+  return error("write", path_, fmt::format("cannot be put back; what it was is in {}", kept));
 }
 
 }  // namespace depute

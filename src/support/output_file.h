@@ -3,6 +3,9 @@
 //   TRY(auto out, OutputFile::create("model.pte"));
 //   TRY_STATUS(out.write(header));
 //   TRY_STATUS(out.commit());                 // without it the temporary file is removed
+//
+// A path that is a symbolic link keeps being one: the file that it leads to is replaced. An existing file's
+// rights go over to the new one.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "support/file_place.h"
 #include "support/output.h"
+#include "support/temporary_file.h"
 
 namespace depute {
 
@@ -20,9 +25,8 @@ class OutputFile : public Output {
  public:
   static Result<OutputFile> create(const std::string& path);
   static Result<std::unique_ptr<Output>> open(const std::string& path);  // create() as an OpenOutput
-  ~OutputFile() override;
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&&) = delete;
+  // For a place that was looked up before; `path` is what the user calls it.
+  static Result<OutputFile> create(const std::string& path, const FilePlace& place);
 
   Status write(std::span<const std::byte> bytes) override;
   // Many bytes go from file to file, without touching the pages where the system can.
@@ -32,9 +36,17 @@ class OutputFile : public Output {
   std::uint64_t position() const override { return position_ + pending_bytes_; }
   Status commit() override;
 
+  // What commit() does, in steps that OutputSet can undo.
+  Status finish();   // all bytes are in the temporary file
+  Status replace();  // it takes the place of what was there, for good
+  // It takes the place of what was there, which is kept until this object goes.
+  Status swap_in();
+  Status undo_swap();
+
  private:
-  OutputFile(std::string path, std::string temporary, int descriptor)
-      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  OutputFile(std::string path, std::string place, TemporaryFile temporary)
+      : path_(std::move(path)), place_(std::move(place)), temporary_(std::move(temporary)) {}
+  std::unexpected<Diagnostic> system_error() const;
   // Calls `write_some` with what is left of `bytes` until nothing is; it returns what write() does.
   template <typename WriteSome>
   Status write_all(std::span<const std::byte> bytes, WriteSome&& write_some);
@@ -43,8 +55,9 @@ class OutputFile : public Output {
   Status flush();
 
   std::string path_;
-  std::string temporary_;
-  int descriptor_ = -1;
+  std::string place_;
+  TemporaryFile temporary_;
+  bool has_swapped_ = false;  // the temporary file is what was in the place before
   std::uint64_t position_ = 0;
   // To be written next: pieces of buffer_, which therefore never grows, and of mapped files.
   std::vector<std::span<const std::byte>> pending_;

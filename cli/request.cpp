@@ -1,0 +1,117 @@
+#include "cli/request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <thread>
+
+#include "cli/backend_argument.h"
+#include "cli/commands.h"
+#include "cli/constant_argument.h"
+#include "ir/print.h"
+#include "support/output_set.h"
+
+namespace depute {
+namespace {
+
+Status check_backends(const std::vector<std::string>& backends) {
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (std::ranges::count(backends, backends[i]) == 1) continue;
+    return error("usage", "--backend", fmt::format("'{}' is asked for twice", backends[i]),
+                 "ask each once, or with other options");
+  }
+  return {};
+}
+
+Status check_reports(const std::vector<std::string>& reports) {
+  for (const std::string& path : reports) {
+    if (path.ends_with(".json") || path.ends_with(".html") || is_standard_output(path)) continue;
+    return error("usage", "--report", fmt::format("'{}' ends neither in .json nor in .html", path));
+  }
+  return {};
+}
+
+Status check_step(const std::string& step) {
+  std::vector<std::string_view> steps = step_names();
+  if (step.empty() || std::ranges::find(steps, step) != steps.end()) return {};
+  return error("usage", "--dump-after", fmt::format("there is no step '{}'", step),
+               fmt::format("the steps are {}", fmt::join(steps, ", ")));
+}
+
+}  // namespace
+
+void add_request_options(CLI::App& app, RequestArguments& arguments) {
+  app.add_option("MODEL", arguments.model,
+                 "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input");
+  app.add_option("--backend", arguments.backends,
+                 "NAME[:key=value,...]; several are asked in the order given")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--method", arguments.methods, "NAME=FILE.pt2: a further method of the program")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("--constant", arguments.constants,
+                 "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--report", arguments.reports,
+                 "Also write the report: FILE.json or FILE.html; - is standard output, as JSON")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--jobs", arguments.jobs, "Threads; default: all. The output does not depend on it")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--dump-after", arguments.dump_after, "Print the program after a step or pass")
+      ->type_name("STEP");
+  app.add_flag("--together", arguments.together,
+               "Plan all backends in one pass, with fewer delegates; default: one after another");
+  app.add_flag("--verify", arguments.verify,
+               "Check all invariants after each pass, and that backends give the same twice");
+}
+
+Result<CompileOptions> read_request(const RequestArguments& arguments) {
+  CompileOptions options;
+  options.input = arguments.model;
+  TRY_STATUS(check_backends(arguments.backends));
+  for (const std::string& text : arguments.backends) {
+    TRY(BackendRequest request, parse_backend_argument(text));
+    options.backends.push_back(std::move(request));
+  }
+  for (const std::string& text : arguments.methods) {
+    TRY(auto method, parse_method_argument(text));
+    options.methods.push_back(std::move(method));
+  }
+  for (const std::string& text : arguments.constants) {
+    TRY(ConstantMethod method, parse_constant_argument(text));
+    options.constants.push_back(std::move(method));
+  }
+  if (options.input.empty() && options.methods.empty()) {
+    return error("usage", "MODEL", "a model or --method NAME=FILE is needed");
+  }
+  TRY_STATUS(check_reports(arguments.reports));
+  options.reports = arguments.reports;
+  TRY_STATUS(check_step(arguments.dump_after));
+  options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
+  options.verify_each_pass = arguments.verify;
+  options.plan_together = arguments.together;
+  return options;
+}
+
+bool writes_standard_output(const CompileOptions& options) {
+  return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
+         std::ranges::any_of(options.reports, is_standard_output);
+}
+
+Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
+                             const Registry& registry) {
+  if (!arguments.dump_after.empty()) {
+    std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
+    options.observe = [&arguments, stream](std::string_view step, const Program& program) {
+      if (step == arguments.dump_after) print_to(stream, fmt::format("; after {}\n{}", step, print(program)));
+    };
+  }
+  return compile(options, registry);
+}
+
+}  // namespace depute

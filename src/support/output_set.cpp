@@ -1,0 +1,239 @@
+#include "support/output_set.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+// The descriptor that a path names: its file is written where it stands, never replaced.
+std::optional<int> named_descriptor(std::string_view path) {
+  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    path.remove_prefix(folder.size());
+    int number = -1;
+    auto [end, failure] = std::from_chars(path.data(), path.data() + path.size(), number);
+    if (failure == std::errc() && end == path.data() + path.size()) return number;
+  }
+  return std::nullopt;
+}
+
+// Signals that end the process wait until this goes.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+Status write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return error("write", path, std::strerror(errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_standard_output(std::string_view path) {
+  return named_descriptor(path) == STDOUT_FILENO;
+}
+
+struct OutputSet::Entry {
+  std::string option;
+  std::string path;
+  FilePlace place;
+  std::optional<int> descriptor;  // of a stream that is open already
+  bool is_stream = false;
+  bool is_whole = false;
+  std::unique_ptr<OutputFile> file;
+  std::vector<std::byte> bytes;  // of a stream
+
+  bool may_be_shared() const { return is_stream && !descriptor && S_ISCHR(place.mode); }  // /dev/null
+};
+
+namespace {
+
+// An output of the set, which owns the bytes: commit() only says that they are whole.
+class Member : public Output {
+ public:
+  Member(Output& output, bool& is_whole) : output_(output), is_whole_(is_whole) {}
+  // A stream: its bytes wait in memory.
+  Member(std::unique_ptr<Output> bytes, bool& is_whole)
+      : output_(*bytes), is_whole_(is_whole), bytes_(std::move(bytes)) {}
+
+  Status write(std::span<const std::byte> bytes) override { return output_.write(bytes); }
+  Status write_from(const MappedFile& source, std::span<const std::byte> bytes) override {
+    return output_.write_from(source, bytes);
+  }
+  Status skip_to(std::uint64_t offset) override { return output_.skip_to(offset); }
+  Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    return output_.write_at(offset, bytes);
+  }
+  std::uint64_t position() const override { return output_.position(); }
+  Status commit() override {
+    is_whole_ = true;
+    return bytes_ != nullptr ? bytes_->commit() : Status();
+  }
+
+ private:
+  Output& output_;
+  bool& is_whole_;
+  std::unique_ptr<Output> bytes_;
+};
+
+}  // namespace
+
+OutputSet::OutputSet() = default;
+OutputSet::~OutputSet() = default;
+
+void OutputSet::add_input(const std::string& path) {
+  inputs_.push_back({path, path == "-" ? place_of_descriptor(STDIN_FILENO) : place_of_path(path)});
+}
+
+OutputSet::Entry* OutputSet::find(const std::string& path) {
+  auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->path == path; });
+  return found == entries_.end() ? nullptr : found->get();
+}
+
+Status OutputSet::reserve(const std::string& option, const std::string& path) {
+  auto entry = std::make_unique<Entry>();
+  entry->option = option;
+  entry->path = path;
+  entry->descriptor = named_descriptor(path);
+  entry->place = entry->descriptor ? place_of_descriptor(*entry->descriptor) : place_of_path(path);
+  entry->is_stream = entry->descriptor || (entry->place.exists && !entry->place.is_regular());
+  TRY_STATUS(check_inputs(*entry));
+  for (const auto& other : entries_) {
+    bool is_same = entry->descriptor ? entry->descriptor == other->descriptor : entry->path == other->path;
+    if (entry->may_be_shared()) continue;
+    if (!is_same && !is_same_file(other->place, entry->place)) continue;
+    return error("usage", option, fmt::format("{} is written by {} already", path, other->option),
+                 "give each output a name of its own");
+  }
+  TRY_STATUS(check_place(*entry));
+  entries_.push_back(std::move(entry));
+  return {};
+}
+
+Status OutputSet::add_late_input(const std::string& path) {
+  add_input(path);
+  for (const auto& entry : entries_) TRY_STATUS(check_inputs(*entry));
+  return {};
+}
+
+Status OutputSet::check_inputs(const Entry& entry) const {
+  for (const Input& input : inputs_) {
+    if (!entry.place.is_regular() || !is_same_file(input.place, entry.place)) continue;
+    return error("usage", entry.option, fmt::format("{} is the input {}", entry.path, input.path),
+                 "give the output another name");
+  }
+  return {};
+}
+
+// What can be known before the file is written.
+Status OutputSet::check_place(const Entry& entry) const {
+  auto fail = [&](std::string_view message, std::string_view hint = {}) {
+    return error("write", entry.path, message, hint);
+  };
+  if (entry.descriptor) {
+    int flags = fcntl(*entry.descriptor, F_GETFL);
+    bool is_open = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    return is_open ? Status() : fail("is not open for writing");
+  }
+  if (entry.path.empty()) return error("usage", entry.option, "a file name is needed");
+  if (entry.place.is_directory()) return fail("is a directory", "name the file in it");
+  if (entry.path.ends_with('/')) return fail("names a directory, not a file");
+  if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
+  if (entry.is_stream) return {};
+  const std::string folder = std::filesystem::path(entry.place.path).parent_path().string();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  if (errno == ENOENT) return fail(fmt::format("there is no folder {}", folder), "make it first");
+  return fail(fmt::format("cannot make files in {}: {}", folder, std::strerror(errno)));
+}
+
+Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {
+  Entry* entry = find(path);
+  if (entry == nullptr) {
+    TRY_STATUS(reserve("the program's data", path));
+    entry = find(path);
+  }
+  CHECK(!entry->file && entry->bytes.empty()) << path << " is opened twice";
+  if (entry->is_stream) {
+    return std::make_unique<Member>(std::make_unique<OutputBytes>(entry->bytes), entry->is_whole);
+  }
+  TRY(OutputFile file, OutputFile::create(path, entry->place));
+  entry->file = std::make_unique<OutputFile>(std::move(file));
+  return std::make_unique<Member>(*entry->file, entry->is_whole);
+}
+
+Status OutputSet::put_in_place() {
+  for (const auto& entry : entries_) {
+    CHECK(entry->is_whole || entry->file == nullptr) << entry->path << " is not whole";
+    if (entry->file != nullptr) TRY_STATUS(entry->file->finish());
+  }
+  TRY_STATUS(write_streams());
+  return put_files_in_place();
+}
+
+Status OutputSet::write_streams() {
+  for (const auto& entry : entries_) {
+    if (!entry->is_stream || !entry->is_whole) continue;
+    int descriptor =
+        entry->descriptor ? dup(*entry->descriptor) : ::open(entry->path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return error("write", entry->path, std::strerror(errno));
+    Status written = write_all(descriptor, entry->bytes, entry->path);
+    ::close(descriptor);
+    TRY_STATUS(written);
+  }
+  return {};
+}
+
+Status OutputSet::put_files_in_place() {
+  std::vector<OutputFile*> files;
+  for (const auto& entry : entries_) {
+    if (entry->file != nullptr) files.push_back(entry->file.get());
+  }
+  SignalsBlocked blocked;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Status placed = i + 1 < files.size() ? files[i]->swap_in() : files[i]->replace();
+    if (placed) continue;
+    while (i > 0) {
+      if (Status undone = files[--i]->undo_swap(); !undone)
+        placed.error().details.push_back(undone.error().str());
+    }
+    return placed;
+  }
+  entries_.clear();  // and with them what was in the places before
+  return {};
+}
+
+}  // namespace depute

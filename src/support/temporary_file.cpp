@@ -1,0 +1,83 @@
+#include "support/temporary_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace depute {
+namespace {
+
+constexpr int max_attempts = 100;  // at a name that nobody has
+
+// What a signal handler may read: no lock, nothing that grows.
+std::array<std::atomic<char*>, 64> names;
+
+int remember(const std::string& path) {
+  char* name = strdup(path.c_str());
+  for (std::size_t i = 0; i < names.size() && name != nullptr; ++i) {
+    char* empty = nullptr;
+    if (names[i].compare_exchange_strong(empty, name)) return static_cast<int>(i);
+  }
+  std::free(name);
+  return -1;
+}
+
+void forget(int slot) {
+  if (slot >= 0) std::free(names[static_cast<std::size_t>(slot)].exchange(nullptr));
+}
+
+}  // namespace
+
+void remove_temporary_files() {
+  for (std::atomic<char*>& name : names) {
+    const char* path = name.load();
+    if (path != nullptr) ::unlink(path);
+  }
+}
+
+TemporaryFile::TemporaryFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor), slot_(remember(path_)) {}
+
+TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      slot_(std::exchange(other.slot_, -1)) {}
+
+TemporaryFile::~TemporaryFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!path_.empty()) ::unlink(path_.c_str());
+  forget(slot_);
+}
+
+// Another process, or one that was killed, may have the same number: a name is taken only when it is free.
+Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mode) {
+  static std::atomic<unsigned> count = 0;
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  for (int attempt = 0; attempt < max_attempts; ++attempt) {
+    std::string path = (folder / fmt::format(".depute-{}-{}.tmp", getpid(), count++)).string();
+    int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor);
+    if (errno != EEXIST) break;
+  }
+  return error("write", target, std::strerror(errno));
+}
+
+Status TemporaryFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0) return error("write", path_, std::strerror(errno));
+  return {};
+}
+
+void TemporaryFile::release() {
+  path_.clear();
+  forget(std::exchange(slot_, -1));
+}
+
+}  // namespace depute
