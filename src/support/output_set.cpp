@@ -175,8 +175,8 @@ Status OutputSet::check_place(const Entry& entry) const {
   if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
   if (entry.is_stream) return {};
   const std::string folder = std::filesystem::path(entry.place.path).parent_path().string();
+  if (!place_of_path(folder).is_directory()) return fail(fmt::format("there is no folder {}", folder));
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  if (errno == ENOENT) return fail(fmt::format("there is no folder {}", folder), "make it first");
   return fail(fmt::format("cannot make files in {}: {}", folder, std::strerror(errno)));
 }
 

@@ -1,0 +1,263 @@
+"""The files that lower writes: checked before any work, there together or not at all, inputs untouched."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from harness import DEPUTE, ROOT, TIMEOUT, depute, lower, sample
+
+MLP = sample("mlp")
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A copy of a model that a test may endanger."""
+    copy = tmp_path / "m.pt2"
+    copy.write_bytes(MLP.read_bytes())
+    return copy
+
+
+def contents(folder) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_unchanged(folder, before, run, code) -> None:
+    assert run.code == code, run.stderr
+    assert len(run.diagnostics) == 1, run.stderr
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["m.pt2", "./m.pt2", "soft.pte", "hard.pte", "folder/../m.pt2", "other/m.pt2"])
+@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map"])
+def test_no_output_replaces_the_model(option, name, model, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other").symlink_to(tmp_path)
+    (tmp_path / "soft.pte").symlink_to(model)
+    (tmp_path / "hard.pte").hardlink_to(model)
+    if option == "--report":
+        (tmp_path / "m.json").hardlink_to(model)
+        name = "m.json"
+    before = contents(tmp_path)
+    outputs = () if option == "-o" else ("-o", tmp_path / "fine.pte")
+    run = depute("lower", model, *outputs, option, f"{tmp_path}/{name}")
+    assert_unchanged(tmp_path, before, run, 2)
+    assert option in run.stderr and "is the input" in run.stderr
+
+
+def test_no_output_replaces_the_file_of_a_method(model, tmp_path):
+    before = contents(tmp_path)
+    run = depute("lower", "--method", f"a={model}", "-o", model)
+    assert_unchanged(tmp_path, before, run, 2)
+
+
+def test_no_output_replaces_the_data_of_a_text(tmp_path):
+    (tmp_path / "w.bin").write_bytes(bytes(8))
+    text = tmp_path / "m.ir"
+    text.write_text(
+        'program\ndata "w": f32[2] = file("w.bin")\n'
+        'method forward(%w: f32[2] = param "w", %x: f32[2]) {\n'
+        "  %y: f32[2] = aten.add.Tensor(%x, %w)\n  return %y\n}\n"
+    )
+    before = contents(tmp_path)
+    run = depute("lower", text, "-o", tmp_path / "w.bin")
+    assert_unchanged(tmp_path, before, run, 2)
+
+
+def test_no_output_replaces_redirected_input(model, tmp_path):
+    before = model.read_bytes()
+    with model.open("rb") as file:
+        run = subprocess.run([DEPUTE, "lower", "-", "-o", model], stdin=file, capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 2 and model.read_bytes() == before
+
+
+def test_default_output_of_a_compiled_program(tmp_path):
+    (tmp_path / "m.pte").write_bytes(b"older")
+    run = depute("lower", tmp_path / "m.pte")
+    assert run.code == 2 and "name of an output" in run.stderr
+    assert (tmp_path / "m.pte").read_bytes() == b"older"
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ("-o", "a.json", "--report", "a.json"),
+        ("-o", "a.json", "--report", "./a.json"),
+        ("-o", "a.json", "--debug-map", "there/a.json"),
+        ("-o", "a.ptd", "--ptd", "a.ptd"),
+        ("-o", "a.pte", "--report", "r.json", "--report", "r.json"),
+        ("-o", "a.pte", "--report", "r.json", "--debug-map", "r.json"),
+        ("-o", "-", "--report", "-"),
+        ("-o", "-", "--debug-map", "/dev/stdout"),
+    ],
+    ids=" ".join,
+)
+def test_two_outputs_with_one_path(outputs, model, tmp_path):
+    (tmp_path / "there").symlink_to(tmp_path)
+    before = contents(tmp_path)
+    named = [w if w.startswith("-") or w.startswith("/") else f"{tmp_path}/{w}" for w in outputs]
+    run = depute("lower", model, *named)
+    assert_unchanged(tmp_path, before, run, 2)
+    assert "already" in run.stderr and not run.stdout
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--debug-map"])
+@pytest.mark.parametrize(
+    "path, words",
+    [("absent/a.json", "there is no folder"), ("folder.json", "is a directory"), ("m.pt2/a.json", "m.pt2")],
+)
+def test_outputs_are_checked_before_any_work(option, path, words, model, tmp_path):
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "out.pte").write_bytes(b"older")
+    before = contents(tmp_path)
+    outputs = () if option == "-o" else ("-o", tmp_path / "out.pte")
+    run = depute("lower", model, *outputs, option, tmp_path / path, "--dump-after", "read")
+    assert_unchanged(tmp_path, before, run, 1)
+    assert words in run.stderr and not run.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to become another user")
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_write_protected_output(kind, model, tmp_path):
+    folder = tmp_path / "protected"
+    folder.mkdir()
+    out = folder / "out.pte"
+    if kind == "file":
+        out.write_bytes(b"older")
+        out.chmod(0o444)
+        folder.chmod(0o777)
+    else:
+        folder.chmod(0o555)
+    before = contents(tmp_path)
+    tmp_path.chmod(0o755)
+    script = (
+        "import os, sys; os.setgid(65534); os.setuid(65534);"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    reachable = subprocess.run([sys.executable, "-c", script, "/bin/ls", str(folder)], capture_output=True)
+    program = subprocess.run([sys.executable, "-c", script, str(DEPUTE), "--version"], capture_output=True)
+    if reachable.returncode != 0 or program.returncode != 0:
+        pytest.skip("the folders of this machine are closed to other users")
+    command = [sys.executable, "-c", script, str(DEPUTE), "lower", str(model), "-o", str(out)]
+    run = subprocess.run(command, capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 1 and b"Permission denied" in run.stderr, run.stderr
+    assert contents(tmp_path) == before
+
+
+def test_unknown_step_is_refused_before_any_work(model, tmp_path):
+    out = tmp_path / "m.pte"
+    out.write_bytes(b"older")
+    run = depute("lower", model, "--dump-after", "foo")
+    assert run.code == 2 and "there is no step 'foo'" in run.stderr and "fold-constants" in run.stderr
+    assert out.read_bytes() == b"older"
+
+
+def test_every_step_that_is_named_can_be_dumped(model, tmp_path):
+    steps = depute("lower", model, "--dump-after", "foo").stderr.split("the steps are ")[1].strip().split(", ")
+    assert len(steps) > 15
+    for step in steps:
+        run = lower(model, tmp_path / "out.pte", "--quiet", "--dump-after", step)
+        assert run.stdout.count("; after ") == 1 and run.stdout.startswith(f"; after {step}\n")
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_late_failure_leaves_nothing(existed, model, tmp_path):
+    """The disk is full when the last file is written: none appears, and old ones stay."""
+    outputs = {"-o": "a.pte", "--ptd": "a.ptd", "--report": "a.json", "--debug-map": "b.json"}
+    if existed:
+        for name in outputs.values():
+            (tmp_path / name).write_text("older " + name)
+    before = contents(tmp_path)
+    for limit in (100, 5_000, 20_000):
+        run = subprocess.run(
+            [DEPUTE, "lower", model, "--backend", "xnnpack"]
+            + [word for option, name in outputs.items() for word in (option, tmp_path / name)],
+            capture_output=True,
+            timeout=TIMEOUT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        )
+        assert run.returncode == 1, run.stderr
+        assert b"error[write]" in run.stderr and b"File too large" in run.stderr
+        assert contents(tmp_path) == before
+
+
+def test_unmet_requirement_writes_nothing(model, tmp_path):
+    before = contents(tmp_path)
+    run = depute("lower", model, "--require", "coverage>=99%", "--report", tmp_path / "r.json")
+    assert run.code == 3 and contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def test_a_stopped_run_leaves_no_files(number, model, tmp_path):
+    """The run waits for who reads its report, with the program written aside."""
+    pipe = tmp_path / "report.json"
+    os.mkfifo(pipe)
+    run = subprocess.Popen([DEPUTE, "lower", model, "--report", pipe], stderr=subprocess.PIPE, cwd=ROOT)
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.glob(".depute-*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert list(tmp_path.glob(".depute-*")), "no temporary file was seen"
+    run.send_signal(number)
+    assert run.wait(timeout=20) == -number
+    assert {path.name for path in tmp_path.iterdir()} == {"m.pt2", "report.json"}
+
+
+def test_link_as_output_keeps_being_one(model, tmp_path):
+    real, link = tmp_path / "real.pte", tmp_path / "link.pte"
+    real.write_bytes(b"older")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    lower(model, link)
+    assert link.is_symlink() and real.read_bytes()[4:8] == b"ET12"
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_program_to_standard_output(model, tmp_path):
+    lower(model, tmp_path / "file.pte", "--backend", "xnnpack")
+    command = [DEPUTE, "lower", model, "--backend", "xnnpack", "-o", "-"]
+    run = subprocess.run(command, capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 0 and run.stdout == (tmp_path / "file.pte").read_bytes()
+    assert b"Total delegated subgraphs: 1" in run.stderr
+
+
+def test_program_through_pipes(model, tmp_path):
+    lower(model, tmp_path / "file.pte")
+    with model.open("rb") as file:
+        command = f"cat | {DEPUTE} lower - -o - --quiet | cat"
+        run = subprocess.run(command, shell=True, stdin=file, capture_output=True, timeout=TIMEOUT)
+    assert run.stdout == (tmp_path / "file.pte").read_bytes() and not run.stderr
+
+
+def test_report_to_standard_output(model, tmp_path):
+    run = lower(model, tmp_path / "out.pte", "--report", "-")
+    assert json.loads(run.stdout)["totals"] and "Total delegated" in run.stderr
+
+
+def test_devices_as_outputs(model, tmp_path):
+    run = depute("lower", model, "-o", "/dev/null", "--debug-map", "/dev/null")
+    assert run.code == 0, run.stderr
+    assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+    with (tmp_path / "out").open("wb") as out:
+        command = [DEPUTE, "lower", model, "-o", "/dev/stdout"]
+        subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True, timeout=TIMEOUT)
+    assert (tmp_path / "out").read_bytes()[4:8] == b"ET12"
+    assert os.path.islink("/dev/stdout")
+
+
+def test_full_device(model):
+    run = depute("lower", model, "-o", "/dev/full")
+    assert run.code == 1 and "No space left" in run.stderr
+
+
+def test_closed_standard_output_is_no_output_file(model, tmp_path):
+    out = tmp_path / "out.pte"
+    lower(model, tmp_path / "expected.pte")
+    run = subprocess.run(f"{DEPUTE} lower {model} -o {out} >&-", shell=True, capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 1 and b"standard output" in run.stderr
+    assert out.read_bytes() == (tmp_path / "expected.pte").read_bytes()
+    run = subprocess.run(f"{DEPUTE} lower {model} -o - >&-", shell=True, capture_output=True, timeout=TIMEOUT)
+    assert run.returncode == 1 and b"not open for writing" in run.stderr
