@@ -52,8 +52,7 @@ class DemoProgram {
 
   PreprocessResult finish() && {
     std::string blob = fmt::format("{}#{}", count_, text_);
-    auto bytes = std::as_bytes(std::span(blob));
-    return {.processed_bytes = Storage::owned({bytes.begin(), bytes.end()}),
+    return {.processed_bytes = storage_of(blob),
             .debug_handle_map = mapping_.mapping(),
             .data_store_output = {},
             .delegate_info = {}};

@@ -87,6 +87,27 @@ std::shared_ptr<const Storage> Storage::elided(std::size_t size, Hash128 content
   return storage;
 }
 
+std::shared_ptr<const Storage> Storage::part(std::shared_ptr<const Storage> whole, std::size_t offset,
+                                             std::size_t size) {
+  CHECK(offset <= whole->size() && size <= whole->size() - offset);
+  if (size == whole->size()) return whole;
+  CHECK(!whole->is_elided());
+  if (whole->is_zeros()) return zeros(size);
+  if (whole->is_lazy()) {
+    return lazy(size, [whole = std::move(whole), offset, size] {
+      std::vector<std::byte> made = whole->produce();
+      auto first = made.begin() + static_cast<std::ptrdiff_t>(offset);
+      return std::vector<std::byte>(first, first + static_cast<std::ptrdiff_t>(size));
+    });
+  }
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = size;
+  storage->file_ = whole->file_;
+  storage->view_ = whole->bytes().subspan(offset, size);
+  storage->whole_ = std::move(whole);
+  return storage;
+}
+
 std::span<const std::byte> Storage::bytes() const {
   CHECK(!is_elided()) << "the text form left out these " << size_ << " bytes";
   if (lazy_ == nullptr) return view_;
@@ -133,6 +154,21 @@ TensorData TensorData::contiguous() const {
 
 std::size_t TensorData::byte_size() const {
   return dense_size(type);
+}
+
+std::shared_ptr<const Storage> dense_bytes(const TensorData& data) {
+  const TensorData dense = data.contiguous();
+  return Storage::part(dense.storage, static_cast<std::size_t>(dense.offset) * item_size(dense.type.dtype),
+                       dense.byte_size());
+}
+
+std::vector<std::byte> bytes(std::string_view text) {
+  auto view = std::as_bytes(std::span(text));
+  return {view.begin(), view.end()};
+}
+
+std::shared_ptr<const Storage> storage_of(std::string_view text) {
+  return Storage::owned(bytes(text));
 }
 
 bool fits_storage(const TensorData& data) {

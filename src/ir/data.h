@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/type.h"
@@ -28,6 +29,10 @@ class Storage {
   static std::shared_ptr<const Storage> lazy(std::size_t size,
                                              std::function<std::vector<std::byte>()> produce);
   static std::shared_ptr<const Storage> zeros(std::size_t size);  // no memory until bytes() is called
+  // `size` bytes of `whole` from `offset` on, without a copy; of a lazy storage, made when first needed. The
+  // bytes of an elided one have no parts but itself.
+  static std::shared_ptr<const Storage> part(std::shared_ptr<const Storage> whole, std::size_t offset,
+                                             std::size_t size);
 
   // Stands for bytes that a text form left out; only their size and hash are known, so bytes() may not be
   // called.
@@ -53,6 +58,7 @@ class Storage {
   struct Lazy;
   std::shared_ptr<Lazy> lazy_;
   std::vector<std::byte> owned_;
+  std::shared_ptr<const Storage> whole_;  // what view_ is a part of
   std::span<const std::byte> view_;
 };
 
@@ -71,12 +77,21 @@ struct TensorData {
   std::size_t byte_size() const;  // of the dense form
 };
 
+// The bytes of the elements in row-major order, as a storage of their own: what a backend ships of a
+// constant, which may be a strided view somewhere in a larger storage. The storage itself when it is all of
+// it, a part of it when the view is dense, else made when first needed. Nothing is read or copied here.
+std::shared_ptr<const Storage> dense_bytes(const TensorData& data);
+
 // All sizes, strides and the offset stay inside the storage. Elided data holds the tensor's elements densely.
 bool fits_storage(const TensorData& data);
 
 // The hash of a storage's bytes, and of a tensor's elements in row-major order. Neither needs elided bytes.
 Hash128 content_hash(const Storage& storage);
 Hash128 content_hash(const TensorData& data);
+
+// The bytes of a text, and a storage of them: the blob of a backend whose format is text.
+std::vector<std::byte> bytes(std::string_view text);
+std::shared_ptr<const Storage> storage_of(std::string_view text);
 
 TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
 

@@ -224,7 +224,7 @@ Difference compare_ranges(const Ranges& a, const Ranges& b) {
 
 bool same_named_data(const NamedData& a, const NamedData& b) {
   return a.key == b.key && a.alignment == b.alignment && a.external_tag == b.external_tag &&
-         same_storage(a.storage.get(), b.storage.get());
+         a.layout == b.layout && same_storage(a.storage.get(), b.storage.get());
 }
 
 Difference compare_delegates(const Delegate& a, const Delegate& b) {

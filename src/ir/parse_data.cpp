@@ -162,8 +162,7 @@ Result<StoragePtr> Parser::make_storage(const Content& content, const TensorData
 Result<StoragePtr> Parser::bytes() {
   if (in_.peek() == '"') {
     TRY(std::string text, in_.string("bytes"));
-    auto view = std::as_bytes(std::span(text));
-    return Storage::owned({view.begin(), view.end()});
+    return storage_of(text);
   }
   if (in_.accept_word("hex")) {
     TRY(std::vector<std::byte> owned, hex());
@@ -288,6 +287,12 @@ Status Parser::named_data(Delegate& delegate) {
   }
   if (in_.accept_word("external")) {
     TRY(named.external_tag, in_.string("a tag"));
+  }
+  if (in_.accept_word("layout")) {
+    std::size_t start = in_.position();
+    TRY(Type layout, type());
+    if (!layout.is_tensor()) return in_.fault_at(start, "expected the type of a tensor");
+    named.layout = std::move(layout.tensor);
   }
   TRY_STATUS(in_.expect('='));
   TRY(named.storage, bytes());

@@ -136,6 +136,7 @@ void Printer::delegate(const Delegate& delegate) {
       out_ += " external ";
       quoted(named.external_tag);
     }
+    if (named.layout) out_ += " layout " + str(*named.layout);
     out_ += " = ";
     bytes(named.storage.get());
     out_ += '\n';

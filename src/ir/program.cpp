@@ -32,6 +32,17 @@ std::unique_ptr<Method> clone_method(const Method& method) {
 
 }  // namespace
 
+std::string_view layout_fault(const NamedData& data) {
+  if (!data.layout) return {};
+  if (!executorch_number(data.layout->dtype)) return "of elements that the runtime does not know";
+  if (data.layout->rank() > max_rank) return "of more dimensions than the runtime takes";
+  auto bytes = data.layout->static_bytes();
+  if (!bytes) return "of a size that is not known";
+  if (!dim_order(*data.layout)) return "whose elements do not lie densely";
+  if (data.storage != nullptr && *bytes != data.storage->size()) return "of another size than its bytes";
+  return {};
+}
+
 bool is_external_tag(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return text::is_letter(c) || text::is_digit(c) || c == '-';

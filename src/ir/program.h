@@ -70,7 +70,13 @@ struct NamedData {
   std::size_t alignment = 16;  // bytes, a power of two
   // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
   std::string external_tag;
+  // The tensor that the bytes are, when they are one: runtimes can then load it by its key from a .ptd file,
+  // which has layouts (a .pte's named data have none).
+  std::optional<TensorType> layout = std::nullopt;
 };
+
+// Why the bytes are no such tensor; empty when they are, and without a layout.
+std::string_view layout_fault(const NamedData& data);
 
 // Letters, digits, '_' and '-' only: what may stand in the name of a file.
 bool is_external_tag(std::string_view text);

@@ -104,6 +104,7 @@ class StructuralHasher {
       add(named.key);
       add(named.alignment);
       add(named.external_tag);
+      type(named.layout ? tensor_type(*named.layout) : Type());
       storage(named.storage.get(), with_data);
     }
     add(delegate.delegate_info);

@@ -87,6 +87,9 @@ class Verifier {
           fail(fmt::format("the alignment {} of named data \"{}\" is no power of two", named.alignment,
                            named.key));
         }
+        if (std::string_view fault = layout_fault(named); !fault.empty()) {
+          fail(fmt::format("named data \"{}\" is said to be a tensor {}", named.key, fault));
+        }
         if (!named.external_tag.empty() && !is_external_tag(named.external_tag)) {
           fail(fmt::format("the tag \"{}\" of named data \"{}\" cannot be part of a file's name",
                            named.external_tag, named.key));

@@ -37,6 +37,11 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   if (!std::has_single_bit(data.alignment)) fault = "has an alignment that is no power of two";
   if (!data.external_tag.empty() && !is_external_tag(data.external_tag))
     fault = "has a tag that cannot be part of a file's name: letters, digits, '_' and '-' can";
+  if (std::string_view layout = layout_fault(data); fault.empty() && !layout.empty()) {
+    return lowering_error(LoweringFault::BadNamedData, place,
+                          fmt::format("its named data \"{}\" is said to be a tensor {}: {}, {} bytes",
+                                      data.key, layout, str(*data.layout), data.storage->size()));
+  }
   if (!fault.empty()) {
     return lowering_error(
         LoweringFault::BadNamedData, place,
@@ -59,12 +64,19 @@ Status NamedDataStore::add(NamedData data, std::string_view owner) {
   }
   entry.alignment = std::max(entry.alignment, data.alignment);
   if (data.external_tag.empty()) entry.external_tag.clear();
+  if (!entry.layout) entry.layout = std::move(data.layout);
   return {};
 }
 
 Status NamedDataStore::add(std::string_view key, std::shared_ptr<const Storage> storage,
                            std::size_t alignment) {
   return add({.key = std::string(key), .storage = std::move(storage), .alignment = alignment});
+}
+
+Status NamedDataStore::add(std::string_view key, const TensorData& tensor, std::size_t alignment) {
+  NamedData data{.key = std::string(key), .storage = dense_bytes(tensor), .alignment = alignment};
+  data.layout = make_tensor(tensor.type.dtype, tensor.type.sizes);
+  return add(std::move(data));
 }
 
 Result<NamedDataStore> merge_named_data(const Program& program) {

@@ -7,8 +7,8 @@
 //
 // A key names one blob in the whole program, also where it goes to an external file. Giving it again with the
 // same bytes is fine: the strictest alignment holds, and a key that somebody wants in the program itself lies
-// there for all; one with several tags lies in the file of the first. Equal blobs under several keys are
-// stored once by the writer.
+// there for all; one with several tags lies in the file of the first. The first layout that is given holds.
+// Equal blobs under several keys are stored once by the writer.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,12 @@ namespace depute {
 class NamedDataStore {
  public:
   // Fails on an empty key, no storage, an alignment (bytes) that is no power of two, a tag that cannot be
-  // part of a file's name, and a key that is known with other bytes. `owner` is named in that case: "delegate
-  // xnnpack0".
+  // part of a file's name, a layout that its bytes do not have, and a key that is known with other bytes.
+  // `owner` is named in that case: "delegate xnnpack0".
   Status add(NamedData data, std::string_view owner = {});
   Status add(std::string_view key, std::shared_ptr<const Storage> storage, std::size_t alignment = 16);
+  // The tensor's elements in row-major order, with their layout.
+  Status add(std::string_view key, const TensorData& tensor, std::size_t alignment = 16);
 
   const std::vector<NamedData>& entries() const { return entries_; }  // in the order of their first add
   const std::string& owner(std::size_t entry) const { return owners_[entry]; }  // of its first add

@@ -197,6 +197,17 @@ struct Distribution {
   std::map<std::string, std::vector<PtdEntry>> files;  // by path
 };
 
+// As a .ptd file says it; to_backend made sure that the runtime has it.
+std::optional<PlanTensor> layout_of(const NamedData& data) {
+  if (!data.layout) return std::nullopt;
+  PlanTensor tensor{.scalar_type = *executorch_number(data.layout->dtype)};
+  for (const SymInt& size : data.layout->sizes)
+    tensor.sizes.push_back(static_cast<std::int32_t>(size.value()));
+  const auto order = dim_order(*data.layout);
+  tensor.dim_order.assign(order->begin(), order->end());
+  return tensor;
+}
+
 // A delegate may have a constant's bytes under the constant's name; then they are there once, as a tensor.
 Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::string& owner) {
   const Blob& blob = constant.blob;
@@ -236,7 +247,8 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
       continue;
     }
     std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, options.segment_alignment);
-    result.files[file].push_back({data.key, {data.storage, 0, data.storage->size(), alignment}, {}});
+    result.files[file].push_back(
+        {data.key, {data.storage, 0, data.storage->size(), alignment}, layout_of(data)});
   }
   return result;
 }

@@ -253,9 +253,7 @@ class Generator {
 
   std::shared_ptr<const Storage> any_blob() {
     if (chance(2)) return Storage::owned(random_bytes(static_cast<std::size_t>(pick(0, 400))));
-    std::string text = any_text();
-    auto bytes = std::as_bytes(std::span(text));
-    return Storage::owned({bytes.begin(), bytes.end()});
+    return storage_of(any_text());
   }
 
   void add_delegate(Program& program, int depth) {

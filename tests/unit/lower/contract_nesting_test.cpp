@@ -49,7 +49,7 @@ method forward(%x: f32[2]) {
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("A", [](const Program& given) {
         Result<PreprocessResult> result = name_ops(given);
-        result->data_store_output.push_back({.key = "weights", .storage = bytes_of("w"), .alignment = 64});
+        result->data_store_output.push_back({.key = "weights", .storage = storage_of("w"), .alignment = 64});
         return result;
       }));
   add(registry, std::make_unique<FunctionBackend>("B", name_ops));
@@ -87,7 +87,7 @@ TEST(Contract, BackendMayLowerInsidePreprocess) {
       std::make_unique<FunctionBackend>("Outer", [&](const Program& program) -> Result<PreprocessResult> {
         TRY(Delegate delegate, to_backend("A", program, {}, inner_registry));
         return PreprocessResult{.processed_bytes =
-                                    bytes_of("outer(" + text_of(*delegate.processed_bytes) + ")")};
+                                    storage_of("outer(" + text_of(*delegate.processed_bytes) + ")")};
       }));
   auto delegate = to_backend(
       "Outer",
@@ -99,17 +99,17 @@ TEST(Contract, BackendMayLowerInsidePreprocess) {
 
 TEST(NamedData, EqualKeysAndBytesAreOneEntryWithTheStrictestAlignment) {
   NamedDataStore store;
-  ASSERT_TRUE(store.add("k", bytes_of("abc"), 16).has_value());
-  ASSERT_TRUE(store.add("k", bytes_of("abc"), 64).has_value());
-  ASSERT_TRUE(store.add("k", bytes_of("abc"), 4).has_value());
+  ASSERT_TRUE(store.add("k", storage_of("abc"), 16).has_value());
+  ASSERT_TRUE(store.add("k", storage_of("abc"), 64).has_value());
+  ASSERT_TRUE(store.add("k", storage_of("abc"), 4).has_value());
   ASSERT_EQ(store.entries().size(), 1u);
   EXPECT_EQ(store.entries()[0].alignment, 64u);
 }
 
 TEST(NamedData, OneKeyWithTwoContentsIsRefused) {
   NamedDataStore store;
-  ASSERT_TRUE(store.add({.key = "k", .storage = bytes_of("abc")}, "delegate one").has_value());
-  Status again = store.add({.key = "k", .storage = bytes_of("abd")}, "delegate two");
+  ASSERT_TRUE(store.add({.key = "k", .storage = storage_of("abc")}, "delegate one").has_value());
+  Status again = store.add({.key = "k", .storage = storage_of("abd")}, "delegate two");
   ASSERT_FALSE(again.has_value());
   EXPECT_THAT(again.error().str(), HasSubstr("delegate one"));
   EXPECT_THAT(again.error().str(), HasSubstr("delegate two"));

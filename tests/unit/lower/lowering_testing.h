@@ -1,4 +1,5 @@
-// Partitioners and backends made of one function, and short ways to tag nodes by name: for tests of lowering.
+// Partitioners made of one function, backends for trials, and short ways to tag nodes by name: for tests of
+// lowering.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "kernels/kernels.h"
+#include "lower/function_backend.h"
 #include "lower/to_backend.h"
 
 namespace depute {
@@ -90,34 +92,8 @@ inline PartitionFunction editing(std::function<void(const Method&)> edit) {
 
 // --- backends
 
-class FunctionBackend : public Backend {
- public:
-  using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
-  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
-  FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
-      : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
-  std::string_view id() const override { return id_; }
-  Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
-    return preprocess_(program);
-  }
-  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
-                                               int jobs) const override {
-    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
-  }
-
- private:
-  std::string id_;
-  Preprocess preprocess_;
-  Multimethod multimethod_;
-};
-
-inline std::shared_ptr<const Storage> bytes_of(std::string_view text) {
-  auto bytes = std::as_bytes(std::span(text));
-  return Storage::owned({bytes.begin(), bytes.end()});
-}
-
 inline Result<PreprocessResult> good(const Program&) {
-  return PreprocessResult{.processed_bytes = bytes_of("ok")};
+  return PreprocessResult{.processed_bytes = storage_of("ok")};
 }
 
 inline void add(Registry& registry, std::unique_ptr<Backend> backend) {
@@ -159,7 +135,7 @@ inline std::string op_names(const Graph& graph) {
 
 // Payload: the names of the ops.
 inline Result<PreprocessResult> name_ops(const Program& program) {
-  return PreprocessResult{.processed_bytes = bytes_of(op_names(*program.methods.front()->graph))};
+  return PreprocessResult{.processed_bytes = storage_of(op_names(*program.methods.front()->graph))};
 }
 
 inline Registry registry_of_a_and_b() {

@@ -28,8 +28,7 @@ class CountingBackend : public Backend {
   std::string_view id() const override { return id_; }
   Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
     std::string text = fmt::format("{}", program.methods.front()->graph->node_count());
-    auto bytes = std::as_bytes(std::span(text));
-    return PreprocessResult{.processed_bytes = Storage::owned({bytes.begin(), bytes.end()})};
+    return PreprocessResult{.processed_bytes = storage_of(text)};
   }
 
  private:

@@ -22,8 +22,7 @@ class EchoBackend : public Backend {
   Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
     std::string text;
     for (const Node& node : program.methods[0]->graph->nodes()) text += std::string(node.op().str()) + ";";
-    auto bytes = std::as_bytes(std::span(text));
-    return PreprocessResult{.processed_bytes = Storage::owned({bytes.begin(), bytes.end()})};
+    return PreprocessResult{.processed_bytes = storage_of(text)};
   }
 };
 

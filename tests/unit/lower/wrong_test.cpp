@@ -434,7 +434,8 @@ FunctionBackend::Preprocess giving(NamedData data) {
 }
 
 TEST(WrongBackend, GivesDataWithoutAKey) {
-  EXPECT_EQ(backend_refusal(giving({.key = "", .storage = bytes_of("x")})).code, "to_backend.bad-named-data");
+  EXPECT_EQ(backend_refusal(giving({.key = "", .storage = storage_of("x")})).code,
+            "to_backend.bad-named-data");
 }
 
 TEST(WrongBackend, GivesDataWithoutBytes) {
@@ -444,14 +445,14 @@ TEST(WrongBackend, GivesDataWithoutBytes) {
 }
 
 TEST(WrongBackend, GivesDataWithAnOddAlignment) {
-  EXPECT_EQ(backend_refusal(giving({.key = "k", .storage = bytes_of("x"), .alignment = 24})).code,
+  EXPECT_EQ(backend_refusal(giving({.key = "k", .storage = storage_of("x"), .alignment = 24})).code,
             "to_backend.bad-named-data");
 }
 
 TEST(WrongBackend, GivesOneKeyTwoContents) {
   Diagnostic error = backend_refusal([](const Program& program) {
     std::string name(program.methods.front()->graph->first()->tag.str());
-    return giving({.key = "k", .storage = bytes_of(name)})(program);
+    return giving({.key = "k", .storage = storage_of(name)})(program);
   });
   EXPECT_EQ(error.code, "to_backend.named-data-conflict");
   EXPECT_THAT(error.str(), AllOf(HasSubstr("delegate s"), HasSubstr("delegate t"), HasSubstr("\"k\"")));
@@ -460,7 +461,7 @@ TEST(WrongBackend, GivesOneKeyTwoContents) {
 TEST(WrongBackend, IsNotDeterministic) {
   std::atomic<int> calls = 0;
   auto moody = [&](const Program&) -> Result<PreprocessResult> {
-    return PreprocessResult{.processed_bytes = bytes_of(fmt::format("{}", ++calls))};
+    return PreprocessResult{.processed_bytes = storage_of(fmt::format("{}", ++calls))};
   };
   EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
             "to_backend.backend-not-deterministic");

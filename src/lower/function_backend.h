@@ -1,0 +1,51 @@
+// A backend made of functions, for one that has no state of its own, and for trials:
+//
+//   entry.backend = std::make_unique<FunctionBackend>("MyBackend", [](const Program& program) {
+//     return PreprocessResult{.processed_bytes = storage_of(print(program))};
+//   });
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "lower/backend.h"
+
+namespace depute {
+
+class FunctionBackend : public Backend {
+ public:
+  // Like the functions of Backend they must be pure and thread-safe.
+  using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
+  using PreprocessWithSpecs =
+      std::function<Result<PreprocessResult>(const Program&, std::span<const CompileSpec>)>;
+  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
+
+  // Without `multimethod` the partitions are preprocessed one by one, as by default.
+  FunctionBackend(std::string id, PreprocessWithSpecs preprocess, Multimethod multimethod = {})
+      : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
+  FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
+      : FunctionBackend(std::move(id),
+                        PreprocessWithSpecs([preprocess = std::move(preprocess)](
+                                                const Program& program, std::span<const CompileSpec>) {
+                          return preprocess(program);
+                        }),
+                        std::move(multimethod)) {}
+
+  std::string_view id() const override { return id_; }
+  Result<PreprocessResult> preprocess(const Program& edge_program,
+                                      std::span<const CompileSpec> compile_specs) const override {
+    return preprocess_(edge_program, compile_specs);
+  }
+  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
+                                               int jobs) const override {
+    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
+  }
+
+ private:
+  std::string id_;
+  PreprocessWithSpecs preprocess_;
+  Multimethod multimethod_;
+};
+
+}  // namespace depute

@@ -1,0 +1,57 @@
+// Storages and their parts, and the dense bytes of tensors that are views.
+#include "ir/data.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace depute {
+namespace {
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TensorData view(Dims sizes, Dims strides, std::int64_t offset, std::shared_ptr<const Storage> storage) {
+  return {make_tensor(ScalarType::U8, std::move(sizes), std::move(strides)), offset, std::move(storage)};
+}
+
+TEST(DenseBytes, AreTheStorageWhenTheTensorIsAllOfIt) {
+  auto storage = storage_of("abcdef");
+  EXPECT_EQ(dense_bytes(view({2, 3}, {}, 0, storage)), storage);
+}
+
+TEST(DenseBytes, OfADensePartAreNoCopy) {
+  auto storage = storage_of("abcdef");
+  auto part = dense_bytes(view({2}, {}, 3, storage));
+  EXPECT_EQ(text_of(part->bytes()), "de");
+  EXPECT_EQ(part->bytes().data(), storage->bytes().data() + 3);
+  EXPECT_FALSE(part->is_lazy());
+  storage.reset();
+  EXPECT_EQ(text_of(part->bytes()), "de") << "the part keeps what it is a part of";
+}
+
+TEST(DenseBytes, OfAStridedViewAreMadeWhenNeeded) {
+  auto part = dense_bytes(view({2, 2}, {1, 3}, 1, storage_of("abcdef")));
+  EXPECT_TRUE(part->is_lazy());
+  EXPECT_EQ(part->size(), 4);
+  EXPECT_EQ(text_of(part->bytes()), "becf");
+}
+
+TEST(DenseBytes, OfLazyAndZeroStoragesStaySo) {
+  int made = 0;
+  auto lazy = Storage::lazy(4, [&] {
+    ++made;
+    return bytes("wxyz");
+  });
+  auto part = dense_bytes(view({2}, {}, 1, lazy));
+  EXPECT_EQ(made, 0);
+  EXPECT_EQ(text_of(part->bytes()), "xy");
+  auto zeros = dense_bytes(view({3}, {}, 2, Storage::zeros(8)));
+  EXPECT_TRUE(zeros->is_zeros());
+  EXPECT_EQ(zeros->size(), 3);
+  EXPECT_EQ(dense_bytes(view({0}, {}, 0, storage_of("abc")))->size(), 0);
+}
+
+}  // namespace
+}  // namespace depute
