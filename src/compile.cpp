@@ -8,11 +8,13 @@
 #include "lower/backend_op.h"
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
+#include "ops/verify_input.h"
 #include "partition/filtered_partitioner.h"
 #include "partition/plan_together.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "report/debug_map.h"
+#include "support/guarded.h"
 #include "write/write_pte.h"
 
 namespace depute {
@@ -74,13 +76,20 @@ Status check_data(const Program& program) {
   return {};
 }
 
+// Here, and nowhere else on the way, a program is verified.
+Result<Program> read_verified(const std::string& path) {
+  TRY(Program program, read_program(path));
+  TRY_STATUS(verify_input(program));
+  return program;
+}
+
 Result<Program> read_inputs(const CompileOptions& options) {
   Program program;
   if (!options.input.empty()) {
-    TRY(program, read_program(options.input));
+    TRY(program, read_verified(options.input));
   }
   for (const auto& [name, file] : options.methods) {
-    TRY(Program method, read_program(file));
+    TRY(Program method, read_verified(file));
     TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
   }
   TRY_STATUS(check_data(program));
@@ -94,6 +103,7 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
     normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
   }
   normalise_options.verify = options.verify_each_pass;
+  normalise_options.verified = true;
   normalise_options.observe = options.observe;
   return normalise(std::move(program), normalise_options);
 }
@@ -111,7 +121,8 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends)
 
 Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend> backends,
                                   const Registry& registry, const CompileOptions& options, Report& report) {
-  ToBackendOptions lowering{.jobs = options.jobs, .check_determinism = options.verify_each_pass};
+  ToBackendOptions lowering{
+      .jobs = options.jobs, .check_determinism = options.verify_each_pass, .verified = true};
   if (options.plan_together && backends.size() > 1) {
     std::vector<std::unique_ptr<Partitioner>> partitioners;
     for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
@@ -129,17 +140,17 @@ Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend>
   // What no backend took: its ops where they have no kernel, and what was kept whole for one.
   TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
   add_delegates(report, program);
-  return normalise_leftovers(std::move(program),
-                             {.verify = options.verify_each_pass, .observe = options.observe});
+  return normalise_leftovers(
+      std::move(program), {.verify = options.verify_each_pass, .verified = true, .observe = options.observe});
 }
 
 Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
-  TRY(Plan plan, make_plan(program, {.external_constants = !options.ptd.empty()}));
+  TRY(Plan plan, make_plan(program, {.external_constants = !options.ptd.empty(), .verified = true}));
   timer.done("plan");
   TRY(WriteSummary written,
-      write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd}));
+      write_pte(program, plan, options.output, {.jobs = options.jobs, .ptd = options.ptd, .verified = true}));
   timer.done("write");
   report.output = options.output;
   report.output_bytes = written.file_bytes;
@@ -154,13 +165,7 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, Compiled&
   return {};
 }
 
-}  // namespace
-
-std::string version() {
-  return "depute 0.1.0";
-}
-
-Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
+Result<Compiled> run_steps(const CompileOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
   std::vector<StepTime> times;
   StepTimer timer(times);
@@ -186,6 +191,16 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   }
   compiled.report.times = std::move(times);
   return compiled;
+}
+
+}  // namespace
+
+std::string version() {
+  return "depute 0.1.0";
+}
+
+Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
+  return guarded([&] { return run_steps(options, registry); });
 }
 
 }  // namespace depute

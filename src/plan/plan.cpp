@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/verify_input.h"
 #include "plan/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/placement.h"
 #include "plan/plan_text.h"
 #include "plan/tensor_bounds.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -21,9 +23,7 @@ std::vector<const Method*> methods_by_name(const Program& program) {
   return methods;
 }
 
-}  // namespace
-
-Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
+Result<Plan> plan_methods(const Program& program, const PlanOptions& options) {
   Plan plan;
   ConstantPool constants(options.external_constants);
   std::set<std::string> kernel_modules;
@@ -41,6 +41,15 @@ Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
   plan.initial_values = std::move(state.initial_values);
   plan.kernel_modules.assign(kernel_modules.begin(), kernel_modules.end());
   return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
+  return guarded([&]() -> Result<Plan> {
+    if (!options.verified) TRY_STATUS(verify_input(program));
+    return plan_methods(program, options);
+  });
 }
 
 }  // namespace depute

@@ -25,6 +25,7 @@ struct WriteOptions {
   // there are none (runtimes take no file without data). Empty: named data stay in the .pte. Named data with
   // a tag go to the file of the tag in any case: external_path().
   std::string ptd;
+  bool verified = false;  // verify_input() has passed the program, and the plan is one of it
 };
 
 struct WrittenFile {

@@ -1,0 +1,105 @@
+#include "ops/verify_input.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/copy.h"
+#include "ir/verify.h"
+#include "ops/control_flow.h"
+#include "ops/op_def.h"
+#include "ops/own_ops.h"
+
+namespace depute {
+namespace {
+
+class InputVerifier {
+ public:
+  Status run(const Program& program, std::size_t depth) {
+    if (!programs_.insert(&program).second) return {};
+    if (depth > max_delegate_depth) {
+      return error("verify", "delegates", fmt::format("delegates nested deeper than {}", max_delegate_depth));
+    }
+    if (auto faults = verify(program); !faults.empty()) return std::unexpected(std::move(faults.front()));
+    for (const auto& delegate : program.delegates) {
+      if (delegate->original != nullptr) TRY_STATUS(run(*delegate->original, depth + 1));
+    }
+    return check_nodes(program);
+  }
+
+ private:
+  Status check_nodes(const Program& program) {
+    delegates_.clear();
+    for (const auto& delegate : program.delegates) delegates_.emplace(delegate->name, delegate.get());
+    for (const auto& method : program.methods) {
+      method_ = method->name;
+      if (!method->bodies.empty()) TRY_STATUS(check_depth(*method->graph, 0));
+      TRY_STATUS(check_nodes(*method->graph));
+      for (const auto& body : method->bodies) TRY_STATUS(check_nodes(*body));
+    }
+    return {};
+  }
+
+  // Each body has one owner, so that each is met once.
+  Status check_depth(const Graph& graph, std::size_t depth) {
+    for (const Node& node : graph.nodes()) {
+      for (const Graph* body : bodies_of(node)) {
+        if (depth == max_body_depth)
+          return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
+        TRY_STATUS(check_depth(*body, depth + 1));
+      }
+    }
+    return {};
+  }
+
+  Status check_nodes(const Graph& graph) {
+    for (const Node& node : graph.nodes()) TRY_STATUS(check(node));
+    return {};
+  }
+
+  Status check(const Node& node) {
+    if (node.op() != last_op_) {
+      last_op_ = node.op();
+      last_def_ = op_def(node);
+    }
+    const OpDef* def = last_def_;
+    if (def == nullptr) return {};
+    if (def->origin == OpOrigin::Compiler) return check_own(node);
+    TRY_STATUS(check_call(node, *def));
+    TRY_STATUS(check_results(node, *def));
+    if (!def->is(control_flow)) return {};
+    auto flow = read_control_flow(node);
+    return flow ? Status() : fail(node, flow.error().message);
+  }
+
+  Status check_own(const Node& node) {
+    if (!is_delegate_call(node))
+      return fail(node, fmt::format("{} is an op of the compiler's own", node.op().str()));
+    bool has_name = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
+    if (!has_name) return fail(node, "its first argument is no delegate");
+    auto status = check_delegate_call(node, *delegates_.at(called_delegate(node)));
+    return status ? Status() : fail(node, status.error().message);
+  }
+
+  Status fail(const Node& node, std::string_view message) const {
+    auto failure =
+        error("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
+    if (node.source != nullptr) failure.error().source = node.source->str();
+    return failure;
+  }
+
+  std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
+  std::unordered_map<Symbol, const Delegate*> delegates_;
+  Symbol method_;
+  Symbol last_op_;  // nodes in a row often have the same
+  const OpDef* last_def_ = nullptr;
+};
+
+}  // namespace
+
+Status verify_input(const Program& program) {
+  return InputVerifier().run(program, 0);
+}
+
+}  // namespace depute
