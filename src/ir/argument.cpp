@@ -1,7 +1,5 @@
 #include "ir/argument.h"
 
-#include <fmt/format.h>
-
 #include "support/check.h"
 
 namespace depute {
@@ -108,11 +106,6 @@ std::span<Argument> Argument::as_list() const {
 std::span<NamedArgument> Argument::as_map() const {
   CHECK(kind == Kind::Map);
   return {entries, count};
-}
-
-void fail_nesting() {
-  throw InternalError(
-      fmt::format("arguments inside each other beyond max_argument_depth ({})", max_argument_depth));
 }
 
 }  // namespace depute

@@ -103,21 +103,15 @@ struct NamedArgument {
   Argument value;
 };
 
-// Lists and maps inside each other that a node can have; readers refuse less than that.
-inline constexpr int max_argument_depth = 256;
-[[noreturn]] void fail_nesting();  // an InternalError that names the limit
-
 // Calls visit(Argument&) on every Value cell below `argument`, in order.
 template <typename Visit>
-void for_each_value(Argument& argument, Visit&& visit, int depth = 0) {
-  if (argument.kind == Argument::Kind::Value) return visit(argument);
-  bool is_list = argument.kind == Argument::Kind::List;
-  if (!is_list && argument.kind != Argument::Kind::Map) return;
-  if (depth >= max_argument_depth) fail_nesting();
-  if (is_list) {
-    for (Argument& element : argument.as_list()) for_each_value(element, visit, depth + 1);
-  } else {
-    for (NamedArgument& entry : argument.as_map()) for_each_value(entry.value, visit, depth + 1);
+void for_each_value(Argument& argument, Visit&& visit) {
+  if (argument.kind == Argument::Kind::Value) {
+    visit(argument);
+  } else if (argument.kind == Argument::Kind::List) {
+    for (Argument& element : argument.as_list()) for_each_value(element, visit);
+  } else if (argument.kind == Argument::Kind::Map) {
+    for (NamedArgument& entry : argument.as_map()) for_each_value(entry.value, visit);
   }
 }
 

@@ -8,6 +8,10 @@
 
 namespace depute {
 
+// Lists and maps inside each other that an argument may have: Graph refuses more with a CHECK, and readers
+// refuse less than that.
+inline constexpr int max_argument_depth = 256;
+
 // Empty when the program is sound: nothing that is null, definitions before uses in the same graph, specs
 // that match inputs and outputs, data for every constant input that fits its storage, bodies and delegates
 // that exist, bodies with one owner, positive dense ranks, ... Takes any program that can be built, in linear

@@ -1,9 +1,9 @@
 #include "plan/value_uses.h"
 
-#include "ops/own_ops.h"
-
 #include <algorithm>
 #include <unordered_set>
+
+#include "ops/own_ops.h"
 
 namespace depute {
 namespace {
