@@ -140,8 +140,8 @@ Outcome run_normalise(const Program& program, const Options& options) {
   return {print_with(result, options), {}};
 }
 
-// The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between; with --own the compiler's
-// own. The program is not looked at.
+// The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between; with --own the
+// compiler's own. The program is not looked at.
 Outcome run_ops(const Program&, const Options& options) {
   constexpr std::array<std::pair<OpFlags, std::string_view>, 4> flag_names = {
       {{core, "core"}, {pointwise, "pointwise"}, {view, "view"}, {depute::random, "random"}}};
