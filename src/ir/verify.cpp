@@ -149,7 +149,6 @@ class Verifier {
     if (std::ranges::any_of(method.bodies, [](const auto& body) { return body == nullptr; }))
       return fail("one of its graphs is null");
     bodies_.clear();
-    owned_.clear();
     bodies_have_own_names(method);
     bodies_are_not_recursive(method);
     inputs_match_specs(method);
@@ -289,21 +288,14 @@ class Verifier {
   }
 
   void argument_is_sound(const Node& node, const Argument& cell) {
-    if (cell.kind == Argument::Kind::Graph) body_is_its_own(node, cell.as_graph());
+    if (cell.kind == Argument::Kind::Graph && !bodies_.contains(cell.as_graph())) {
+      fail("a graph argument is not one of the method's graphs", &node);
+    }
     if (cell.kind == Argument::Kind::Delegate && !delegates_.contains(cell.as_symbol())) {
       fail(fmt::format("no delegate is called {}", cell.as_symbol().str()), &node);
     }
     if (cell.kind == Argument::Kind::Complex && cell.as_list().size() != 2) {
       fail("a complex number needs two parts", &node);
-    }
-  }
-
-  void body_is_its_own(const Node& node, const Graph* body) {
-    if (!bodies_.contains(body)) {
-      fail("a graph argument is not one of the method's graphs", &node);
-    } else if (!owned_.insert(body).second) {
-      fail(fmt::format("graph @{} is an argument already, and has one place only", body->name().str()),
-           &node);
     }
   }
 
@@ -353,7 +345,6 @@ class Verifier {
   std::string place_;
   std::unordered_set<Symbol> delegates_;
   std::unordered_set<const Graph*> bodies_;  // of the current method
-  std::unordered_set<const Graph*> owned_;   // those that an argument names
   NodeSet defined_;                          // nodes of the current graph, so far
 };
 

@@ -14,7 +14,7 @@ inline constexpr int max_argument_depth = 256;
 
 // Empty when the program is sound: nothing that is null, definitions before uses in the same graph, specs
 // that match inputs and outputs, data for every constant input that fits its storage, bodies and delegates
-// that exist, bodies with one owner, positive dense ranks, ... Takes any program that can be built, in linear
+// that exist, positive dense ranks, ... Takes any program that can be built, in linear
 // time. Names need no look: a Graph keeps its values' apart. Delegates' originals are programs of their own.
 std::vector<Diagnostic> verify(const Program& program);
 

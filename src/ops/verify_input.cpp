@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,6 +14,9 @@
 
 namespace depute {
 namespace {
+
+// Bodies may be shared, and shared ones inside of shared ones; each use becomes a copy of its own.
+constexpr std::size_t max_bodies = std::size_t{1} << 16;
 
 class InputVerifier {
  public:
@@ -34,23 +38,38 @@ class InputVerifier {
     for (const auto& delegate : program.delegates) delegates_.emplace(delegate->name, delegate.get());
     for (const auto& method : program.methods) {
       method_ = method->name;
-      if (!method->bodies.empty()) TRY_STATUS(check_depth(*method->graph, 0));
+      if (!method->bodies.empty()) {
+        unfolded_.clear();
+        TRY(Unfolded unfolded, unfold(*method->graph, 0));
+      }
       TRY_STATUS(check_nodes(*method->graph));
       for (const auto& body : method->bodies) TRY_STATUS(check_nodes(*body));
     }
     return {};
   }
 
-  // Each body has one owner, so that each is met once.
-  Status check_depth(const Graph& graph, std::size_t depth) {
+  // What a graph becomes once each use of a body has its own copy.
+  struct Unfolded {
+    std::size_t depth = 0;   // of bodies in bodies
+    std::size_t bodies = 0;  // without the graph itself; no more than one beyond the limit
+  };
+
+  Result<Unfolded> unfold(const Graph& graph, std::size_t depth) {
+    if (auto found = unfolded_.find(&graph); found != unfolded_.end()) return found->second;
+    if (depth > max_body_depth) return Unfolded{.depth = max_body_depth + 1};
+    Unfolded result;
     for (const Node& node : graph.nodes()) {
       for (const Graph* body : bodies_of(node)) {
-        if (depth == max_body_depth)
+        TRY(Unfolded below, unfold(*body, depth + 1));
+        result.depth = std::max(result.depth, below.depth + 1);
+        result.bodies = std::min(result.bodies + below.bodies + 1, max_bodies + 1);
+        if (depth + result.depth > max_body_depth)
           return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
-        TRY_STATUS(check_depth(*body, depth + 1));
+        if (result.bodies > max_bodies)
+          return fail(node, fmt::format("it runs more than {} graphs", max_bodies));
       }
     }
-    return {};
+    return unfolded_[&graph] = result;
   }
 
   Status check_nodes(const Graph& graph) {
@@ -70,7 +89,8 @@ class InputVerifier {
     TRY_STATUS(check_results(node, *def));
     if (!def->is(control_flow)) return {};
     auto flow = read_control_flow(node);
-    return flow ? Status() : fail(node, flow.error().message);
+    if (!flow) return fail(node, flow.error().message);
+    return {};
   }
 
   Status check_own(const Node& node) {
@@ -79,10 +99,11 @@ class InputVerifier {
     bool has_name = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
     if (!has_name) return fail(node, "its first argument is no delegate");
     auto status = check_delegate_call(node, *delegates_.at(called_delegate(node)));
-    return status ? Status() : fail(node, status.error().message);
+    if (!status) return fail(node, status.error().message);
+    return {};
   }
 
-  Status fail(const Node& node, std::string_view message) const {
+  std::unexpected<Diagnostic> fail(const Node& node, std::string_view message) const {
     auto failure =
         error("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
     if (node.source != nullptr) failure.error().source = node.source->str();
@@ -91,6 +112,7 @@ class InputVerifier {
 
   std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
   std::unordered_map<Symbol, const Delegate*> delegates_;
+  std::unordered_map<const Graph*, Unfolded> unfolded_;  // of the current method
   Symbol method_;
   Symbol last_op_;  // nodes in a row often have the same
   const OpDef* last_def_ = nullptr;

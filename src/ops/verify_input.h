@@ -16,8 +16,8 @@ inline constexpr std::size_t max_delegate_depth = 32;
 
 // The first fault of: the invariants of verify(); calls of known ops that do not fit their schema, in
 // arguments or results; ops of the compiler's own, but for calls of a delegate that is there and takes what
-// it is given; control flow whose bodies do not fit, or nest too deep; and the same in delegates' own
-// programs.
+// it is given; control flow whose bodies do not fit, nest too deep or become too many; and the same in
+// delegates' own programs.
 Status verify_input(const Program& program);
 
 }  // namespace depute

@@ -202,13 +202,6 @@ TEST(VerifyInput, RefusesABodyThatIsNotTheMethods) {
   EXPECT_THAT(fault(program), HasSubstr("not one of the method's graphs"));
 }
 
-TEST(VerifyInput, RefusesABodyOfTwoNodes) {
-  EXPECT_THAT(fault("program\nmethod forward(%p: bool[], %x: f32[2]) {\n"
-                    "graph @g(%a: f32[2]) { return %a }\n"
-                    "%y: f32[2] = higher_order.cond(%p, @g, @g, [%x])\nreturn %y }"),
-              HasSubstr("graph @g is an argument already"));
-}
-
 // --- depth
 
 TEST(VerifyInput, RefusesBodiesNestedTooDeep) {
@@ -223,6 +216,22 @@ TEST(VerifyInput, RefusesBodiesNestedTooDeep) {
   EXPECT_EQ(fault(nested(max_body_depth)), "sound");
   EXPECT_THAT(fault(nested(max_body_depth + 1)), HasSubstr("nested deeper than 32"));
   EXPECT_THAT(fault(nested(20'000)), HasSubstr("nested deeper than 32"));
+}
+
+// Each level runs the next one twice.
+TEST(VerifyInput, RefusesSharedBodiesThatBecomeTooMany) {
+  auto doubled = [](int depth) {
+    std::string text = "program\nmethod forward(%p: bool[], %x: f32[2]) {\n";
+    for (int i = 0; i < depth; ++i) {
+      std::string next = "@g" + std::to_string(i + 1);
+      std::string inner = i + 1 == depth ? "" : "some.op(" + next + ", " + next + ")\n";
+      text += "graph @g" + std::to_string(i) + "(%a: f32[2]) {\n" + inner + "return %a\n}\n";
+    }
+    return text + "some.op(@g0)\nreturn %x }";
+  };
+  EXPECT_EQ(fault(doubled(16)), "sound");
+  EXPECT_THAT(fault(doubled(17)), HasSubstr("runs more than 65536 graphs"));
+  EXPECT_THAT(fault(doubled(32)), HasSubstr("runs more than 65536 graphs"));
 }
 
 TEST(VerifyInput, RefusesDelegatesNestedTooDeep) {
