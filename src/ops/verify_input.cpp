@@ -15,8 +15,9 @@
 namespace depute {
 namespace {
 
-// Bodies may be shared, and shared ones inside of shared ones; each use becomes a copy of its own.
-constexpr std::size_t max_bodies = std::size_t{1} << 16;
+// Bodies may be shared, and shared ones inside of shared ones; normalisation gives each use a copy of its
+// own. A few lines of text could ask for any number of nodes that way.
+constexpr std::size_t max_copied_nodes = std::size_t{1} << 20;
 
 class InputVerifier {
  public:
@@ -40,7 +41,9 @@ class InputVerifier {
       method_ = method->name;
       if (!method->bodies.empty()) {
         unfolded_.clear();
-        TRY(Unfolded unfolded, unfold(*method->graph, 0));
+        max_nodes_ = max_copied_nodes;
+        for (const auto& body : method->bodies) max_nodes_ += body->node_count() + 1;
+        TRY_STATUS(unfold(*method->graph, 0));
       }
       TRY_STATUS(check_nodes(*method->graph));
       for (const auto& body : method->bodies) TRY_STATUS(check_nodes(*body));
@@ -50,8 +53,8 @@ class InputVerifier {
 
   // What a graph becomes once each use of a body has its own copy.
   struct Unfolded {
-    std::size_t depth = 0;   // of bodies in bodies
-    std::size_t bodies = 0;  // without the graph itself; no more than one beyond the limit
+    std::size_t depth = 0;  // of bodies in bodies
+    std::size_t nodes = 0;  // of all bodies, returns among them
   };
 
   Result<Unfolded> unfold(const Graph& graph, std::size_t depth) {
@@ -62,11 +65,12 @@ class InputVerifier {
       for (const Graph* body : bodies_of(node)) {
         TRY(Unfolded below, unfold(*body, depth + 1));
         result.depth = std::max(result.depth, below.depth + 1);
-        result.bodies = std::min(result.bodies + below.bodies + 1, max_bodies + 1);
+        result.nodes += body->node_count() + 1 + below.nodes;  // each at most the limit
         if (depth + result.depth > max_body_depth)
           return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
-        if (result.bodies > max_bodies)
-          return fail(node, fmt::format("it runs more than {} graphs", max_bodies));
+        if (result.nodes > max_nodes_)
+          return fail(node,
+                      fmt::format("it runs copies of graphs with more than {} nodes", max_copied_nodes));
       }
     }
     return unfolded_[&graph] = result;
@@ -113,6 +117,7 @@ class InputVerifier {
   std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
   std::unordered_map<Symbol, const Delegate*> delegates_;
   std::unordered_map<const Graph*, Unfolded> unfolded_;  // of the current method
+  std::size_t max_nodes_ = 0;
   Symbol method_;
   Symbol last_op_;  // nodes in a row often have the same
   const OpDef* last_def_ = nullptr;

@@ -229,9 +229,9 @@ TEST(VerifyInput, RefusesSharedBodiesThatBecomeTooMany) {
     }
     return text + "some.op(@g0)\nreturn %x }";
   };
-  EXPECT_EQ(fault(doubled(16)), "sound");
-  EXPECT_THAT(fault(doubled(17)), HasSubstr("runs more than 65536 graphs"));
-  EXPECT_THAT(fault(doubled(32)), HasSubstr("runs more than 65536 graphs"));
+  EXPECT_EQ(fault(doubled(18)), "sound");
+  EXPECT_THAT(fault(doubled(20)), HasSubstr("more than 1048576 nodes"));
+  EXPECT_THAT(fault(doubled(32)), HasSubstr("more than 1048576 nodes"));
 }
 
 TEST(VerifyInput, RefusesDelegatesNestedTooDeep) {
