@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "compile.h"
+#include "support/guarded.h"
 #include "support/temporary_file.h"
 
 namespace depute {
@@ -177,15 +178,8 @@ int main(int argc, char** argv) {
   int code = depute::exit_error;
   try {
     code = run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    depute::report_error(
-        {.code = "memory", .where = {}, .message = "out of memory", .hint = {}, .source = {}});
   } catch (const std::exception& exception) {
-    depute::report_error({.code = "internal",
-                          .where = {},
-                          .message = exception.what(),
-                          .hint = "this is a bug of depute: please report it",
-                          .source = {}});
+    depute::report_error(depute::diagnostic_of(exception));
   }
   // Output files are complete, and nobody needs the memory to be taken apart piece by piece.
   std::fflush(nullptr);

@@ -12,11 +12,13 @@
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
 #include "normalise/passes.h"
+#include "ops/verify_input.h"
 #include "partition/filtered_partitioner.h"
 #include "partition/plan_together.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "report/debug_map.h"
+#include "support/guarded.h"
 #include "support/output_set.h"
 #include "write/write_pte.h"
 
@@ -79,13 +81,20 @@ Status check_data(const Program& program) {
   return {};
 }
 
+// Here, and nowhere else on the way, a program is verified.
+Result<Program> read_verified(const std::string& path) {
+  TRY(Program program, read_program(path));
+  TRY_STATUS(verify_input(program));
+  return program;
+}
+
 Result<Program> read_inputs(const CompileOptions& options) {
   Program program;
   if (!options.input.empty()) {
-    TRY(program, read_program(options.input));
+    TRY(program, read_verified(options.input));
   }
   for (const auto& [name, file] : options.methods) {
-    TRY(Program method, read_program(file));
+    TRY(Program method, read_verified(file));
     TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
   }
   TRY_STATUS(check_data(program));
@@ -99,6 +108,7 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
     normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
   }
   normalise_options.verify = options.verify_each_pass;
+  normalise_options.verified = true;
   normalise_options.observe = options.observe;
   return normalise(std::move(program), normalise_options);
 }
@@ -116,7 +126,8 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends)
 
 Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend> backends,
                                   const Registry& registry, const CompileOptions& options, Report& report) {
-  ToBackendOptions lowering{.jobs = options.jobs, .check_determinism = options.verify_each_pass};
+  ToBackendOptions lowering{
+      .jobs = options.jobs, .check_determinism = options.verify_each_pass, .verified = true};
   if (options.plan_together && backends.size() > 1) {
     std::vector<std::unique_ptr<Partitioner>> partitioners;
     for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
@@ -134,12 +145,12 @@ Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend>
   // What no backend took: its ops where they have no kernel, and what was kept whole for one.
   TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
   add_delegates(report, program);
-  return normalise_leftovers(std::move(program),
-                             {.verify = options.verify_each_pass, .observe = options.observe});
+  return normalise_leftovers(
+      std::move(program), {.verify = options.verify_each_pass, .verified = true, .observe = options.observe});
 }
 
 PlanOptions plan_options(const CompileOptions& options) {
-  return {.external_constants = !options.ptd.empty()};
+  return {.external_constants = !options.ptd.empty(), .verified = true};
 }
 
 // What would be refused if the program was to be written.
@@ -201,6 +212,7 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
   WriteOptions write_options = options.write;
   write_options.jobs = options.jobs;
   write_options.ptd = options.ptd;
+  write_options.verified = true;
   auto open = [&](const std::string& path) { return open_output(options, outputs, path); };
   TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write_options));
   if (!options.debug_map.empty()) {
@@ -227,13 +239,7 @@ Status write_reports(const CompileOptions& options, const Report& report, Output
   return {};
 }
 
-}  // namespace
-
-std::string version() {
-  return "depute 0.1.0";
-}
-
-Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
+Result<Compiled> run_steps(const CompileOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
   OutputSet outputs;
   TRY_STATUS(check_files(options, outputs));
@@ -270,6 +276,16 @@ Result<Compiled> compile(const CompileOptions& options, const Registry& registry
   TRY_STATUS(write_reports(options, compiled.report, outputs));
   TRY_STATUS(outputs.put_in_place());
   return compiled;
+}
+
+}  // namespace
+
+std::string version() {
+  return "depute 0.1.0";
+}
+
+Result<Compiled> compile(const CompileOptions& options, const Registry& registry) {
+  return guarded([&] { return run_steps(options, registry); });
 }
 
 std::vector<std::string_view> step_names() {

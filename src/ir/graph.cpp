@@ -5,12 +5,25 @@
 #include <algorithm>
 #include <new>
 
+#include "ir/verify.h"
 #include "support/check.h"
 
 namespace depute {
 namespace {
 
-// Nested lists of arguments from torch.export are at most three deep; more is a bug.
+// Nested lists of arguments from torch.export are at most three deep. No graph has more than the limit, so
+// that whatever walks over arguments may call itself.
+void check_nesting(const Argument& argument, int depth = 0) {
+  bool is_list = argument.kind == Argument::Kind::List;
+  if (!is_list && argument.kind != Argument::Kind::Map) return;
+  CHECK(depth < max_argument_depth) << "arguments inside each other beyond max_argument_depth";
+  if (is_list) {
+    for (const Argument& element : argument.as_list()) check_nesting(element, depth + 1);
+  } else {
+    for (const NamedArgument& entry : argument.as_map()) check_nesting(entry.value, depth + 1);
+  }
+}
+
 template <typename Visit>
 void for_each_cell(std::span<Argument> args, std::span<NamedArgument> kwargs, Visit&& visit) {
   for (Argument& argument : args) for_each_value(argument, visit);
@@ -57,6 +70,8 @@ std::span<T> Graph::allocate(std::size_t count) {
 
 // Makes one Use for every value cell of the node's arguments.
 void Graph::attach(Node& node) {
+  for (const Argument& argument : node.args_) check_nesting(argument);
+  for (const NamedArgument& argument : node.kwargs_) check_nesting(argument.value);
   std::size_t count = 0;
   for_each_cell(node.args_, node.kwargs_, [&](Argument&) { ++count; });
   node.uses_ = count <= node.uses_.size() ? node.uses_.first(count) : allocate<Use>(count);

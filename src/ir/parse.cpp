@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ir/parser.h"
+#include "support/guarded.h"
 
 namespace depute::text {
 
@@ -76,7 +77,7 @@ Result<Program> parse_program(std::string_view text, const std::string& file_nam
     return error("parse", file_name,
                  fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));
   }
-  return text::Parser(text, file_name).whole();
+  return guarded([&] { return text::Parser(text, file_name).whole(); });
 }
 
 }  // namespace depute

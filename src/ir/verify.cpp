@@ -1,5 +1,4 @@
-// The invariants of programs. Each is one small function; the loops over methods, graphs and nodes are at the
-// end.
+// The invariants of programs, one small function each.
 #include "ir/verify.h"
 
 #include <fmt/format.h>
@@ -21,6 +20,29 @@ std::string spelled(const Value& value) {
   return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
 }
 
+// The nodes that were met: a table of pointers with open addressing, since a hash map of the library takes
+// longer than all other checks together.
+class NodeSet {
+ public:
+  void reset(std::size_t count) {
+    shift_ = 64 - static_cast<int>(std::bit_width(2 * count + 1));
+    slots_.assign(std::size_t{1} << (64 - shift_), nullptr);
+  }
+  void add(const Node* node) { slots_[find(node)] = node; }
+  bool contains(const Node* node) const { return slots_[find(node)] == node; }
+
+ private:
+  // Where the node is or may be put: less than half of the slots are taken.
+  std::size_t find(const Node* node) const {
+    auto hash = (reinterpret_cast<std::uintptr_t>(node) * 0x9E3779B97F4A7C15ULL) >> shift_;
+    while (slots_[hash] != nullptr && slots_[hash] != node) hash = (hash + 1) & (slots_.size() - 1);
+    return hash;
+  }
+
+  int shift_ = 63;
+  std::vector<const Node*> slots_;
+};
+
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program) {}
@@ -31,6 +53,11 @@ class Verifier {
     delegates_are_sound();
     std::unordered_set<Symbol> names;
     for (const auto& method : program_.methods) {
+      place_ = "methods";
+      if (method == nullptr) {
+        fail("one of the methods is null");
+        continue;
+      }
       place_ = fmt::format("method {}", method->name.str());
       if (method->name.empty()) fail("the method has no name");
       if (!names.insert(method->name).second) fail("two methods have this name");
@@ -71,16 +98,22 @@ class Verifier {
         fail(fmt::format("{} at element {} does not lie in its {} bytes", str(data.type), data.offset,
                          data.storage->size()));
       }
-      tensor_is_sound(data.type, nullptr, "it");
+      tensor_is_sound(data.type, nullptr, [] { return std::string("it"); });
     }
   }
 
   void delegates_are_sound() {
     for (const auto& delegate : program_.delegates) {
+      place_ = "delegates";
+      if (delegate == nullptr) {
+        fail("one of the delegates is null");
+        continue;
+      }
       place_ = fmt::format("delegate {}", delegate->name.str());
       if (delegate->name.empty()) fail("the delegate has no name");
       if (!delegates_.insert(delegate->name).second) fail("two delegates have this name");
       if (delegate->backend_id.empty()) fail("it names no backend");
+      original_is_one_method(*delegate);
       for (const NamedData& named : delegate->named_data) {
         if (named.storage == nullptr) fail(fmt::format("named data \"{}\" has no storage", named.key));
         if (!std::has_single_bit(named.alignment)) {
@@ -102,10 +135,22 @@ class Verifier {
     }
   }
 
+  void original_is_one_method(const Delegate& delegate) {
+    if (delegate.original == nullptr) return;
+    const auto& methods = delegate.original->methods;
+    if (methods.size() != 1) {
+      fail(fmt::format("its own program has {} methods, not one", methods.size()));
+    } else if (methods.front() == nullptr || methods.front()->graph == nullptr) {
+      fail("its own program has no graph");
+    }
+  }
+
   // --- methods
 
   void check(const Method& method) {
     if (method.graph == nullptr) return fail("the method has no graph");
+    if (std::ranges::any_of(method.bodies, [](const auto& body) { return body == nullptr; }))
+      return fail("one of its graphs is null");
     bodies_.clear();
     bodies_have_own_names(method);
     bodies_are_not_recursive(method);
@@ -217,38 +262,30 @@ class Verifier {
   // --- graphs
 
   void check(const Graph& graph) {
-    names_are_unique(graph);
-    std::unordered_set<const Value*> defined(graph.inputs().begin(), graph.inputs().end());
+    defined_.reset(graph.node_count());
     for (const Value* input : graph.inputs()) type_is_sound(*input, nullptr);
     for (const Node& node : graph.nodes()) {
       if (node.op().empty()) fail("the node has no op", &node);
-      operands_are_defined(node, defined);
-      for (const Value* result : node.results()) {
-        defined.insert(result);
-        type_is_sound(*result, &node);
-      }
+      operands_are_defined(node);
+      defined_.add(&node);
+      for (const Value* result : node.results()) type_is_sound(*result, &node);
     }
-    operands_are_defined(*graph.return_node(), defined);
+    operands_are_defined(*graph.return_node());
     for_each_cell(graph, [this](const Node& node, const Argument& cell) { argument_is_sound(node, cell); });
   }
 
-  void names_are_unique(const Graph& graph) {
-    std::unordered_set<Symbol> names;
-    auto add = [&](const Value& value, const Node* node) {
-      if (value.name().empty()) fail("a value has no name", node);
-      if (!names.insert(value.name()).second)
-        fail(fmt::format("two values are called {}", spelled(value)), node);
-    };
-    for (const Value* input : graph.inputs()) add(*input, nullptr);
-    for (const Node& node : graph.nodes()) {
-      for (const Value* result : node.results()) add(*result, &node);
-    }
+  // An input of the node's graph, or a result of a node that was met before.
+  bool is_defined(const Value& value, const Graph& graph) const {
+    const Node* producer = value.producer();
+    if (producer == nullptr)
+      return value.index() < graph.inputs().size() && graph.inputs()[value.index()] == &value;
+    return defined_.contains(producer);
   }
 
-  void operands_are_defined(const Node& node, const std::unordered_set<const Value*>& defined) {
+  void operands_are_defined(const Node& node) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value* operand = node.operand(i);
-      if (!defined.contains(operand))
+      if (!is_defined(*operand, node.graph()))
         fail(fmt::format("{} is used before it is defined", spelled(*operand)), &node);
     }
   }
@@ -266,23 +303,24 @@ class Verifier {
   }
 
   void type_is_sound(const Value& value, const Node* node) {
-    if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, spelled(value));
+    if (value.type().is_tensor()) tensor_is_sound(value.tensor(), node, [&] { return spelled(value); });
   }
 
-  void tensor_is_sound(const TensorType& type, const Node* node, std::string_view name) {
+  template <typename Name>
+  void tensor_is_sound(const TensorType& type, const Node* node, const Name& name) {
     if (type.rank() > max_rank) {
-      fail(fmt::format("{} has {} dimensions, more than max_rank ({})", name, type.rank(), max_rank), node);
+      fail(fmt::format("{} has {} dimensions, more than max_rank ({})", name(), type.rank(), max_rank), node);
     }
     for (const SymInt& size : type.sizes) {
       if (size.is_constant() && size.value() < 0) {
-        fail(fmt::format("{} has the negative size {}", name, size.value()), node);
+        fail(fmt::format("{} has the negative size {}", name(), size.value()), node);
       }
     }
     if (type.strides.empty()) return;
     if (type.strides.size() != type.rank()) {
-      fail(fmt::format("{} has {} strides for {} sizes", name, type.strides.size(), type.rank()), node);
+      fail(fmt::format("{} has {} strides for {} sizes", name(), type.strides.size(), type.rank()), node);
     } else if (make_tensor(type.dtype, type.sizes, type.strides).is_contiguous()) {
-      fail(fmt::format("{} spells out contiguous strides", name), node);
+      fail(fmt::format("{} spells out contiguous strides", name()), node);
     }
   }
 
@@ -310,6 +348,7 @@ class Verifier {
   std::string place_;
   std::unordered_set<Symbol> delegates_;
   std::unordered_set<const Graph*> bodies_;  // of the current method
+  NodeSet defined_;                          // nodes of the current graph, so far
 };
 
 }  // namespace

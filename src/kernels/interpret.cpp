@@ -6,6 +6,7 @@
 
 #include "kernels/tensors.h"
 #include "ops/builder.h"
+#include "ops/own_ops.h"
 
 namespace depute {
 namespace {
@@ -173,7 +174,7 @@ class Interpreter {
   }
 
   ContentList results_of(const Node& node, const Environment& environment) {
-    if (node.op() == "delegate.call") return run_delegate(node, environment);
+    if (is_delegate_call(node)) return run_delegate(node, environment);
     if (node.op() == "higher_order.cond") return run_cond(node, environment);
     if (node.op() == "higher_order.while_loop") return run_while(node, environment);
     if (node.op() == "higher_order.map_impl") return run_map(node, environment);

@@ -162,7 +162,6 @@ OpDef make_def(const BackendOp& op) {
   def.schema = op.schema;
   for (const Value* input : op.pattern.method().graph->inputs()) def.args.push_back({.name = input->name()});
   def.returns.resize(op.pattern.method().graph->outputs().size());
-  def.flags = backend_op;
   def.infer = infer;
   def.decompose = expand;
   def.out_name = op.spec.kernel;
@@ -307,7 +306,7 @@ Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand whic
       SizeValues sizes(graph);
       for (Node& node : graph.nodes()) {
         const OpDef* def = op_def(node);
-        if (def == nullptr || !def->is(backend_op)) continue;
+        if (def == nullptr || def->origin != OpOrigin::Backend) continue;
         if (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) continue;
         TRY_STATUS(check_call(node));
         Builder builder(graph, &node, &sizes);

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "lower/unit_order.h"
+#include "ops/own_ops.h"
 
 namespace depute {
 
@@ -159,7 +160,7 @@ void GraphCarver::add_child_delegates(Program& child) const {
   std::unordered_set<Symbol> called;
   auto look = [&](const Graph& graph) {
     for (const Node& node : graph.nodes()) {
-      if (node.op() == "delegate.call") called.insert(node.arg(0).as_symbol());
+      if (is_delegate_call(node)) called.insert(called_delegate(node));
     }
   };
   look(*child.methods.front()->graph);
@@ -198,7 +199,7 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
   for (const Value* value : imports.arguments) args.push_back(Argument::of(in_parent_[number_of(*value)]));
   std::vector<ResultSpec> specs;
   for (const Value* value : results) specs.push_back({name, value->type()});
-  partition.call = to_.add(Symbol("delegate.call"), args, {}, specs);
+  partition.call = to_.add(delegate_call_symbol(), args, {}, specs);
   for (std::size_t i = 0; i < results.size(); ++i)
     in_parent_[number_of(*results[i])] = partition.call->result(i);
   partitions.push_back(std::move(partition));

@@ -6,6 +6,7 @@
 
 #include "ir/copy.h"
 #include "ir/print.h"
+#include "ops/own_ops.h"
 
 namespace depute {
 namespace {
@@ -17,14 +18,10 @@ void for_each_node(const Method& method, Visit&& visit) {
   }
 }
 
-bool is_call(const Node& node) {
-  return node.op() == "delegate.call";
-}
-
 void count_delegated(const Program& original, DelegationInfo& info) {
   for_each_node(*original.methods.front(), [&](const Graph&, const Node& node) {
-    if (is_call(node)) {
-      const Delegate* nested = original.find_delegate(node.arg(0).as_symbol());
+    if (is_delegate_call(node)) {
+      const Delegate* nested = original.find_delegate(called_delegate(node));
       if (nested != nullptr && nested->original != nullptr) count_delegated(*nested->original, info);
     } else {
       ++info.delegated_nodes;
@@ -40,7 +37,7 @@ std::vector<DelegateCall> get_delegates(const Program& program, const Method& me
   for (const auto& delegate : program.delegates) by_name[delegate->name] = delegate.get();
   std::vector<DelegateCall> calls;
   for_each_node(method, [&](const Graph& graph, const Node& node) {
-    if (is_call(node)) calls.push_back({&method, &graph, &node, by_name.at(node.arg(0).as_symbol())});
+    if (is_delegate_call(node)) calls.push_back({&method, &graph, &node, by_name.at(called_delegate(node))});
   });
   return calls;
 }
@@ -58,7 +55,7 @@ std::vector<const Node*> get_non_lowered_nodes(const Program& program) {
   std::vector<const Node*> nodes;
   for (const auto& method : program.methods) {
     for_each_node(*method, [&](const Graph&, const Node& node) {
-      if (!is_call(node)) nodes.push_back(&node);
+      if (!is_delegate_call(node)) nodes.push_back(&node);
     });
   }
   return nodes;

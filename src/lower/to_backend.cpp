@@ -15,6 +15,9 @@
 #include "lower/named_data_store.h"
 #include "lower/run_backend.h"
 #include "lower/validation.h"
+#include "ops/own_ops.h"
+#include "ops/verify_input.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -213,7 +216,7 @@ void copy_called_delegates(const Program& from, Program& to) {
   for (const auto& method : to.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
       for (const Node& node : graph->nodes()) {
-        if (node.op() == "delegate.call") called.insert(node.arg(0).as_symbol());
+        if (is_delegate_call(node)) called.insert(called_delegate(node));
       }
     }
   }
@@ -255,15 +258,8 @@ Status check_named_data(const Program& program) {
   return {};
 }
 
-}  // namespace
-
-Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
-                           const Registry& registry, const ToBackendOptions& options) {
-  return to_backend(clone(program), partitioners, registry, options);
-}
-
-Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
-                           const Registry& registry, const ToBackendOptions& options) {
+Result<Lowered> lower(const Program& program, const MethodPartitioners& partitioners,
+                      const Registry& registry, const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
     if (program.find_method(name) != nullptr) continue;
     return lowering_error(LoweringFault::UnknownMethod, {.method = name},
@@ -294,20 +290,9 @@ Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitio
   return lowered;
 }
 
-Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options) {
-  return to_backend(program, for_all_methods(program, partitioner), registry, options);
-}
-
-Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options) {
-  MethodPartitioners partitioners = for_all_methods(program, partitioner);
-  return to_backend(std::move(program), partitioners, registry, options);
-}
-
-Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
-                            const std::vector<CompileSpec>& compile_specs, const Registry& registry,
-                            const ToBackendOptions& options) {
+Result<Delegate> lower_whole(std::string_view backend_id, const Program& program,
+                             const std::vector<CompileSpec>& compile_specs, const Registry& registry,
+                             const ToBackendOptions& options) {
   if (program.methods.size() != 1) {
     return lowering_error(LoweringFault::NotOneMethod, {.backend = backend_id},
                           fmt::format("a delegate is made from a program of one method, and this one has {}",
@@ -321,6 +306,53 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
   TRY_STATUS(run_backends(jobs, registry, options));
   return std::move(*make_delegate(whole, std::move(jobs.front().result)));
+}
+
+Status verify_unless(bool verified, const Program& program) {
+  return verified ? Status() : verify_input(program);
+}
+
+}  // namespace
+
+Result<Lowered> to_backend(const Program& program, const MethodPartitioners& partitioners,
+                           const Registry& registry, const ToBackendOptions& options) {
+  return guarded([&]() -> Result<Lowered> {
+    TRY_STATUS(verify_unless(options.verified, program));
+    return lower(clone(program), partitioners, registry, options);
+  });
+}
+
+Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
+                           const Registry& registry, const ToBackendOptions& options) {
+  return guarded([&]() -> Result<Lowered> {
+    TRY_STATUS(verify_unless(options.verified, program));
+    return lower(program, partitioners, registry, options);
+  });
+}
+
+Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
+                           const ToBackendOptions& options) {
+  return guarded([&]() -> Result<Lowered> {
+    TRY_STATUS(verify_unless(options.verified, program));
+    return lower(clone(program), for_all_methods(program, partitioner), registry, options);
+  });
+}
+
+Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
+                           const ToBackendOptions& options) {
+  return guarded([&]() -> Result<Lowered> {
+    TRY_STATUS(verify_unless(options.verified, program));
+    return lower(program, for_all_methods(program, partitioner), registry, options);
+  });
+}
+
+Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
+                            const std::vector<CompileSpec>& compile_specs, const Registry& registry,
+                            const ToBackendOptions& options) {
+  return guarded([&]() -> Result<Delegate> {
+    TRY_STATUS(verify_unless(options.verified, program));
+    return lower_whole(backend_id, program, compile_specs, registry, options);
+  });
 }
 
 Program as_program(const Delegate& delegate) {
@@ -342,7 +374,7 @@ Program as_program(const Delegate& delegate) {
     if (output.is_value() && !inner.outputs[i].mutates_data())
       results.push_back({delegate.name, output.as_value()->type()});
   }
-  Node* call = method.graph->add(Symbol("delegate.call"), args, {}, results);
+  Node* call = method.graph->add(delegate_call_symbol(), args, {}, results);
   call->debug_handle = largest_handle(*delegate.original) + 1;
   std::vector<Argument> outputs;
   std::size_t next = 0;

@@ -33,6 +33,7 @@ struct ToBackendOptions {
   int jobs = 1;
   // Calls each partitioner and each backend twice, and refuses one that gives two different answers.
   bool check_determinism = false;
+  bool verified = false;  // verify_input() has passed the program
 };
 
 // A node's verdict as data, so that it outlives the graph it was given on.

@@ -91,7 +91,8 @@ Status decompose_graph(Graph& graph, const KeptOps& kept) {
   const Node* last_original = nullptr;
   for (Node* node = graph.first(); node != nullptr;) {
     const OpDef* def = op_def(*node);
-    if (def == nullptr || def->decompose == nullptr || def->is(backend_op) || kept.keeps(*node)) {
+    if (def == nullptr || def->decompose == nullptr || def->origin == OpOrigin::Backend ||
+        kept.keeps(*node)) {
       node = node->next();
       continue;
     }

@@ -5,6 +5,8 @@
 
 #include "normalise/fold_constants.h"
 #include "normalise/passes.h"
+#include "ops/verify_input.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -41,6 +43,14 @@ constexpr std::array<Pass, 6> leftover_pipeline = {{
     {"prune-leftover-constants", prune_constants},
 }};
 
+Result<Program> run_guarded(Program& program, std::span<const Pass> passes, const NormaliseOptions& options) {
+  return guarded([&]() -> Result<Program> {
+    if (!options.verified) TRY_STATUS(verify_input(program));
+    TRY_STATUS(run_passes(program, passes, options));
+    return std::move(program);
+  });
+}
+
 }  // namespace
 
 std::span<const Pass> all_passes() {
@@ -52,13 +62,11 @@ std::span<const Pass> leftover_passes() {
 }
 
 Result<Program> normalise(Program program, const NormaliseOptions& options) {
-  TRY_STATUS(run_passes(program, pipeline, options));
-  return program;
+  return run_guarded(program, pipeline, options);
 }
 
 Result<Program> normalise_leftovers(Program program, const NormaliseOptions& options) {
-  TRY_STATUS(run_passes(program, leftover_pipeline, options));
-  return program;
+  return run_guarded(program, leftover_pipeline, options);
 }
 
 }  // namespace depute

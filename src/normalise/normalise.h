@@ -20,11 +20,13 @@ namespace depute {
 
 struct NormaliseOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
-  bool verify = false;  // check all invariants after each pass
+  bool verify = false;    // check all invariants after each pass
+  bool verified = false;  // verify_input() has passed the program
   // Called after each pass, with its name.
   std::function<void(std::string_view pass, const Program& program)> observe;
 };
 
+// Takes any program; one that verify_input() refuses is refused.
 Result<Program> normalise(Program program, const NormaliseOptions& options = {});
 
 // The same for what backends left over: ops kept whole for a partitioner that did not take them are

@@ -63,15 +63,6 @@ bool agrees(const TensorType& given, const TensorType& wanted, std::size_t skipp
   return true;
 }
 
-bool agrees(const Argument& given, const Type& wanted) {
-  if (given.is_number()) return is_number(wanted.kind);
-  if (given.is_none()) return wanted.kind == Type::Kind::None;
-  if (!given.is_value()) return false;
-  const Type& type = given.as_value()->type();
-  if (type.is_tensor() && wanted.is_tensor()) return agrees(type.tensor, wanted.tensor);
-  return is_number(wanted.kind) ? is_number(type.kind) : type.kind == wanted.kind;
-}
-
 std::string spelled(const Argument& argument) {
   return argument.is_value() ? str(argument.as_value()->type()) : "a literal";
 }
@@ -89,7 +80,7 @@ Status check_inputs(const Graph& body, const ControlFlow& flow) {
     const Argument& argument = i < flow.carried.size() ? flow.carried[i]
                                : is_mapped             ? flow.mapped[mapped]
                                                        : flow.operands[mapped - flow.mapped.size()];
-    bool fits = agrees(argument, wanted);
+    bool fits = fits_type(argument, wanted);
     if (is_mapped) {
       fits = argument.is_value() && argument.as_value()->type().is_tensor() && wanted.is_tensor() &&
              agrees(argument.as_value()->tensor(), wanted.tensor, 1);
@@ -111,7 +102,7 @@ Status check_outputs(const Node& node, const Graph& body, std::size_t carried) {
   for (std::size_t i = 0; i < body.outputs().size(); ++i) {
     const Argument& output = body.outputs()[i];
     const Type& wanted = node.result(i)->type();
-    bool fits = agrees(output, wanted);
+    bool fits = fits_type(output, wanted);
     if (i >= carried) {
       fits = output.is_value() && output.as_value()->type().is_tensor() && wanted.is_tensor() &&
              agrees(wanted.tensor, output.as_value()->tensor(), 1);
@@ -206,6 +197,15 @@ bool is_number(Type::Kind kind) {
       return false;
   }
   return false;
+}
+
+bool fits_type(const Argument& given, const Type& wanted) {
+  if (given.is_number()) return is_number(wanted.kind);
+  if (given.is_none()) return wanted.kind == Type::Kind::None;
+  if (!given.is_value()) return false;
+  const Type& type = given.as_value()->type();
+  if (type.is_tensor() && wanted.is_tensor()) return agrees(type.tensor, wanted.tensor);
+  return is_number(wanted.kind) ? is_number(type.kind) : type.kind == wanted.kind;
 }
 
 Result<ControlFlow> read_control_flow(const Node& node) {

@@ -39,6 +39,10 @@ bool is_control_flow(const Node& node);
 // Of values beside tensors, control flow gives numbers: integers, floats and truth values.
 bool is_number(Type::Kind kind);
 
+// What is passed on may be taken as that type: element types and ranks are the same, and so are the sizes, as
+// far as they are known.
+bool fits_type(const Argument& given, const Type& wanted);
+
 // Fails for a node whose bodies do not take what they are given, or do not give the node's results. The
 // message starts with the reason.
 Result<ControlFlow> read_control_flow(const Node& node);

@@ -72,6 +72,10 @@ bool fits(const Argument& argument, const ArgDef& def) {
   });
 }
 
+bool is_named(std::span<const NamedArgument> kwargs, Symbol name) {
+  return std::ranges::find(kwargs, name, &NamedArgument::name) != kwargs.end();
+}
+
 Status bad_call(const Node& node, std::string message) {
   Diagnostic diagnostic{.code = "normalise",
                         .where = fmt::format("node %{}", node.display_name()),
@@ -84,9 +88,9 @@ Status bad_call(const Node& node, std::string message) {
 
 OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
                const Node* node)
-    : def_(&def), args_(def.args.size()), node_(node) {
+    : def_(&def), args_(std::max(def.args.size(), def.is(variadic) ? args.size() : 0)), node_(node) {
   CHECK(args.size() <= args_.size()) << def.schema;
-  for (std::size_t i = args.size(); i < args_.size(); ++i) {
+  for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     if (def.args[i].default_value) args_[i] = *def.args[i].default_value;
   }
   std::ranges::copy(args, args_.begin());
@@ -158,24 +162,59 @@ Dims as_dims(const Argument& list) {
 }
 
 Status check_call(const Node& node) {
-  const OpDef& def = *op_def(node);
-  if (node.args().size() > def.args.size()) {
-    return bad_call(node,
-                    fmt::format("{} arguments, at most {} are allowed", node.args().size(), def.args.size()));
+  return check_call(node, *op_def(node));
+}
+
+// Defaults fit by themselves, so that only what the node gives is looked at.
+Status check_call(const Node& node, const OpDef& def) {
+  if (def.is(variadic)) return {};
+  const std::span<const Argument> args = node.args();
+  if (args.size() > def.args.size()) {
+    return bad_call(node, fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size()));
   }
-  for (const NamedArgument& named : node.kwargs()) {
+  auto misfit = [&](const ArgDef& arg, const Argument& given) {
+    return bad_call(node, fmt::format("argument '{}' {}", arg.name.str(),
+                                      given.is_none() ? "is missing" : "has the wrong kind"));
+  };
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (!fits(args[i], def.args[i])) return misfit(def.args[i], args[i]);
+  }
+  for (std::size_t i = 0; i < node.kwargs().size(); ++i) {
+    const NamedArgument& named = node.kwargs()[i];
     int index = def.arg_index(named.name);
     if (index < 0) return bad_call(node, fmt::format("there is no argument '{}'", named.name.str()));
-    if (static_cast<std::size_t>(index) < node.args().size()) {
-      return bad_call(node, fmt::format("argument '{}' is given twice", named.name.str()));
-    }
+    bool is_twice =
+        static_cast<std::size_t>(index) < args.size() || is_named(node.kwargs().first(i), named.name);
+    if (is_twice) return bad_call(node, fmt::format("argument '{}' is given twice", named.name.str()));
+    const ArgDef& arg = def.args[static_cast<std::size_t>(index)];
+    if (!fits(named.value, arg)) return misfit(arg, named.value);
   }
-  OpCall call(node);
-  for (std::size_t i = 0; i < def.args.size(); ++i) {
+  for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     const ArgDef& arg = def.args[i];
-    if (fits(call[i], arg)) continue;
-    if (call[i].is_none()) return bad_call(node, fmt::format("argument '{}' is missing", arg.name.str()));
-    return bad_call(node, fmt::format("argument '{}' has the wrong kind", arg.name.str()));
+    if (arg.default_value || arg.is_optional || arg.type == ArgType::Any) continue;
+    if (!is_named(node.kwargs(), arg.name))
+      return bad_call(node, fmt::format("argument '{}' is missing", arg.name.str()));
+  }
+  return {};
+}
+
+Status check_results(const Node& node, const OpDef& def) {
+  bool is_open = def.is(variadic) || std::ranges::any_of(def.returns, [](const ReturnDef& result) {
+                   return result.is_list || result.type == ArgType::Any;
+                 });
+  if (is_open) return {};
+  const std::span<Value* const> results = node.results();
+  auto is_nothing = [](const Value* result) { return result->type().kind == Type::Kind::None; };
+  if (def.returns.empty() && std::ranges::all_of(results, is_nothing)) return {};
+  if (results.size() != def.returns.size()) {
+    return bad_call(node, fmt::format("it has {} results, {} are right", results.size(), def.returns.size()));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (is_nothing(results[i])) continue;
+    bool is_tensor = def.returns[i].type == ArgType::Tensor;
+    if (results[i]->type().is_tensor() != is_tensor) {
+      return bad_call(node, fmt::format("result {} is {} tensor", i, is_tensor ? "no" : "a"));
+    }
   }
   return {};
 }

@@ -47,6 +47,7 @@ void mark_promoted(OpDef& def, std::string_view names) {
 
 void fill_rules(OpDef& def, const OpRules& rules) {
   def.flags = rules.flags;
+  def.origin = rules.origin;
   def.infer = rules.infer;
   def.decompose = rules.decompose;
   def.identity = rules.identity;
@@ -84,12 +85,13 @@ void parse(Entry& entry) {
 class Table {
  public:
   Table() {
-    for (auto family :
-         {internal::pointwise_ops, internal::activation_ops, internal::view_ops, internal::memory_ops,
-          internal::reduction_ops, internal::linear_algebra_ops, internal::convolution_ops,
-          internal::pooling_ops, internal::norm_ops, internal::resize_ops, internal::attention_ops,
-          internal::rnn_ops, internal::creation_ops, internal::indexing_ops, internal::combining_ops,
-          internal::symbolic_ops, internal::control_flow_ops, internal::quantised_ops}) {
+    for (auto family : {internal::pointwise_ops,   internal::activation_ops,   internal::view_ops,
+                        internal::memory_ops,      internal::reduction_ops,    internal::linear_algebra_ops,
+                        internal::convolution_ops, internal::pooling_ops,      internal::norm_ops,
+                        internal::resize_ops,      internal::attention_ops,    internal::rnn_ops,
+                        internal::creation_ops,    internal::indexing_ops,     internal::combining_ops,
+                        internal::symbolic_ops,    internal::control_flow_ops, internal::quantised_ops,
+                        internal::control_ops,     internal::own_ops}) {
       for (const OpLine& line : family()) add(line);
     }
   }
@@ -99,11 +101,14 @@ class Table {
     return found == by_name_.end() ? nullptr : &parsed(*found->second);
   }
 
-  std::span<const OpDef* const> all() {
+  std::span<const OpDef* const> all(OpOrigin origin) {
     std::call_once(listed_, [&] {
-      for (Entry& entry : entries_) all_.push_back(&parsed(entry));
+      for (Entry& entry : entries_) {
+        const OpDef& def = parsed(entry);
+        (def.origin == OpOrigin::Compiler ? own_ : all_).push_back(&def);
+      }
     });
-    return all_;
+    return origin == OpOrigin::Compiler ? own_ : all_;
   }
 
  private:
@@ -134,6 +139,7 @@ class Table {
   std::unordered_map<Symbol, Entry*> by_name_;
   std::once_flag listed_;
   std::vector<const OpDef*> all_;
+  std::vector<const OpDef*> own_;
 };
 
 Table& table() {
@@ -183,7 +189,7 @@ bool OpDef::mutates() const {
 }
 
 bool OpDef::is_pure() const {
-  return !mutates() && !is(drop) && !is(random) && !is(control_flow);
+  return origin != OpOrigin::Compiler && !mutates() && !is(drop) && !is(random) && !is(control_flow);
 }
 
 bool OpDef::promotes() const {
@@ -211,11 +217,16 @@ const OpDef* op_def(Symbol op) {
 }
 
 bool add_op(OpDef def) {
+  def.origin = OpOrigin::Backend;
   return table().find(def.name) == nullptr && added_ops().add(std::move(def));
 }
 
 std::span<const OpDef* const> all_ops() {
-  return table().all();
+  return table().all(OpOrigin::Torch);
+}
+
+std::span<const OpDef* const> compiler_ops() {
+  return table().all(OpOrigin::Compiler);
 }
 
 }  // namespace depute

@@ -63,6 +63,10 @@ struct ReturnDef {
   bool is_list = false;
 };
 
+// Whose op it is. Files and callers name Torch's and backends'; the compiler's own stand for something that
+// it made itself, and are refused from outside (verify_input.h), but for delegate.call.
+enum class OpOrigin : std::uint8_t { Torch, Backend, Compiler };
+
 enum OpFlags : std::uint32_t {
   no_flags = 0,
   core = 1 << 0,       // stays as it is after normalisation
@@ -79,7 +83,7 @@ enum OpFlags : std::uint32_t {
   promotes_to_float = 1 << 11,  // integers are computed in the default floating-point type
   reads_layout = 1 << 12,       // depends on its argument's strides
   quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
-  backend_op = 1 << 14,         // a backend's own: its decomposition is what it stands for, applied on demand
+  variadic = 1 << 14,           // takes and gives any number of values behind what its schema names
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not
@@ -101,7 +105,9 @@ struct OpDef {
   std::vector<ArgDef> args;
   std::vector<ReturnDef> returns;
   std::uint32_t flags = 0;
+  OpOrigin origin = OpOrigin::Torch;
   InferFunction infer = nullptr;
+  // Of a backend's op: what it stands for, applied on demand.
   DecomposeFunction decompose = nullptr;
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
@@ -122,12 +128,15 @@ struct OpDef {
 
 // Null for an op that is not in the table: it is opaque, with the types its file gave it.
 const OpDef* op_def(Symbol op);
-// Adds an op to the table for the rest of the process; false when it has one of the name. Thread-safe.
+// Adds a backend's op to the table for the rest of the process; false when it has one of the name.
+// Thread-safe.
 bool add_op(OpDef def);
 inline const OpDef* op_def(const Node& node) {
   return op_def(node.op());
 }
-std::span<const OpDef* const> all_ops();  // in table order, each followed by its twins; without added ones
+// In table order, each followed by its twins; without added ones and the compiler's own.
+std::span<const OpDef* const> all_ops();
+std::span<const OpDef* const> compiler_ops();
 
 // A call seen through its schema: arguments by name or position, defaults filled in, keyword or positional
 // alike.
@@ -171,5 +180,9 @@ Dims as_dims(const Argument& list);
 // Does what torch's schema check does for a node of a known op: unknown or missing arguments, wrong kinds.
 // Afterwards an OpCall of the node can be read as its schema says.
 Status check_call(const Node& node);
+Status check_call(const Node& node, const OpDef& def);
+// The node gives as many results as the schema says, tensors where it says so. Any of them may be None, which
+// nobody can use.
+Status check_results(const Node& node, const OpDef& def);
 
 }  // namespace depute

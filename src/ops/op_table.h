@@ -15,6 +15,7 @@ namespace depute::internal {
 
 struct OpRules {
   std::uint32_t flags = no_flags;
+  OpOrigin origin = OpOrigin::Torch;
   const char* out = nullptr;       // ExecuTorch's kernel: "add.out"
   const char* promotes = nullptr;  // arguments that are brought to one type: "self other"
   InferFunction infer = nullptr;
@@ -48,6 +49,9 @@ std::span<const OpLine> combining_ops();
 std::span<const OpLine> symbolic_ops();
 std::span<const OpLine> control_flow_ops();
 std::span<const OpLine> quantised_ops();
+// The compiler's own: the marks of flat methods, and those of own_ops.cpp.
+std::span<const OpLine> control_ops();
+std::span<const OpLine> own_ops();
 
 // --- rules of classes
 
@@ -89,6 +93,10 @@ constexpr OpRules kernel(const char* out, InferFunction infer, std::uint32_t fla
 // A line without rules: the op is known, its nodes keep the types their file gave them.
 constexpr OpRules opaque(std::uint32_t flags = no_flags, const char* out = nullptr) {
   return {.flags = flags, .out = out};
+}
+// An op of the compiler's own: what it means is up to the steps that make and read it.
+constexpr OpRules own_op(std::uint32_t flags = no_flags) {
+  return {.flags = flags, .origin = OpOrigin::Compiler};
 }
 
 }  // namespace depute::internal

@@ -4,12 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "ops/own_ops.h"
 #include "partition/border.h"
 
 namespace depute {
 
 GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
-  static const Symbol delegate_call("delegate.call");
   const DelegateCost& cost = proposal.options.cost;
   GraphAnswers answers;
   answers.judges_worth = cost.launch > 0 || cost.per_kib > 0;
@@ -17,7 +17,7 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
   answers.gain.reserve(graph.node_count());
   answers.refusal_of.reserve(graph.node_count());
   for (const Node& node : graph.nodes()) {
-    const bool asked = node.op() != delegate_call || proposal.options.take_delegates;
+    const bool asked = !is_delegate_call(node) || proposal.options.take_delegates;
     NodeSupport answer = asked ? proposal.support(node) : refuse("delegated");
     answers.support.push_back(answer.support);
     answers.gain.push_back(answer.gain);

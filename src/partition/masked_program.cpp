@@ -1,15 +1,10 @@
 #include "partition/masked_program.h"
 
+#include "ops/own_ops.h"
 #include "partition/bodies.h"
 #include "support/check.h"
 
 namespace depute {
-namespace {
-
-constexpr std::string_view masked_op = "depute.masked";
-
-}  // namespace
-
 MaskedProgram::MaskedProgram(const Program& program, const Method& method,
                              const std::function<bool(const Node&)>& is_masked)
     : program_(clone(program)) {
@@ -31,7 +26,7 @@ void MaskedProgram::add_graph(const Graph& original, const Graph& copy,
   for (const Node& node : original.nodes()) {
     original_nodes_.emplace(copied, &node);
     if (is_masked(node)) {
-      copied->graph().set_op(*copied, Symbol(masked_op));
+      copied->graph().set_op(*copied, masked_symbol());
       copied->tag = {};
     }
     copied = copied->next();
@@ -45,7 +40,7 @@ Result<PartitionResult> MaskedProgram::unmask(PartitionResult result) const {
     auto found = original_nodes_.find(node);
     if (found == original_nodes_.end())
       return error("partition", tag.str(), "the partitioner tags a node that is not in the method");
-    if (node->op() == masked_op) {
+    if (node->op() == masked_symbol()) {
       return error("partition", place_of(*found->second),
                    "is pinned, but the partitioner takes it whatever it is",
                    "this partitioner cannot be pinned");

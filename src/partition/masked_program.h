@@ -12,7 +12,7 @@ namespace depute {
 
 class MaskedProgram {
  public:
-  // Nodes for which `is_masked` says yes have the op depute.masked and no tag in the copy.
+  // Nodes for which `is_masked` says yes have the op depute.masked (own_ops.h) and no tag in the copy.
   MaskedProgram(const Program& program, const Method& method,
                 const std::function<bool(const Node&)>& is_masked);
 

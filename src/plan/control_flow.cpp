@@ -11,7 +11,7 @@
 // where what is put into a variable was not computed there (variables.h).
 #include <fmt/format.h>
 
-#include "plan/control_ops.h"
+#include "ops/control_ops.h"
 #include "plan/method_planner.h"
 
 namespace depute::internal {

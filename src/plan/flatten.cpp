@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "ops/control_flow.h"
+#include "ops/control_ops.h"
 #include "ops/op_def.h"
-#include "plan/control_ops.h"
 #include "plan/parallel_set.h"
 #include "plan/tensor_bounds.h"
 

@@ -48,7 +48,7 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
   auto known = kernel_uses_.find(node.op());
   if (known != kernel_uses_.end()) return &known->second;
   FoundKernel found = find_kernel(def.out_name);
-  if (!found && def.is(backend_op)) {
+  if (!found && def.origin == OpOrigin::Backend) {
     KernelUse use = own_kernel_use(def, operator_index(def.out_name));
     return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
   }

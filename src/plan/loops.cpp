@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/control_ops.h"
+#include "ops/control_ops.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/control_ops.h"
+#include "ops/own_ops.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
 
@@ -48,7 +48,7 @@ const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
 std::uint32_t handle_of(const Program& program, const Value& value) {
   const Node* producer = value.producer();
   if (producer == nullptr) return 0;
-  if (producer->op() != "delegate.call") return producer->debug_handle;
+  if (!is_delegate_call(*producer)) return producer->debug_handle;
   const Delegate* delegate = program.find_delegate(producer->arg(0).as_symbol());
   if (delegate == nullptr || delegate->original == nullptr) return 0;
   const Value* computed = computed_output(*delegate, value.index());
@@ -277,7 +277,7 @@ Status MethodPlanner::plan_node(const Node& node) {
     case NodeAction::Call:
       break;
   }
-  if (node.op() == "delegate.call") return plan_delegate(node);
+  if (is_delegate_call(node)) return plan_delegate(node);
   const OpDef* def = op_def(node);
   if (def != nullptr && def->is(drop)) return {};
   if (node.op() == "aten.index_copy.default") return plan_index_copy(node);
@@ -290,7 +290,7 @@ Status MethodPlanner::plan_node(const Node& node) {
 }
 
 Status MethodPlanner::plan_delegate(const Node& node) {
-  Symbol name = node.arg(0).as_symbol();
+  Symbol name = called_delegate(node);
   auto [entry, is_new] = delegates_.try_emplace(name, static_cast<std::int32_t>(plan_.delegates.size()));
   if (is_new) {
     auto number = delegate_numbers_.find(name);

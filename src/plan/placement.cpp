@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ops/control_ops.h"
 #include "ops/op_def.h"
-#include "plan/control_ops.h"
+#include "ops/own_ops.h"
 #include "plan/loops.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
@@ -298,7 +299,7 @@ class Placer {
     const Value* target = stored_in_[number];
     const OpDef* def = op_def(node);
     bool is_call =
-        node.op() == "delegate.call" || starts_with_copy(node) || (def != nullptr && !def->out_name.empty());
+        is_delegate_call(node) || starts_with_copy(node) || (def != nullptr && !def->out_name.empty());
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/verify_input.h"
 #include "plan/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/placement.h"
 #include "plan/plan_text.h"
 #include "plan/refusals.h"
 #include "plan/tensor_bounds.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -45,14 +47,8 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
   return plan;
 }
 
-}  // namespace
-
-Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
-  std::vector<Refusal> refusals;
-  return make_plan(program, options, refusals);
-}
-
-Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals) {
+Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
+                          std::vector<Refusal>& refusals) {
   Plan plan;
   Shared shared{ConstantPool(options.external_constants), {}};
   TRY(State state, lay_out_state(program));
@@ -70,6 +66,20 @@ Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::
   plan.initial_values = std::move(state.initial_values);
   plan.kernel_modules.assign(shared.kernel_modules.begin(), shared.kernel_modules.end());
   return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Program& program, const PlanOptions& options) {
+  std::vector<Refusal> refusals;
+  return make_plan(program, options, refusals);
+}
+
+Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals) {
+  return guarded([&]() -> Result<Plan> {
+    if (!options.verified) TRY_STATUS(verify_input(program));
+    return plan_methods(program, options, refusals);
+  });
 }
 
 }  // namespace depute

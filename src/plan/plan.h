@@ -25,6 +25,7 @@ struct PlanOptions {
   bool alloc_outputs = true;
   // Constants that are not single numbers get their data from outside of the program, by name.
   bool external_constants = false;
+  bool verified = false;  // verify_input() has passed the program
 };
 
 // A constant in a file of its own.

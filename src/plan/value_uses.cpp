@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ops/own_ops.h"
+
 namespace depute {
 namespace {
 
@@ -47,8 +49,8 @@ class UseFinder {
     for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), node.scratch + 1);
     uses_.views[node.scratch] = find_view(node);
     if (const auto& view = uses_.views[node.scratch]) visit_view(node, *view);
-    if (node.op() != "delegate.call") return;
-    uses_.calls_xnnpack |= xnnpack_.contains(node.arg(0).as_symbol());
+    if (!is_delegate_call(node)) return;
+    uses_.calls_xnnpack |= xnnpack_.contains(called_delegate(node));
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       uses_.must_align[numbers_[*node.operand(i)]] = true;
   }

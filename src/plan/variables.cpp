@@ -4,8 +4,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ops/control_ops.h"
 #include "ops/op_def.h"
-#include "plan/control_ops.h"
+#include "ops/own_ops.h"
 #include "plan/loops.h"
 #include "plan/views.h"
 
@@ -63,7 +64,7 @@ class Joiner {
     const Node& producer = *content.producer();
     if (shared_operand(producer) != nullptr) return false;
     ControlOp op = control_op(producer);
-    if (op == ControlOp::Variable || op == ControlOp::Copy || producer.op() == "delegate.call") return true;
+    if (op == ControlOp::Variable || op == ControlOp::Copy || is_delegate_call(producer)) return true;
     const OpDef* def = op_def(producer);
     return def != nullptr && !def->out_name.empty();
   }

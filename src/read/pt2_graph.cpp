@@ -236,6 +236,8 @@ Result<GraphReader::Call> GraphReader::read_call(const Json& json) {
   TRY(std::string_view target, target_json.string());
   call.op = op_of_target(target);
   if (call.op.empty()) return target_json.error("a node without an operator");
+  if (const OpDef* def = op_def(call.op); def != nullptr && def->origin == OpOrigin::Compiler)
+    return target_json.error(fmt::format("{} is an op of the compiler's own", quote(target)));
   TRY_STATUS(read_call_inputs(json, call));
   TRY(Json outputs, json.field("outputs"));
   TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, call.results); }));

@@ -7,6 +7,7 @@
 
 #include "program_generated.h"
 #include "read/pte_method.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -171,7 +172,7 @@ bool is_pte(std::span<const std::byte> file) {
 }
 
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name) {
-  return PteReader(file, name).run();
+  return guarded([&] { return PteReader(file, name).run(); });
 }
 
 }  // namespace depute

@@ -153,7 +153,11 @@ Status join_method(Program& to, Program from, Symbol name) {
     to.data[new_key] = std::move(data);
   }
   for (InputSpec& spec : method.inputs) {
-    if (spec.has_data()) spec.target = renamed.at(spec.target);
+    if (!spec.has_data()) continue;
+    auto found = renamed.find(spec.target);
+    if (found == renamed.end())
+      return error("read", name.str(), fmt::format("no data \"{}\" for an input", spec.target.str()));
+    spec.target = found->second;
   }
   for (OutputSpec& spec : method.outputs) {
     bool is_data =

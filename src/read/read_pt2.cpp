@@ -6,6 +6,7 @@
 #include "read/pt2_layout.h"
 #include "read/pt2_signature.h"
 #include "read/quote.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -88,9 +89,7 @@ Status read_model(const ModelEntries& model, const std::string& name, ArchiveSco
   return {};
 }
 
-}  // namespace
-
-Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
+Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
   InflateBudget budget{.bytes_left = options.limits.inflated_bytes};
   std::string path = file->path();
   TRY(Archive archive, Archive::open({.bytes = file->bytes(), .file = std::move(file), .storage = nullptr},
@@ -110,6 +109,12 @@ Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptio
     TRY_STATUS(read_model(model, name, scope));
   }
   return program;
+}
+
+}  // namespace
+
+Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
+  return guarded([&] { return read_archive(std::move(file), options); });
 }
 
 }  // namespace depute

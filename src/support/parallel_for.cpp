@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,14 @@ class Loop {
   std::exception_ptr failure_;
 };
 
+// A machine that has no more threads to give gets the work done with those it gave.
+void start(std::vector<std::jthread>& helpers, std::size_t count, Loop& loop) {
+  try {
+    for (std::size_t i = 0; i < count; ++i) helpers.emplace_back([&loop] { loop.work(); });
+  } catch (const std::system_error&) {
+  }
+}
+
 }  // namespace
 
 void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body) {
@@ -52,8 +61,8 @@ void parallel_for(std::size_t count, int jobs, const std::function<void(std::siz
   Loop loop(count, body);
   {
     std::vector<std::jthread> helpers;
-    helpers.reserve(threads - 1);
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back([&] { loop.work(); });
+    helpers.reserve(threads - 1);  // nothing is thrown while threads run
+    start(helpers, threads - 1, loop);
     loop.work();
   }
   loop.finish();

@@ -10,8 +10,9 @@
 #include <unordered_map>
 
 #include "lower/named_data_store.h"
+#include "ops/verify_input.h"
 #include "program_generated.h"
-#include "support/check.h"
+#include "support/guarded.h"
 #include "support/output_file.h"
 #include "write/blobs.h"
 #include "write/program_flatbuffer.h"
@@ -224,7 +225,9 @@ Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::str
 
 Result<Distribution> distribute(const Program& program, const Plan& plan, const std::string& path,
                                 const WriteOptions& options) {
-  CHECK(plan.external.empty() || !options.ptd.empty());
+  if (!plan.external.empty() && options.ptd.empty()) {
+    return error("write_pte", path, "the plan has external constants, and there is no .ptd file for them");
+  }
   Distribution result;
   std::unordered_map<std::string_view, std::size_t> constants;
   for (const ExternalConstant& constant : plan.external) {
@@ -253,6 +256,28 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
   return result;
 }
 
+Status check_data(const TensorData& data) {
+  if (data.storage != nullptr && data.type.is_static() && fits_storage(data) && data.is_dense() &&
+      !data.storage->is_elided())
+    return {};
+  return error("write_pte", "", "the plan has a constant without dense data");
+}
+
+// What the segments are collected from; the instructions are the planner's.
+Status check_plan(const Program& program, const Plan& plan) {
+  for (const ExecutionPlan& method : plan.methods) {
+    for (const PlanDelegate& delegate : method.delegates) {
+      if (delegate.index < program.delegates.size()) continue;
+      return error("write_pte", method.name, "the plan has a delegate that the program does not have",
+                   "give the program that the plan was made of");
+    }
+  }
+  for (const TensorData& data : plan.constants) TRY_STATUS(check_data(data));
+  for (const TensorData& data : plan.initial_values) TRY_STATUS(check_data(data));
+  for (const ExternalConstant& constant : plan.external) TRY_STATUS(check_data(constant.data));
+  return {};
+}
+
 }  // namespace
 
 std::string external_path(const std::string& path, const std::string& tag) {
@@ -260,25 +285,10 @@ std::string external_path(const std::string& path, const std::string& tag) {
   return (file.parent_path() / fmt::format("{}_{}.ptd", file.stem().string(), tag)).string();
 }
 
-Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
-                               const WriteOptions& options) {
-  return write_pte_to(OutputFile::open, program, plan, path, options);
-}
+namespace {
 
-Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options,
-                                 const std::string& path) {
-  PteBytes result;
-  auto open = [&](const std::string& name) -> Result<std::unique_ptr<Output>> {
-    return std::make_unique<OutputBytes>(name == path ? result.pte : result.external[name]);
-  };
-  TRY(result.summary, write_pte_to(open, program, plan, path, options));
-  return result;
-}
-
-Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
-                                  const std::string& path, const WriteOptions& options) {
-  TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
-  TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
+Result<WriteSummary> write_files(const OpenOutput& open, const Program& program, const Plan& plan,
+                                 const std::string& path, const WriteOptions& options) {
   TRY(Distribution distribution, distribute(program, plan, path, options));
   Segments segments = collect_segments(program, plan, distribution.own, options);
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
@@ -317,6 +327,36 @@ Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program
   for (const auto& ptd : external) TRY_STATUS(ptd->commit());
   TRY_STATUS(file->commit());
   return summary;
+}
+
+}  // namespace
+
+Result<WriteSummary> write_pte(const Program& program, const Plan& plan, const std::string& path,
+                               const WriteOptions& options) {
+  return write_pte_to(OutputFile::open, program, plan, path, options);
+}
+
+Result<PteBytes> write_pte_bytes(const Program& program, const Plan& plan, const WriteOptions& options,
+                                 const std::string& path) {
+  PteBytes result;
+  auto open = [&](const std::string& name) -> Result<std::unique_ptr<Output>> {
+    return std::make_unique<OutputBytes>(name == path ? result.pte : result.external[name]);
+  };
+  TRY(result.summary, write_pte_to(open, program, plan, path, options));
+  return result;
+}
+
+Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program, const Plan& plan,
+                                  const std::string& path, const WriteOptions& options) {
+  return guarded([&]() -> Result<WriteSummary> {
+    TRY_STATUS(check_alignment("segment_alignment", options.segment_alignment));
+    TRY_STATUS(check_alignment("delegate_alignment", options.delegate_alignment));
+    if (!options.verified) {
+      TRY_STATUS(verify_input(program));
+      TRY_STATUS(check_plan(program, plan));
+    }
+    return write_files(open, program, plan, path, options);
+  });
 }
 
 }  // namespace depute

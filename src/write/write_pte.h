@@ -34,6 +34,7 @@ struct WriteOptions {
   // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
   std::uint64_t segment_alignment = 128;
   std::uint64_t delegate_alignment = 16;
+  bool verified = false;  // verify_input() has passed the program, and the plan is one of it
 };
 
 // Larger ones would make a file of padding.

@@ -1,8 +1,10 @@
 """Makes damaged variants of an archive, the same ones in every run.
 
-flip       some bits anywhere in the file directory  some bits among the last bytes, where a zip keeps its
-index truncate   the end is missing json       one value of one JSON entry is replaced, and the archive is
-sound again around it
+flip       some bits anywhere in the file
+directory  some bits among the last bytes, where a zip keeps its index
+truncate   the end is missing
+json       one value of one JSON entry is replaced, and the archive is sound again around it
+leaf       a few numbers, names, operators or kinds of the model are replaced by others that could stand there
 """
 
 import io
@@ -10,7 +12,7 @@ import json
 import random
 import zipfile
 
-COUNTS = {"flip": 30, "directory": 20, "truncate": 20, "json": 30}
+COUNTS = {"flip": 30, "directory": 20, "truncate": 20, "json": 30, "leaf": 60}
 DIRECTORY_BYTES = 1500
 ALIGNMENT = 64
 LOCAL_HEADER_BYTES = 30
@@ -21,7 +23,8 @@ def variants() -> list[tuple[str, int]]:
     return [(kind, number) for kind, count in COUNTS.items() for number in range(count)]
 
 
-def damaged(archive: bytes, name: str, kind: str, number: int) -> bytes:
+def damaged(archive: bytes, name: str, kind: str, number: int, ops: tuple[str, ...] = ()) -> bytes:
+    """`ops` are the names that a leaf edit gives to nodes."""
     dice = random.Random(f"{name} {kind} {number}")
     match kind:
         case "flip":
@@ -31,7 +34,9 @@ def damaged(archive: bytes, name: str, kind: str, number: int) -> bytes:
         case "truncate":
             return archive[: dice.randrange(len(archive))]
         case "json":
-            return edit_json(archive, dice)
+            return edit_json(archive, replace_value, dice)
+        case "leaf":
+            return edit_json(archive, lambda text, dice: edit_leaves(text, ops, dice), dice)
     raise ValueError(kind)
 
 
@@ -42,18 +47,19 @@ def flip_bits(archive: bytes, first: int, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
-def edit_json(archive: bytes, dice: random.Random) -> bytes:
-    """Replaces one value, at any depth, of the model or of the tables that describe its weights."""
+def edit_json(archive: bytes, edit, dice: random.Random) -> bytes:
+    """Edits the model or the tables that describe its weights."""
     with zipfile.ZipFile(io.BytesIO(archive)) as source:
         entries = [(entry.filename, source.read(entry)) for entry in source.infolist()]
     models = [name for name, _ in entries if "/models/" in name]
     tables = [name for name, _ in entries if name.endswith("_config.json")]
     chosen = dice.choice(models if dice.random() < 0.75 else tables)
-    edited = [(name, replace_value(data, dice) if name == chosen else data) for name, data in entries]
+    edited = [(name, edit(data, dice) if name == chosen else data) for name, data in entries]
     return write_archive(edited)
 
 
 def replace_value(text: bytes, dice: random.Random) -> bytes:
+    """Replaces one value at any depth."""
     document = json.loads(text)
     places = list(places_in(document))
     holder, key = dice.choice(places)
@@ -68,6 +74,47 @@ def replace_value(text: bytes, dice: random.Random) -> bytes:
         case _:
             holder[key] = dice.choice(strange_values(holder[key]))
     return json.dumps(document).encode()
+
+
+def edit_leaves(text: bytes, ops: tuple[str, ...], dice: random.Random) -> bytes:
+    """Keeps the form of the file: what is wrong afterwards is what it says."""
+    document = json.loads(text)
+    for _ in range(dice.choice((1, 1, 2, 4))):
+        places = [(holder, key) for holder, key in places_in(document) if key != "stack_trace"]
+        leaves = [(holder, key) for holder, key in places if not isinstance(holder[key], (dict, list))]
+        if not leaves:
+            break
+        targets = [(holder, key) for holder, key in leaves if key == "target"]
+        if ops and targets and dice.random() < 0.3:
+            holder, key = dice.choice(targets)
+            holder[key] = dice.choice(("", "torch.ops.")) + dice.choice(ops)
+        elif dice.random() < 0.15:
+            rename_kind(places, dice)
+        else:
+            holder, key = dice.choice(leaves)
+            holder[key] = other_leaf(leaves, holder, key, dice)
+    return json.dumps(document).encode()
+
+
+def rename_kind(places, dice: random.Random) -> None:
+    """{"as_int": 1} becomes {"as_tensor": 1}, {"user_input": ...} {"parameter": ...}."""
+    kinds = [holder for holder, _ in places if isinstance(holder, dict) and len(holder) == 1]
+    if not kinds:
+        return
+    kind, other = dice.choice(kinds), dice.choice(kinds)
+    ((old, value),) = kind.items()
+    del kind[old]
+    kind[next(iter(other), old)] = value
+
+
+def other_leaf(leaves, holder, key, dice: random.Random):
+    value = holder[key]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return dice.choice((value + 1, value - 1, 0, 1, 2, 7, -1, 100, 2**31, 2**63 - 1, -(2**63)))
+    alike = [other[name] for other, name in leaves if name == key and type(other[name]) is type(value)]
+    return dice.choice(alike)
 
 
 def places_in(value):

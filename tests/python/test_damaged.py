@@ -4,22 +4,36 @@ whole.
 A signal, a hang, a second diagnostic or half an output file is a fault of the compiler, whatever the input.
 """
 
+import functools
+import subprocess
 import zipfile
 
 import pytest
 from damage import damaged, variants, write_archive
 from executorch.runtime import Runtime
-from harness import assert_refused, depute, lower, sample
+from harness import DEPUTE, assert_refused, depute, lower, sample
 
 NAMES = ("args", "attn", "conv_relu_tan", "dynamic", "mlp")
 TIMEOUT = 20
+DEPUTE_TEXT = DEPUTE.parent / "tests" / "text" / "tool" / "depute-text"
+
+
+@functools.cache
+def ops() -> tuple[str, ...]:
+    """Every op of the table, the compiler's own as often as all others together."""
+    lists = []
+    for options in (("ops",), ("ops", "--own")):
+        done = subprocess.run([DEPUTE_TEXT, *options], input="program\n", capture_output=True, text=True, check=True)
+        lists.append([line.split("(")[0] for line in done.stdout.splitlines()])
+    known, own = lists
+    return tuple(known + own * (len(known) // len(own)))
 
 
 @pytest.mark.parametrize("kind, number", variants(), ids=lambda part: str(part))
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged(name, kind, number, tmp_path):
     model, out = tmp_path / "damaged.pt2", tmp_path / "out.pte"
-    model.write_bytes(damaged(sample(name).read_bytes(), name, kind, number))
+    model.write_bytes(damaged(sample(name).read_bytes(), name, kind, number, ops()))
     run = depute("lower", model, "--backend", "xnnpack", "-o", out, timeout=TIMEOUT)
     if run.code == 0 and kind != "truncate":
         assert not run.diagnostics

@@ -140,13 +140,13 @@ Outcome run_normalise(const Program& program, const Options& options) {
   return {print_with(result, options), {}};
 }
 
-// The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between. The program is not
-// looked at.
-Outcome run_ops(const Program&, const Options&) {
+// The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between; with --own the
+// compiler's own. The program is not looked at.
+Outcome run_ops(const Program&, const Options& options) {
   constexpr std::array<std::pair<OpFlags, std::string_view>, 4> flag_names = {
       {{core, "core"}, {pointwise, "pointwise"}, {view, "view"}, {depute::random, "random"}}};
   std::string text;
-  for (const OpDef* def : all_ops()) {
+  for (const OpDef* def : options.has("own") ? compiler_ops() : all_ops()) {
     text += def->schema + '\t';
     for (auto [flag, name] : flag_names) {
       if (def->is(flag)) text.append(text.back() == '\t' ? "" : " ").append(name);

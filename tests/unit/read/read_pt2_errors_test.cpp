@@ -6,6 +6,7 @@
 #include "ir/equal.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ops/op_def.h"
 
 namespace depute {
 namespace {
@@ -58,6 +59,18 @@ TEST(ReadPt2Errors, Arguments) {
   EXPECT_THAT(argument_fault({{"as_custom_obj", {{"name", "x"}, {"class_fqn", "C"}}}}),
               HasSubstr("another kind"));
   EXPECT_THAT(argument_fault({{"as_complex", {{"real", 1}}}}), HasSubstr("'imag' is missing"));
+}
+
+TEST(ReadPt2Errors, OpsOfTheCompilersOwnCannotBeNamed) {
+  ASSERT_FALSE(compiler_ops().empty());
+  for (const OpDef* op : compiler_ops()) {
+    for (std::string prefix : {"", "torch.ops."}) {
+      std::string text = fault("mlp.pt2", [&](EditedArchive& a) {
+        a.graph()["nodes"][1]["target"] = prefix + std::string(op->name.str());
+      });
+      EXPECT_THAT(text, AllOf(HasSubstr("graph.nodes[1].target"), HasSubstr("an op of the compiler's own")));
+    }
+  }
 }
 
 TEST(ReadPt2Errors, EveryKindOfArgumentIsRead) {

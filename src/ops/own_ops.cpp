@@ -1,0 +1,87 @@
+#include "ops/own_ops.h"
+
+#include <fmt/format.h>
+
+#include "ops/control_flow.h"
+#include "ops/op_table.h"
+#include "ops/schema.h"
+
+namespace depute {
+namespace {
+
+constexpr const char* delegate_call_schema = "delegate.call(Any delegate) -> ()";
+constexpr const char* masked_schema = "depute.masked() -> ()";
+
+std::unexpected<Diagnostic> broken(std::string message) {
+  return error("delegate.call", "", message);
+}
+
+Status check_arguments(const Node& call, const Method& inner) {
+  const std::span<const Argument> given = call.args().subspan(1);
+  std::size_t next = 0;
+  for (const Value* input : inner.graph->inputs()) {
+    if (inner.inputs[input->index()].has_data()) continue;
+    if (next < given.size() && !fits_type(given[next], input->type())) {
+      return broken(
+          fmt::format("argument {} is no {}, which the delegate takes there", next + 1, str(input->type())));
+    }
+    ++next;
+  }
+  if (next == given.size()) return {};
+  return broken(fmt::format("it has {} arguments, the delegate takes {}", given.size(), next));
+}
+
+Status check_results(const Node& call, const Method& inner) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
+    const Argument& output = inner.graph->outputs()[i];
+    if (inner.outputs[i].mutates_data() || !output.is_value()) continue;
+    if (next < call.results().size() && !fits_type(output, call.result(next)->type())) {
+      return broken(fmt::format("result {} is {}, the delegate gives {}", next,
+                                str(call.result(next)->type()), str(output.as_value()->type())));
+    }
+    ++next;
+  }
+  if (next == call.results().size()) return {};
+  return broken(fmt::format("it has {} results, the delegate gives {}", call.results().size(), next));
+}
+
+}  // namespace
+
+namespace internal {
+
+std::span<const OpLine> own_ops() {
+  static constexpr OpLine lines[] = {{delegate_call_schema, own_op(variadic)},
+                                     {masked_schema, own_op(variadic)}};
+  return lines;
+}
+
+}  // namespace internal
+
+Symbol delegate_call_symbol() {
+  static const Symbol symbol(internal::schema_name(delegate_call_schema));
+  return symbol;
+}
+
+bool is_delegate_call(const Node& node) {
+  return node.op() == delegate_call_symbol();
+}
+
+Symbol called_delegate(const Node& call) {
+  return call.arg(0).as_symbol();
+}
+
+Symbol masked_symbol() {
+  static const Symbol symbol(internal::schema_name(masked_schema));
+  return symbol;
+}
+
+Status check_delegate_call(const Node& call, const Delegate& delegate) {
+  if (!call.kwargs().empty()) return broken("it has arguments by name, a delegate takes none");
+  if (delegate.original == nullptr) return {};
+  const Method& inner = *delegate.original->methods.front();
+  TRY_STATUS(check_arguments(call, inner));
+  return check_results(call, inner);
+}
+
+}  // namespace depute

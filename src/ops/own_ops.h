@@ -1,0 +1,24 @@
+// Ops of the compiler's own that stand in programs between its steps. Those of flat methods are in
+// control_ops.h.
+//
+//   %y = delegate.call(@xnnpack0, %x, 2)    what delegate xnnpack0 computes of the arguments
+//   %y = depute.masked(%x)                  a node that a partitioner is not shown (masked_program.h)
+//
+// A program from outside may have calls of delegates that it has itself, and none of the others.
+#pragma once
+
+#include "ir/program.h"
+#include "support/result.h"
+
+namespace depute {
+
+Symbol delegate_call_symbol();
+bool is_delegate_call(const Node& node);
+Symbol called_delegate(const Node& call);  // its name
+Symbol masked_symbol();
+
+// Fails for a call that does not fit the delegate: its program, where it is known, takes what has no data of
+// its own and gives what is not stored. The message starts with the reason.
+Status check_delegate_call(const Node& call, const Delegate& delegate);
+
+}  // namespace depute

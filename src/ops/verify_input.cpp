@@ -1,0 +1,132 @@
+#include "ops/verify_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/copy.h"
+#include "ir/verify.h"
+#include "ops/control_flow.h"
+#include "ops/op_def.h"
+#include "ops/own_ops.h"
+
+namespace depute {
+namespace {
+
+// Bodies may be shared, and shared ones inside of shared ones; normalisation gives each use a copy of its
+// own. A few lines of text could ask for any number of nodes that way.
+constexpr std::size_t max_copied_nodes = std::size_t{1} << 20;
+
+class InputVerifier {
+ public:
+  Status run(const Program& program, std::size_t depth) {
+    if (!programs_.insert(&program).second) return {};
+    if (depth > max_delegate_depth) {
+      return error("verify", "delegates", fmt::format("delegates nested deeper than {}", max_delegate_depth));
+    }
+    if (auto faults = verify(program); !faults.empty()) return std::unexpected(std::move(faults.front()));
+    for (const auto& delegate : program.delegates) {
+      if (delegate->original != nullptr) TRY_STATUS(run(*delegate->original, depth + 1));
+    }
+    return check_nodes(program);
+  }
+
+ private:
+  Status check_nodes(const Program& program) {
+    delegates_.clear();
+    for (const auto& delegate : program.delegates) delegates_.emplace(delegate->name, delegate.get());
+    for (const auto& method : program.methods) {
+      method_ = method->name;
+      if (!method->bodies.empty()) {
+        unfolded_.clear();
+        max_nodes_ = max_copied_nodes;
+        for (const auto& body : method->bodies) max_nodes_ += body->node_count() + 1;
+        TRY_STATUS(unfold(*method->graph, 0));
+      }
+      TRY_STATUS(check_nodes(*method->graph));
+      for (const auto& body : method->bodies) TRY_STATUS(check_nodes(*body));
+    }
+    return {};
+  }
+
+  // What a graph becomes once each use of a body has its own copy.
+  struct Unfolded {
+    std::size_t depth = 0;  // of bodies in bodies
+    std::size_t nodes = 0;  // of all bodies, returns among them
+  };
+
+  Result<Unfolded> unfold(const Graph& graph, std::size_t depth) {
+    if (auto found = unfolded_.find(&graph); found != unfolded_.end()) return found->second;
+    if (depth > max_body_depth) return Unfolded{.depth = max_body_depth + 1};
+    Unfolded result;
+    for (const Node& node : graph.nodes()) {
+      for (const Graph* body : bodies_of(node)) {
+        TRY(Unfolded below, unfold(*body, depth + 1));
+        result.depth = std::max(result.depth, below.depth + 1);
+        result.nodes += body->node_count() + 1 + below.nodes;  // each at most the limit
+        if (depth + result.depth > max_body_depth)
+          return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
+        if (result.nodes > max_nodes_)
+          return fail(node,
+                      fmt::format("it runs copies of graphs with more than {} nodes", max_copied_nodes));
+      }
+    }
+    return unfolded_[&graph] = result;
+  }
+
+  Status check_nodes(const Graph& graph) {
+    for (const Node& node : graph.nodes()) TRY_STATUS(check(node));
+    return {};
+  }
+
+  Status check(const Node& node) {
+    if (node.op() != last_op_) {
+      last_op_ = node.op();
+      last_def_ = op_def(node);
+    }
+    const OpDef* def = last_def_;
+    if (def == nullptr) return {};
+    if (def->origin == OpOrigin::Compiler) return check_own(node);
+    TRY_STATUS(check_call(node, *def));
+    TRY_STATUS(check_results(node, *def));
+    if (!def->is(control_flow)) return {};
+    auto flow = read_control_flow(node);
+    if (!flow) return fail(node, flow.error().message);
+    return {};
+  }
+
+  Status check_own(const Node& node) {
+    if (!is_delegate_call(node))
+      return fail(node, fmt::format("{} is an op of the compiler's own", node.op().str()));
+    bool has_name = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
+    if (!has_name) return fail(node, "its first argument is no delegate");
+    auto status = check_delegate_call(node, *delegates_.at(called_delegate(node)));
+    if (!status) return fail(node, status.error().message);
+    return {};
+  }
+
+  std::unexpected<Diagnostic> fail(const Node& node, std::string_view message) const {
+    auto failure =
+        error("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
+    if (node.source != nullptr) failure.error().source = node.source->str();
+    return failure;
+  }
+
+  std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
+  std::unordered_map<Symbol, const Delegate*> delegates_;
+  std::unordered_map<const Graph*, Unfolded> unfolded_;  // of the current method
+  std::size_t max_nodes_ = 0;
+  Symbol method_;
+  Symbol last_op_;  // nodes in a row often have the same
+  const OpDef* last_def_ = nullptr;
+};
+
+}  // namespace
+
+Status verify_input(const Program& program) {
+  return InputVerifier().run(program, 0);
+}
+
+}  // namespace depute

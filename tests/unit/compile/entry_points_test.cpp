@@ -1,0 +1,153 @@
+// The border of the library: whatever a caller gives, and whatever fails inside, comes back as a Diagnostic.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+
+#include "compile.h"
+#include "ir/parse.h"
+#include "lower/to_backend.h"
+#include "normalise/normalise.h"
+#include "partition/whole_program_partitioner.h"
+#include "plan/plan.h"
+#include "support/check.h"
+#include "support/guarded.h"
+#include "write/write_pte.h"
+
+namespace depute {
+namespace {
+
+using ::testing::HasSubstr;
+
+Program parse(const std::string& text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return program ? std::move(*program) : Program();
+}
+
+std::string output_path() {
+  return (std::filesystem::temp_directory_path() /
+          ("depute_entry_points" + std::to_string(::getpid()) + ".pte"))
+      .string();
+}
+
+// What each of the steps says to the program that `make` gives.
+template <typename Make>
+std::vector<std::string> answers(Make&& make) {
+  Registry registry = make_registry();
+  WholeProgramPartitioner partitioner("all", {"BackendWithDelegateMappingDemo", {}});
+  MethodPartitioners by_method = {{"forward", &partitioner}};
+  std::vector<std::string> texts;
+  auto note = [&](const auto& result) { texts.push_back(result ? "done" : result.error().str()); };
+  note(normalise(make()));
+  note(normalise_leftovers(make()));
+  note(to_backend(make(), partitioner, registry));
+  note(to_backend(make(), by_method, registry));
+  const Program constant = make();
+  note(to_backend(constant, partitioner, registry));
+  note(to_backend(constant, by_method, registry));
+  note(to_backend("BackendWithDelegateMappingDemo", constant, {}, registry));
+  note(make_plan(constant));
+  note(write_pte(constant, Plan(), output_path()));
+  return texts;
+}
+
+TEST(EntryPoints, RefuseAProgramThatIsNotSound) {
+  auto null_method = [] {
+    Program program;
+    program.methods.push_back(nullptr);
+    return program;
+  };
+  EXPECT_THAT(answers(null_method), testing::Each(HasSubstr("methods is null")));
+  auto no_data = [] {
+    Program program;
+    Method& method = program.add_method(Symbol("forward"));
+    Value* weight = method.graph->add_input(Symbol("w"), tensor_type(make_tensor(ScalarType::F32, {2})));
+    method.inputs.push_back({.kind = InputSpec::Kind::Parameter, .target = Symbol("w")});
+    Argument outputs[] = {Argument::of(weight)};
+    method.graph->set_outputs(outputs);
+    method.outputs.emplace_back();
+    return program;
+  };
+  EXPECT_THAT(answers(no_data), testing::Each(HasSubstr("no data \"w\"")));
+}
+
+TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
+  for (const char* call :
+       {"control.end_if()", "control.set(%x, %x)", "delegate.call(%x)", "depute.masked(%x)"}) {
+    auto make = [&] {
+      return parse("program\nmethod forward(%x: f32[2]) {\n" + std::string(call) + "\nreturn %x\n}");
+    };
+    EXPECT_THAT(answers(make), testing::Each(HasSubstr("[verify] method forward"))) << call;
+  }
+}
+
+// A program that adds a constant of these bytes.
+Program with_constant(std::shared_ptr<const Storage> storage) {
+  Program program = parse(
+      "program\ndata \"w\": f32[4] = zeros\n"
+      "method forward(%w: f32[4] = param \"w\", %x: f32[4]) {\n"
+      "  %y: f32[4] = aten.mul.Tensor(%x, %w)\n  return %y\n}");
+  program.data[Symbol("w")].storage = std::move(storage);
+  return program;
+}
+
+Result<WriteSummary> write(const Program& program, int jobs) {
+  auto plan = make_plan(program);
+  EXPECT_TRUE(plan.has_value()) << plan.error().str();
+  return write_pte(program, *plan, output_path(), {.jobs = jobs});
+}
+
+TEST(EntryPoints, MakeABrokenCheckADiagnostic) {
+  for (int jobs : {1, 4}) {
+    auto written = write(with_constant(Storage::lazy(16, [] { return std::vector<std::byte>(3); })), jobs);
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().code, "internal");
+    EXPECT_THAT(written.error().message, HasSubstr("3 bytes produced, 16 promised"));
+    EXPECT_THAT(written.error().message, HasSubstr("data.cpp:"));
+    EXPECT_FALSE(std::filesystem::exists(output_path()));
+  }
+}
+
+TEST(EntryPoints, MakeAWantOfMemoryADiagnostic) {
+  for (int jobs : {1, 4}) {
+    auto written = write(
+        with_constant(Storage::lazy(16, []() -> std::vector<std::byte> { throw std::bad_alloc(); })), jobs);
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().code, "memory");
+    written = write(with_constant(Storage::lazy(
+                        16, [] { return std::vector<std::byte>(std::vector<std::byte>().max_size() + 1); })),
+                    jobs);
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().code, "memory");
+  }
+}
+
+TEST(EntryPoints, MakeOtherExceptionsADiagnostic) {
+  auto outcome = guarded([]() -> Status { throw std::out_of_range("map::at"); });
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, "internal");
+  EXPECT_EQ(outcome.error().message, "map::at");
+  EXPECT_THROW(guarded([]() -> Status { throw 1; }), int);
+}
+
+TEST(EntryPoints, WriteRefusesAPlanOfAnotherProgram) {
+  Program program = with_constant(Storage::zeros(16));
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan.has_value());
+  plan->methods[0].delegates.push_back({.backend_id = "B", .compile_specs = {}, .index = 3});
+  auto written = write_pte(program, *plan, output_path());
+  ASSERT_FALSE(written.has_value());
+  EXPECT_THAT(written.error().message, HasSubstr("a delegate that the program does not have"));
+  plan = make_plan(program);
+  plan->constants[0].storage = nullptr;
+  written = write_pte(program, *plan, output_path());
+  ASSERT_FALSE(written.has_value());
+  EXPECT_THAT(written.error().message, HasSubstr("without dense data"));
+}
+
+}  // namespace
+}  // namespace depute

@@ -1,0 +1,267 @@
+// What a program from outside must not be: each fault is refused with its place, and none is trusted before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "ir/verify.h"
+#include "ops/control_flow.h"
+#include "ops/op_def.h"
+#include "ops/own_ops.h"
+#include "ops/verify_input.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Program parse(const std::string& text) {
+  auto program = parse_program(text);
+  EXPECT_TRUE(program.has_value()) << program.error().str() << "\n" << text;
+  return program ? std::move(*program) : Program();
+}
+
+// The fault, or "sound".
+std::string fault(const Program& program) {
+  auto status = verify_input(program);
+  return status ? "sound" : status.error().str();
+}
+std::string fault(const std::string& text) {
+  return fault(parse(text));
+}
+
+// The fault of a method of these statements, whose input is %x: f32[2, 3].
+std::string fault_of(const std::string& statements) {
+  return fault("program\nmethod forward(%x: f32[2, 3]) {\n" + statements + "\n}");
+}
+
+// --- ops
+
+TEST(VerifyInput, RefusesOpsOfTheCompilersOwn) {
+  int count = 0;
+  for (const OpDef* op : compiler_ops()) {
+    if (op->name == delegate_call_symbol()) continue;
+    ++count;
+    std::string name(op->name.str());
+    EXPECT_THAT(fault_of(name + "(%x)\nreturn %x"), HasSubstr(name + " is an op of the compiler's own"));
+  }
+  EXPECT_GE(count, 12);
+}
+
+TEST(VerifyInput, RefusesCallsThatDoNotFitTheirSchema) {
+  EXPECT_EQ(fault_of("%y: f32[2, 3] = aten.relu.default(%x)\nreturn %y"), "sound");
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default()\nreturn %y"), HasSubstr("'self' is missing"));
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default([%x])\nreturn %y"), HasSubstr("wrong kind"));
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(%x, %x)\nreturn %y"), HasSubstr("at most 1"));
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(%x, self=%x)\nreturn %y"),
+              HasSubstr("given twice"));
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.relu.default(self=%x, self=%x)\nreturn %y"),
+              HasSubstr("given twice"));
+}
+
+TEST(VerifyInput, RefusesResultsThatDoNotFitTheirSchema) {
+  EXPECT_THAT(fault_of("aten.relu.default(%x)\nreturn %x"), HasSubstr("0 results, 1 are right"));
+  EXPECT_THAT(fault_of("%y: f32[2, 3], %z: f32[2, 3] = aten.relu.default(%x)\nreturn %y"),
+              HasSubstr("2 results, 1 are right"));
+  EXPECT_THAT(fault_of("%y: sym_int = aten.relu.default(%x)\nreturn %x"), HasSubstr("result 0 is no tensor"));
+  EXPECT_THAT(fault_of("%y: f32[2] = aten.sym_size.int(%x, 0)\nreturn %x"),
+              HasSubstr("result 0 is a tensor"));
+  EXPECT_EQ(fault_of("%y: none = aten.relu.default(%x)\nreturn %x"), "sound");
+}
+
+TEST(VerifyInput, RefusesControlFlowWhoseBodyDoesNotFit) {
+  EXPECT_THAT(fault("program\nmethod forward(%p: bool[], %x: f32[2]) {\n"
+                    "graph @yes(%a: f32[2]) { return %a }\n"
+                    "graph @no(%a: f32[2], %b: f32[2]) { return %a }\n"
+                    "%y: f32[2] = higher_order.cond(%p, @yes, @no, [%x])\nreturn %y }"),
+              HasSubstr("graph @no takes 2 inputs, it gets 1"));
+}
+
+// --- calls of delegates
+
+std::string call_fault(const std::string& call) {
+  return fault(
+      "program\n"
+      "data \"w\": f32[3] = [1, 2, 3]\n"
+      "delegate d backend \"B\" {\n"
+      "  original {\n"
+      "    data \"w\": f32[3] = [1, 2, 3]\n"
+      "    method forward(%w: f32[3] = param \"w\", %a: f32[2, 3], %n: sym_int) {\n"
+      "      %y: f32[2, 3] = aten.add.Tensor(%a, %w)\n"
+      "      return %y\n"
+      "    }\n"
+      "  }\n"
+      "}\n"
+      "method forward(%x: f32[2, 3], %i: i64[2, 3]) {\n" +
+      call + "\nreturn %x\n}");
+}
+
+TEST(VerifyInput, TakesCallsThatFitTheirDelegate) {
+  EXPECT_EQ(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, 1)"), "sound");
+}
+
+TEST(VerifyInput, RefusesCallsThatDoNotFitTheirDelegate) {
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x)"),
+              HasSubstr("1 arguments, the delegate takes 2"));
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %i, 1)"),
+              HasSubstr("argument 1 is no f32[2, 3]"));
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, %x)"), HasSubstr("argument 2 is no sym_int"));
+  EXPECT_THAT(call_fault("delegate.call(@d, %x, 1)"), HasSubstr("0 results, the delegate gives 1"));
+  EXPECT_THAT(call_fault("%y: f32[3, 3] = delegate.call(@d, %x, 1)"), HasSubstr("result 0 is f32[3, 3]"));
+  EXPECT_THAT(call_fault("%y: f32[2, 3] = delegate.call(@d, %x, n=1)"), HasSubstr("by name"));
+  EXPECT_THAT(call_fault("delegate.call()"), HasSubstr("first argument is no delegate"));
+  EXPECT_THAT(call_fault("delegate.call(%x)"), HasSubstr("first argument is no delegate"));
+}
+
+TEST(VerifyInput, LooksIntoDelegates) {
+  EXPECT_THAT(
+      fault("program\ndelegate d backend \"B\" {\n  original {\n"
+            "    method forward(%a: f32[2]) {\n      control.end_if()\n      return %a\n    }\n  }\n}\n"
+            "method forward(%x: f32[2]) { return %x }"),
+      HasSubstr("control.end_if is an op of the compiler's own"));
+}
+
+// --- programs built by a caller
+
+// A method whose graph is %y = relu(%x), with specs.
+Program relu_program() {
+  return parse("program\nmethod forward(%x: f32[2]) {\n%y: f32[2] = aten.relu.default(%x)\nreturn %y\n}");
+}
+
+TEST(VerifyInput, RefusesWhatIsNull) {
+  Program program = relu_program();
+  program.methods.push_back(nullptr);
+  EXPECT_THAT(fault(program), HasSubstr("methods is null"));
+  program = relu_program();
+  program.methods[0]->graph = nullptr;
+  EXPECT_THAT(fault(program), HasSubstr("has no graph"));
+  program = relu_program();
+  program.methods[0]->bodies.push_back(nullptr);
+  EXPECT_THAT(fault(program), HasSubstr("graphs is null"));
+  program = relu_program();
+  program.delegates.push_back(nullptr);
+  EXPECT_THAT(fault(program), HasSubstr("delegates is null"));
+  program = relu_program();
+  program.data[Symbol("w")] = {};
+  EXPECT_THAT(fault(program), HasSubstr("no storage"));
+}
+
+TEST(VerifyInput, RefusesADelegateWhoseProgramIsNoMethod) {
+  auto original = std::make_shared<Program>();
+  Program program = relu_program();
+  program.delegates.push_back(
+      std::make_unique<Delegate>(Delegate{.name = Symbol("d"), .backend_id = "B", .original = original}));
+  EXPECT_THAT(fault(program), HasSubstr("0 methods, not one"));
+  original->methods.push_back(nullptr);
+  EXPECT_THAT(fault(program), HasSubstr("no graph"));
+}
+
+TEST(VerifyInput, RefusesInputsAndOutputsWithoutSpecs) {
+  Program program = relu_program();
+  program.methods[0]->inputs.clear();
+  EXPECT_THAT(fault(program), HasSubstr("1 inputs, but 0 input specs"));
+  program = relu_program();
+  program.methods[0]->outputs.clear();
+  EXPECT_THAT(fault(program), HasSubstr("1 outputs, but 0 output specs"));
+}
+
+TEST(VerifyInput, RefusesAConstantWithoutData) {
+  Program program = relu_program();
+  program.methods[0]->inputs[0] = {.kind = InputSpec::Kind::Parameter, .target = Symbol("w")};
+  EXPECT_THAT(fault(program), HasSubstr("no data \"w\""));
+}
+
+TEST(VerifyInput, RefusesValuesOfAnotherGraph) {
+  Program program = relu_program();
+  Program other = relu_program();
+  Graph& graph = *program.methods[0]->graph;
+  for (Value* foreign : {other.methods[0]->graph->inputs()[0], other.methods[0]->graph->first()->result()}) {
+    Argument outputs[] = {Argument::of(foreign)};
+    graph.set_outputs(outputs);
+    EXPECT_THAT(fault(program), HasSubstr("used before it is defined"));
+  }
+  graph.set_outputs({});
+}
+
+TEST(VerifyInput, RefusesAnErasedNodesResult) {
+  Program program = relu_program();
+  Graph& graph = *program.methods[0]->graph;
+  Value* result = graph.first()->result();
+  graph.set_outputs({});
+  graph.erase(*graph.first());
+  Argument outputs[] = {Argument::of(result)};
+  graph.set_outputs(outputs);
+  EXPECT_THAT(fault(program), HasSubstr("used before it is defined"));
+}
+
+TEST(VerifyInput, RefusesABodyThatIsNotTheMethods) {
+  Graph foreign(Symbol("foreign"));
+  Program program = relu_program();
+  program.methods[0]->graph->add(Symbol("some.op"), {Argument::of(&foreign)}, {}, {});
+  EXPECT_THAT(fault(program), HasSubstr("not one of the method's graphs"));
+}
+
+// --- depth
+
+TEST(VerifyInput, RefusesBodiesNestedTooDeep) {
+  auto nested = [](std::size_t depth) {
+    std::string text = "program\nmethod forward(%p: bool[], %x: f32[2]) {\n";
+    for (std::size_t i = 0; i < depth; ++i) {
+      std::string inner = i + 1 == depth ? "" : "some.op(@g" + std::to_string(i + 1) + ")\n";
+      text += "graph @g" + std::to_string(i) + "(%a: f32[2]) {\n" + inner + "return %a\n}\n";
+    }
+    return text + "some.op(@g0)\nreturn %x }";
+  };
+  EXPECT_EQ(fault(nested(max_body_depth)), "sound");
+  EXPECT_THAT(fault(nested(max_body_depth + 1)), HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(fault(nested(20'000)), HasSubstr("nested deeper than 32"));
+}
+
+// Each level runs the next one twice.
+TEST(VerifyInput, RefusesSharedBodiesThatBecomeTooMany) {
+  auto doubled = [](int depth) {
+    std::string text = "program\nmethod forward(%p: bool[], %x: f32[2]) {\n";
+    for (int i = 0; i < depth; ++i) {
+      std::string next = "@g" + std::to_string(i + 1);
+      std::string inner = i + 1 == depth ? "" : "some.op(" + next + ", " + next + ")\n";
+      text += "graph @g" + std::to_string(i) + "(%a: f32[2]) {\n" + inner + "return %a\n}\n";
+    }
+    return text + "some.op(@g0)\nreturn %x }";
+  };
+  EXPECT_EQ(fault(doubled(18)), "sound");
+  EXPECT_THAT(fault(doubled(20)), HasSubstr("more than 1048576 nodes"));
+  EXPECT_THAT(fault(doubled(32)), HasSubstr("more than 1048576 nodes"));
+}
+
+TEST(VerifyInput, RefusesDelegatesNestedTooDeep) {
+  auto nested = [](std::size_t depth) {
+    auto inner = std::make_shared<Program>(relu_program());
+    for (std::size_t i = 0; i < depth; ++i) {
+      auto outer = std::make_shared<Program>(relu_program());
+      outer->delegates.push_back(
+          std::make_unique<Delegate>(Delegate{.name = Symbol("d"), .backend_id = "B", .original = inner}));
+      inner = std::move(outer);
+    }
+    return inner;
+  };
+  EXPECT_EQ(fault(*nested(max_delegate_depth)), "sound");
+  EXPECT_THAT(fault(*nested(max_delegate_depth + 1)), HasSubstr("delegates nested deeper than 32"));
+}
+
+TEST(VerifyInput, NoGraphHasArgumentsNestedTooDeep) {
+  Graph graph;
+  Argument list = graph.list({Argument::of(1)});
+  for (int i = 1; i < max_argument_depth; ++i) list = graph.list({list});
+  graph.add(Symbol("some.op"), {list}, {}, {});
+  for (int i = 0; i < 1'000'000; ++i) list = graph.list({list});
+  EXPECT_THROW(graph.add(Symbol("some.op"), {list}, {}, {}), InternalError);
+}
+
+TEST(VerifyInput, ATextNestsLessThanThat) {
+  std::string open(100'000, '[');
+  EXPECT_FALSE(parse_program("program method forward() { some.op(" + open).has_value());
+}
+
+}  // namespace
+}  // namespace depute
