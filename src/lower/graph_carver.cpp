@@ -16,7 +16,9 @@ GraphCarver::GraphCarver(const Program& program, const Method& method, const Par
       from_(*tags.graph),
       to_(to),
       bodies_(bodies),
-      mutations_(tags.tags.size()) {
+      mutations_(tags.tags.size()),
+      is_needed_(tags.tags.size(), false),
+      unused_(tags.tags.size()) {
   auto count = static_cast<std::uint32_t>(from_.inputs().size());
   first_result_.reserve(from_.node_count());
   for (const Node& node : from_.nodes()) {
@@ -28,7 +30,10 @@ GraphCarver::GraphCarver(const Program& program, const Method& method, const Par
   in_child_.assign(count, nullptr);
   child_stamp_.assign(count, none);
   for (std::size_t i = 0; i < tags_.moved_output.size(); ++i) {
-    if (tags_.moved_output[i] != none) mutations_[tags_.moved_output[i]].push_back(i);
+    std::uint32_t owner = tags_.moved_output[i];
+    if (owner == none) continue;
+    mutations_[owner].push_back(i);
+    is_needed_[owner] = true;
   }
 }
 
@@ -37,12 +42,18 @@ std::uint32_t GraphCarver::number_of(const Value& value) const {
   return first_result_[value.producer()->scratch] + value.index();
 }
 
-// A constant stays when something outside of the delegates it moves into uses it.
+// A constant stays when something outside of the delegates it moves into uses it. One that nothing uses lies
+// in the first of them.
 void GraphCarver::find_inputs_kept() {
   input_kept_.assign(from_.inputs().size(), true);
   for (const Value* input : from_.inputs()) {
-    if (tags_.moved[input->index()].empty()) continue;
+    const std::vector<std::uint32_t>& moved = tags_.moved[input->index()];
+    if (moved.empty()) continue;
     bool stays = false;
+    if (!input->has_uses()) {
+      unused_[moved.front()].push_back(input);
+      stays = !is_needed_[moved.front()];
+    }
     for (const Use& use : input->uses()) stays = stays || !tags_.moves(*input, tags_.tag_of(*use.user));
     input_kept_[input->index()] = stays;
   }
@@ -54,15 +65,22 @@ void GraphCarver::find_outside_users() {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& value = *node.operand(i);
       std::uint32_t producer = value.producer() == nullptr ? none : tags_.tag_of(*value.producer());
-      if (producer != tags_.tag_of(node)) used_outside_[number_of(value)] = true;
+      if (producer != tags_.tag_of(node)) use_outside(value);
     }
   }
   auto outputs = from_.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (tags_.moved_output[i] != none) continue;
     Argument output = outputs[i];
-    for_each_value(output, [&](Argument& cell) { used_outside_[number_of(*cell.as_value())] = true; });
+    for_each_value(output, [&](Argument& cell) { use_outside(*cell.as_value()); });
   }
+}
+
+void GraphCarver::use_outside(const Value& value) {
+  used_outside_[number_of(value)] = true;
+  if (value.producer() == nullptr) return;
+  std::uint32_t tag = tags_.tag_of(*value.producer());
+  if (tag != none) is_needed_[tag] = true;
 }
 
 GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
@@ -77,6 +95,7 @@ GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
       (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
     }
   }
+  imports.constants.insert(imports.constants.end(), unused_[tag].begin(), unused_[tag].end());
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
   return imports;
@@ -185,8 +204,8 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
 
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
+  if (!is_needed_[tag]) return;
   std::vector<const Value*> results = results_of(tag);
-  if (results.empty() && mutations_[tag].empty()) return;  // nobody needs it
   Symbol name = delegate_name(tags_.tags[tag]);
   Imports imports = imports_of(tag);
   CarvedPartition partition{.tag = tags_.tags[tag],
@@ -207,8 +226,8 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
   TRY(std::vector<UnitOrder::Unit> order, UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
-  find_inputs_kept();
   find_outside_users();
+  find_inputs_kept();
   for (const Value* input : from_.inputs()) {
     if (input_kept_[input->index()]) in_parent_[input->index()] = to_.add_input(input->name(), input->type());
   }

@@ -10,6 +10,7 @@
 
 #include "ir/copy.h"
 #include "ir/equal.h"
+#include "ir/walk.h"
 #include "lower/carve.h"
 #include "lower/lowering_error.h"
 #include "lower/named_data_store.h"
@@ -93,14 +94,7 @@ class DelegateNames {
 
 std::uint32_t largest_handle(const Program& program) {
   std::uint32_t largest = 0;
-  for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
-      for (const Node& node : graph->nodes()) largest = std::max(largest, node.debug_handle);
-    }
-  }
-  for (const auto& delegate : program.delegates) {
-    if (delegate->original != nullptr) largest = std::max(largest, largest_handle(*delegate->original));
-  }
+  for_each_nested_node(program, [&](const Node& node) { largest = std::max(largest, node.debug_handle); });
   return largest;
 }
 
@@ -265,9 +259,15 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
 Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
                            const Registry& registry, const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
-    if (program.find_method(name) != nullptr) continue;
-    return lowering_error(LoweringFault::UnknownMethod, {.method = name},
-                          "a partitioner is given for a method that the program does not have");
+    if (program.find_method(name) == nullptr) {
+      return lowering_error(LoweringFault::UnknownMethod, {.method = name},
+                            "a partitioner is given for a method that the program does not have");
+    }
+    if (partitioner == nullptr) {
+      return lowering_error(LoweringFault::NoPartitioner, {.method = name},
+                            "the partitioner for this method is null",
+                            "leave out methods that shall stay as they are");
+    }
   }
   TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
   std::vector<BackendJob> jobs;
@@ -320,7 +320,10 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
                         .program = std::make_shared<Program>(clone(program))};
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
   TRY_STATUS(run_backends(jobs, registry, options));
-  return std::move(*make_delegate(whole, std::move(jobs.front().result)));
+  Program holder;
+  holder.delegates.push_back(make_delegate(whole, std::move(jobs.front().result)));
+  TRY_STATUS(check_named_data(holder));
+  return std::move(*holder.delegates.front());
 }
 
 Program as_program(const Delegate& delegate) {

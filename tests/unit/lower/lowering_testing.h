@@ -93,16 +93,16 @@ inline PartitionFunction editing(std::function<void(const Method&)> edit) {
 class FunctionBackend : public Backend {
  public:
   using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
-  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
+  using Multimethod = std::function<Result<std::vector<MethodResults>>(std::span<const MethodPartitions>)>;
   FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})
       : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
   std::string_view id() const override { return id_; }
   Result<PreprocessResult> preprocess(const Program& program, std::span<const CompileSpec>) const override {
     return preprocess_(program);
   }
-  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
-                                               int jobs) const override {
-    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    return multimethod_ ? multimethod_(methods) : Backend::preprocess_multimethod(methods, jobs);
   }
 
  private:
