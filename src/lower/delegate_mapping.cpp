@@ -22,7 +22,7 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::span<const Node* con
   handles.reserve(nodes.size());
   for (const Node* node : nodes) {
     if (node == nullptr) return error(code, id ? debug_id_text(*id) : "", "a null node is given");
-    handles.push_back(node->debug_handle);
+    for_each_origin(*node, [&](const NodeOrigin& origin) { handles.push_back(origin.debug_handle); });
   }
   return insert_handles(handles, std::move(id));
 }

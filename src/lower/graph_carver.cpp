@@ -1,5 +1,7 @@
 #include "lower/graph_carver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -202,6 +204,15 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
   return child;
 }
 
+// The delegate's name, or with the first suffix that leaves the user's values their names.
+Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
+  for (;;) {
+    Symbol name = suffix == 0 ? delegate : Symbol(fmt::format("{}_{}", delegate.str(), suffix));
+    ++suffix;
+    if (!from_.has_name(name) && !to_.has_name(name)) return name;
+  }
+}
+
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
   if (!is_needed_[tag]) return;
@@ -216,7 +227,8 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
   std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, name)};
   for (const Value* value : imports.arguments) args.push_back(Argument::of(in_parent_[number_of(*value)]));
   std::vector<ResultSpec> specs;
-  for (const Value* value : results) specs.push_back({name, value->type()});
+  int suffix = 0;
+  for (const Value* value : results) specs.push_back({result_name(name, suffix), value->type()});
   partition.call = to_.add(Symbol("delegate.call"), args, {}, specs);
   for (std::size_t i = 0; i < results.size(); ++i)
     in_parent_[number_of(*results[i])] = partition.call->result(i);

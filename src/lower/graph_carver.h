@@ -41,6 +41,7 @@ class GraphCarver {
   void use_outside(const Value& value);
   Imports imports_of(std::uint32_t tag);
   std::vector<const Value*> results_of(std::uint32_t tag) const;
+  Symbol result_name(Symbol delegate, int& suffix) const;
   std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
                                             const std::vector<const Value*>& results);
   void add_child_inputs(Program& child, const Imports& imports);

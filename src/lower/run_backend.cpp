@@ -161,7 +161,9 @@ class BackendRun {
   Status check_debug_handles(const BackendJob& job, const DebugHandleMap& map) const {
     if (map.empty()) return {};
     std::unordered_set<std::uint32_t> known;
-    for_each_nested_node(*job.partition->program, [&](const Node& node) { known.insert(node.debug_handle); });
+    for_each_nested_node(*job.partition->program, [&](const Node& node) {
+      for_each_origin(node, [&](const NodeOrigin& origin) { known.insert(origin.debug_handle); });
+    });
     for (const auto& [id, handles] : map) {
       for (std::uint32_t handle : handles) {
         if (handle != 0 && known.contains(handle)) continue;

@@ -94,7 +94,10 @@ class DelegateNames {
 
 std::uint32_t largest_handle(const Program& program) {
   std::uint32_t largest = 0;
-  for_each_nested_node(program, [&](const Node& node) { largest = std::max(largest, node.debug_handle); });
+  for_each_nested_node(program, [&](const Node& node) {
+    for_each_origin(node,
+                    [&](const NodeOrigin& origin) { largest = std::max(largest, origin.debug_handle); });
+  });
   return largest;
 }
 

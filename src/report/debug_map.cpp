@@ -22,7 +22,10 @@ std::set<std::uint32_t> handles_of(const Delegate& delegate) {
   std::set<std::uint32_t> handles;
   if (delegate.original == nullptr) return handles;
   for_each_nested_node(*delegate.original, [&](const Node& node) {
-    if (!is_call(node) && node.debug_handle != 0) handles.insert(node.debug_handle);
+    if (is_call(node)) return;
+    for_each_origin(node, [&](const NodeOrigin& origin) {
+      if (origin.debug_handle != 0) handles.insert(origin.debug_handle);
+    });
   });
   return handles;
 }
@@ -89,9 +92,11 @@ class MapWriter {
   Json handles() const {
     std::map<std::uint32_t, const SourceLocation*> sources;
     for_each_nested_node(program_, [&](const Node& node) {
-      if (node.debug_handle == 0) return;
-      const SourceLocation*& source = sources[node.debug_handle];
-      if (source == nullptr) source = node.source;
+      for_each_origin(node, [&](const NodeOrigin& origin) {
+        if (origin.debug_handle == 0) return;
+        const SourceLocation*& source = sources[origin.debug_handle];
+        if (source == nullptr) source = origin.source;
+      });
     });
     std::map<std::uint32_t, const Delegate*> calls;
     collect_calls(program_, calls);
@@ -118,10 +123,18 @@ class MapWriter {
     return json;
   }
 
+  static Json own_handles(const ExecutionPlan& method, std::size_t number) {
+    std::set<std::uint32_t> handles = {method.debug_handles[number]};
+    auto replaced = method.replaced_handles.find(number);
+    if (replaced != method.replaced_handles.end())
+      handles.insert(replaced->second.begin(), replaced->second.end());
+    handles.erase(0);
+    return handles;
+  }
+
   Json instruction(const ExecutionPlan& method, std::size_t number) const {
     const Instruction& instruction = method.instructions[number];
-    std::uint32_t handle = method.debug_handles[number];
-    Json own = handle == 0 ? Json::array() : Json::array({handle});
+    Json own = own_handles(method, number);
     Json json = {{"index", number}};
     switch (instruction.kind) {
       case Instruction::Kind::KernelCall: {

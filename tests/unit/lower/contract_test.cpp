@@ -455,6 +455,23 @@ method forward(%x: f32[2], %y: f32[2], %c: f32[2] = constant "c", %b: f32[2] = b
   EXPECT_THAT(outputs, ElementsAre("3", "0", "1"));
 }
 
+TEST(Contract, ValuesKeepTheirNamesWhateverTagsAreCalled) {
+  Lowered lowered = lower_text(R"(program
+method forward(%x: f32[2]) {
+  %b: f32[2] = aten.neg.default(%x) !a0
+  %c: f32[2] = aten.neg.default(%b) !a0
+  %a0: f32[2] = aten.tan.default(%b)
+  %a0_1: f32[2] = aten.add.Tensor(%a0, %c)
+  return %a0_1
+}
+)");
+  const Graph& graph = *lowered.program.methods[0]->graph;
+  EXPECT_THAT(names(graph.first()->results()), ElementsAre("a0_2", "a0_3"));
+  EXPECT_EQ(graph.first()->next()->display_name(), "a0");
+  EXPECT_EQ(graph.last()->display_name(), "a0_1");
+  EXPECT_THAT(delegate_names(lowered.program), ElementsAre("a0"));
+}
+
 TEST(Contract, ResultsComeInNodeOrder) {
   Lowered lowered = lower_text(R"(program
 method forward(%x: f32[2]) {

@@ -81,6 +81,18 @@ TEST(DebugMap, ACallLeadsToTheNodesOfItsDelegate) {
   EXPECT_EQ(map_of(nested)["handles"]["3"], Json::parse(R"({"delegate": "inner", "handles": [4]})"));
 }
 
+TEST(DebugMap, AnOpThatReplacedSeveralLeadsToAllOfThem) {
+  Json json = map_of(R"(program
+method forward(%x: f32[2]) {
+  %t: f32[2] = aten.tan.default(%x) #2 from "m.py":2 for #1 from "m.py":1, #2 from "m.py":2
+  return %t
+}
+)");
+  EXPECT_EQ(json["methods"]["forward"]["instructions"][0]["handles"], Json::parse("[1, 2]"));
+  EXPECT_EQ(json["handles"],
+            Json::parse(R"({"1": {"file": "m.py", "line": 1}, "2": {"file": "m.py", "line": 2}})"));
+}
+
 TEST(DebugMap, TellsWhatIsKnownOfAHandle) {
   EXPECT_EQ(map_of(nested)["handles"], Json::parse(R"({
     "1": {"file": "model.py", "line": 6, "module": "a", "op": "tan"},
