@@ -87,17 +87,17 @@ void GraphCarver::use_outside(const Value& value) {
 
 GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   Imports imports;
+  auto add = [&](const Value* value) {
+    if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) return;
+    std::uint32_t number = number_of(*value);
+    if (child_stamp_[number] == tag) return;
+    child_stamp_[number] = tag;
+    (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
+  };
   for (const Node* node : tags_.members[tag]) {
-    for (std::size_t i = 0; i < node->operand_count(); ++i) {
-      const Value* value = node->operand(i);
-      if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) continue;
-      std::uint32_t number = number_of(*value);
-      if (child_stamp_[number] == tag) continue;
-      child_stamp_[number] = tag;
-      (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
-    }
+    for (std::size_t i = 0; i < node->operand_count(); ++i) add(node->operand(i));
   }
-  imports.constants.insert(imports.constants.end(), unused_[tag].begin(), unused_[tag].end());
+  for (const Value* constant : unused_[tag]) add(constant);
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
   return imports;
@@ -215,8 +215,8 @@ Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
 
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
-  if (!is_needed_[tag]) return;
   std::vector<const Value*> results = results_of(tag);
+  if (results.empty() && mutations_[tag].empty()) return;  // nobody needs it
   Symbol name = delegate_name(tags_.tags[tag]);
   Imports imports = imports_of(tag);
   CarvedPartition partition{.tag = tags_.tags[tag],
