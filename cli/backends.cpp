@@ -34,7 +34,7 @@ std::string text_of(const BackendEntry& entry) {
   for (const auto& [key, meaning] : options_of(entry))
     text += fmt::format("  option {:<16} {}\n", key, meaning);
   std::size_t width = 0;
-  std::vector<SupportRow> rows = entry.support();
+  std::vector<SupportRow> rows = support_matrix(entry).value_or(std::vector<SupportRow>());
   for (const SupportRow& row : rows) width = std::max(width, row.op.size());
   for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, row.conditions);
   return text;
@@ -45,7 +45,7 @@ Json json_of(const BackendEntry& entry) {
   json["options"] = Json::object();
   for (const auto& [key, meaning] : options_of(entry)) json["options"][key] = meaning;
   json["support"] = Json::array();
-  for (const SupportRow& row : entry.support())
+  for (const SupportRow& row : support_matrix(entry).value_or(std::vector<SupportRow>()))
     json["support"].push_back({{"op", row.op}, {"conditions", row.conditions}});
   return json;
 }
@@ -65,6 +65,7 @@ int run_backends(const Registry& registry, const std::string& name, bool as_json
                          .hint = "`depute backends` lists them",
                          .source = {}});
   }
+  if (auto rows = support_matrix(*entry); !rows) return report_error(rows.error());
   return print_out(as_json ? json_of(*entry).dump(1) + "\n" : text_of(*entry));
 }
 

@@ -63,7 +63,7 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     }
     BackendOptions own = request.options;
     TRY(PartitionControls controls, take_partition_controls(entry->name, own));
-    TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(own));
+    TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, own));
     backends.push_back({entry, filtered(std::move(partitioner), std::move(controls))});
   }
   return backends;

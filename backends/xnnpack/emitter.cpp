@@ -88,7 +88,9 @@ ValueId Emitter::add_sized(NodeKind kind, std::span<const ValueId> inputs, Dims 
   node.inputs.assign(inputs.begin(), inputs.end());
   node.params = std::move(params);
   node.flags = flags;
-  if (node_->debug_handle != 0) node.handles = {node_->debug_handle};
+  for_each_origin(*node_, [&](const NodeOrigin& origin) {
+    if (origin.debug_handle != 0) merge_handles(node.handles, {origin.debug_handle});
+  });
   node.output = graph_.add_value(dtype(inputs[0]), std::move(sizes));
   graph_.nodes.push_back(std::move(node));
   return graph_.nodes.back().output;

@@ -26,6 +26,7 @@ Node* NodeCopier::add(const Node& node) {
     if (source == nullptr) source = to_.add_source(*node.source);
     copy->source = source;
   }
+  if (!node.replaced.empty()) copy->replaced = to_.add_origins(node.replaced);
   return copy;
 }
 

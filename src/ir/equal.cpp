@@ -113,6 +113,8 @@ Difference compare_nodes(const Node& a, const Node& b) {
   if (auto difference = compare_arguments(a.args(), b.args())) return difference;
   if (auto difference = compare_keywords(a.kwargs(), b.kwargs())) return difference;
   if (a.tag != b.tag) return differ("tag", a.tag.str(), b.tag.str());
+  if (!std::ranges::equal(a.replaced, b.replaced, {}, &NodeOrigin::debug_handle, &NodeOrigin::debug_handle))
+    return "debug handles of the nodes it replaced";
   return compare_count("debug handle", a.debug_handle, b.debug_handle);
 }
 

@@ -213,6 +213,15 @@ const SourceLocation* Graph::add_source(SourceLocation source) {
   return found->second;
 }
 
+std::span<const NodeOrigin> Graph::add_origins(std::span<const NodeOrigin> origins) {
+  std::span<NodeOrigin> copy = allocate<NodeOrigin>(origins.size());
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    copy[i] = origins[i];
+    if (copy[i].source != nullptr) copy[i].source = add_source(*copy[i].source);
+  }
+  return copy;
+}
+
 void Graph::replace_uses(Value& old, Value* replacement) {
   CHECK(replacement != nullptr && replacement != &old) << old.name().str();
   while (old.uses_ != nullptr) set_operand(*old.uses_, Argument::of(replacement));

@@ -49,6 +49,12 @@ struct SourceLocation {
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
+// What tells where a node comes from: its debug handle (0: none) and its place in the user's model.
+struct NodeOrigin {
+  std::uint32_t debug_handle = 0;
+  const SourceLocation* source = nullptr;
+};
+
 class Value {
  public:
   Symbol name() const { return name_; }
@@ -129,7 +135,10 @@ class Node {
   Symbol tag;                              // delegation tag; empty when none
   std::uint32_t debug_handle = 0;          // 0: none
   const SourceLocation* source = nullptr;  // owned by the Graph's SourceTable or any that outlives it
-  mutable std::uint32_t scratch = 0;       // number for the algorithm at hand; no meaning between calls
+  // Of a node that stands in the place of several: where each of them came from, in their order; its own
+  // debug handle and source are those of one of them. Empty for all others. Owned as `source` is.
+  std::span<const NodeOrigin> replaced;
+  mutable std::uint32_t scratch = 0;  // number for the algorithm at hand; no meaning between calls
 
  private:
   friend class Graph;
@@ -143,6 +152,13 @@ class Node {
   Node* previous_ = nullptr;
   Graph* graph_ = nullptr;
 };
+
+// Calls visit with each place that a node comes from: its own, or those of the nodes it stands for.
+template <typename Visit>
+void for_each_origin(const Node& node, Visit&& visit) {
+  if (node.replaced.empty()) visit(NodeOrigin{node.debug_handle, node.source});
+  for (const NodeOrigin& origin : node.replaced) visit(origin);
+}
 
 class Graph {
  public:
@@ -207,7 +223,8 @@ class Graph {
   Argument map(std::span<const NamedArgument> entries);
   Argument complex(double real, double imaginary);
   void set_outputs(std::span<const Argument> outputs);
-  const SourceLocation* add_source(SourceLocation source);  // equal ones are stored once
+  const SourceLocation* add_source(SourceLocation source);                       // equal ones are stored once
+  std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);  // a copy, sources included
 
   // --- editing
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
@@ -235,6 +252,7 @@ class Graph {
   }
 
   Symbol unique_name(Symbol wanted);  // `wanted` itself, or with the first free suffix _1, _2, ...
+  bool has_name(Symbol name) const { return names_.contains(name); }  // now, or before it was renamed
   // Nodes numbered 0, 1, ... in order, in node.scratch; returns how many.
   std::uint32_t number_nodes() const;
 

@@ -4,7 +4,7 @@
 //   "}" statement = "in_spec" string | "out_spec" string | graph | store | "output" literal | node graph =
 //   "graph" "@" name "(" [value ":" type {...}] ")" "{" {node} "return" [literal {...}] "}" store     =
 //   "store" role string "=" literal node      = [result {"," result} "="] op "(" [argument {"," argument}]
-//   ")" ["!" name] ["#" int] ["from" source]
+//   ")" ["!" name] ["#" int] ["from" source] ["for" origin {"," origin}]
 #include <fmt/format.h>
 
 #include "ir/parser.h"
@@ -229,12 +229,29 @@ Status Parser::attributes(Node& node) {
   if (in_.peek() == '#') {
     TRY(node.debug_handle, handle());
   }
-  if (in_.accept_word("from")) TRY_STATUS(source(node));
+  if (in_.accept_word("from")) {
+    TRY(node.source, source(node.graph()));
+  }
+  if (in_.accept_word("for")) TRY_STATUS(origins(node));
+  return {};
+}
+
+// "#" int ["from" source], one or several: the nodes that this one stands for.
+Status Parser::origins(Node& node) {
+  std::vector<NodeOrigin> origins;
+  do {
+    NodeOrigin& origin = origins.emplace_back();
+    TRY(origin.debug_handle, handle());
+    if (in_.accept_word("from")) {
+      TRY(origin.source, source(node.graph()));
+    }
+  } while (in_.accept(','));
+  node.replaced = node.graph().add_origins(origins);
   return {};
 }
 
 // string ":" int [string [string]]: file, line, module path, original op.
-Status Parser::source(Node& node) {
+Result<const SourceLocation*> Parser::source(Graph& graph) {
   SourceLocation location;
   TRY(std::string file_name, in_.string("a file"));
   location.file = Symbol(file_name);
@@ -253,8 +270,7 @@ Status Parser::source(Node& node) {
     }
     *part = Symbol(text);
   }
-  node.source = node.graph().add_source(location);
-  return {};
+  return graph.add_source(location);
 }
 
 // Makes @name literals that name a graph of the method Graph arguments; the others must be delegates.

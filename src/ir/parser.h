@@ -69,7 +69,8 @@ class Parser {
   Result<Symbol> op();
   Status arguments(GraphScope& scope);
   Status attributes(Node& node);
-  Status source(Node& node);
+  Result<const SourceLocation*> source(Graph& graph);
+  Status origins(Node& node);
   static void resolve_references(ProgramScope& scope, const MethodScope& method);
 
   // --- literals and types

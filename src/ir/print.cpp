@@ -211,6 +211,11 @@ void Printer::node(const Node& node) {
     number(node.debug_handle);
   }
   if (options_.sources && node.source != nullptr) source(*node.source);
+  for (const NodeOrigin& origin : node.replaced) {
+    out_ += &origin == node.replaced.data() ? " for #" : ", #";
+    number(origin.debug_handle);
+    if (options_.sources && origin.source != nullptr) source(*origin.source);
+  }
 }
 
 void Printer::source(const SourceLocation& source) {

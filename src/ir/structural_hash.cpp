@@ -125,7 +125,8 @@ class StructuralHasher {
     arguments(node.args());
     keywords(node.kwargs());
     if (with_tags_) add(node.tag.str());
-    add(node.debug_handle);
+    add(node.debug_handle | static_cast<std::uint64_t>(node.replaced.size()) << 32);
+    for (const NodeOrigin& origin : node.replaced) add(origin.debug_handle);
   }
 
   void value(const Value& value) {

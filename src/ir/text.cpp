@@ -36,8 +36,8 @@ bool is_plain_name(std::string_view text) {
 }
 
 bool is_plain_op(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> statements = {"from",   "graph",  "in_spec", "out_spec",
-                                                                 "output", "return", "store"};
+  static constexpr std::array<std::string_view, 8> statements = {"for",      "from",   "graph",  "in_spec",
+                                                                 "out_spec", "output", "return", "store"};
   if (text.empty() || !is_letter(text[0]) || std::ranges::find(statements, text) != statements.end())
     return false;
   return std::ranges::all_of(text,

@@ -13,15 +13,14 @@ namespace {
 
 struct Job {
   const std::string* method;
-  std::size_t position;
-  const Program* program;
-  const std::vector<CompileSpec>* specs;
+  const Partition* partition;
   std::optional<Result<PreprocessResult>> result;
 };
 
 // Where a partition's first node stands: its tag and the user's line.
 LoweringPlace place_of(const Backend& backend, const Job& job) {
-  const Node* first = job.program->methods.empty() ? nullptr : job.program->methods.front()->graph->first();
+  const Program& program = *job.partition->program;
+  const Node* first = program.methods.empty() ? nullptr : program.methods.front()->graph->first();
   return {.method = *job.method,
           .node = first,
           .tag = first == nullptr ? std::string_view() : first->tag.str(),
@@ -31,7 +30,8 @@ LoweringPlace place_of(const Backend& backend, const Job& job) {
 // A backend is other people's code: what it throws becomes a diagnostic with its words.
 Result<PreprocessResult> preprocess_safely(const Backend& backend, const Job& job) {
   try {
-    Result<PreprocessResult> result = backend.preprocess(*job.program, *job.specs);
+    Result<PreprocessResult> result =
+        backend.preprocess(*job.partition->program, job.partition->compile_specs);
     if (result) return result;
     return backend_failed(place_of(backend, job), result.error());
   } catch (const std::exception& exception) {
@@ -45,27 +45,24 @@ Result<PreprocessResult> preprocess_safely(const Backend& backend, const Job& jo
 
 }  // namespace
 
-Result<Backend::MethodResults> Backend::preprocess_multimethod(const MethodPrograms& programs,
-                                                               const MethodSpecs& specs, int jobs) const {
+Result<std::vector<MethodResults>> Backend::preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                                   int jobs) const {
   std::vector<Job> work;
-  for (const auto& [method, partitions] : programs) {
-    auto found = specs.find(method);
-    if (found == specs.end() || found->second.size() != partitions.size()) {
-      return lowering_error(LoweringFault::BackendFailed, {.method = method, .backend = id()},
-                            "it got compile specs for another number of partitions");
-    }
-    for (std::size_t i = 0; i < partitions.size(); ++i) {
-      work.push_back({&method, i, partitions[i], &found->second[i], std::nullopt});
-    }
+  for (const auto& [method, partitions] : methods) {
+    for (const Partition& partition : partitions) work.push_back({&method, &partition, std::nullopt});
   }
   parallel_for(work.size(), jobs, [&](std::size_t i) { work[i].result = preprocess_safely(*this, work[i]); });
-  MethodResults results;
-  for (const auto& [method, partitions] : programs) results[method];
-  for (Job& job : work) {
-    TRY(PreprocessResult result, std::move(*job.result));
-    results[*job.method].push_back(std::move(result));
+  std::vector<MethodResults> all;
+  auto next = work.begin();
+  for (const auto& [method, partitions] : methods) {
+    MethodResults& of_method = all.emplace_back();
+    of_method.method = method;
+    for (std::size_t i = 0; i < partitions.size(); ++i, ++next) {
+      TRY(PreprocessResult result, std::move(*next->result));
+      of_method.results.push_back(std::move(result));
+    }
   }
-  return results;
+  return all;
 }
 
 }  // namespace depute

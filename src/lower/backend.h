@@ -10,7 +10,6 @@
 // docs/backends.md walks through the demo backend, which is the one to copy.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +29,22 @@ struct PreprocessResult {
   std::string delegate_info;
 };
 
+// A partition as a backend gets it: its subprogram, and the specs it was tagged with.
+struct Partition {
+  const Program* program = nullptr;
+  std::span<const CompileSpec> compile_specs;
+};
+
+// The partitions of one method, in the order of their calls, and what a backend made of them.
+struct MethodPartitions {
+  std::string method;
+  std::vector<Partition> partitions;
+};
+struct MethodResults {
+  std::string method;
+  std::vector<PreprocessResult> results;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -37,19 +52,19 @@ class Backend {
   // The name the runtime registers its half under: "XnnpackBackend".
   virtual std::string_view id() const = 0;
 
-  // `edge_program` has one method, whose graph is one partition: its inputs are the call's arguments, then
-  // the constants that moved in; its outputs the call's results. Must be pure and thread-safe: partitions are
-  // preprocessed in parallel.
+  // `edge_program` has one method, whose graph is one partition. Its inputs are the constants that moved in
+  // (parameters, then buffers, then lifted constants), then the arguments of the call in the order in which
+  // nodes use them; its outputs the mutations of buffers that moved in, then the results of the call in node
+  // order. A whole program that becomes one delegate keeps its own order. Must be pure and thread-safe:
+  // partitions are preprocessed side by side, on as many threads as the caller allows.
   virtual Result<PreprocessResult> preprocess(const Program& edge_program,
                                               std::span<const CompileSpec> compile_specs) const = 0;
 
-  // All partitions of all methods for this backend at once: method -> programs, with the specs of each. The
-  // default calls preprocess one by one.
-  using MethodPrograms = std::map<std::string, std::vector<const Program*>>;
-  using MethodSpecs = std::map<std::string, std::vector<std::vector<CompileSpec>>>;
-  using MethodResults = std::map<std::string, std::vector<PreprocessResult>>;
-  virtual Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs,
-                                                       const MethodSpecs& specs, int jobs) const;
+  // All partitions of all methods for this backend at once, methods in program order. Gives one result per
+  // partition, in their order, under the method's name; methods may come in any order. The default calls
+  // preprocess for each partition, on at most `jobs` threads.
+  virtual Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                                    int jobs) const;
 };
 
 }  // namespace depute

@@ -192,6 +192,14 @@ Status check_name(std::string_view name) {
   return {};
 }
 
+// Where the nodes of a match come from, in the pattern's order; empty when that is one place.
+std::span<const NodeOrigin> origins_of(Graph& graph, const PatternMatch& match) {
+  std::vector<NodeOrigin> origins;
+  for (const Node* node : match.nodes)
+    for_each_origin(*node, [&](const NodeOrigin& origin) { origins.push_back(origin); });
+  return origins.size() < 2 ? std::span<const NodeOrigin>() : graph.add_origins(origins);
+}
+
 // Puts one op in the place of one match; false when no place in the order of nodes serves it.
 bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
   Node* last = nullptr;
@@ -220,12 +228,27 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
   node->scratch = last->scratch;
   node->debug_handle = last->debug_handle;
   node->source = last->source;
+  node->replaced = origins_of(graph, match);
   node->tag = last->tag;
   for (std::size_t i = 0; i < old.size(); ++i) graph.replace_uses(*old[i], node->result(i));
   std::vector<const Node*> dead = match.nodes;
   std::ranges::sort(dead, std::greater(), &Node::scratch);
   for (const Node* matched : dead) graph.erase(const_cast<Node&>(*matched));
   return true;
+}
+
+// What an op stood for, from `first` up to the op, gets back where each node comes from. Where there are more
+// or fewer nodes than the op replaced, each keeps what it has from the op: all of it.
+void restore_origins(const Node& op, Node* first) {
+  std::size_t count = 0;
+  for (const Node* node = first; node != &op; node = node->next()) ++count;
+  if (count != op.replaced.size()) return;
+  for (const NodeOrigin& origin : op.replaced) {
+    first->debug_handle = origin.debug_handle;
+    first->source = origin.source;
+    first->replaced = {};
+    first = first->next();
+  }
 }
 
 }  // namespace
@@ -311,7 +334,9 @@ Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand whic
         TRY_STATUS(check_call(node));
         Builder builder(graph, &node, &sizes);
         builder.inherit(node);
+        const Node* before = node.previous();
         TRY(std::vector<Value*> values, def->decompose(builder, OpCall(node)));
+        restore_origins(node, before == nullptr ? graph.first() : before->next());
         for (std::size_t i = 0; i < node.results().size(); ++i)
           graph.replace_uses(*node.result(i), values[i]);
         graph.erase(node);

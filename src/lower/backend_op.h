@@ -58,7 +58,8 @@ const BackendOp* find_backend_op(Symbol name);  // null for all other ops; the l
 std::vector<std::string> backend_op_packet(std::string_view packet);
 
 // Puts the ops in the place of what their patterns match, in all graphs; earlier names are tried first. Gives
-// how many were placed. A new node has the debug handle and the source of the last node it stands for.
+// how many were placed. A new node has the debug handle and the source of the last node it stands for;
+// Node::replaced has those of all.
 Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> names);
 
 // Puts the patterns in the place of backend ops: all, or those without a kernel. Gives how many.

@@ -9,18 +9,21 @@ namespace {
 
 constexpr std::string_view code = "delegate_mapping";
 
-std::string text(const DelegateDebugId& id) {
+}  // namespace
+
+std::string debug_id_text(const DelegateDebugId& id) {
   if (const auto* number = std::get_if<std::int64_t>(&id)) return fmt::format("{}", *number);
   return fmt::format("'{}'", std::get<std::string>(id));
 }
-
-}  // namespace
 
 Result<DelegateDebugId> DelegateMappingBuilder::insert(std::span<const Node* const> nodes,
                                                        std::optional<DelegateDebugId> id) {
   std::vector<std::uint32_t> handles;
   handles.reserve(nodes.size());
-  for (const Node* node : nodes) handles.push_back(node->debug_handle);
+  for (const Node* node : nodes) {
+    if (node == nullptr) return error(code, id ? debug_id_text(*id) : "", "a null node is given");
+    for_each_origin(*node, [&](const NodeOrigin& origin) { handles.push_back(origin.debug_handle); });
+  }
   return insert_handles(handles, std::move(id));
 }
 
@@ -32,17 +35,17 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::initializer_list<con
 Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const std::uint32_t> handles,
                                                                std::optional<DelegateDebugId> id) {
   if (identifiers_ == Identifiers::Generated && id.has_value()) {
-    return error(code, text(*id), "an identifier is given to a builder that generates them");
+    return error(code, debug_id_text(*id), "an identifier is given to a builder that generates them");
   }
   if (identifiers_ == Identifiers::Given && !id.has_value()) {
     return error(code, "", "an entry needs an identifier in a builder that does not generate them");
   }
   DelegateDebugId key = id.has_value() ? *std::move(id) : DelegateDebugId(next_);
   bool is_taken = std::ranges::any_of(mapping_, [&](const auto& entry) { return entry.first == key; });
-  if (is_taken) return error(code, text(key), "this identifier has an entry already");
+  if (is_taken) return error(code, debug_id_text(key), "this identifier has an entry already");
   std::vector<std::uint32_t> kept;
   std::ranges::copy_if(handles, std::back_inserter(kept), [](std::uint32_t handle) { return handle != 0; });
-  if (kept.empty()) return error(code, text(key), "none of the nodes has a debug handle");
+  if (kept.empty()) return error(code, debug_id_text(key), "none of the nodes has a debug handle");
   std::ranges::sort(kept);
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (identifiers_ == Identifiers::Generated) ++next_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/program.h"
@@ -18,14 +19,16 @@
 
 namespace depute {
 
+std::string debug_id_text(const DelegateDebugId& id);  // for messages: 7, 'conv'
+
 class DelegateMappingBuilder {
  public:
   enum class Identifiers : std::uint8_t { Generated, Given };
   explicit DelegateMappingBuilder(Identifiers identifiers) : identifiers_(identifiers) {}
 
-  // One entry. Handles of 0 (nodes without a handle) are dropped; nothing left is an error, as are an
-  // identifier given twice, missing when they are Given, or given when they are Generated. A failed insert
-  // leaves no trace.
+  // One entry. A node that stands for several (a backend's own op) counts as these. Handles of 0 (nodes
+  // without a handle) are dropped; nothing left is an error, as are a null node, an identifier given twice,
+  // missing when they are Given, or given when they are Generated. A failed insert leaves no trace.
   Result<DelegateDebugId> insert(std::span<const Node* const> nodes,
                                  std::optional<DelegateDebugId> id = std::nullopt);
   Result<DelegateDebugId> insert(std::initializer_list<const Node*> nodes,

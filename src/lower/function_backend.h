@@ -19,7 +19,7 @@ class FunctionBackend : public Backend {
   using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
   using PreprocessWithSpecs =
       std::function<Result<PreprocessResult>(const Program&, std::span<const CompileSpec>)>;
-  using Multimethod = std::function<Result<MethodResults>(const MethodPrograms&)>;
+  using Multimethod = std::function<Result<std::vector<MethodResults>>(std::span<const MethodPartitions>)>;
 
   // Without `multimethod` the partitions are preprocessed one by one, as by default.
   FunctionBackend(std::string id, PreprocessWithSpecs preprocess, Multimethod multimethod = {})
@@ -37,9 +37,9 @@ class FunctionBackend : public Backend {
                                       std::span<const CompileSpec> compile_specs) const override {
     return preprocess_(edge_program, compile_specs);
   }
-  Result<MethodResults> preprocess_multimethod(const MethodPrograms& programs, const MethodSpecs& specs,
-                                               int jobs) const override {
-    return multimethod_ ? multimethod_(programs) : Backend::preprocess_multimethod(programs, specs, jobs);
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    return multimethod_ ? multimethod_(methods) : Backend::preprocess_multimethod(methods, jobs);
   }
 
  private:

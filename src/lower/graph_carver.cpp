@@ -1,5 +1,7 @@
 #include "lower/graph_carver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -17,7 +19,9 @@ GraphCarver::GraphCarver(const Program& program, const Method& method, const Par
       from_(*tags.graph),
       to_(to),
       bodies_(bodies),
-      mutations_(tags.tags.size()) {
+      mutations_(tags.tags.size()),
+      is_needed_(tags.tags.size(), false),
+      unused_(tags.tags.size()) {
   auto count = static_cast<std::uint32_t>(from_.inputs().size());
   first_result_.reserve(from_.node_count());
   for (const Node& node : from_.nodes()) {
@@ -29,7 +33,10 @@ GraphCarver::GraphCarver(const Program& program, const Method& method, const Par
   in_child_.assign(count, nullptr);
   child_stamp_.assign(count, none);
   for (std::size_t i = 0; i < tags_.moved_output.size(); ++i) {
-    if (tags_.moved_output[i] != none) mutations_[tags_.moved_output[i]].push_back(i);
+    std::uint32_t owner = tags_.moved_output[i];
+    if (owner == none) continue;
+    mutations_[owner].push_back(i);
+    is_needed_[owner] = true;
   }
 }
 
@@ -38,12 +45,18 @@ std::uint32_t GraphCarver::number_of(const Value& value) const {
   return first_result_[value.producer()->scratch] + value.index();
 }
 
-// A constant stays when something outside of the delegates it moves into uses it.
+// A constant stays when something outside of the delegates it moves into uses it. One that nothing uses lies
+// in the first of them.
 void GraphCarver::find_inputs_kept() {
   input_kept_.assign(from_.inputs().size(), true);
   for (const Value* input : from_.inputs()) {
-    if (tags_.moved[input->index()].empty()) continue;
+    const std::vector<std::uint32_t>& moved = tags_.moved[input->index()];
+    if (moved.empty()) continue;
     bool stays = false;
+    if (!input->has_uses()) {
+      unused_[moved.front()].push_back(input);
+      stays = !is_needed_[moved.front()];
+    }
     for (const Use& use : input->uses()) stays = stays || !tags_.moves(*input, tags_.tag_of(*use.user));
     input_kept_[input->index()] = stays;
   }
@@ -55,29 +68,37 @@ void GraphCarver::find_outside_users() {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& value = *node.operand(i);
       std::uint32_t producer = value.producer() == nullptr ? none : tags_.tag_of(*value.producer());
-      if (producer != tags_.tag_of(node)) used_outside_[number_of(value)] = true;
+      if (producer != tags_.tag_of(node)) use_outside(value);
     }
   }
   auto outputs = from_.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (tags_.moved_output[i] != none) continue;
     Argument output = outputs[i];
-    for_each_value(output, [&](Argument& cell) { used_outside_[number_of(*cell.as_value())] = true; });
+    for_each_value(output, [&](Argument& cell) { use_outside(*cell.as_value()); });
   }
+}
+
+void GraphCarver::use_outside(const Value& value) {
+  used_outside_[number_of(value)] = true;
+  if (value.producer() == nullptr) return;
+  std::uint32_t tag = tags_.tag_of(*value.producer());
+  if (tag != none) is_needed_[tag] = true;
 }
 
 GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   Imports imports;
+  auto add = [&](const Value* value) {
+    if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) return;
+    std::uint32_t number = number_of(*value);
+    if (child_stamp_[number] == tag) return;
+    child_stamp_[number] = tag;
+    (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
+  };
   for (const Node* node : tags_.members[tag]) {
-    for (std::size_t i = 0; i < node->operand_count(); ++i) {
-      const Value* value = node->operand(i);
-      if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) continue;
-      std::uint32_t number = number_of(*value);
-      if (child_stamp_[number] == tag) continue;
-      child_stamp_[number] = tag;
-      (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
-    }
+    for (std::size_t i = 0; i < node->operand_count(); ++i) add(node->operand(i));
   }
+  for (const Value* constant : unused_[tag]) add(constant);
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
   return imports;
@@ -184,6 +205,15 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
   return child;
 }
 
+// The delegate's name, or with the first suffix that leaves the user's values their names.
+Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
+  for (;;) {
+    Symbol name = suffix == 0 ? delegate : Symbol(fmt::format("{}_{}", delegate.str(), suffix));
+    ++suffix;
+    if (!from_.has_name(name) && !to_.has_name(name)) return name;
+  }
+}
+
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
   std::vector<const Value*> results = results_of(tag);
@@ -198,7 +228,8 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
   std::vector<Argument> args = {Argument::text(Argument::Kind::Delegate, name)};
   for (const Value* value : imports.arguments) args.push_back(Argument::of(in_parent_[number_of(*value)]));
   std::vector<ResultSpec> specs;
-  for (const Value* value : results) specs.push_back({name, value->type()});
+  int suffix = 0;
+  for (const Value* value : results) specs.push_back({result_name(name, suffix), value->type()});
   partition.call = to_.add(delegate_call_symbol(), args, {}, specs);
   for (std::size_t i = 0; i < results.size(); ++i)
     in_parent_[number_of(*results[i])] = partition.call->result(i);
@@ -208,8 +239,8 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
   TRY(std::vector<UnitOrder::Unit> order, UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
-  find_inputs_kept();
   find_outside_users();
+  find_inputs_kept();
   for (const Value* input : from_.inputs()) {
     if (input_kept_[input->index()]) in_parent_[input->index()] = to_.add_input(input->name(), input->type());
   }

@@ -38,8 +38,10 @@ class GraphCarver {
   std::uint32_t number_of(const Value& value) const;
   void find_inputs_kept();
   void find_outside_users();
+  void use_outside(const Value& value);
   Imports imports_of(std::uint32_t tag);
   std::vector<const Value*> results_of(std::uint32_t tag) const;
+  Symbol result_name(Symbol delegate, int& suffix) const;
   std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
                                             const std::vector<const Value*>& results);
   void add_child_inputs(Program& child, const Imports& imports);
@@ -61,6 +63,8 @@ class GraphCarver {
       first_result_;  // by node number: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
   std::vector<bool> used_outside_;                   // by value number: another tag, or what stays, needs it
+  std::vector<bool> is_needed_;                      // by tag: a result is used outside, or a buffer changes
+  std::vector<std::vector<const Value*>> unused_;  // by tag: constants that move in, though nothing uses them
   std::vector<bool> input_kept_;
   std::vector<Value*> in_parent_;  // by value number
   std::vector<Value*> in_child_;   // by value number, valid where child_stamp_ is the tag

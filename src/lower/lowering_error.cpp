@@ -24,6 +24,8 @@ std::string_view fault_id(LoweringFault fault) {
       return "partitioner-not-deterministic";
     case LoweringFault::UnknownTag:
       return "unknown-tag";
+    case LoweringFault::EmptyTag:
+      return "empty-tag";
     case LoweringFault::OutputTagged:
       return "output-tagged";
     case LoweringFault::InputTagged:
@@ -42,6 +44,8 @@ std::string_view fault_id(LoweringFault fault) {
       return "split-state";
     case LoweringFault::UnknownMethod:
       return "unknown-method";
+    case LoweringFault::NoPartitioner:
+      return "no-partitioner";
     case LoweringFault::NotOneMethod:
       return "not-one-method";
     case LoweringFault::UnknownBackend:

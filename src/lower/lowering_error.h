@@ -19,15 +19,17 @@ enum class LoweringFault : std::uint8_t {
   PartitionerChangedProgram,  // it may only return tags
   PartitionerNotDeterministic,
   UnknownTag,          // a tag without a delegation spec
+  EmptyTag,            // a delegation spec for the empty tag, which untagged nodes have
   OutputTagged,        // the outputs of a graph
   InputTagged,         // a user input, or an input of a control-flow body
   TaggedTwice,         // a node with two tags
-  ForeignNode,         // a node or value of another method or program
+  ForeignNode,         // a node or value that is null, or of another method or program
   TagInsideTakenBody,  // a control-flow node is taken whole, and a node in its body has another tag
   DependencyCycle,     // a partition needs a value that depends on its own results
   SplitConstant,       // a constant that may not be copied is used in several places
   SplitState,          // readers and writer of a mutated buffer lie in different places
   UnknownMethod,       // a partitioner for a method that is not there
+  NoPartitioner,       // a null one
   NotOneMethod,        // a whole program becomes a delegate only when it has one method
   UnknownBackend,      // no backend has the id
   BackendFailed,       // it threw, or returned an error

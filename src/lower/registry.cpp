@@ -4,7 +4,25 @@
 
 namespace depute {
 
+Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
+                                                      const BackendOptions& options) {
+  if (!entry.make_partitioner)
+    return error("registry", entry.name, "this backend has no partitioner of its own");
+  TRY(std::unique_ptr<Partitioner> partitioner, entry.make_partitioner(options));
+  if (partitioner == nullptr)
+    return error("registry", entry.name, "its make_partitioner gave a null partitioner");
+  return partitioner;
+}
+
+Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry) {
+  if (!entry.support) return error("registry", entry.name, "this backend tells no support matrix");
+  return entry.support();
+}
+
 Status Registry::add(BackendEntry entry) {
+  if (entry.name.empty()) return error("registry", "", "a backend needs a name");
+  if (entry.backend == nullptr) return error("registry", entry.name, "the entry has no backend");
+  if (entry.backend->id().empty()) return error("registry", entry.name, "the backend's id is empty");
   if (find(entry.name) != nullptr) {
     return error("registry", entry.name, "a backend of this name is registered already");
   }

@@ -34,9 +34,15 @@ struct BackendEntry {
   std::vector<BackendOpSpec> ops;
 };
 
+// The entry's partitioner, or support matrix; an error that names the backend when it has none to give.
+Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
+                                                      const BackendOptions& options);
+Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry);
+
 class Registry {
  public:
-  // Refuses a second backend of the same name or id, and wrong ops.
+  // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops.
+  // One without make_partitioner or support can be lowered to by partitioners that the caller has.
   Status add(BackendEntry entry);
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;

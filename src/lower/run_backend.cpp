@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/copy.h"
 #include "ir/equal.h"
+#include "ir/walk.h"
+#include "lower/delegate_mapping.h"
 #include "lower/lowering_error.h"
 #include "lower/named_data_store.h"
 #include "lower/validation.h"
@@ -52,31 +54,27 @@ class BackendRun {
 
   // The results in the order of the jobs.
   Result<std::vector<PreprocessResult>> call() const {
-    Backend::MethodPrograms programs;
-    Backend::MethodSpecs specs;
+    std::vector<MethodPartitions> methods;
     for (const BackendJob* job : jobs_) {
-      std::string method(job->method.str());
-      programs[method].push_back(job->partition->program.get());
-      specs[method].push_back(job->partition->spec.compile_specs);
+      std::string_view method = job->method.str();
+      if (methods.empty() || methods.back().method != method) methods.push_back({std::string(method), {}});
+      methods.back().partitions.push_back(
+          {job->partition->program.get(), job->partition->spec.compile_specs});
     }
-    TRY(Backend::MethodResults all, call(programs, specs));
-    TRY_STATUS(check_counts(programs, all));
+    TRY(std::vector<MethodResults> all, call(methods));
+    TRY(std::vector<MethodResults*> ordered, in_order(methods, all));
     std::vector<PreprocessResult> results;
-    std::unordered_map<Symbol, std::size_t> next;
-    for (const BackendJob* job : jobs_) {
-      std::vector<PreprocessResult>& of_method = all.find(std::string(job->method.str()))->second;
-      results.push_back(std::move(of_method[next[job->method]++]));
-    }
+    for (MethodResults* of_method : ordered)
+      std::ranges::move(of_method->results, std::back_inserter(results));
     return results;
   }
 
-  Result<Backend::MethodResults> call(const Backend::MethodPrograms& programs,
-                                      const Backend::MethodSpecs& specs) const {
+  Result<std::vector<MethodResults>> call(std::span<const MethodPartitions> methods) const {
     LoweringPlace where{.backend = id_};
-    if (programs.size() == 1) where.method = programs.begin()->first;
+    if (methods.size() == 1) where.method = methods.front().method;
     try {
-      auto results = backend_.preprocess_multimethod(programs, specs, options_.jobs);
-      if (results || results.error().code.starts_with("to_backend.")) return results;
+      auto results = backend_.preprocess_multimethod(methods, options_.jobs);
+      if (results || is_told(results.error())) return results;
       return backend_failed(where, results.error());
     } catch (const std::exception& exception) {
       return lowering_error(LoweringFault::BackendFailed, where,
@@ -86,30 +84,54 @@ class BackendRun {
     }
   }
 
-  Status check_counts(const Backend::MethodPrograms& programs, const Backend::MethodResults& results) const {
-    for (const auto& [method, partitions] : programs) {
-      auto found = results.find(method);
-      std::size_t count = found == results.end() ? 0 : found->second.size();
-      if (count == partitions.size()) continue;
-      return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_},
-                            fmt::format("it returned {} results for {} partitions", count, partitions.size()),
-                            "preprocess_multimethod returns one result per program, in their order");
-    }
-    for (const auto& [method, list] : results) {
-      if (programs.contains(method)) continue;
-      return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_},
-                            "it returned results for a method that it has no partition of");
-    }
-    return {};
+  // Whether an error names this backend already, as those of the default preprocess_multimethod do. One that
+  // comes from a lowering inside of the backend names the inner one.
+  bool is_told(const Diagnostic& failure) const {
+    return failure.code == fmt::format("to_backend.{}", fault_id(LoweringFault::BackendFailed)) &&
+           failure.where.ends_with(place_text({.backend = id_}));
   }
 
-  Status check(const BackendJob& job, const PreprocessResult& result) const {
+  // One entry per method, in the order of the methods.
+  Result<std::vector<MethodResults*>> in_order(std::span<const MethodPartitions> methods,
+                                               std::vector<MethodResults>& all) const {
+    std::unordered_map<std::string_view, MethodResults*> by_name;
+    for (MethodResults& of_method : all) {
+      if (by_name.emplace(of_method.method, &of_method).second) continue;
+      return wrong_count(of_method.method, "it returned two lists of results for this method");
+    }
+    std::vector<MethodResults*> ordered;
+    for (const auto& [method, partitions] : methods) {
+      auto found = by_name.find(method);
+      std::size_t count = found == by_name.end() ? 0 : found->second->results.size();
+      if (count != partitions.size()) {
+        return wrong_count(method,
+                           fmt::format("it returned {} results for {} partitions", count, partitions.size()));
+      }
+      ordered.push_back(found->second);
+      by_name.erase(found);
+    }
+    for (const MethodResults& of_method : all) {
+      if (by_name.contains(of_method.method))
+        return wrong_count(of_method.method, "it returned results for a method that it has no partition of");
+    }
+    return ordered;
+  }
+
+  std::unexpected<Diagnostic> wrong_count(std::string_view method, std::string_view message) const {
+    return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_}, message,
+                          "preprocess_multimethod returns one result per partition, in their order");
+  }
+
+  Status check(const BackendJob& job, PreprocessResult& result) const {
     if (result.processed_bytes == nullptr) {
       return lowering_error(LoweringFault::NoBytes, place(job), "it returned no bytes",
                             "a payload without content is an empty Storage, not a null one");
     }
     TRY_STATUS(check_named_data(job, result));
-    return check_debug_handles(job, result);
+    TRY_STATUS(check_identifiers(job, result.debug_handle_map));
+    TRY_STATUS(check_debug_handles(job, result.debug_handle_map));
+    sort_handles(result.debug_handle_map);
+    return {};
   }
 
   Status check_named_data(const BackendJob& job, const PreprocessResult& result) const {
@@ -123,23 +145,46 @@ class BackendRun {
     return {};
   }
 
-  Status check_debug_handles(const BackendJob& job, const PreprocessResult& result) const {
-    if (result.debug_handle_map.empty()) return {};
-    std::unordered_set<std::uint32_t> known;
-    const Method& method = *job.partition->program->methods.front();
-    for (const Graph* graph : graphs_below(*method.graph)) {
-      for (const Node& node : graph->nodes()) known.insert(node.debug_handle);
+  // An identifier that the runtime logs leads to one entry, and the entry to a node.
+  Status check_identifiers(const BackendJob& job, const DebugHandleMap& map) const {
+    std::set<DelegateDebugId> known;
+    for (const auto& [id, handles] : map) {
+      std::string_view fault;
+      if (!known.insert(id).second) fault = "has two entries for this identifier";
+      if (handles.empty()) fault = "names no debug handle for this identifier";
+      if (fault.empty()) continue;
+      return bad_handles(job, fmt::format("its delegate map {}: {}", fault, debug_id_text(id)));
     }
-    for (const auto& [id, handles] : result.debug_handle_map) {
+    return {};
+  }
+
+  Status check_debug_handles(const BackendJob& job, const DebugHandleMap& map) const {
+    if (map.empty()) return {};
+    std::unordered_set<std::uint32_t> known;
+    for_each_nested_node(*job.partition->program, [&](const Node& node) {
+      for_each_origin(node, [&](const NodeOrigin& origin) { known.insert(origin.debug_handle); });
+    });
+    for (const auto& [id, handles] : map) {
       for (std::uint32_t handle : handles) {
         if (handle != 0 && known.contains(handle)) continue;
-        return lowering_error(
-            LoweringFault::BadDebugHandles, place(job),
-            fmt::format("its delegate map names debug handle {}, which no node has", handle),
-            "build the map with DelegateMappingBuilder from the nodes");
+        return bad_handles(job,
+                           fmt::format("its delegate map names debug handle {}, which no node has", handle));
       }
     }
     return {};
+  }
+
+  std::unexpected<Diagnostic> bad_handles(const BackendJob& job, std::string_view message) const {
+    return lowering_error(LoweringFault::BadDebugHandles, place(job), message,
+                          "build the map with DelegateMappingBuilder from the nodes");
+  }
+
+  // Their order says nothing; programs have them ascending, each once.
+  static void sort_handles(DebugHandleMap& map) {
+    for (auto& [id, handles] : map) {
+      std::ranges::sort(handles);
+      handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
+    }
   }
 
   Status compare(const std::vector<Hash128>& before, const std::vector<Hash128>& after) const {
@@ -170,7 +215,7 @@ class BackendRun {
   static bool is_same(const PreprocessResult& a, const PreprocessResult& b) {
     auto is_same_data = [](const NamedData& one, const NamedData& other) {
       return one.key == other.key && one.alignment == other.alignment &&
-             is_same_storage(one.storage, other.storage);
+             one.external_tag == other.external_tag && is_same_storage(one.storage, other.storage);
     };
     return is_same_storage(a.processed_bytes, b.processed_bytes) &&
            a.debug_handle_map == b.debug_handle_map && a.delegate_info == b.delegate_info &&

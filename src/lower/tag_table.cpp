@@ -37,6 +37,7 @@ class TagReader {
 
   Result<TagTable> run() {
     number_graphs();
+    TRY_STATUS(check_references());
     TRY_STATUS(read_node_tags());
     find_kept_graphs();
     TRY_STATUS(check_taken_bodies());
@@ -63,14 +64,47 @@ class TagReader {
       all_tags_[graph].resize(graph->number_nodes() + 1);
   }
 
+  // What the result speaks of is there, and of this method: all else relies on it.
+  Status check_references() const {
+    if (partitions_.partition_tags.contains(Symbol())) {
+      return lowering_error(LoweringFault::EmptyTag, place(), "the empty tag has a delegation spec",
+                            "give the tag a name: nodes without a tag have the empty one");
+    }
+    for (const auto& [node, tag] : partitions_.node_tags) TRY_STATUS(check_node(node, tag, "is tagged"));
+    for (const auto& [node, verdict] : partitions_.verdicts)
+      TRY_STATUS(check_node(node, {}, "has a verdict"));
+    for (const auto& [value, tag] : partitions_.constant_tags)
+      TRY_STATUS(check_input(value, tag, "be tagged as constants"));
+    for (const Value* value : partitions_.no_copy) TRY_STATUS(check_input(value, {}, "be in no_copy"));
+    return {};
+  }
+
+  Status check_node(const Node* node, Symbol tag, std::string_view what) const {
+    if (node != nullptr && all_tags_.contains(&node->graph())) return {};
+    return lowering_error(
+        LoweringFault::ForeignNode, {.method = method_.name.str(), .node = node, .tag = tag.str()},
+        fmt::format("a {} {}", node == nullptr ? "null node" : "node of another graph", what),
+        "use the nodes of the method that partition() was called with");
+  }
+
+  Status check_input(const Value* value, Symbol tag, std::string_view what) const {
+    auto inputs = method_.graph->inputs();
+    bool is_input = value != nullptr && value->producer() == nullptr && value->index() < inputs.size() &&
+                    inputs[value->index()] == value;
+    if (is_input) return {};
+    LoweringPlace where{.method = method_.name.str(),
+                        .node = value == nullptr ? nullptr : value->producer(),
+                        .tag = tag.str()};
+    return lowering_error(LoweringFault::ForeignNode, where,
+                          value == nullptr
+                              ? "a null value is given"
+                              : fmt::format("%{} is no input of the method", value->name().str()),
+                          fmt::format("only the method's parameters, buffers and constants can {}", what));
+  }
+
   Status read_node_tags() {
     for (const auto& [node, tag] : partitions_.node_tags) {
       auto graph = all_tags_.find(&node->graph());
-      if (graph == all_tags_.end()) {
-        return lowering_error(LoweringFault::ForeignNode, place(*node, tag),
-                              "a node of another graph is tagged",
-                              "tag the nodes of the method that partition() was called with");
-      }
       if (node->is_return())
         return lowering_error(LoweringFault::OutputTagged, place(*node, tag),
                               "the outputs should not be tagged");
@@ -172,15 +206,6 @@ class TagReader {
   }
 
   Status check_constant(const Value& value, Symbol tag) const {
-    auto inputs = method_.graph->inputs();
-    bool is_input =
-        value.producer() == nullptr && value.index() < inputs.size() && inputs[value.index()] == &value;
-    if (!is_input) {
-      LoweringPlace where{.method = method_.name.str(), .node = value.producer(), .tag = tag.str()};
-      return lowering_error(LoweringFault::ForeignNode, where,
-                            fmt::format("%{} is no input of the method", value.name().str()),
-                            "only the method's parameters, buffers and constants can be tagged as constants");
-    }
     std::string name = input_text(value);
     LoweringPlace where{.method = method_.name.str(), .value = name, .tag = tag.str()};
     if (!partitions_.partition_tags.contains(tag)) {
@@ -273,7 +298,6 @@ class TagReader {
   Status check_single_copies() const {
     const GraphTags& main = table_.graphs.front();
     for (const Value* value : partitions_.no_copy) {
-      if (value->producer() != nullptr || value->index() >= main.moved.size()) continue;
       const std::vector<std::uint32_t>& moved = main.moved[value->index()];
       if (moved.empty()) continue;
       for (const Use& use : value->uses()) {

@@ -10,6 +10,7 @@
 
 #include "ir/copy.h"
 #include "ir/equal.h"
+#include "ir/walk.h"
 #include "lower/carve.h"
 #include "lower/lowering_error.h"
 #include "lower/named_data_store.h"
@@ -96,14 +97,10 @@ class DelegateNames {
 
 std::uint32_t largest_handle(const Program& program) {
   std::uint32_t largest = 0;
-  for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
-      for (const Node& node : graph->nodes()) largest = std::max(largest, node.debug_handle);
-    }
-  }
-  for (const auto& delegate : program.delegates) {
-    if (delegate->original != nullptr) largest = std::max(largest, largest_handle(*delegate->original));
-  }
+  for_each_nested_node(program, [&](const Node& node) {
+    for_each_origin(node,
+                    [&](const NodeOrigin& origin) { largest = std::max(largest, origin.debug_handle); });
+  });
   return largest;
 }
 
@@ -261,9 +258,15 @@ Status check_named_data(const Program& program) {
 Result<Lowered> lower(const Program& program, const MethodPartitioners& partitioners,
                       const Registry& registry, const ToBackendOptions& options) {
   for (const auto& [name, partitioner] : partitioners) {
-    if (program.find_method(name) != nullptr) continue;
-    return lowering_error(LoweringFault::UnknownMethod, {.method = name},
-                          "a partitioner is given for a method that the program does not have");
+    if (program.find_method(name) == nullptr) {
+      return lowering_error(LoweringFault::UnknownMethod, {.method = name},
+                            "a partitioner is given for a method that the program does not have");
+    }
+    if (partitioner == nullptr) {
+      return lowering_error(LoweringFault::NoPartitioner, {.method = name},
+                            "the partitioner for this method is null",
+                            "leave out methods that shall stay as they are");
+    }
   }
   TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
   std::vector<BackendJob> jobs;
@@ -305,7 +308,10 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                         .program = std::make_shared<Program>(clone(program))};
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
   TRY_STATUS(run_backends(jobs, registry, options));
-  return std::move(*make_delegate(whole, std::move(jobs.front().result)));
+  Program holder;
+  holder.delegates.push_back(make_delegate(whole, std::move(jobs.front().result)));
+  TRY_STATUS(check_named_data(holder));
+  return std::move(*holder.delegates.front());
 }
 
 Status verify_unless(bool verified, const Program& program) {

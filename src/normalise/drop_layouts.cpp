@@ -52,6 +52,7 @@ void copy_densely(Graph& graph, Value& input, TensorType dense) {
   if (user != nullptr) {
     copy->debug_handle = user->debug_handle;
     copy->source = user->source;
+    copy->replaced = user->replaced;
   }
   graph.replace_uses(input, copy->result());
   Argument self = Argument::of(&input);

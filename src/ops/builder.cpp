@@ -81,6 +81,7 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
 void Builder::inherit(const Node& node) {
   tag_ = node.tag;
   origin_ = {.debug_handle = node.debug_handle, .source = node.source};
+  replaced_ = node.replaced;
 }
 
 Value* Builder::call(std::string_view op, std::initializer_list<BuilderArgument> args) {
@@ -132,6 +133,7 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
   node->tag = tag_;
   node->debug_handle = origin_.debug_handle;
   node->source = origin_.source;
+  node->replaced = replaced_;
   return {node->results().begin(), node->results().end()};
 }
 

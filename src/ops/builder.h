@@ -43,12 +43,6 @@ struct BuilderArgument {
   BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
 };
 
-// What nodes that a pass makes have of the one they are made for.
-struct NodeOrigin {
-  std::uint32_t debug_handle = 0;
-  const SourceLocation* source = nullptr;
-};
-
 // The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
 //
 // What depends on graph inputs alone is computed at the top of the graph and serves all later nodes. A size
@@ -122,6 +116,7 @@ class Builder {
   std::unique_ptr<SizeValues> own_sizes_;  // when none were given
   Symbol tag_;
   NodeOrigin origin_;
+  std::span<const NodeOrigin> replaced_;
   Status status_;
 };
 

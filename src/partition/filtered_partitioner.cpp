@@ -49,7 +49,9 @@ Result<std::optional<Proposal>> FilteredPartitioner::proposal(const Program& pro
                                                               const Method& method) const {
   TRY_STATUS(controls_.pins.check_known(program));
   TRY(std::optional<Proposal> wishes, inner_->proposal(program, method));
-  if (wishes) apply(*wishes);
+  if (!wishes) return wishes;
+  TRY_STATUS(check_groups(method, wishes->options.groups));
+  apply(*wishes);
   return wishes;
 }
 

@@ -1,7 +1,7 @@
 // FilteredPartitioner: any partitioner under the user's controls: pins, and how regions grow.
 //
 //   TRY(PartitionControls controls, take_partition_controls("xnnpack", options));   // removes what it knows
-//   TRY(auto partitioner, entry.make_partitioner(options));
+//   TRY(auto partitioner, make_partitioner(entry, options));
 //   partitioner = filtered(std::move(partitioner), std::move(controls));
 //
 // Pinned nodes are refused with the rule "pinned", before regions grow, so the rest is valid as ever. A group

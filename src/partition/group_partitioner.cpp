@@ -7,6 +7,7 @@
 
 #include "partition/bodies.h"
 #include "partition/node_names.h"
+#include "partition/propose_partitions.h"
 
 namespace depute {
 namespace {
@@ -77,6 +78,7 @@ GroupFunction groups_by_name(std::vector<std::vector<std::string>> names) {
 Result<Proposal> GroupPartitioner::propose(const Program& program, const Method& method) const {
   Proposal proposal{.support = {}, .options = options_};
   TRY(proposal.options.groups, groups_(program, method));
+  TRY_STATUS(check_groups(method, proposal.options.groups));
   std::unordered_map<const Node*, std::size_t> group_of;
   for (std::size_t group = 0; group < proposal.options.groups.size(); ++group) {
     for (const Node* node : proposal.options.groups[group]) {

@@ -19,7 +19,8 @@ class MaskedProgram {
   const Program& program() const { return program_; }
   const Method& method() const { return *method_; }
 
-  // The result for the copy as one for the original. An error if it takes a masked node.
+  // The result for the copy as one for the original. An error if it takes a masked node, or speaks
+  // of what is not in the copy.
   Result<PartitionResult> unmask(PartitionResult result) const;
 
  private:

@@ -12,6 +12,7 @@
 #include "partition/bodies.h"
 #include "partition/border.h"
 #include "partition/graph_answers.h"
+#include "partition/propose_partitions.h"
 #include "partition/refusal_reasons.h"
 #include "partition/tag_data.h"
 
@@ -55,18 +56,10 @@ class MethodPlanner {
 
   Status sort_groups() {
     for (std::size_t owner = 0; owner < proposals_.size(); ++owner) {
+      TRY_STATUS(check_groups(method_, proposals_[owner].options.groups));
       for (const auto& group : proposals_[owner].options.groups) {
         if (group.empty()) continue;
-        const Graph& graph = group.front()->graph();
-        const auto elsewhere =
-            std::ranges::find_if(group, [&](const Node* node) { return &node->graph() != &graph; });
-        if (elsewhere != group.end()) {
-          return error("partition", place_of(**elsewhere),
-                       fmt::format("is in a group with %{} of another graph ({})",
-                                   group.front()->display_name(), graph.name().str()),
-                       "a group is made of nodes of one graph");
-        }
-        groups_[owner][&graph].push_back(&group);
+        groups_[owner][&group.front()->graph()].push_back(&group);
       }
     }
     return {};
@@ -266,6 +259,10 @@ class MethodPlanner {
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals, Sharing sharing) {
   if (proposals.empty()) return error("partition", method.name.str(), "there is no proposal to plan");
+  for (const Proposal& proposal : proposals) {
+    if (!proposal.support)
+      return error("partition", proposal.options.owner, "the proposal has no support function");
+  }
   return MethodPlanner(program, method, proposals, sharing).run();
 }
 
@@ -273,6 +270,7 @@ OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& progr
   std::vector<OpsToNotDecompose> wishes;
   OpsToNotDecompose all;
   for (const auto& partitioner : partitioners_) {
+    if (partitioner == nullptr) continue;  // partition() tells
     wishes.push_back(partitioner->ops_to_not_decompose(program));
     all.ops.insert(all.ops.end(), wishes.back().ops.begin(), wishes.back().ops.end());
   }
@@ -287,6 +285,10 @@ OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& progr
 Result<PartitionResult> SeveralPartitioners::partition(const Program& program, const Method& method) const {
   std::vector<Proposal> proposals;
   for (std::size_t i = 0; i < partitioners_.size(); ++i) {
+    if (partitioners_[i] == nullptr) {
+      return error("partition", method.name.str(),
+                   fmt::format("partitioner {} of {} is null", i + 1, partitioners_.size()));
+    }
     TRY(std::optional<Proposal> proposal, partitioners_[i]->proposal(program, method));
     if (!proposal) {
       return error("partition", method.name.str(),

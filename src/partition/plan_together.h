@@ -16,7 +16,7 @@
 
 namespace depute {
 
-// Proposals in order of priority. Fails only when the nodes of a group are in different graphs.
+// Proposals in order of priority. Fails only as propose_partitions() does, and without proposals.
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals, Sharing sharing = Sharing::Best);
 

@@ -1,8 +1,11 @@
 #include "partition/propose_partitions.h"
 
-#include <span>
+#include <fmt/format.h>
+
+#include <unordered_set>
 #include <utility>
 
+#include "partition/bodies.h"
 #include "partition/plan_together.h"
 
 namespace depute {
@@ -15,6 +18,33 @@ NodeSupport refuse(std::string_view rule, std::string_view seen, std::string_vie
            .rule = std::string(rule),
            .seen = std::string(seen),
            .allowed = std::string(allowed)}};
+}
+
+Status check_groups(const Method& method, std::span<const std::vector<const Node*>> groups) {
+  if (groups.empty()) return {};
+  const std::vector<const Graph*> known = all_graphs(method);
+  const std::unordered_set<const Graph*> graphs(known.begin(), known.end());
+  for (const auto& group : groups) {
+    for (const Node* node : group) {
+      if (node == nullptr)
+        return error("partition", method.name.str(), "a group has a null node",
+                     "leave out what is not there");
+      if (node->is_return())
+        return error("partition", place_of(*node), "the outputs are in a group", "a group is made of nodes");
+      if (!graphs.contains(&node->graph())) {
+        return error("partition", place_of(*node),
+                     fmt::format("is in a group, and no node of method {}", method.name.str()),
+                     "a group is made of nodes of the method that partition() was called with");
+      }
+      const Graph& graph = group.front()->graph();
+      if (&node->graph() == &graph) continue;
+      return error("partition", place_of(*node),
+                   fmt::format("is in a group with %{} of another graph ({})", group.front()->display_name(),
+                               graph.name().str()),
+                   "a group is made of nodes of one graph");
+    }
+  }
+  return {};
 }
 
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,

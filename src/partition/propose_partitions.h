@@ -21,12 +21,19 @@
 //   several      refused by several owners for different reasons (plan_together.h)
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "partition/proposal.h"
 #include "support/result.h"
 
 namespace depute {
 
-// Fails only when the nodes of a group are in different graphs.
+// Groups are made of nodes of the method, those of each group of one graph. plan_together() asks for it; who
+// looks at groups before does, too.
+Status check_groups(const Method& method, std::span<const std::vector<const Node*>> groups);
+
+// Fails only for wrong groups, and for a proposal without a support function.
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
                                            const Proposal& proposal);
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,

@@ -21,7 +21,9 @@ bool mutates_data(const OutputSpec& output) {
 class ConstantTags {
  public:
   explicit ConstantTags(PartitionResult& result) : result_(result) {
-    for (const auto& [value, tag] : result.constant_tags) known_.emplace(value->index(), tag.id());
+    for (const auto& [value, tag] : result.constant_tags) {
+      if (value != nullptr) known_.emplace(value->index(), tag.id());  // lowering refuses null ones
+    }
   }
   void add(const Value& value, Symbol tag) {
     if (!known_.empty() && known_.contains({value.index(), tag.id()})) return;

@@ -72,6 +72,7 @@ class Flattener {
     origins_.push_back(scope.node);
     node->debug_handle = scope.node->debug_handle;
     if (scope.node->source != nullptr) node->source = graph().add_source(*scope.node->source);
+    node->replaced = graph().add_origins(scope.node->replaced);
     return node;
   }
   void mark(Scope& scope, ControlOp op, std::initializer_list<Argument> args = {}) {

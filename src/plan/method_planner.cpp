@@ -44,15 +44,14 @@ const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
   return nullptr;
 }
 
-// Of the node that makes the value; for a delegate's result, of the node inside of it.
-std::uint32_t handle_of(const Program& program, const Value& value) {
+// The node that makes the value; for a delegate's result, the node inside of it. Null when it is not known.
+const Node* maker_of(const Program& program, const Value& value) {
   const Node* producer = value.producer();
-  if (producer == nullptr) return 0;
-  if (!is_delegate_call(*producer)) return producer->debug_handle;
+  if (producer == nullptr || !is_delegate_call(*producer)) return producer;
   const Delegate* delegate = program.find_delegate(producer->arg(0).as_symbol());
-  if (delegate == nullptr || delegate->original == nullptr) return 0;
+  if (delegate == nullptr || delegate->original == nullptr) return nullptr;
   const Value* computed = computed_output(*delegate, value.index());
-  return computed == nullptr ? 0 : handle_of(*delegate->original, *computed);
+  return computed == nullptr ? nullptr : maker_of(*delegate->original, *computed);
 }
 
 }  // namespace
@@ -163,13 +162,13 @@ Result<std::int32_t> MethodPlanner::final_index_of(const Value& value) {
 Status MethodPlanner::plan_stores() {
   for (const auto& [value, tensor] : placement_.old_contents) {
     TRY(std::int32_t old, index_of(*value, nullptr));
-    debug_handle_ = handle_of(program_, *value);
+    origin_ = maker_of(program_, *value);
     std::int32_t copy = pool_.add_tensor(tensor);
     call("aten::clone.out", {old, pool_.null(), copy, copy});
     copies_.emplace(value, copy);
   }
   for (const auto& [target, content] : placement_.stores) {
-    debug_handle_ = handle_of(program_, *content);
+    origin_ = maker_of(program_, *content);
     TRY(std::int32_t to, index_of(*target, nullptr));
     TRY(std::int32_t from, final_index_of(*content));
     if (target->tensor().is_contiguous()) {
@@ -257,7 +256,7 @@ std::int32_t MethodPlanner::add_result(const Value& value) {
 }
 
 Status MethodPlanner::plan_node(const Node& node) {
-  debug_handle_ = node.debug_handle;
+  origin_ = &node;
   switch (placement_.actions[node.scratch]) {
     case NodeAction::Alias: {
       const Value& base = *node.operand(0);
@@ -391,8 +390,12 @@ void MethodPlanner::add_instruction(Instruction::Kind kind, std::int32_t index,
   instruction.first_arg = static_cast<std::uint32_t>(plan_.args.size());
   instruction.arg_count = static_cast<std::uint32_t>(args.size());
   plan_.args.insert(plan_.args.end(), args.begin(), args.end());
+  if (origin_ != nullptr && !origin_->replaced.empty()) {
+    std::vector<std::uint32_t>& handles = plan_.replaced_handles[plan_.instructions.size()];
+    for (const NodeOrigin& origin : origin_->replaced) handles.push_back(origin.debug_handle);
+  }
   plan_.instructions.push_back(instruction);
-  plan_.debug_handles.push_back(debug_handle_);
+  plan_.debug_handles.push_back(origin_ == nullptr ? 0 : origin_->debug_handle);
 }
 
 }  // namespace depute::internal

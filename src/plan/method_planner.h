@@ -118,7 +118,7 @@ class MethodPlanner {
   ValuePool pool_;
   std::vector<OpenMark> open_;       // ifs and loops whose ends are yet to come, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
-  std::uint32_t debug_handle_ = 0;   // of the node that is planned
+  const Node* origin_ = nullptr;     // the node that instructions are made for; null: none
   std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op

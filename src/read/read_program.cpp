@@ -95,11 +95,21 @@ void for_each_node(Program& program, Visit&& visit) {
   }
 }
 
+void move_handles(Node& node, std::uint32_t by) {
+  node.debug_handle += node.debug_handle > 0 ? by : 0;
+  if (node.replaced.empty()) return;
+  std::vector<NodeOrigin> origins(node.replaced.begin(), node.replaced.end());
+  for (NodeOrigin& origin : origins) origin.debug_handle += origin.debug_handle > 0 ? by : 0;
+  node.replaced = node.graph().add_origins(origins);
+}
+
 // Debug handles tell nodes of all methods apart; each file counts from 1.
 void renumber_behind(Program& to, Program& from) {
   std::uint32_t last = 0;
-  for_each_node(to, [&](const Node& node) { last = std::max(last, node.debug_handle); });
-  for_each_node(from, [&](Node& node) { node.debug_handle += node.debug_handle > 0 ? last : 0; });
+  for_each_node(to, [&](const Node& node) {
+    for_each_origin(node, [&](const NodeOrigin& origin) { last = std::max(last, origin.debug_handle); });
+  });
+  for_each_node(from, [&](Node& node) { move_handles(node, last); });
 }
 
 bool same_view(const TensorData& a, const TensorData& b) {

@@ -3,33 +3,49 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
+
+#include "ir/walk.h"
 
 namespace depute {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Calls visit on every node of a program, bodies and what was handed to backends included.
-template <typename Visit>
-void for_each_node(const Program& program, const Visit& visit) {
-  for (const auto& method : program.methods) {
-    for (const Node& node : method->graph->nodes()) visit(node);
-    for (const auto& body : method->bodies) {
-      for (const Node& node : body->nodes()) visit(node);
-    }
-  }
-  for (const auto& delegate : program.delegates) {
-    if (delegate->original != nullptr) for_each_node(*delegate->original, visit);
-  }
+bool is_call(const Node& node) {
+  return node.op() == "delegate.call";
 }
 
+// Of the nodes that a delegate took, those of nested delegates included. Calls of these are no nodes of the
+// user's.
 std::set<std::uint32_t> handles_of(const Delegate& delegate) {
   std::set<std::uint32_t> handles;
   if (delegate.original == nullptr) return handles;
-  for_each_node(*delegate.original, [&](const Node& node) {
-    if (node.debug_handle != 0) handles.insert(node.debug_handle);
+  for_each_nested_node(*delegate.original, [&](const Node& node) {
+    if (is_call(node)) return;
+    for_each_origin(node, [&](const NodeOrigin& origin) {
+      if (origin.debug_handle != 0) handles.insert(origin.debug_handle);
+    });
   });
   return handles;
+}
+
+// What each call of a program executes, its delegates' own calls included, by the call's handle.
+void collect_calls(const Program& program, std::map<std::uint32_t, const Delegate*>& calls) {
+  std::unordered_map<Symbol, const Delegate*> by_name;
+  for (const auto& delegate : program.delegates) by_name.emplace(delegate->name, delegate.get());
+  for (const auto& method : program.methods) {
+    for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Node& node : graph->nodes()) {
+        if (!is_call(node) || node.debug_handle == 0) continue;
+        auto called = by_name.find(node.arg(0).as_symbol());
+        if (called != by_name.end()) calls.emplace(node.debug_handle, called->second);
+      }
+    }
+  }
+  for (const auto& delegate : program.delegates) {
+    if (delegate->original != nullptr) collect_calls(*delegate->original, calls);
+  }
 }
 
 // Identifiers are numbers or texts, so they cannot be keys.
@@ -38,6 +54,20 @@ Json delegate_map_json(const DebugHandleMap& map) {
   for (const auto& [identifier, handles] : map) {
     Json id = std::visit([](const auto& value) { return Json(value); }, identifier);
     json.push_back({{"identifier", std::move(id)}, {"handles", handles}});
+  }
+  return json;
+}
+
+// A delegate and those nested in it, each with the map that its backend gave.
+Json delegate_json(const Delegate& delegate) {
+  Json json = {{"delegate", delegate.name.str()},
+               {"handles", handles_of(delegate)},
+               {"delegate_map", delegate_map_json(delegate.debug_handle_map)}};
+  if (delegate.original == nullptr) return json;
+  for (const auto& inner : delegate.original->delegates) {
+    Json nested = {{"name", inner->backend_id}};
+    nested.update(delegate_json(*inner));
+    json["delegates"].push_back(std::move(nested));
   }
   return json;
 }
@@ -61,15 +91,29 @@ class MapWriter {
   // Where the nodes come from, by handle.
   Json handles() const {
     std::map<std::uint32_t, const SourceLocation*> sources;
-    for_each_node(program_, [&](const Node& node) {
-      if (node.debug_handle != 0) sources.emplace(node.debug_handle, node.source);
+    for_each_nested_node(program_, [&](const Node& node) {
+      for_each_origin(node, [&](const NodeOrigin& origin) {
+        if (origin.debug_handle == 0) return;
+        const SourceLocation*& source = sources[origin.debug_handle];
+        if (source == nullptr) source = origin.source;
+      });
     });
+    std::map<std::uint32_t, const Delegate*> calls;
+    collect_calls(program_, calls);
     Json json = Json::object();
-    for (const auto& [handle, source] : sources) json[std::to_string(handle)] = source_json(source);
+    for (const auto& [handle, source] : sources) {
+      auto call = calls.find(handle);
+      json[std::to_string(handle)] = call == calls.end() ? source_json(source) : call_json(*call->second);
+    }
     return json;
   }
 
  private:
+  // A call is no node of the user's: it leads to those of its delegate.
+  static Json call_json(const Delegate& delegate) {
+    return {{"delegate", delegate.name.str()}, {"handles", handles_of(delegate)}};
+  }
+
   static Json source_json(const SourceLocation* source) {
     Json json = Json::object();
     if (source == nullptr) return json;
@@ -79,10 +123,18 @@ class MapWriter {
     return json;
   }
 
+  static Json own_handles(const ExecutionPlan& method, std::size_t number) {
+    std::set<std::uint32_t> handles = {method.debug_handles[number]};
+    auto replaced = method.replaced_handles.find(number);
+    if (replaced != method.replaced_handles.end())
+      handles.insert(replaced->second.begin(), replaced->second.end());
+    handles.erase(0);
+    return handles;
+  }
+
   Json instruction(const ExecutionPlan& method, std::size_t number) const {
     const Instruction& instruction = method.instructions[number];
-    std::uint32_t handle = method.debug_handles[number];
-    Json own = handle == 0 ? Json::array() : Json::array({handle});
+    Json own = own_handles(method, number);
     Json json = {{"index", number}};
     switch (instruction.kind) {
       case Instruction::Kind::KernelCall: {
@@ -93,11 +145,8 @@ class MapWriter {
       case Instruction::Kind::DelegateCall: {
         const PlanDelegate& called = method.delegates[static_cast<std::size_t>(instruction.index)];
         const Delegate& delegate = *program_.delegates[called.index];
-        json.update({{"kind", "delegate"},
-                     {"name", called.backend_id},
-                     {"delegate", delegate.name.str()},
-                     {"handles", handles_of(delegate)},
-                     {"delegate_map", delegate_map_json(delegate.debug_handle_map)}});
+        json.update({{"kind", "delegate"}, {"name", called.backend_id}});
+        json.update(delegate_json(delegate));
         break;
       }
       case Instruction::Kind::MoveCall:

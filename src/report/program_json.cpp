@@ -56,6 +56,7 @@ Json node_json(const Node& node) {
   json["results"] = Json::array();
   for (const Value* result : node.results()) json["results"].push_back(value_json(*result));
   json["debug_handle"] = node.debug_handle;
+  for (const NodeOrigin& origin : node.replaced) json["replaced"].push_back(origin.debug_handle);
   json["source"] = node.source != nullptr ? node.source->str() : "";
   return json;
 }

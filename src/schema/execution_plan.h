@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -95,8 +96,10 @@ struct ExecutionPlan {
   std::vector<PlanDelegate> delegates;
   std::vector<Instruction> instructions;
   std::vector<std::uint32_t> debug_handles;  // per instruction, of the node it was made for; 0: none
-  std::vector<std::int32_t> args;            // of all instructions
-  std::vector<std::int64_t> memory_sizes;    // per memory_id; [0] is unused
+  // By instruction: all handles, where its node stands for several.
+  std::map<std::size_t, std::vector<std::uint32_t>> replaced_handles;
+  std::vector<std::int32_t> args;          // of all instructions
+  std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
 
   std::span<const std::int64_t> list_items(const EValue& value) const {
     return std::span(items).subspan(value.first, value.count);

@@ -41,7 +41,7 @@ class Conformance : public ::testing::TestWithParam<std::string> {
   const BackendEntry& entry() const { return *registry().find(GetParam()); }
 
   std::unique_ptr<Partitioner> partitioner() const {
-    auto made = entry().make_partitioner({});
+    auto made = make_partitioner(entry(), {});
     EXPECT_TRUE(made.has_value()) << made.error().str();
     return std::move(*made);
   }
@@ -108,7 +108,9 @@ TEST_P(Conformance, TakesWhatItClaimsAndCompilesWhatItTakes) {
   }
   std::set<std::string> untried = lines_of(fmt::format("backends/{}/conformance/untried.txt", GetParam()));
   std::set<std::string> claimed;
-  for (const SupportRow& row : entry().support()) {
+  auto matrix = support_matrix(entry());
+  ASSERT_TRUE(matrix.has_value()) << matrix.error().str();
+  for (const SupportRow& row : *matrix) {
     claimed.insert(row.op);
     if (untried.contains(row.op)) {
       EXPECT_FALSE(taken.contains(row.op)) << row.op << " is taken: strike it from untried.txt";
@@ -204,7 +206,7 @@ TEST_P(Conformance, RefusesWithAnErrorWhatItsPartitionerWouldNotTake) {
 }
 
 TEST_P(Conformance, RefusesUnknownOptions) {
-  auto made = entry().make_partitioner({{"no-such-option", "1"}});
+  auto made = make_partitioner(entry(), {{"no-such-option", "1"}});
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().code, "usage");
 }

@@ -107,7 +107,7 @@ Result<std::unique_ptr<Partitioner>> make_controlled(const Program& program, con
   const Registry registry = make_registry();
   const BackendEntry* entry = registry.find(backend);
   if (entry == nullptr) return error("usage", "--backend", fmt::format("there is no backend '{}'", backend));
-  TRY(std::unique_ptr<Partitioner> partitioner, entry->make_partitioner(key_values));
+  TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, key_values));
   return filtered(std::move(partitioner), std::move(controls));
 }
 

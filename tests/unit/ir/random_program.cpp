@@ -158,6 +158,11 @@ class Generator {
       if (chance(2)) node->debug_handle = static_cast<std::uint32_t>(random_bits());
       if (chance(3))
         node->source = graph.add_source({any_name(), static_cast<std::int32_t>(pick(0, 99)), {}, any_name()});
+      if (chance(4)) {
+        std::vector<NodeOrigin> origins(static_cast<std::size_t>(pick(1, 3)));
+        for (NodeOrigin& origin : origins) origin = {static_cast<std::uint32_t>(random_bits()), node->source};
+        node->replaced = graph.add_origins(origins);
+      }
       values.insert(values.end(), node->results().begin(), node->results().end());
     }
     std::vector<Argument> outputs;

@@ -6,6 +6,7 @@
 
 #include "ir/verify.h"
 #include "kernels/interpret.h"
+#include "lower/delegate_mapping.h"
 #include "lowering_testing.h"
 #include "ops/op_def.h"
 
@@ -26,7 +27,7 @@ method mul_relu(%a: none, %b: none) {
 
 constexpr std::string_view model = R"(program
 method forward(%x: f32[2, 3], %y: f32[3]) {
-  %m: f32[2, 3] = aten.mul.Tensor(%x, %y) #1
+  %m: f32[2, 3] = aten.mul.Tensor(%x, %y) #1 from "model.py":2
   %r: f32[2, 3] = aten.relu.default(%m) #2 from "model.py":3
   %t: f32[2, 3] = aten.tan.default(%r) #3
   return %t
@@ -86,6 +87,61 @@ TEST(BackendOp, TakesThePlaceOfItsPattern) {
   ASSERT_TRUE(want.has_value());
   ASSERT_TRUE(got.has_value()) << got.error().str();
   EXPECT_EQ(content_hash(std::get<TensorData>((*want)[0])), content_hash(std::get<TensorData>((*got)[0])));
+}
+
+using Origins = std::vector<std::pair<std::uint32_t, int>>;  // debug handle, line
+
+Origins origins_of(const Node& node) {
+  Origins origins;
+  for_each_origin(node, [&](const NodeOrigin& origin) {
+    origins.emplace_back(origin.debug_handle, origin.source == nullptr ? 0 : origin.source->line);
+  });
+  return origins;
+}
+
+TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
+  Symbol name = registered("unit_test.origins.default");
+  Program program = parse(model);
+  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  const Node& node = *program.methods[0]->graph->first();
+  Origins want = {{1, 2}, {2, 3}};
+  EXPECT_EQ(origins_of(node), want);
+  DelegateMappingBuilder builder(DelegateMappingBuilder::Identifiers::Generated);
+  ASSERT_TRUE(builder.insert({&node}).has_value());
+  DebugHandleMap map = {{std::int64_t{0}, {1, 2}}};
+  EXPECT_EQ(builder.mapping(), map);
+
+  // A backend that names them is believed, and copies and texts of the program have them.
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", [&](const Program& given) {
+        Result<PreprocessResult> result = good(given);
+        result->debug_handle_map = map;
+        return result;
+      }));
+  auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                              PartitionResult result;
+                              result.partition_tags[Symbol("t")] = {"A", {}};
+                              result.node_tags.emplace_back(method.graph->first(), Symbol("t"));
+                              return result;
+                            }),
+                            registry);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(origins_of(*inner(*lowered->program.delegates[0]).graph->first()), want);
+  Program read = parse(print(program, {.sources = true}));
+  EXPECT_EQ(origins_of(*read.methods[0]->graph->first()), want);
+}
+
+TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
+  Symbol name = registered("unit_test.restored.default");
+  Program program = parse(model);
+  Program before = clone(program);
+  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(expand_backend_ops(program, BackendOpsToExpand::All).has_value());
+  const Node* node = program.methods[0]->graph->first();
+  for (const Node& want : before.methods[0]->graph->nodes()) {
+    EXPECT_EQ(origins_of(*node), origins_of(want));
+    node = node->next();
+  }
 }
 
 TEST(BackendOp, IsExpandedToItsPattern) {

@@ -80,6 +80,34 @@ method forward(%x: f32[2]) {
   EXPECT_EQ(first_float((*outputs)[0]), 1.0f);
 }
 
+// A backend around another one's delegate knows its nodes by their own handles, or by that of the call.
+TEST(Contract, DebugMapsMayNameHandlesOfNestedDelegates) {
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", name_ops));
+  add(registry, std::make_unique<FunctionBackend>("B", [](const Program& given) {
+        Result<PreprocessResult> result = name_ops(given);
+        const Node& call = *given.methods[0]->graph->first();
+        result->debug_handle_map = {{"call", {call.debug_handle}}, {"inside", {1}}, {"own", {2}}};
+        return result;
+      }));
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x) #1
+  %b: f32[2] = aten.relu.default(%a) #2
+  return %b
+}
+)");
+  auto inside = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                             return tags(method, {{"a", "in"}}, "A");
+                           }),
+                           registry);
+  ASSERT_TRUE(inside.has_value()) << inside.error().str();
+  auto delegate = to_backend("B", inside->program, {}, registry);
+  ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
+  DebugHandleMap want = {{"call", {3}}, {"inside", {1}}, {"own", {2}}};
+  EXPECT_EQ(delegate->debug_handle_map, want);
+}
+
 TEST(Contract, BackendMayLowerInsidePreprocess) {
   Registry inner_registry = registry_of_a_and_b();
   Registry registry;

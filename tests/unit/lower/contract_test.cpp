@@ -5,13 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "ir/equal.h"
 #include "ir/print.h"
 #include "kernels/interpret.h"
 #include "lower/inspect.h"
 #include "lowering_testing.h"
+#include "partition/whole_program_partitioner.h"
 
 namespace depute {
 namespace {
@@ -49,6 +54,15 @@ TEST(Contract, CompileSpecsReachTheBackendAndTheDelegate) {
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_EQ(seen.seen, specs);
   EXPECT_EQ(lowered->program.delegates[0]->compile_specs, specs);
+
+  std::vector<CompileSpec> others = {{"other", {std::byte{7}}}};
+  auto whole = to_backend(
+      "Keeper",
+      parse("program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.neg.default(%x)\n  return %a\n}\n"),
+      others, registry);
+  ASSERT_TRUE(whole.has_value()) << whole.error().str();
+  EXPECT_EQ(seen.seen, others);
+  EXPECT_EQ(whole->compile_specs, others);
 }
 
 constexpr std::string_view two_methods = R"(program
@@ -66,20 +80,22 @@ method decode(%x: f32[2]) {
 }
 )";
 
-TEST(Contract, EachBackendIsCalledOnceWithThePartitionsOfAllMethods) {
+TEST(Contract, EachBackendIsCalledOnceWithThePartitionsOfAllMethodsInProgramOrder) {
   std::vector<std::string> calls;
   auto recording = [&](const std::string& id) {
-    return [&calls, id](const Backend::MethodPrograms& programs) -> Result<Backend::MethodResults> {
+    return [&calls, id](std::span<const MethodPartitions> methods) -> Result<std::vector<MethodResults>> {
       std::string call = id;
-      Backend::MethodResults results;
-      for (const auto& [method, list] : programs) {
-        for (const Program* program : list) {
-          call += fmt::format(" {}:{}", method, op_names(*program->methods.front()->graph));
-          results[method].push_back(*good(*program));
+      std::vector<MethodResults> all;
+      for (const auto& [method, partitions] : methods) {
+        all.push_back({method, {}});
+        for (const Partition& partition : partitions) {
+          call += fmt::format(" {}:{}", method, op_names(*partition.program->methods.front()->graph));
+          all.back().results.push_back(*good(*partition.program));
         }
       }
       calls.push_back(call);
-      return results;
+      std::ranges::reverse(all);  // methods may come back in any order
+      return all;
     };
   };
   Registry registry;
@@ -88,7 +104,7 @@ TEST(Contract, EachBackendIsCalledOnceWithThePartitionsOfAllMethods) {
   auto lowered = to_backend(parse(two_methods), TextPartitioner(), registry);
   ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
   EXPECT_THAT(calls,
-              ElementsAre("A decode:aten.sin.default; decode:aten.cos.default; encode:aten.neg.default;",
+              ElementsAre("A encode:aten.neg.default; decode:aten.sin.default; decode:aten.cos.default;",
                           "B encode:aten.relu.default;"));
 }
 
@@ -148,7 +164,143 @@ method forward(%lifted: f32[1] = constant "lifted", %count: f32[1] = buffer "cou
   }
 }
 
+TEST(Contract, DelegateStandingAloneKeepsTheMutationOfAUserInput) {
+  auto delegate = to_backend("A", parse(R"(program
+method forward(%x: f32[1], %y: f32[1]) {
+  %next: f32[1] = aten.add.Tensor(%x, %y)
+  %z: f32[1] = aten.neg.default(%next)
+  store input "x" = %next
+  return %z
+}
+)"),
+                             {}, registry_of_a_and_b());
+  ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
+  Program alone = as_program(*delegate);
+  expect_sound(alone);
+  const Method& method = *alone.methods[0];
+  ASSERT_EQ(method.outputs.size(), 2u);
+  EXPECT_EQ(method.outputs[0].kind, OutputSpec::Kind::UserInputMutation);
+  EXPECT_EQ(method.outputs[0].target, "x");
+  EXPECT_EQ(method.graph->outputs()[0].as_value(), method.graph->first()->result(0));
+  EXPECT_EQ(method.outputs[1].kind, OutputSpec::Kind::UserOutput);
+  EXPECT_EQ(method.graph->outputs()[1].as_value(), method.graph->first()->result(1));
+}
+
+TEST(Contract, DelegateInfoIsKept) {
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", [](const Program& program) {
+        Result<PreprocessResult> result = good(program);
+        result->delegate_info = "made by " + op_names(*program.methods[0]->graph);
+        return result;
+      }));
+  Program program = parse(
+      "program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.neg.default(%x) !a0\n  return %a\n}\n");
+  auto lowered = to_backend(program, TextPartitioner(), registry);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(lowered->program.delegates[0]->delegate_info, "made by aten.neg.default;");
+  auto whole = to_backend("A", program, {}, registry);
+  ASSERT_TRUE(whole.has_value()) << whole.error().str();
+  EXPECT_EQ(whole->delegate_info, "made by aten.neg.default;");
+}
+
+template <typename... Given>
+constexpr bool can_be_lowered =
+    requires(Given... given, Registry registry) { to_backend(given..., registry); };
+
+TEST(Contract, OtherArgumentsDoNotCompile) {
+  EXPECT_TRUE((can_be_lowered<Program&, TextPartitioner>));
+  EXPECT_TRUE((can_be_lowered<Program&, MethodPartitioners>));
+  EXPECT_TRUE((can_be_lowered<const char*, Program&, std::vector<CompileSpec>>));
+  EXPECT_FALSE((can_be_lowered<Program&>));
+  EXPECT_FALSE((can_be_lowered<int>));
+  EXPECT_FALSE((can_be_lowered<Program&, int>));
+  EXPECT_FALSE((can_be_lowered<Graph&, TextPartitioner>));
+  EXPECT_FALSE((can_be_lowered<Program&, const char*, std::vector<CompileSpec>>));
+}
+
+TEST(Contract, PartitionsRunOnAsManyThreadsAsAreAllowed) {
+  // Each partition waits until the other one has begun, which one thread alone cannot bring about.
+  std::atomic<int> begun = 0;
+  std::set<std::thread::id> threads;
+  std::mutex mutex;
+  int expected = 2;
+  auto meet = [&](const Program& program) {
+    ++begun;
+    for (int turn = 0; turn < 10000 && begun < expected; ++turn)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    return good(program);
+  };
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("A", meet));
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x) !a0
+  %b: f32[2] = aten.tan.default(%a)
+  %c: f32[2] = aten.relu.default(%b) !a1
+  return %c
+}
+)");
+  ASSERT_TRUE(to_backend(program, TextPartitioner(), registry, {.jobs = 2}).has_value());
+  EXPECT_EQ(threads.size(), 2u);
+  threads.clear();
+  expected = 0;
+  ASSERT_TRUE(to_backend(program, TextPartitioner(), registry, {.jobs = 1}).has_value());
+  EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
+}
+
 // --- constants
+
+TEST(Contract, ConstantThatNothingUsesLiesInTheDelegateItIsTaggedFor) {
+  Program program = parse(R"(program
+data "idle": f32[2] = [5, 6]
+data "w": f32[2] = [1, 2]
+method forward(%idle: f32[2] = param "idle", %w: f32[2] = param "w", %x: f32[2]) {
+  %a: f32[2] = aten.mul.Tensor(%x, %w)
+  %b: f32[2] = aten.tan.default(%a)
+  %c: f32[2] = aten.neg.default(%b)
+  %dead: f32[2] = aten.neg.default(%x)
+  return %c
+}
+)");
+  auto lowered = [&](std::initializer_list<std::pair<const char*, const char*>> nodes,
+                     std::vector<std::pair<const char*, const char*>> constants) {
+    Registry registry;
+    add(registry, std::make_unique<FunctionBackend>("Good", good));
+    auto result = to_backend(program, FunctionPartitioner(tagging(nodes, constants)), registry);
+    EXPECT_TRUE(result.has_value()) << result.error().str();
+    expect_sound(result->program);
+    return std::move(result->program);
+  };
+  Program once = lowered({{"a", "t"}}, {{"idle", "t"}, {"w", "t"}});
+  EXPECT_TRUE(once.data.empty());
+  EXPECT_THAT(names(inner(*once.delegates[0]).graph->inputs()), ElementsAre("w", "idle", "x"));
+  EXPECT_EQ(once.delegates[0]->original->data.size(), 2u);
+  // In one place: the first of several delegates, and the method where its delegate disappears.
+  Program twice = lowered({{"a", "t"}, {"c", "s"}}, {{"idle", "s"}, {"idle", "t"}});
+  EXPECT_TRUE(twice.delegates[0]->original->data.contains(Symbol("idle")));
+  EXPECT_FALSE(twice.delegates[1]->original->data.contains(Symbol("idle")));
+  EXPECT_FALSE(twice.data.contains(Symbol("idle")));
+  Program none = lowered({{"dead", "t"}}, {{"idle", "t"}});
+  EXPECT_TRUE(none.delegates.empty());
+  EXPECT_TRUE(none.data.contains(Symbol("idle")));
+}
+
+TEST(Contract, WholeProgramTakesConstantsThatNothingUsesAlong) {
+  Program program = parse(R"(program
+data "idle": f32[2] = [5, 6]
+method forward(%idle: f32[2] = buffer "idle", %x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x)
+  return %a
+}
+)");
+  auto lowered = to_backend(program, WholeProgramPartitioner("all", {"A", {}}), registry_of_a_and_b());
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  expect_sound(lowered->program);
+  EXPECT_TRUE(lowered->program.data.empty());
+  EXPECT_TRUE(lowered->program.delegates[0]->original->data.contains(Symbol("idle")));
+}
 
 TEST(Contract, ConstantOfSeveralTagsIsCopiedPerTagAndSharesItsStorage) {
   Program program = parse(R"(program
@@ -278,6 +430,46 @@ method forward(%x: f32[2], %y: f32[2], %z: f32[2]) {
   const Node& call = *lowered.program.methods[0]->graph->first();
   EXPECT_EQ(call.arg(1).as_value()->name(), "z");
   EXPECT_EQ(call.arg(3).as_value()->name(), "y");
+}
+
+// What backend.h and docs/backends.md say of a partition's program, in one place.
+TEST(Contract, PartitionHasConstantsThenArgumentsAndMutationsThenResults) {
+  Lowered lowered = lower_text(R"(program
+data "b": f32[2] = [1, 2]
+data "c": f32[2] = [1, 2]
+data "w": f32[2] = [1, 2]
+method forward(%x: f32[2], %y: f32[2], %c: f32[2] = constant "c", %b: f32[2] = buffer "b", %w: f32[2] = param "w") {
+  %0: f32[2] = aten.mul.Tensor(%y, %c) !a0
+  %1: f32[2] = aten.mul.Tensor(%0, %x) !a0
+  %2: f32[2] = aten.mul.Tensor(%1, %b) !a0
+  %3: f32[2] = aten.mul.Tensor(%2, %w) !a0
+  store buffer "b" = %3
+  return %1, %0
+}
+)");
+  const Method& method = inner(*lowered.program.delegates[0]);
+  EXPECT_THAT(names(method.graph->inputs()), ElementsAre("w", "b", "c", "y", "x"));
+  std::vector<std::string> outputs;
+  for (const Argument& output : method.graph->outputs())
+    outputs.emplace_back(output.as_value()->name().str());
+  EXPECT_THAT(outputs, ElementsAre("3", "0", "1"));
+}
+
+TEST(Contract, ValuesKeepTheirNamesWhateverTagsAreCalled) {
+  Lowered lowered = lower_text(R"(program
+method forward(%x: f32[2]) {
+  %b: f32[2] = aten.neg.default(%x) !a0
+  %c: f32[2] = aten.neg.default(%b) !a0
+  %a0: f32[2] = aten.tan.default(%b)
+  %a0_1: f32[2] = aten.add.Tensor(%a0, %c)
+  return %a0_1
+}
+)");
+  const Graph& graph = *lowered.program.methods[0]->graph;
+  EXPECT_THAT(names(graph.first()->results()), ElementsAre("a0_2", "a0_3"));
+  EXPECT_EQ(graph.first()->next()->display_name(), "a0");
+  EXPECT_EQ(graph.last()->display_name(), "a0_1");
+  EXPECT_THAT(delegate_names(lowered.program), ElementsAre("a0"));
 }
 
 TEST(Contract, ResultsComeInNodeOrder) {

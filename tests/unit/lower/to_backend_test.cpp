@@ -221,12 +221,24 @@ TEST(ToBackend, ThreadsDoNotChangeTheResult) {
   EXPECT_EQ(first_difference(one->program, four->program), std::nullopt);
 }
 
-TEST(Registry, RefusesTheSameNameTwice) {
+TEST(Registry, RefusesTheSameIdTwice) {
   Registry registry = registry_with(std::make_unique<EchoBackend>());
   BackendEntry again;
   again.name = "other";
   again.backend = std::make_unique<EchoBackend>();
   EXPECT_FALSE(registry.add(std::move(again)).has_value());
+}
+
+TEST(Registry, RefusesTheSameNameTwice) {
+  class OtherBackend : public EchoBackend {
+    std::string_view id() const override { return "Other"; }
+  };
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  BackendEntry again;
+  again.name = "Echo";
+  again.backend = std::make_unique<OtherBackend>();
+  EXPECT_FALSE(registry.add(std::move(again)).has_value());
+  EXPECT_EQ(registry.find_backend("Other"), nullptr);
 }
 
 }  // namespace

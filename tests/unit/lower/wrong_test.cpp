@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "ir/equal.h"
@@ -148,6 +149,22 @@ TEST(WrongPartitioner, IsNotCheckedForEditsWhenValidationIsOff) {
               method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
             })).code,
             "accepted");
+}
+
+// disable_validation() holds for the rest of the process: in one of its own.
+TEST(WrongPartitioner, IsNotCheckedForEditsOnceValidationIsDisabled) {
+  auto code = [] {
+    return refusal(editing([](const Method& method) {
+             method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor"));
+           }))
+        .code;
+  };
+  auto run = [&] {
+    bool was_checked = code() == "to_backend.partitioner-changed-program";
+    disable_validation();
+    std::exit(was_checked && code() == "accepted" ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(WrongPartitioner, IsStillCheckedForTagsWhenValidationIsOff) {
@@ -361,48 +378,51 @@ TEST(WrongBackend, ReturnsNoBytes) {
 
 TEST(WrongBackend, ThrowsForAllMethods) {
   EXPECT_EQ(
-      backend_refusal(good, [](auto&) -> Result<Backend::MethodResults> { throw std::logic_error("no"); })
+      backend_refusal(good, [](auto) -> Result<std::vector<MethodResults>> { throw std::logic_error("no"); })
           .code,
       "to_backend.backend-failed");
 }
 
+std::vector<MethodResults> results_for_forward(std::size_t count) {
+  std::vector<MethodResults> all = {{"forward", {}}};
+  all.front().results.resize(count, {.processed_bytes = storage_of("ok")});
+  return all;
+}
+
 TEST(WrongBackend, ReturnsTooFewResults) {
-  Diagnostic error = backend_refusal(good, [](auto&) {
-    Backend::MethodResults results;
-    results["forward"].resize(1);
-    return results;
-  });
+  Diagnostic error = backend_refusal(good, [](auto) { return results_for_forward(1); });
   EXPECT_EQ(error.code, "to_backend.wrong-result-count");
   EXPECT_THAT(error.str(), AllOf(HasSubstr("method forward"), HasSubstr("1 results for 2 partitions")));
 }
 
 TEST(WrongBackend, ReturnsTooManyResults) {
-  EXPECT_EQ(backend_refusal(good,
-                            [](auto&) {
-                              Backend::MethodResults results;
-                              results["forward"].resize(3);
-                              return results;
-                            })
-                .code,
+  EXPECT_EQ(backend_refusal(good, [](auto) { return results_for_forward(3); }).code,
             "to_backend.wrong-result-count");
 }
 
 TEST(WrongBackend, ForgetsAMethod) {
-  EXPECT_EQ(backend_refusal(good, [](auto&) { return Backend::MethodResults{}; }).code,
+  EXPECT_EQ(backend_refusal(good, [](auto) { return std::vector<MethodResults>(); }).code,
             "to_backend.wrong-result-count");
 }
 
 TEST(WrongBackend, InventsAMethod) {
-  Diagnostic error = backend_refusal(good, [](const Backend::MethodPrograms& programs) {
-    Backend::MethodResults results;
-    for (const auto& [method, list] : programs) {
-      for (std::size_t i = 0; i < list.size(); ++i) results[method].push_back(*good(*list[i]));
-    }
-    results["backward"];
-    return results;
+  Diagnostic error = backend_refusal(good, [](auto) {
+    std::vector<MethodResults> all = results_for_forward(2);
+    all.push_back({"backward", {}});
+    return all;
   });
   EXPECT_EQ(error.code, "to_backend.wrong-result-count");
   EXPECT_THAT(error.where, HasSubstr("method backward"));
+}
+
+TEST(WrongBackend, ReturnsAMethodTwice) {
+  Diagnostic error = backend_refusal(good, [](auto) {
+    std::vector<MethodResults> all = results_for_forward(2);
+    all.push_back(all.front());
+    return all;
+  });
+  EXPECT_EQ(error.code, "to_backend.wrong-result-count");
+  EXPECT_THAT(error.where, HasSubstr("method forward"));
 }
 
 TEST(WrongBackend, EditsItsProgram) {
@@ -423,6 +443,36 @@ TEST(WrongBackend, MapsToHandlesThatAreNotThere) {
   });
   EXPECT_EQ(error.code, "to_backend.bad-debug-handles");
   EXPECT_THAT(error.message, HasSubstr("99"));
+}
+
+FunctionBackend::Preprocess mapping(DebugHandleMap map) {
+  return [map](const Program& program) {
+    Result<PreprocessResult> result = good(program);
+    if (program.methods.front()->graph->first()->debug_handle == 1) result->debug_handle_map = map;
+    return result;
+  };
+}
+
+TEST(WrongBackend, MapsAnIdentifierTwice) {
+  Diagnostic error = backend_refusal(mapping({{"conv", {1}}, {"conv", {1}}}));
+  EXPECT_EQ(error.code, "to_backend.bad-debug-handles");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("two entries"), HasSubstr("'conv'"), HasSubstr("tag t")));
+}
+
+TEST(WrongBackend, MapsAnIdentifierToNothing) {
+  Diagnostic error = backend_refusal(mapping({{std::int64_t{7}, {}}}));
+  EXPECT_EQ(error.code, "to_backend.bad-debug-handles");
+  EXPECT_THAT(error.str(), AllOf(HasSubstr("no debug handle"), HasSubstr("7")));
+}
+
+TEST(WrongBackend, MayMapInAnyOrder) {
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", mapping({{std::int64_t{0}, {2, 1, 2}}})));
+  auto lowered = to_backend(parse(model), FunctionPartitioner(tagging({{"a", "t"}, {"b", "t"}})), registry);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  DebugHandleMap sorted = {{std::int64_t{0}, {1, 2}}};
+  EXPECT_EQ(lowered->program.delegates[0]->debug_handle_map, sorted);
+  expect_sound(lowered->program);
 }
 
 FunctionBackend::Preprocess giving(NamedData data) {
@@ -466,6 +516,39 @@ TEST(WrongBackend, IsNotDeterministic) {
   EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
             "to_backend.backend-not-deterministic");
   EXPECT_EQ(backend_refusal(moody).code, "accepted");
+}
+
+TEST(WrongBackend, IsNotDeterministicInWhereItsDataGo) {
+  std::atomic<int> calls = 0;
+  auto moody = [&](const Program& program) {
+    return giving({.key = "k", .storage = storage_of("x"), .external_tag = ++calls > 2 ? "lora" : ""})(program);
+  };
+  EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
+            "to_backend.backend-not-deterministic");
+}
+
+// A lowering inside of a backend that fails: the backend that it happened in is named, too.
+TEST(WrongBackend, FailsInALoweringOfItsOwn) {
+  auto lower_inside = [] { return to_backend("Nobody", parse(model), {}, Registry()).error(); };
+  auto one = [&](auto&) -> Result<PreprocessResult> { return std::unexpected(lower_inside()); };
+  auto all = [&](auto) -> Result<std::vector<MethodResults>> { return std::unexpected(lower_inside()); };
+  for (const Diagnostic& error : {backend_refusal(one), backend_refusal(good, all)}) {
+    EXPECT_EQ(error.code, "to_backend.backend-failed");
+    EXPECT_THAT(error.str(), AllOf(HasSubstr("backend Bad"), HasSubstr("to_backend.unknown-backend"),
+                                   HasSubstr("backend Nobody"), HasSubstr("method forward")));
+  }
+}
+
+TEST(WrongWhole, GivesOneKeyTwoContentsWithANestedDelegate) {
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", giving({.key = "k", .storage = storage_of("x")})));
+  add(registry, std::make_unique<FunctionBackend>("Outer", giving({.key = "k", .storage = storage_of("y")})));
+  auto inside = to_backend(parse(model), FunctionPartitioner(tagging({{"a", "t"}})), registry);
+  ASSERT_TRUE(inside.has_value()) << inside.error().str();
+  EXPECT_TRUE(to_backend("Good", inside->program, {}, registry).has_value());
+  auto delegate = to_backend("Outer", inside->program, {}, registry);
+  ASSERT_FALSE(delegate.has_value());
+  EXPECT_EQ(delegate.error().code, "to_backend.named-data-conflict");
 }
 
 TEST(WrongWhole, HasTwoMethods) {

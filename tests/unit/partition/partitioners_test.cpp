@@ -228,6 +228,41 @@ TEST(FilteredPartitioner, ResultsOfTheCopyAreThoseOfTheProgram) {
   EXPECT_EQ(result.constant_tags[0].first, program.methods[0]->graph->inputs()[0]);
 }
 
+// Draws its partition by itself, with a constant that may not be copied.
+class Careful : public Partitioner {
+ public:
+  Result<PartitionResult> partition(const Program&, const Method& method) const override {
+    PartitionResult result;
+    result.no_copy = {given == nullptr ? method.graph->inputs()[0] : given};
+    result.verdicts.emplace_back(judged == nullptr ? method.graph->first() : judged, Verdict());
+    return result;
+  }
+  const Value* given = nullptr;
+  const Node* judged = nullptr;
+};
+
+TEST(FilteredPartitioner, APinKeepsWhatMayNotBeCopied) {
+  const Program program = testing::parsed(small_program);
+  auto result =
+      controlled(std::make_unique<Careful>(), {{"off", "node:b"}})->partition(program, *program.methods[0]);
+  ASSERT_TRUE(result) << result.error().str();
+  EXPECT_THAT(result->no_copy, ElementsAre(program.methods[0]->graph->inputs()[0]));
+}
+
+TEST(FilteredPartitioner, WhatIsNotInTheCopyIsRefused) {
+  const Program program = testing::parsed(small_program);
+  auto foreign_value = std::make_unique<Careful>();
+  foreign_value->given = program.methods[0]->graph->inputs()[0];
+  auto foreign_node = std::make_unique<Careful>();
+  foreign_node->judged = program.methods[0]->graph->first();
+  for (auto* partitioner : {&foreign_value, &foreign_node}) {
+    auto result =
+        controlled(std::move(*partitioner), {{"off", "node:b"}})->partition(program, *program.methods[0]);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, "partition");
+  }
+}
+
 TEST(FilteredPartitioner, WithoutControlsItIsThePartitionerItself) {
   auto partitioner = std::make_unique<Greedy>();
   const Partitioner* before = partitioner.get();
