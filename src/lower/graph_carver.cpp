@@ -4,12 +4,36 @@
 #include <unordered_set>
 
 #include "lower/unit_order.h"
+#include "ops/op_def.h"
 
 namespace depute {
+namespace {
 
-GraphCarver::GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
-                         const GraphTags& tags, Graph& to, const BodyMap& bodies)
+bool does_more_than_its_results(const Node& node, const StatefulDelegates& stateful) {
+  if (Symbol delegate = called_delegate(node); !delegate.empty()) return stateful.contains(delegate);
+  const OpDef* def = op_def(node);
+  return def == nullptr || !(def->is_pure() || def->is(control_flow));
+}
+
+bool has_effects(const Node& node, const StatefulDelegates& stateful) {
+  if (does_more_than_its_results(node, stateful)) return true;
+  for (const Graph* body : bodies_of(node)) {
+    for (const Graph* graph : graphs_below(*body)) {
+      for (const Node& inner : graph->nodes()) {
+        if (does_more_than_its_results(inner, stateful)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+                         const PartitionResult& partitions, const GraphTags& tags, Graph& to,
+                         const BodyMap& bodies)
     : program_(program),
+      stateful_(stateful),
       method_(method),
       partitions_(partitions),
       tags_(tags),
@@ -65,18 +89,26 @@ void GraphCarver::find_outside_users() {
   }
 }
 
+// True when a node of the partition does more than its results tell: it calls a delegate that keeps state, or
+// an op that is not known to be pure.
+bool GraphCarver::has_effects(std::uint32_t tag) const {
+  return std::ranges::any_of(tags_.members[tag],
+                             [&](const Node* node) { return depute::has_effects(*node, stateful_); });
+}
+
 GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   Imports imports;
+  auto add = [&](const Value* value) {
+    if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) return;
+    std::uint32_t number = number_of(*value);
+    if (child_stamp_[number] == tag) return;
+    child_stamp_[number] = tag;
+    (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
+  };
   for (const Node* node : tags_.members[tag]) {
-    for (std::size_t i = 0; i < node->operand_count(); ++i) {
-      const Value* value = node->operand(i);
-      if (value->producer() != nullptr && tags_.tag_of(*value->producer()) == tag) continue;
-      std::uint32_t number = number_of(*value);
-      if (child_stamp_[number] == tag) continue;
-      child_stamp_[number] = tag;
-      (tags_.moves(*value, tag) ? imports.constants : imports.arguments).push_back(value);
-    }
+    for (std::size_t i = 0; i < node->operand_count(); ++i) add(node->operand(i));
   }
+  for (const Value* buffer : tags_.state[tag]) add(buffer);
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
   return imports;
@@ -158,9 +190,7 @@ void GraphCarver::add_child_delegates(Program& child) const {
   if (program_.delegates.empty()) return;
   std::unordered_set<Symbol> called;
   auto look = [&](const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      if (node.op() == "delegate.call") called.insert(node.arg(0).as_symbol());
-    }
+    for (const Node& node : graph.nodes()) called.insert(called_delegate(node));
   };
   look(*child.methods.front()->graph);
   for (const auto& body : child.methods.front()->bodies) look(*body);
@@ -186,7 +216,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
   std::vector<const Value*> results = results_of(tag);
-  if (results.empty() && mutations_[tag].empty()) return;  // nobody needs it
+  if (results.empty() && mutations_[tag].empty() && !has_effects(tag)) return;  // nobody needs it
   Symbol name = delegate_name(tags_.tags[tag]);
   Imports imports = imports_of(tag);
   CarvedPartition partition{.tag = tags_.tags[tag],
@@ -206,7 +236,9 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
-  TRY(std::vector<UnitOrder::Unit> order, UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
+  CallOrder calls(stateful_, from_);
+  TRY(std::vector<UnitOrder::Unit> order,
+      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags, calls).run());
   find_inputs_kept();
   find_outside_users();
   for (const Value* input : from_.inputs()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/copy.h"
+#include "ir/delegate_state.h"
 #include "lower/carve.h"
 #include "lower/tag_table.h"
 
@@ -16,8 +17,8 @@ class GraphCarver {
  public:
   // `to` is an empty graph of the method that is being built; `bodies` maps the bodies that stay to their
   // copies.
-  GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
-              const GraphTags& tags, Graph& to, const BodyMap& bodies);
+  GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+              const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
   // Fills `to`, and appends the partitions in the order of their calls.
   Status run(const std::function<Symbol(Symbol tag)>& delegate_name,
@@ -38,6 +39,7 @@ class GraphCarver {
   std::uint32_t number_of(const Value& value) const;
   void find_inputs_kept();
   void find_outside_users();
+  bool has_effects(std::uint32_t tag) const;
   Imports imports_of(std::uint32_t tag);
   std::vector<const Value*> results_of(std::uint32_t tag) const;
   std::shared_ptr<Program> build_subprogram(std::uint32_t tag, const Imports& imports,
@@ -51,6 +53,7 @@ class GraphCarver {
                      std::vector<CarvedPartition>& partitions);
 
   const Program& program_;
+  const StatefulDelegates& stateful_;
   const Method& method_;
   const PartitionResult& partitions_;
   const GraphTags& tags_;
