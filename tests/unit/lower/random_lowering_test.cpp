@@ -315,8 +315,8 @@ class RandomPartitioner : public Partitioner {
         tag_anything(*graph, random, result);
       }
     }
-    if (random() % 8 != 0) leave_split_calls(program, method, stateful, result);
     drop_taken_bodies(method, result);
+    if (random() % 8 != 0) leave_split_calls(program, method, stateful, result);
     tag_constants(program, method, random, result);
     std::mt19937 order(order_);
     if (order_ != 0) {
@@ -372,14 +372,16 @@ class RandomPartitioner : public Partitioner {
     std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
     std::map<Symbol, std::set<std::pair<const Graph*, std::string>>, SymbolTextLess> places;
     for (const auto& each : program.methods) {
-      for (const Graph* graph : graphs_below(*each->graph)) {
+      auto stays = [&](const Node& node) { return !tags.contains(&node); };
+      for (const Graph* graph : graphs_below(*each->graph, stays)) {
         for (const Node& node : graph->nodes()) {
           auto tag = each.get() == &method ? tags.find(&node) : tags.end();
           for (Symbol called : stateful.called_by(node)) {
-            bool is_body = called_delegate(node).empty() && tag == tags.end();  // its calls are counted there
-            if (is_body) continue;
-            bool stays = tag == tags.end();
-            places[called].emplace(stays ? nullptr : graph, stays ? "" : std::string(tag->second.str()));
+            if (tag != tags.end()) {
+              places[called].emplace(graph, tag->second.str());
+            } else if (!called_delegate(node).empty()) {  // bodies that stay are looked at themselves
+              places[called].emplace(nullptr, "");
+            }
           }
         }
       }
