@@ -35,7 +35,8 @@ void add_specs(const Method& from, const GraphTags& tags, const std::vector<bool
 
 }  // namespace
 
-Result<CarvedMethod> carve(const Program& program, const Method& method, const PartitionResult& partitions,
+Result<CarvedMethod> carve(const Program& program, const StatefulDelegates& stateful, const Method& method,
+                           const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name) {
   TRY(TagTable table, read_tags(program, method, partitions));
   CarvedMethod carved;
@@ -44,7 +45,7 @@ Result<CarvedMethod> carve(const Program& program, const Method& method, const P
   for (const GraphTags& tags : table.graphs) {
     bool is_main = tags.graph == method.graph.get();
     Graph& to = is_main ? *carved.method->graph : *bodies.at(tags.graph);
-    GraphCarver carver(program, method, partitions, tags, to, bodies);
+    GraphCarver carver(program, stateful, method, partitions, tags, to, bodies);
     TRY_STATUS(carver.run(delegate_name, carved.partitions));
     if (is_main) add_specs(method, tags, carver.input_kept(), *carved.method);
   }

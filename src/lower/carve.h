@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "ir/delegate_state.h"
 #include "ir/program.h"
 #include "partition/partitioner.h"
 #include "support/result.h"
@@ -38,9 +39,11 @@ struct CarvedMethod {
       partitions;  // graph by graph (the method's own first), in the order of the calls
 };
 
-// `delegate_name` gives each tag's delegate a name that is unique in the program. A tag without nodes is
-// skipped, and so is a partition that nobody needs: no result is used, and no buffer changes.
-Result<CarvedMethod> carve(const Program& program, const Method& method, const PartitionResult& partitions,
+// `stateful` are those delegates of the program that keep state. `delegate_name` gives each tag's delegate a
+// name that is unique in the program. A tag without nodes is skipped, and so is a partition that nobody
+// needs: no result is used, no buffer changes, and no node does more than its results tell.
+Result<CarvedMethod> carve(const Program& program, const StatefulDelegates& stateful, const Method& method,
+                           const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name);
 
 }  // namespace depute

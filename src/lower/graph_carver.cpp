@@ -6,13 +6,38 @@
 #include <unordered_set>
 
 #include "lower/unit_order.h"
+#include "ops/op_def.h"
 #include "ops/own_ops.h"
 
 namespace depute {
+namespace {
 
-GraphCarver::GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
-                         const GraphTags& tags, Graph& to, const BodyMap& bodies)
+bool does_more_than_its_results(const Node& node, const StatefulDelegates& stateful) {
+  if (Symbol delegate = called_delegate(node); !delegate.empty()) return stateful.contains(delegate);
+  const OpDef* def = op_def(node);
+  return def == nullptr || !(def->is_pure() || def->is(control_flow));
+}
+
+// True for a node that calls a delegate that keeps state, or an op that is not known to be pure.
+bool has_effects(const Node& node, const StatefulDelegates& stateful) {
+  if (does_more_than_its_results(node, stateful)) return true;
+  for (const Graph* body : bodies_of(node)) {
+    for (const Graph* graph : graphs_below(*body)) {
+      for (const Node& inner : graph->nodes()) {
+        if (does_more_than_its_results(inner, stateful)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+                         const PartitionResult& partitions, const GraphTags& tags, Graph& to,
+                         const BodyMap& bodies)
     : program_(program),
+      stateful_(stateful),
       method_(method),
       partitions_(partitions),
       tags_(tags),
@@ -37,6 +62,11 @@ GraphCarver::GraphCarver(const Program& program, const Method& method, const Par
     if (owner == none) continue;
     mutations_[owner].push_back(i);
     is_needed_[owner] = true;
+  }
+  for (std::uint32_t tag = 0; tag < tags_.tags.size(); ++tag) {
+    is_needed_[tag] = is_needed_[tag] || std::ranges::any_of(tags_.members[tag], [&](const Node* node) {
+                        return has_effects(*node, stateful_);
+                      });
   }
 }
 
@@ -98,6 +128,7 @@ GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   for (const Node* node : tags_.members[tag]) {
     for (std::size_t i = 0; i < node->operand_count(); ++i) add(node->operand(i));
   }
+  for (const Value* buffer : tags_.state[tag]) add(buffer);
   for (const Value* constant : unused_[tag]) add(constant);
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
@@ -180,9 +211,7 @@ void GraphCarver::add_child_delegates(Program& child) const {
   if (program_.delegates.empty()) return;
   std::unordered_set<Symbol> called;
   auto look = [&](const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      if (is_delegate_call(node)) called.insert(called_delegate(node));
-    }
+    for (const Node& node : graph.nodes()) called.insert(called_delegate(node));
   };
   look(*child.methods.front()->graph);
   for (const auto& body : child.methods.front()->bodies) look(*body);
@@ -216,8 +245,8 @@ Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
 
 void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Symbol tag)>& delegate_name,
                                 std::vector<CarvedPartition>& partitions) {
+  if (!is_needed_[tag]) return;
   std::vector<const Value*> results = results_of(tag);
-  if (results.empty() && mutations_[tag].empty()) return;  // nobody needs it
   Symbol name = delegate_name(tags_.tags[tag]);
   Imports imports = imports_of(tag);
   CarvedPartition partition{.tag = tags_.tags[tag],
@@ -238,7 +267,9 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
-  TRY(std::vector<UnitOrder::Unit> order, UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags).run());
+  CallOrder calls(stateful_, from_);
+  TRY(std::vector<UnitOrder::Unit> order,
+      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags, calls).run());
   find_outside_users();
   find_inputs_kept();
   for (const Value* input : from_.inputs()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/copy.h"
+#include "ir/delegate_state.h"
 #include "lower/carve.h"
 #include "lower/tag_table.h"
 
@@ -16,8 +17,8 @@ class GraphCarver {
  public:
   // `to` is an empty graph of the method that is being built; `bodies` maps the bodies that stay to their
   // copies.
-  GraphCarver(const Program& program, const Method& method, const PartitionResult& partitions,
-              const GraphTags& tags, Graph& to, const BodyMap& bodies);
+  GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+              const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
   // Fills `to`, and appends the partitions in the order of their calls.
   Status run(const std::function<Symbol(Symbol tag)>& delegate_name,
@@ -53,6 +54,7 @@ class GraphCarver {
                      std::vector<CarvedPartition>& partitions);
 
   const Program& program_;
+  const StatefulDelegates& stateful_;
   const Method& method_;
   const PartitionResult& partitions_;
   const GraphTags& tags_;
@@ -63,7 +65,7 @@ class GraphCarver {
       first_result_;  // by node number: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
   std::vector<bool> used_outside_;                   // by value number: another tag, or what stays, needs it
-  std::vector<bool> is_needed_;                      // by tag: a result is used outside, or a buffer changes
+  std::vector<bool> is_needed_;                      // by tag: a result is used outside, or state changes
   std::vector<std::vector<const Value*>> unused_;  // by tag: constants that move in, though nothing uses them
   std::vector<bool> input_kept_;
   std::vector<Value*> in_parent_;  // by value number

@@ -42,6 +42,8 @@ std::string_view fault_id(LoweringFault fault) {
       return "split-constant";
     case LoweringFault::SplitState:
       return "split-state";
+    case LoweringFault::NotFunctional:
+      return "not-functional";
     case LoweringFault::UnknownMethod:
       return "unknown-method";
     case LoweringFault::NoPartitioner:

@@ -27,7 +27,8 @@ enum class LoweringFault : std::uint8_t {
   TagInsideTakenBody,  // a control-flow node is taken whole, and a node in its body has another tag
   DependencyCycle,     // a partition needs a value that depends on its own results
   SplitConstant,       // a constant that may not be copied is used in several places
-  SplitState,          // readers and writer of a mutated buffer lie in different places
+  SplitState,          // readers and writer of a mutated buffer, or calls of a delegate with state, lie apart
+  NotFunctional,       // a node that writes to its argument
   UnknownMethod,       // a partitioner for a method that is not there
   NoPartitioner,       // a null one
   NotOneMethod,        // a whole program becomes a delegate only when it has one method

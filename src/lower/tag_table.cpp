@@ -8,6 +8,7 @@
 
 #include "ir/copy.h"
 #include "lower/lowering_error.h"
+#include "ops/op_def.h"
 
 namespace depute {
 namespace {
@@ -30,6 +31,13 @@ std::string_view kind_name(InputSpec::Kind kind) {
   return "input";
 }
 
+// A buffer or parameter that the method stores to. Several inputs may name it: they are one buffer.
+struct MutatedBuffer {
+  Symbol key;
+  std::vector<const Value*> inputs;
+  std::vector<std::size_t> stores;  // outputs
+};
+
 class TagReader {
  public:
   TagReader(const Program& program, const Method& method, const PartitionResult& partitions)
@@ -39,11 +47,13 @@ class TagReader {
     number_graphs();
     TRY_STATUS(check_references());
     TRY_STATUS(read_node_tags());
+    if (!partitions_.node_tags.empty()) TRY_STATUS(check_functional());
     find_kept_graphs();
     TRY_STATUS(check_taken_bodies());
     for (GraphTags& tags : table_.graphs) number_tags(tags);
-    find_mutations();
+    find_mutated_buffers();
     TRY_STATUS(read_constant_tags());
+    for (const MutatedBuffer& buffer : buffers_) TRY_STATUS(move_buffer(buffer));
     TRY_STATUS(check_single_copies());
     return std::move(table_);
   }
@@ -121,6 +131,20 @@ class TagReader {
     return {};
   }
 
+  // What a node writes to its arguments would be seen on its own side of a delegate's border only.
+  Status check_functional() const {
+    for (const Graph* graph : graphs_below(*method_.graph)) {
+      for (const Node& node : graph->nodes()) {
+        const OpDef* def = op_def(node);
+        if (def == nullptr || !def->mutates()) continue;
+        return lowering_error(LoweringFault::NotFunctional, place(node, tag_of(node)),
+                              "it writes to its argument, which other nodes may see",
+                              "normalise() the program before parts of it are delegated");
+      }
+    }
+    return {};
+  }
+
   Symbol tag_of(const Node& node) const { return all_tags_.at(&node.graph())[node.scratch]; }
 
   void find_kept_graphs() {
@@ -171,13 +195,22 @@ class TagReader {
       tags.node_tag[node.scratch] = entry->second;
       tags.members[entry->second].push_back(&node);
     }
+    tags.state.resize(tags.tags.size());
     tags.moved.resize(tags.graph->inputs().size());
     tags.moved_output.assign(tags.graph->outputs().size(), none);
   }
 
-  void find_mutations() {
+  void find_mutated_buffers() {
     for (std::size_t i = 0; i < method_.outputs.size(); ++i) {
-      if (method_.outputs[i].mutates_data()) mutation_of_[method_.outputs[i].target] = i;
+      if (!method_.outputs[i].mutates_data()) continue;
+      auto [entry, is_new] = buffer_of_.try_emplace(method_.outputs[i].target, buffers_.size());
+      if (is_new) buffers_.push_back({.key = method_.outputs[i].target});
+      buffers_[entry->second].stores.push_back(i);
+    }
+    for (const Value* input : method_.graph->inputs()) {
+      const InputSpec& spec = method_.inputs[input->index()];
+      auto found = spec.has_data() ? buffer_of_.find(spec.target) : buffer_of_.end();
+      if (found != buffer_of_.end()) buffers_[found->second].inputs.push_back(input);
     }
     for (const auto& other : program_.methods) {
       if (other.get() == &method_) continue;
@@ -199,9 +232,6 @@ class TagReader {
       auto at = std::ranges::lower_bound(moved, number->second);
       if (at == moved.end() || *at != number->second) moved.insert(at, number->second);
     }
-    for (const Value* input : main.graph->inputs()) {
-      if (!main.moved[input->index()].empty()) TRY_STATUS(move_mutation(*input));
-    }
     return {};
   }
 
@@ -218,7 +248,7 @@ class TagReader {
                             "only parameters, buffers and constants can move into a delegate");
     }
     Symbol key = method_.inputs[value.index()].target;
-    if (written_elsewhere_.contains(key) && !mutation_of_.contains(key)) {
+    if (written_elsewhere_.contains(key) && !buffer_of_.contains(key)) {
       return lowering_error(LoweringFault::SplitState, where,
                             fmt::format("{} is mutated by another method", name),
                             "leave the buffer untagged, so that the methods share it");
@@ -226,22 +256,45 @@ class TagReader {
     return {};
   }
 
-  // A mutated buffer has one owner. It moves when that delegate has all its readers and its writer.
-  Status move_mutation(const Value& buffer) {
+  // A mutated buffer has one owner. It moves, as all of its inputs, when that delegate has all its readers
+  // and writers; nobody has to read it.
+  Status move_buffer(const MutatedBuffer& buffer) {
     GraphTags& main = table_.graphs.front();
-    auto mutation = mutation_of_.find(method_.inputs[buffer.index()].target);
-    if (mutation == mutation_of_.end()) return {};
-    std::uint32_t owner = main.moved[buffer.index()].front();
-    const Argument& output = main.graph->outputs()[mutation->second];
-    const Node* writer = output.is_value() ? output.as_value()->producer() : nullptr;
-    bool is_whole =
-        main.moved[buffer.index()].size() == 1 && writer != nullptr && main.tag_of(*writer) == owner;
-    for (const Use& use : buffer.uses()) is_whole = is_whole && main.tag_of(*use.user) == owner;
-    if (!is_whole) return split_state(buffer, writer);
-    if (const Method* other = other_method_with(method_.inputs[buffer.index()].target))
-      return shared_state(buffer, *writer, *other);
-    main.moved_output[mutation->second] = owner;
+    std::uint32_t owner = owner_of(buffer);
+    if (owner == none) return {};
+    if (!is_whole(buffer, owner)) return split_state(buffer, owner);
+    if (const Method* other = other_method_with(buffer.key)) return shared_state(buffer, owner, *other);
+    for (const Value* input : buffer.inputs) main.moved[input->index()] = {owner};
+    for (std::size_t store : buffer.stores) main.moved_output[store] = owner;
+    std::vector<const Value*>& state = main.state[owner];
+    state.insert(state.end(), buffer.inputs.begin(), buffer.inputs.end());
     return {};
+  }
+
+  // The tag that some input of the buffer moves to; none when all stay.
+  std::uint32_t owner_of(const MutatedBuffer& buffer) const {
+    for (const Value* input : buffer.inputs) {
+      const std::vector<std::uint32_t>& moved = table_.graphs.front().moved[input->index()];
+      if (!moved.empty()) return moved.front();
+    }
+    return none;
+  }
+
+  bool is_whole(const MutatedBuffer& buffer, std::uint32_t owner) const {
+    const GraphTags& main = table_.graphs.front();
+    auto is_owner = [&](const Node* node) { return node != nullptr && main.tag_of(*node) == owner; };
+    auto lies_in_owner = [&](const Value* input) {
+      return std::ranges::all_of(main.moved[input->index()], [&](auto tag) { return tag == owner; }) &&
+             std::ranges::all_of(input->uses(), [&](const Use& use) { return is_owner(use.user); });
+    };
+    return std::ranges::all_of(buffer.inputs, lies_in_owner) &&
+           std::ranges::all_of(buffer.stores, [&](std::size_t store) { return is_owner(writer_of(store)); });
+  }
+
+  // The node that makes what an output stores; null for a value that comes in.
+  const Node* writer_of(std::size_t output) const {
+    const Argument& value = method_.graph->outputs()[output];
+    return value.is_value() ? value.as_value()->producer() : nullptr;
   }
 
   const Method* other_method_with(Symbol key) const {
@@ -253,17 +306,19 @@ class TagReader {
     return nullptr;
   }
 
-  std::unexpected<Diagnostic> shared_state(const Value& buffer, const Node& writer,
+  std::unexpected<Diagnostic> shared_state(const MutatedBuffer& buffer, std::uint32_t owner,
                                            const Method& other) const {
-    std::string name = input_text(buffer);
-    std::uint32_t tag = table_.graphs.front().moved[buffer.index()].front();
-    LoweringPlace where{.method = method_.name.str(),
-                        .node = &writer,
-                        .value = name,
-                        .tag = table_.graphs.front().tags[tag].str()};
-    return lowering_error(LoweringFault::SplitState, where,
+    std::string name = input_text(*buffer.inputs.front());
+    return lowering_error(LoweringFault::SplitState, place(buffer, owner, name),
                           fmt::format("{} is mutated, and method {} uses it too", name, other.name.str()),
                           "leave the buffer untagged, so that the methods share it");
+  }
+
+  LoweringPlace place(const MutatedBuffer& buffer, std::uint32_t owner, std::string_view name) const {
+    return {.method = method_.name.str(),
+            .node = writer_of(buffer.stores.front()),
+            .value = name,
+            .tag = table_.graphs.front().tags[owner].str()};
   }
 
   std::string node_text(const Node& node) const {
@@ -274,24 +329,37 @@ class TagReader {
         tag == none ? "outside" : fmt::format("tag {}", table_.graphs.front().tags[tag].str()));
   }
 
-  std::unexpected<Diagnostic> split_state(const Value& buffer, const Node* writer) const {
-    std::vector<const Node*> users;
-    for (const Use& use : buffer.uses()) users.push_back(use.user);
-    std::ranges::sort(users, {}, &Node::scratch);
-    users.erase(std::unique(users.begin(), users.end()), users.end());
-    std::string readers;
-    for (const Node* user : users) readers += (readers.empty() ? "" : ", ") + node_text(*user);
-    std::string name = input_text(buffer);
-    std::uint32_t tag = table_.graphs.front().moved[buffer.index()].front();
-    LoweringPlace where{.method = method_.name.str(),
-                        .node = writer,
-                        .value = name,
-                        .tag = table_.graphs.front().tags[tag].str()};
+  // Each node once, in node order: "%a (tag t0), %b (outside)".
+  std::string nodes_text(std::vector<const Node*> nodes) const {
+    std::ranges::sort(nodes, {}, &Node::scratch);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::string text;
+    for (const Node* node : nodes) text += (text.empty() ? "" : ", ") + node_text(*node);
+    return text;
+  }
+
+  std::string readers_text(const MutatedBuffer& buffer) const {
+    std::vector<const Node*> readers;
+    for (const Value* input : buffer.inputs) {
+      for (const Use& use : input->uses()) readers.push_back(use.user);
+    }
+    return readers.empty() ? "nothing" : nodes_text(std::move(readers));
+  }
+
+  std::string writers_text(const MutatedBuffer& buffer) const {
+    std::vector<const Node*> writers;
+    for (std::size_t store : buffer.stores) writers.push_back(writer_of(store));
+    std::erase(writers, nullptr);
+    return writers.empty() ? "an input" : nodes_text(std::move(writers));
+  }
+
+  std::unexpected<Diagnostic> split_state(const MutatedBuffer& buffer, std::uint32_t owner) const {
+    std::string name = input_text(*buffer.inputs.front());
     return lowering_error(
-        LoweringFault::SplitState, where,
+        LoweringFault::SplitState, place(buffer, owner, name),
         fmt::format(
             "{} is mutated, and its readers and writer lie in different places: read by {}; written by {}",
-            name, readers.empty() ? "nothing" : readers, writer == nullptr ? "an input" : node_text(*writer)),
+            name, readers_text(buffer), writers_text(buffer)),
         "leave the buffer untagged, so that the method keeps it, or take all of these nodes");
   }
 
@@ -323,8 +391,9 @@ class TagReader {
   const PartitionResult& partitions_;
   std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node number
   std::unordered_set<const Graph*> kept_;
-  std::unordered_map<Symbol, std::size_t> mutation_of_;  // data key -> output
-  std::unordered_set<Symbol> written_elsewhere_;         // data keys that other methods mutate
+  std::vector<MutatedBuffer> buffers_;                 // in the order of their first store
+  std::unordered_map<Symbol, std::size_t> buffer_of_;  // data key -> place among buffers_
+  std::unordered_set<Symbol> written_elsewhere_;       // data keys that other methods mutate
   TagTable table_;
 };
 

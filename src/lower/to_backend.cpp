@@ -15,6 +15,7 @@
 #include "lower/lowering_error.h"
 #include "lower/named_data_store.h"
 #include "lower/run_backend.h"
+#include "lower/state_owners.h"
 #include "lower/validation.h"
 #include "ops/own_ops.h"
 #include "ops/verify_input.h"
@@ -212,9 +213,7 @@ void copy_called_delegates(const Program& from, Program& to) {
   std::unordered_set<Symbol> called;
   for (const auto& method : to.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
-      for (const Node& node : graph->nodes()) {
-        if (is_delegate_call(node)) called.insert(called_delegate(node));
-      }
+      for (const Node& node : graph->nodes()) called.insert(called_delegate(node));
     }
   }
   for (const auto& delegate : from.delegates) {
@@ -226,6 +225,7 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
                                                      const MethodPartitioners& partitioners,
                                                      const ToBackendOptions& options) {
   DelegateNames names(program);
+  StatefulDelegates stateful(program);
   std::optional<Hash128> before;
   if (is_validation_enabled()) before = structural_hash(program);
   std::vector<PartitionedMethod> methods;
@@ -235,9 +235,13 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
     if (partitioner != partitioners.end()) {
       TRY(result, partition_method(program, *method, *partitioner->second, before, options));
     }
-    TRY(CarvedMethod carved, carve(program, *method, result, [&](Symbol tag) { return names(tag); }));
+    TRY(CarvedMethod carved,
+        carve(program, stateful, *method, result, [&](Symbol tag) { return names(tag); }));
     methods.push_back({method.get(), std::move(result), std::move(carved)});
   }
+  StateOwners owners(stateful);
+  for (const PartitionedMethod& method : methods) owners.add(method.carved);
+  TRY_STATUS(owners.check());
   return methods;
 }
 

@@ -10,8 +10,8 @@
 namespace depute {
 
 UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-                     std::span<const Symbol> group_names)
-    : method_(method), group_of_(group_of), group_names_(group_names) {
+                     std::span<const Symbol> group_names, const CallOrder& calls)
+    : method_(method), group_of_(group_of), group_names_(group_names), calls_(calls) {
   nodes_.reserve(group_of.size());
   group_begin_.assign(group_names.size() + 2, 0);
   for (const Node& node : graph.nodes()) {
@@ -40,13 +40,20 @@ std::span<const Node* const> UnitOrder::members(std::uint32_t unit) const {
       .subspan(group_begin_[group], group_begin_[group + 1] - group_begin_[group]);
 }
 
+// What must come before the node: producers of its operands (null for graph inputs), then earlier calls.
+const Node* UnitOrder::requirement(const Node& node, std::size_t i) const {
+  if (i < node.operand_count()) return node.operand(i)->producer();
+  return calls_.before(node)[i - node.operand_count()];
+}
+
 // The next producer outside of the unit that is not in the order yet; null when there is none.
 const Node* UnitOrder::next_open_producer(Frame& frame) const {
   std::span<const Node* const> nodes = members(frame.unit);
   for (; frame.member < nodes.size(); ++frame.member, frame.operand = 0) {
     const Node& node = *nodes[frame.member];
-    while (frame.operand < node.operand_count()) {
-      const Node* producer = node.operand(frame.operand++)->producer();
+    std::size_t count = node.operand_count() + calls_.before(node).size();
+    while (frame.operand < count) {
+      const Node* producer = requirement(node, frame.operand++);
       if (producer == nullptr || unit_of(*producer) == frame.unit) continue;
       if (state_[unit_of(*producer)] != State::Done) return producer;
     }
@@ -70,7 +77,9 @@ std::unexpected<Diagnostic> UnitOrder::cycle(std::uint32_t unit) const {
   }
   return lowering_error(LoweringFault::DependencyCycle, place,
                         "invalid partition, found dependency cycles: " + path,
-                        "a partition must not need a value that depends on its own results");
+                        calls_.empty() ? "a partition must not need a value that depends on its own results"
+                                       : "a partition must not need a value that depends on its own results; "
+                                         "calls of a delegate that keeps state keep their order");
 }
 
 Status UnitOrder::visit(std::uint32_t unit, std::vector<Unit>& order) {

@@ -2,15 +2,16 @@
 // one place.
 //
 // Nodes keep their order; a group stands where its first node stood, and what the group needs from later in
-// the list is pulled before it. Linear in nodes and edges. If a group needs a value that depends on the group
-// itself, there is no such order: the error prints the path.
+// the list is pulled before it. Calls of a delegate that keeps state keep their order. Linear in nodes and
+// edges. If a group needs a value that depends on the group itself, there is no such order: the error prints
+// the path.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/delegate_state.h"
 #include "support/result.h"
 
 namespace depute {
@@ -27,7 +28,7 @@ class UnitOrder {
   // `group_of` by node number (Graph::number_nodes must have been called); `method` and `group_names` for the
   // error.
   UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-            std::span<const Symbol> group_names);
+            std::span<const Symbol> group_names, const CallOrder& calls);
   Result<std::vector<Unit>> run();
 
  private:
@@ -41,6 +42,7 @@ class UnitOrder {
 
   std::uint32_t unit_of(const Node& node) const;
   std::span<const Node* const> members(std::uint32_t unit) const;
+  const Node* requirement(const Node& node, std::size_t i) const;
   const Node* next_open_producer(Frame& frame) const;
   Status visit(std::uint32_t unit, std::vector<Unit>& order);
   std::unexpected<Diagnostic> cycle(std::uint32_t unit) const;
@@ -48,6 +50,7 @@ class UnitOrder {
   Symbol method_;
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
+  const CallOrder& calls_;
   std::vector<const Node*> nodes_;          // by node number
   std::vector<std::uint32_t> group_begin_;  // members of group g: group_members_[begin[g] .. begin[g + 1])
   std::vector<const Node*> group_members_;

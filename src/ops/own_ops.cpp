@@ -67,10 +67,6 @@ bool is_delegate_call(const Node& node) {
   return node.op() == delegate_call_symbol();
 }
 
-Symbol called_delegate(const Node& call) {
-  return call.arg(0).as_symbol();
-}
-
 Symbol masked_symbol() {
   static const Symbol symbol(internal::schema_name(masked_schema));
   return symbol;

@@ -7,6 +7,7 @@
 // A program from outside may have calls of delegates that it has itself, and none of the others.
 #pragma once
 
+#include "ir/delegate_state.h"
 #include "ir/program.h"
 #include "support/result.h"
 
@@ -14,7 +15,6 @@ namespace depute {
 
 Symbol delegate_call_symbol();
 bool is_delegate_call(const Node& node);
-Symbol called_delegate(const Node& call);  // its name
 Symbol masked_symbol();
 
 // Fails for a call that does not fit the delegate: its program, where it is known, takes what has no data of

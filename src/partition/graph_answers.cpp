@@ -28,7 +28,7 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
   return answers;
 }
 
-NumberedGraph number_graph(const Graph& graph, bool with_inputs) {
+NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls) {
   NumberedGraph numbered;
   RegionGraph& regions = numbered.regions;
   std::vector<std::uint32_t> producers;
@@ -51,6 +51,7 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs) {
         inputs.push_back(value.index());
       }
     }
+    for (const Node* earlier : calls.before(node)) producers.push_back(earlier->scratch);
     std::ranges::sort(producers);
     producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
     std::uint64_t bytes = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/delegate_state.h"
 #include "partition/proposal.h"
 
 namespace depute {
@@ -26,7 +27,8 @@ struct NumberedGraph {
 };
 
 // Numbers the nodes (Node::scratch) in graph order. `with_inputs`: also which inputs of the graph each reads.
-NumberedGraph number_graph(const Graph& graph, bool with_inputs);
+// Calls that must stay in order depend on each other, too.
+NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls = {});
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
 

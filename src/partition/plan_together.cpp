@@ -35,7 +35,8 @@ class MethodPlanner {
         method_(method),
         proposals_(proposals),
         sharing_(sharing),
-        data_(input_data(method)),
+        data_(input_data(program, method)),
+        stateful_(program),
         groups_(proposals.size()) {}
 
   Result<PartitionResult> run() {
@@ -73,7 +74,7 @@ class MethodPlanner {
       return proposal.options.regions.horizontal == Horizontal::Near;
     });
     // Not before: support functions may use the numbers of nodes for themselves.
-    NumberedGraph numbered = number_graph(graph, with_inputs);
+    NumberedGraph numbered = number_graph(graph, with_inputs, CallOrder(stateful_, graph));
     nodes_ = std::move(numbered.nodes);
     meters_.clear();
     for (const Proposal& proposal : proposals_)
@@ -241,6 +242,7 @@ class MethodPlanner {
   std::span<const Proposal> proposals_;
   const Sharing sharing_;
   const std::vector<InputData> data_;
+  const StatefulDelegates stateful_;
   std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // per owner
   std::unordered_map<std::string, std::uint32_t> next_tag_;       // per owner's name
   std::unordered_map<Symbol, std::uint32_t> owner_of_tag_;

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t max_named_readers = 4;  // in a reason
 
-bool mutates_data(const OutputSpec& output) {
-  return output.kind == OutputSpec::Kind::BufferMutation ||
-         output.kind == OutputSpec::Kind::ParameterMutation;
-}
-
 // Adds entries to a result's constant_tags, none twice.
 class ConstantTags {
  public:
@@ -41,7 +36,7 @@ class BufferPlacer {
   BufferPlacer(const Program& program, const Method& method, const PartitionResult& result)
       : method_(method), tag_of_(result.node_tags.begin(), result.node_tags.end()) {
     for (std::size_t i = 0; i < method.outputs.size(); ++i) {
-      if (mutates_data(method.outputs[i])) writes_[method.outputs[i].target].push_back(i);
+      if (method.outputs[i].mutates_data()) writes_[method.outputs[i].target].push_back(i);
     }
     for (const InputSpec& spec : method.inputs) {
       if (spec.has_data()) ++inputs_of_[spec.target];
@@ -52,7 +47,7 @@ class BufferPlacer {
         if (spec.has_data()) shared_[spec.target] = other->name;
       }
       for (const OutputSpec& output : other->outputs) {
-        if (mutates_data(output)) shared_[output.target] = other->name;
+        if (output.mutates_data()) shared_[output.target] = other->name;
       }
     }
   }
@@ -113,11 +108,9 @@ class BufferPlacer {
 
 }  // namespace
 
-std::vector<InputData> input_data(const Method& method) {
-  std::unordered_set<Symbol> mutated;
-  for (const OutputSpec& output : method.outputs) {
-    if (mutates_data(output)) mutated.insert(output.target);
-  }
+namespace {
+
+std::vector<InputData> input_data(const Method& method, const std::unordered_set<Symbol>& mutated) {
   std::vector<InputData> data;
   data.reserve(method.inputs.size());
   for (const InputSpec& spec : method.inputs) {
@@ -125,6 +118,26 @@ std::vector<InputData> input_data(const Method& method) {
     data.push_back(!spec.has_data() ? InputData::None : stored ? InputData::Mutated : InputData::Constant);
   }
   return data;
+}
+
+void add_mutated(const Method& method, std::unordered_set<Symbol>& mutated) {
+  for (const OutputSpec& output : method.outputs) {
+    if (output.mutates_data()) mutated.insert(output.target);
+  }
+}
+
+}  // namespace
+
+std::vector<InputData> input_data(const Method& method) {
+  std::unordered_set<Symbol> mutated;
+  add_mutated(method, mutated);
+  return input_data(method, mutated);
+}
+
+std::vector<InputData> input_data(const Program& program, const Method& method) {
+  std::unordered_set<Symbol> mutated;
+  for (const auto& each : program.methods) add_mutated(*each, mutated);
+  return input_data(method, mutated);
 }
 
 bool is_method_input(const Method& method, const Value& value) {
@@ -165,7 +178,7 @@ void tag_constant_data(const Method& method, PartitionResult& result) {
 
 std::vector<StayingBuffer> tag_mutated_buffer(const Program& program, const Method& method,
                                               PartitionResult& result) {
-  const std::vector<InputData> data = input_data(method);
+  const std::vector<InputData> data = input_data(program, method);
   std::vector<StayingBuffer> staying;
   if (std::ranges::find(data, InputData::Mutated) == data.end()) return staying;
   const BufferPlacer placer(program, method, result);

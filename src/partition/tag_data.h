@@ -19,10 +19,11 @@ namespace depute {
 enum class InputData : std::uint8_t {
   None,      // a user's input, an object, a token
   Constant,  // data that the method only reads
-  Mutated,   // data that the method stores to
+  Mutated,   // data that the method stores to, or another one
 };
 
-// Per input of the method's graph.
+// Per input of the method's graph. Without the program, what other methods store to is not known.
+std::vector<InputData> input_data(const Program& program, const Method& method);
 std::vector<InputData> input_data(const Method& method);
 
 // True for an input of the method's own graph; false for results and for inputs of bodies.
@@ -44,7 +45,7 @@ struct StayingBuffer {
 
 // A mutated buffer moves when all nodes that read it and the node that makes its new value have one tag, and
 // no other method uses it. The delegate then holds the state; several steps in between (add, then mul) count
-// as one mutation. Returns the mutated buffers that stay.
+// as one mutation. Returns the mutated buffers that stay, those that only other methods mutate included.
 std::vector<StayingBuffer> tag_mutated_buffer(const Program& program, const Method& method,
                                               PartitionResult& result);
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
+#include "ir/copy.h"
+#include "ir/delegate_state.h"
 #include "ops/verify_input.h"
 #include "plan/flatten.h"
 #include "plan/method_planner.h"
@@ -30,6 +33,29 @@ std::vector<const Method*> methods_by_name(const Program& program) {
   return methods;
 }
 
+// The runtime makes an instance of a delegate for each method that calls it: one that keeps state would have
+// several states.
+Status check_stateful_delegates(const Program& program) {
+  const StatefulDelegates stateful(program);
+  if (stateful.empty()) return {};
+  std::unordered_map<Symbol, const Method*> callers;
+  for (const Method* method : methods_by_name(program)) {
+    for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Node& node : graph->nodes()) {
+        const Symbol delegate = called_delegate(node);
+        if (!stateful.contains(delegate)) continue;
+        const Method* first = callers.try_emplace(delegate, method).first->second;
+        if (first == method) continue;
+        return plan_error(method->name, &node,
+                          fmt::format("delegate {} keeps state, and method {} calls it, too",
+                                      quoted(delegate.str()), first->name.str()),
+                          "let one method call it, or keep the state in a buffer of the methods");
+      }
+    }
+  }
+  return {};
+}
+
 // Refusals of nodes are added to `refusals`; what is returned is any other failure.
 Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
                                   const PlanOptions& options, Shared& shared,
@@ -49,6 +75,7 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
 
 Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
                           std::vector<Refusal>& refusals) {
+  TRY_STATUS(check_stateful_delegates(program));
   Plan plan;
   Shared shared{ConstantPool(options.external_constants), {}};
   TRY(State state, lay_out_state(program));

@@ -36,6 +36,7 @@ class StateBuilder {
     }
     if (state_.slots.empty()) return std::move(state_);
     for (const auto& method : program_.methods) {
+      seen_in_method_.clear();
       for (const Value* input : method->graph->inputs()) TRY_STATUS(add_type(*method, *input));
     }
     std::uint64_t end = 0;
@@ -55,6 +56,9 @@ class StateBuilder {
     if (slot == state_.slots.end()) return {};
     auto bytes = input.tensor().static_bytes();
     if (!bytes) return fail(method, spec.target, "has no constant size");
+    if (!seen_in_method_.insert(spec.target).second) {
+      return fail(method, spec.target, "is stored to and comes in as several inputs");
+    }
     if (!is_known_.insert(spec.target).second && slot->second.type != input.tensor()) {
       return fail(method, spec.target, "has another type than in the other methods");
     }
@@ -80,6 +84,7 @@ class StateBuilder {
   State state_;
   ConstantPool initial_;
   std::unordered_set<Symbol> is_known_;
+  std::unordered_set<Symbol> seen_in_method_;
 };
 
 // The graph inputs that outputs can store to.

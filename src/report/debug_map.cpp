@@ -6,15 +6,12 @@
 #include <unordered_map>
 
 #include "ir/walk.h"
+#include "ops/own_ops.h"
 
 namespace depute {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-bool is_call(const Node& node) {
-  return node.op() == "delegate.call";
-}
 
 // Of the nodes that a delegate took, those of nested delegates included. Calls of these are no nodes of the
 // user's.
@@ -22,7 +19,7 @@ std::set<std::uint32_t> handles_of(const Delegate& delegate) {
   std::set<std::uint32_t> handles;
   if (delegate.original == nullptr) return handles;
   for_each_nested_node(*delegate.original, [&](const Node& node) {
-    if (is_call(node)) return;
+    if (is_delegate_call(node)) return;
     for_each_origin(node, [&](const NodeOrigin& origin) {
       if (origin.debug_handle != 0) handles.insert(origin.debug_handle);
     });
@@ -37,7 +34,7 @@ void collect_calls(const Program& program, std::map<std::uint32_t, const Delegat
   for (const auto& method : program.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
       for (const Node& node : graph->nodes()) {
-        if (!is_call(node) || node.debug_handle == 0) continue;
+        if (!is_delegate_call(node) || node.debug_handle == 0) continue;
         auto called = by_name.find(node.arg(0).as_symbol());
         if (called != by_name.end()) calls.emplace(node.debug_handle, called->second);
       }

@@ -509,6 +509,42 @@ def test_methods_share_a_buffer_and_nothing_else(backend, tmp_path):
                 assert_close(value, wanted, f"turn {i}")
 
 
+class Writer(torch.nn.Module):
+    """Writes the buffer and never reads it; Reader shows what came of that."""
+
+    def __init__(self, last):
+        super().__init__()
+        self.register_buffer("last", last)
+
+    def forward(self, x):
+        self.last.copy_(x * x)
+        return x.sigmoid()
+
+
+class Reader(torch.nn.Module):
+    def __init__(self, last):
+        super().__init__()
+        self.register_buffer("last", last)
+
+    def forward(self, x):
+        return self.last * x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_buffer_that_one_method_only_writes_is_kept_for_the_other(backend, tmp_path):
+    last, x = torch.ones(2, 3), torch.randn(2, 3)
+    models = {"write": Writer(last), "read": Reader(last)}
+    exported = {name: torch.export.export(type(model)(last.clone()), (x,)) for name, model in models.items()}
+    package_pt2(str(tmp_path / "m.pt2"), exported_programs=exported)
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--verify", *BACKENDS[backend])
+    program = Runtime.get().load_program(tmp_path / "m.pte")
+    methods = {name: program.load_method(name) for name in models}
+    for turn, name in enumerate(("read", "write", "read", "write", "write", "read")):
+        x = torch.randn(2, 3)
+        got = methods[name].execute([x])[0]
+        assert_close(got, models[name](x), f"turn {turn}, {name}")
+
+
 def test_loading_a_method_resets_the_buffers_it_has(tmp_path):
     _, _, out = two_methods(tmp_path, "portable")
     program = Runtime.get().load_program(out)

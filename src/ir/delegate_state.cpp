@@ -1,0 +1,65 @@
+#include "ir/delegate_state.h"
+
+#include <algorithm>
+
+#include "ir/copy.h"
+
+namespace depute {
+namespace {
+
+bool keeps_state(const Program& program) {
+  for (const auto& method : program.methods) {
+    if (std::ranges::any_of(method->outputs, &OutputSpec::mutates_data)) return true;
+  }
+  return !StatefulDelegates(program).empty();
+}
+
+}  // namespace
+
+StatefulDelegates::StatefulDelegates(const Program& program) {
+  for (const auto& delegate : program.delegates) {
+    if (delegate->original == nullptr || keeps_state(*delegate->original)) names_.insert(delegate->name);
+  }
+}
+
+std::vector<Symbol> StatefulDelegates::called_by(const Node& node) const {
+  std::vector<Symbol> called;
+  if (empty()) return called;
+  auto look = [&](const Node& each) {
+    Symbol name = called_delegate(each);
+    if (contains(name) && std::ranges::find(called, name) == called.end()) called.push_back(name);
+  };
+  look(node);
+  for (const Graph* body : bodies_of(node)) {
+    for (const Graph* graph : graphs_below(*body)) {
+      for (const Node& inner : graph->nodes()) look(inner);
+    }
+  }
+  return called;
+}
+
+Symbol called_delegate(const Node& node) {
+  bool is_call = !node.args().empty() && node.arg(0).kind == Argument::Kind::Delegate;
+  return is_call ? node.arg(0).as_symbol() : Symbol();
+}
+
+CallOrder::CallOrder(const StatefulDelegates& stateful, const Graph& graph) {
+  if (stateful.empty()) return;
+  std::unordered_map<Symbol, const Node*> last;
+  for (const Node& node : graph.nodes()) {
+    for (Symbol delegate : stateful.called_by(node)) {
+      const Node*& caller = last[delegate];
+      if (caller != nullptr) before_[&node].push_back(caller);
+      caller = &node;
+    }
+  }
+}
+
+std::span<const Node* const> CallOrder::before(const Node& node) const {
+  if (before_.empty()) return {};
+  auto found = before_.find(&node);
+  if (found == before_.end()) return {};
+  return found->second;
+}
+
+}  // namespace depute

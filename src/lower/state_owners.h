@@ -1,0 +1,41 @@
+// Checks that no delegate of an earlier lowering is torn apart with its state:
+//
+//   %a = delegate.call(@counter, %x) !t0      @counter nested in t0 would count for itself, and the one that
+//   %b = delegate.call(@counter, %x)          stays would, too: refused
+//
+// All calls of a delegate that keeps state go to one partition, or all stay.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/delegate_state.h"
+#include "lower/carve.h"
+
+namespace depute {
+
+class StateOwners {
+ public:
+  explicit StateOwners(const StatefulDelegates& stateful) : stateful_(stateful) {}
+
+  // Notes the calls that stay in the method and those in its partitions. It must live until check().
+  void add(const CarvedMethod& carved);
+  Status check() const;
+
+ private:
+  struct Call {
+    const Node* node;
+    Symbol method;
+    const CarvedPartition* partition;  // null: it stays
+  };
+
+  void add(const Graph& graph, Symbol method, const CarvedPartition* partition);
+  static std::string text(const Call& call);
+  static std::unexpected<Diagnostic> split(Symbol delegate, const std::vector<Call>& calls);
+
+  const StatefulDelegates& stateful_;
+  std::map<Symbol, std::vector<Call>, SymbolTextLess> calls_;  // by delegate
+};
+
+}  // namespace depute
