@@ -271,6 +271,75 @@ TEST_F(WritePtd, BytesDoNotDependOnJobs) {
 }
 
 // Every single damaged byte is an error or another sound file, never a crash.
+constexpr const char* with_layouts = R"(program
+delegate d0 backend "B" {
+  blob "x"
+  data "rows" layout u8[2, 3] = "abcdef"
+  data "columns" external "more" layout u8[2, 3]{strides=[1, 2]} = "ghijkl"
+  data "plain" = "mnop"
+}
+
+method forward(%x: f32[2]) {
+  %a: f32[2] = delegate.call(@d0, %x)
+  return %a
+}
+)";
+
+TEST_F(WritePtd, NamedDataKeepTheirLayouts) {
+  auto summary = write(parse(with_layouts));
+  ASSERT_TRUE(summary) << summary.error().str();
+  PtdFile file = ptd();
+  ASSERT_EQ(file.data.size(), 2);
+  ASSERT_TRUE(file.data[0].layout);
+  EXPECT_EQ(tensor_text(*file.data[0].layout), "u8[2, 3]");
+  EXPECT_FALSE(file.data[1].layout);
+  PtdFile more = ptd("m_more.ptd");
+  ASSERT_TRUE(more.data[0].layout);
+  EXPECT_EQ(tensor_text(*more.data[0].layout), "u8[2, 3]{dim_order=[1, 0]}");
+  EXPECT_EQ(bytes_of(more.data[0], "m_more.ptd"), "ghijkl");
+}
+
+TEST_F(WritePtd, NamedDataWithALayoutStayInTheProgramUnlessAsked) {
+  auto summary = write(parse(with_layouts), false);
+  ASSERT_TRUE(summary) << summary.error().str();
+  ASSERT_EQ(pte().named_data.size(), 2);  // a .pte has no room for layouts
+  EXPECT_EQ(pte().named_data[0].key, "rows");
+}
+
+TEST_F(WritePtd, TheFirstLayoutOfAKeyHolds) {
+  NamedDataStore store;
+  ASSERT_TRUE(store.add("k", storage_of("abcd")));
+  NamedData typed{.key = "k", .storage = storage_of("abcd")};
+  typed.layout = make_tensor(ScalarType::U8, {4});
+  ASSERT_TRUE(store.add(typed));
+  typed.layout = make_tensor(ScalarType::U8, {2, 2});
+  ASSERT_TRUE(store.add(typed));
+  ASSERT_EQ(store.entries().size(), 1);
+  EXPECT_EQ(store.entries()[0].layout, make_tensor(ScalarType::U8, {4}));
+}
+
+TEST_F(WritePtd, ATensorIsAddedWithItsLayoutAndDense) {
+  NamedDataStore store;
+  TensorData turned{make_tensor(ScalarType::U8, {2, 2}, {1, 2}), 1, storage_of("-abcd-")};
+  ASSERT_TRUE(store.add("k", turned));
+  const NamedData& entry = store.entries()[0];
+  EXPECT_EQ(entry.layout, make_tensor(ScalarType::U8, {2, 2}));
+  EXPECT_TRUE(std::ranges::equal(entry.storage->bytes(), depute::bytes("acbd")));
+}
+
+TEST_F(WritePtd, LayoutsThatTheBytesDoNotHaveAreRefused) {
+  for (TensorType layout :
+       {make_tensor(ScalarType::U8, {3}), make_tensor(ScalarType::F32, {4}),
+        make_tensor(ScalarType::U8, {4}, {2}), make_tensor(ScalarType::U8, {SymInt::symbol("s0")})}) {
+    NamedDataStore store;
+    NamedData data{.key = "k", .storage = storage_of("abcd")};
+    data.layout = layout;
+    auto added = store.add(data);
+    ASSERT_FALSE(added) << str(layout);
+    EXPECT_EQ(added.error().code, "to_backend.bad-named-data");
+  }
+}
+
 TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
   Program program = parse(tagged);
   ASSERT_TRUE(write(program));
@@ -278,11 +347,10 @@ TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
   ASSERT_TRUE(plan) << plan.error().str();
   auto memory = write_pte_bytes(program, *plan, {.ptd = path("m.ptd")}, path("m.pte"));
   ASSERT_TRUE(memory) << memory.error().str();
-  EXPECT_TRUE(std::ranges::equal(memory->pte, std::as_bytes(std::span(bytes("m.pte")))));
+  EXPECT_TRUE(memory->pte == depute::bytes(bytes("m.pte")));
   ASSERT_EQ(memory->external.size(), 2);
   for (const char* name : {"m.ptd", "m_lora.ptd"}) {
-    EXPECT_TRUE(std::ranges::equal(memory->external.at(path(name)), std::as_bytes(std::span(bytes(name)))))
-        << name;
+    EXPECT_TRUE(memory->external.at(path(name)) == depute::bytes(bytes(name))) << name;
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -264,9 +263,72 @@ TEST_F(WritePte, MemoryGetsTheBytesOfTheFile) {
   ASSERT_TRUE(write(program));
   auto memory = write_pte_bytes(program, *plan);
   ASSERT_TRUE(memory) << memory.error().str();
-  EXPECT_TRUE(std::ranges::equal(memory->pte, std::as_bytes(std::span(bytes()))));
+  EXPECT_TRUE(memory->pte == depute::bytes(bytes()));
   EXPECT_TRUE(memory->external.empty());
   EXPECT_EQ(memory->summary.file_bytes, memory->pte.size());
+}
+
+// How often `text` lies in the file, with the first place's offset.
+std::pair<int, std::size_t> places(const std::string& file, const std::string& text) {
+  int count = 0;
+  std::size_t first = file.find(text);
+  for (std::size_t at = first; at != std::string::npos; at = file.find(text, at + 1)) ++count;
+  return {count, first};
+}
+
+TEST_F(WritePte, DelegatesMayLieInTheFlatbuffer) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  for (std::uint64_t alignment : {1, 16, 64, 4096}) {
+    auto summary = write_pte(program, *plan, path(),
+                             {.extract_delegate_segments = false, .delegate_alignment = alignment});
+    ASSERT_TRUE(summary) << summary.error().str();
+    PteFile pte = read();
+    EXPECT_EQ(pte.inline_blobs, (std::vector<std::uint64_t>{10, 0}));  // d0 and d1 are equal; d2 has none
+    for (const PlanDelegate& delegate : pte.methods[0].delegates) EXPECT_TRUE(delegate.is_inline);
+    EXPECT_EQ(pte.segments.size(), 2);  // constants and named data
+    auto [count, offset] = places(bytes(), "blob of d0");
+    EXPECT_EQ(count, 1);
+    EXPECT_EQ(offset % std::max<std::uint64_t>(alignment, 16), 0) << alignment;
+    EXPECT_LT(offset, pte.flatbuffer_bytes);
+  }
+}
+
+TEST_F(WritePte, AlignmentsHoldInTheFile) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  for (auto [segment, delegate] : {std::pair{512, 16}, {16, 2048}, {1, 1}, {8192, 4096}}) {
+    WriteOptions options;
+    options.segment_alignment = static_cast<std::uint64_t>(segment);
+    options.delegate_alignment = static_cast<std::uint64_t>(delegate);
+    auto summary = write_pte(program, *plan, path(), options);
+    ASSERT_TRUE(summary) << summary.error().str();
+    PteFile pte = read();
+    EXPECT_EQ(pte.segment_base % static_cast<std::uint64_t>(std::max(segment, 16)), 0);
+    const PlanDelegate& first = pte.methods[0].delegates[0];
+    std::uint64_t place = pte.segment_base + pte.segments[first.index].offset;
+    EXPECT_EQ(place % static_cast<std::uint64_t>(std::max(segment, delegate)), 0) << segment << delegate;
+    EXPECT_EQ(places(bytes(), "blob of d0"), (std::pair<int, std::size_t>{1, place}));
+    std::uint64_t named = pte.segment_base + pte.segments[pte.named_data[0].segment].offset;
+    EXPECT_EQ(named % 4096, 0);
+  }
+}
+
+TEST_F(WritePte, OddAlignmentsAreRefused) {
+  Program program = parse(small);
+  auto plan = make_plan(program);
+  ASSERT_TRUE(plan) << plan.error().str();
+  for (std::uint64_t odd : {std::uint64_t{0}, std::uint64_t{48}, 2 * max_alignment}) {
+    auto segment = write_pte(program, *plan, path(), {.segment_alignment = odd});
+    auto delegate = write_pte(program, *plan, path(), {.delegate_alignment = odd});
+    ASSERT_FALSE(segment);
+    ASSERT_FALSE(delegate);
+    EXPECT_EQ(segment.error().where, "segment_alignment");
+    EXPECT_EQ(delegate.error().where, "delegate_alignment");
+  }
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(WritePte, OneKeyWithDifferentBytesIsRefused) {
