@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/op_def.h"
+#include "ops/schema.h"
 #include "support/check.h"
 
 namespace depute {
@@ -63,7 +64,9 @@ bool fits_element(const Argument& argument, const ArgDef& def) {
   return false;
 }
 
-bool fits(const Argument& argument, const ArgDef& def) {
+}  // namespace
+
+bool internal::fits(const Argument& argument, const ArgDef& def) {
   if (argument.is_none()) return def.is_optional || def.type == ArgType::Any;
   if (!def.is_list) return fits_element(argument, def);
   if (!argument.is_list()) return def.type != ArgType::Tensor && fits_element(argument, def);  // one for all
@@ -71,6 +74,8 @@ bool fits(const Argument& argument, const ArgDef& def) {
     return (element.is_none() && def.optional_elements) || fits_element(element, def);
   });
 }
+
+namespace {
 
 bool is_named(std::span<const NamedArgument> kwargs, Symbol name) {
   return std::ranges::find(kwargs, name, &NamedArgument::name) != kwargs.end();
@@ -177,7 +182,7 @@ Status check_call(const Node& node, const OpDef& def) {
                                       given.is_none() ? "is missing" : "has the wrong kind"));
   };
   for (std::size_t i = 0; i < args.size(); ++i) {
-    if (!fits(args[i], def.args[i])) return misfit(def.args[i], args[i]);
+    if (!internal::fits(args[i], def.args[i])) return misfit(def.args[i], args[i]);
   }
   for (std::size_t i = 0; i < node.kwargs().size(); ++i) {
     const NamedArgument& named = node.kwargs()[i];
@@ -187,7 +192,7 @@ Status check_call(const Node& node, const OpDef& def) {
         static_cast<std::size_t>(index) < args.size() || is_named(node.kwargs().first(i), named.name);
     if (is_twice) return bad_call(node, fmt::format("argument '{}' is given twice", named.name.str()));
     const ArgDef& arg = def.args[static_cast<std::size_t>(index)];
-    if (!fits(named.value, arg)) return misfit(arg, named.value);
+    if (!internal::fits(named.value, arg)) return misfit(arg, named.value);
   }
   for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     const ArgDef& arg = def.args[i];

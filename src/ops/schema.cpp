@@ -1,6 +1,9 @@
 #include "ops/schema.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
+#include <optional>
 
 #include "support/check.h"
 
@@ -33,29 +36,51 @@ constexpr TypeName type_names[] = {
     {"Any", ArgType::Any},
 };
 
-// A cursor over one schema line.
+constexpr std::size_t max_list_size = 64;  // N of int[N]
+
+// A cursor over one schema line. The first fault is kept and nothing is read behind it.
 class SchemaReader {
  public:
-  SchemaReader(std::string_view text, OpDef& def) : text_(text), rest_(text), def_(def) {}
+  SchemaReader(std::string_view text, OpDef& def) : rest_(text), def_(def) {}
 
-  void read() {
+  std::string read() {
     std::size_t open = rest_.find('(');
-    CHECK(open != std::string_view::npos) << text_;
+    if (open == std::string_view::npos) return "there is no '('";
     def_.name = Symbol(rest_.substr(0, open));
     rest_.remove_prefix(open + 1);
     read_arguments();
     expect(" -> ");
     read_returns();
-    CHECK(rest_.empty()) << text_;
+    if (!rest_.empty()) fail("the line goes on");
+    return std::move(fault_);
   }
 
  private:
+  void fail(std::string_view message) {
+    if (is_sound()) fault_ = fmt::format("{}, at '{}'", message, rest_);
+    rest_ = {};
+  }
+  bool is_sound() const { return fault_.empty(); }
+
   bool take(std::string_view token) {
     if (!rest_.starts_with(token)) return false;
     rest_.remove_prefix(token.size());
     return true;
   }
-  void expect(std::string_view token) { CHECK(take(token)) << text_ << " at " << rest_; }
+  void expect(std::string_view token) {
+    if (!take(token)) fail(fmt::format("expected '{}'", token));
+  }
+  // What stands before `end`, and takes both.
+  std::string_view take_until(char end) {
+    std::size_t close = rest_.find(end);
+    if (close == std::string_view::npos) {
+      fail(fmt::format("expected '{}'", end));
+      return {};
+    }
+    std::string_view before = rest_.substr(0, close);
+    rest_.remove_prefix(close + 1);
+    return before;
+  }
 
   std::string_view take_word() {
     std::size_t end = 0;
@@ -65,7 +90,7 @@ class SchemaReader {
     }
     std::string_view word = rest_.substr(0, end);
     rest_.remove_prefix(end);
-    CHECK(!word.empty()) << text_ << " at " << rest_;
+    if (word.empty()) fail("expected a word");
     return word;
   }
 
@@ -82,14 +107,15 @@ class SchemaReader {
     for (const TypeName& name : type_names) {
       if (name.text == word) known = &name;
     }
-    CHECK(known != nullptr) << text_ << ": type " << word;
+    if (known == nullptr) {
+      fail(fmt::format("there is no type '{}'", word));
+      return result;
+    }
     result.type = known->type;
     result.is_symbolic = word.starts_with("Sym") || known->type == ArgType::Scalar;
     if (take("(")) {
-      std::size_t close = rest_.find(')');
-      result.is_written = rest_.substr(0, close).find('!') != std::string_view::npos;
+      result.is_written = take_until(')').find('!') != std::string_view::npos;
       result.is_aliased = !result.is_written;
-      rest_.remove_prefix(close + 1);
     }
     if (take("?")) result.is_optional = true;
     if (take("[")) {
@@ -97,7 +123,8 @@ class SchemaReader {
       std::swap(result.is_optional, result.optional_elements);
       if (!take("]")) {
         std::string_view count = take_word();
-        std::from_chars(count.data(), count.data() + count.size(), result.list_size);
+        auto read = std::from_chars(count.data(), count.data() + count.size(), result.list_size);
+        if (read.ec != std::errc() || result.list_size > max_list_size) fail("a list of so many elements");
         expect("]");
       }
       if (take("?")) result.is_optional = true;
@@ -107,7 +134,7 @@ class SchemaReader {
 
   void read_arguments() {
     bool keyword_only = false;
-    while (!take(")")) {
+    while (is_sound() && !take(")")) {
       take(", ");
       if (take("*, ") || take("*")) {
         keyword_only = true;
@@ -132,7 +159,7 @@ class SchemaReader {
   Argument read_default(const TypeText& type) {
     if (take("[")) {
       std::vector<Argument> elements;
-      while (!take("]")) {
+      while (is_sound() && !take("]")) {
         take(", ");
         elements.push_back(read_literal(type.type));
       }
@@ -158,30 +185,38 @@ class SchemaReader {
     if (take("True")) return Argument::of(true);
     if (take("False")) return Argument::of(false);
     if (take("\"")) {
-      std::size_t close = rest_.find('"');
-      Argument text = Argument::string(rest_.substr(0, close));
-      rest_.remove_prefix(close + 1);
-      return text;
+      return Argument::string(take_until('"'));
     }
-    std::size_t end = rest_.find_first_of(",)]");
-    std::string_view digits = rest_.substr(0, end);
-    rest_.remove_prefix(end);
-    return number(digits, type);
+    std::string_view digits = rest_.substr(0, rest_.find_first_of(",)]"));
+    Argument value = number(digits, type);
+    rest_.remove_prefix(std::min(digits.size(), rest_.size()));
+    return value;
   }
 
   // torch writes the default of a dtype as its own number, and of a memory format as 0 for contiguous.
   Argument number(std::string_view digits, ArgType type) {
-    double value = 0;
-    auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    CHECK(read.ec == std::errc() && read.ptr == digits.data() + digits.size()) << text_ << ": " << digits;
-    auto integer = static_cast<std::int64_t>(value);
+    const auto integer = whole<std::int64_t>(digits);
+    const auto value = whole<double>(digits);
+    const bool takes_floats = type == ArgType::Float || type == ArgType::Scalar;
+    if (takes_floats ? !value : !integer) {
+      fail("expected a value");
+      return {};
+    }
     if (type == ArgType::MemoryFormat) return Argument::of(MemoryFormat::Contiguous);
     if (type == ArgType::ScalarType) {
-      return Argument::of(scalar_type_from_executorch(integer).value_or(ScalarType::F32));
+      return Argument::of(scalar_type_from_executorch(*integer).value_or(ScalarType::F32));
     }
-    bool is_integer = digits.find_first_of(".e") == std::string_view::npos;
-    if (type == ArgType::Int || (type == ArgType::Scalar && is_integer)) return Argument::of(integer);
-    return Argument::of(value);
+    if (type == ArgType::Float || !integer) return Argument::of(*value);
+    return Argument::of(*integer);
+  }
+
+  // Nothing when the digits are no number of the type, or when something follows.
+  template <typename T>
+  static std::optional<T> whole(std::string_view digits) {
+    T value{};
+    auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
+    return value;
   }
 
   void read_returns() {
@@ -192,12 +227,12 @@ class SchemaReader {
       def_.returns.push_back({.type = type.type, .is_list = type.is_list});
       if (take(" ")) take_word();  // a result's name
       if (rest_.starts_with(",")) expect(", ");
-    } while (many && !take(")"));
+    } while (many && is_sound() && !take(")"));
   }
 
-  std::string_view text_;
   std::string_view rest_;
   OpDef& def_;
+  std::string fault_;
 };
 
 // "aten.relu.default" with `suffix` behind the op's own name: "aten.relu_.default".
@@ -209,8 +244,13 @@ std::string renamed(std::string_view text, std::string_view suffix) {
 }  // namespace
 
 void parse_schema(std::string_view text, OpDef& def) {
+  std::string fault = read_schema(text, def);
+  CHECK(fault.empty()) << text << ": " << fault;
+}
+
+std::string read_schema(std::string_view text, OpDef& def) {
   def.schema = text;
-  SchemaReader(def.schema, def).read();
+  return SchemaReader(def.schema, def).read();
 }
 
 std::string_view schema_name(std::string_view text) {

@@ -1,6 +1,7 @@
 // Reads one line of the op table, PyTorch's schema notation, into the arguments and returns of an OpDef.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "ops/op_def.h"
@@ -9,6 +10,12 @@ namespace depute::internal {
 
 // Fills name, schema, args and returns. CHECKs the text: it is ours.
 void parse_schema(std::string_view text, OpDef& def);
+
+// The same for a text from elsewhere: what is wrong with it and where, or nothing.
+std::string read_schema(std::string_view text, OpDef& def);
+
+// Whether a call may have this argument.
+bool fits(const Argument& argument, const ArgDef& def);
 
 // "aten.add.Tensor" of "aten.add.Tensor(Tensor self, ...) -> Tensor".
 std::string_view schema_name(std::string_view text);

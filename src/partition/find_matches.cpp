@@ -92,10 +92,15 @@ class Matcher {
     steps_left_ = max_match_steps;
     nodes_.assign(pattern_.nodes().size(), nullptr);
     values_.clear();
+    literals_.clear();
     trail_.clear();
     if (!try_node(0, last)) return std::nullopt;
-    PatternMatch match{.pattern = 0, .nodes = nodes_, .inputs = {}};
-    for (const Value* input : pattern_.method().graph->inputs()) match.inputs.push_back(bound(*input));
+    PatternMatch match{.pattern = 0, .nodes = nodes_, .inputs = {}, .literals = {}};
+    for (const Value* input : pattern_.method().graph->inputs()) {
+      match.inputs.push_back(bound(*input));
+      auto literal = literals_.find(input);
+      match.literals.push_back(literal == literals_.end() ? Argument::none() : literal->second);
+    }
     return match;
   }
 
@@ -152,7 +157,10 @@ class Matcher {
   }
 
   void forget_from(std::size_t mark) {
-    for (; trail_.size() > mark; trail_.pop_back()) values_.erase(trail_.back());
+    for (; trail_.size() > mark; trail_.pop_back()) {
+      values_.erase(trail_.back());
+      literals_.erase(trail_.back());
+    }
   }
 
   bool unify(const Pattern::PatternNode& wanted, const Node& node, const Call& call, bool exchanged) {
@@ -182,6 +190,8 @@ class Matcher {
 
   bool agree(const Argument& wanted, const Argument& argument) {
     if (wanted.kind == Argument::Kind::Operator && wanted.as_symbol() == "match.any") return true;
+    if (wanted.is_value() && is_literal_input(*wanted.as_value()) && !argument.is_value())
+      return bind_literal(*wanted.as_value(), argument);
     if (wanted.is_number() && argument.is_number()) return same_number(wanted, argument);
     if (wanted.kind != argument.kind) return false;
     switch (wanted.kind) {
@@ -218,7 +228,29 @@ class Matcher {
     std::unreachable();
   }
 
+  bool bind_literal(const Value& input, const Argument& literal) {
+    if (values_.contains(&input) || !is_literal_of(input.type().kind, literal)) return false;
+    const auto [entry, is_new] = literals_.try_emplace(&input, literal);
+    if (is_new) trail_.push_back(&input);
+    return is_new || agree(entry->second, literal);
+  }
+
+  // An int is a float too.
+  static bool is_literal_of(Type::Kind kind, const Argument& literal) {
+    switch (kind) {
+      case Type::Kind::Int:
+        return literal.is_int();
+      case Type::Kind::Float:
+        return literal.is_int() || literal.kind == Argument::Kind::Float;
+      case Type::Kind::Bool:
+        return literal.kind == Argument::Kind::Bool;
+      default:
+        return literal.kind == Argument::Kind::String;
+    }
+  }
+
   bool bind(const Value& pattern_value, const Value& value) {
+    if (literals_.contains(&pattern_value)) return false;
     const auto [entry, is_new] = values_.try_emplace(&pattern_value, &value);
     if (!is_new) return entry->second == &value;
     trail_.push_back(&pattern_value);
@@ -267,7 +299,8 @@ class Matcher {
   const std::vector<std::uint8_t>& is_taken_;  // by node number
   std::vector<const Node*> nodes_;             // per node of the pattern
   std::unordered_map<const Value*, const Value*> values_;
-  std::vector<const Value*> trail_;  // keys of values_, oldest first
+  std::unordered_map<const Value*, Argument> literals_;  // of inputs that stand for one
+  std::vector<const Value*> trail_;                      // keys of both, oldest first
   std::size_t steps_left_ = 0;
 };
 

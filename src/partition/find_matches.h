@@ -22,6 +22,7 @@ struct PatternMatch {
   std::size_t pattern = 0;           // its number
   std::vector<const Node*> nodes;    // per node of the pattern
   std::vector<const Value*> inputs;  // per input of the pattern; null if only open arguments hold it
+  std::vector<Argument> literals;  // per input of the pattern: what it stands for; None if that is no literal
 };
 
 // `method` is that of the graph: it knows the constants.

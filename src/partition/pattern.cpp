@@ -47,6 +47,18 @@ Status check_inputs(const Pattern& pattern) {
 
 }  // namespace
 
+bool is_literal_input(const Value& input) {
+  switch (input.type().kind) {
+    case Type::Kind::Int:
+    case Type::Kind::Float:
+    case Type::Kind::Bool:
+    case Type::Kind::String:
+      return input.producer() == nullptr;
+    default:
+      return false;
+  }
+}
+
 Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::string& file_name) {
   TRY(Program parsed, parse_program(text, file_name));
   auto program = std::make_shared<const Program>(std::move(parsed));
@@ -132,7 +144,10 @@ Status Pattern::order_nodes() {
     steps_.push_back(step);
     is_placed[step.node] = true;
     const Node& node = *nodes_[step.node].node;
-    for (std::size_t i = 0; i < node.operand_count(); ++i) known.insert(node.operand(i));
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      // A literal is nobody's result and has no other users.
+      if (!is_literal_input(*node.operand(i))) known.insert(node.operand(i));
+    }
     known.insert(node.results().begin(), node.results().end());
   };
   const auto maker = [&](std::size_t i) {

@@ -8,10 +8,11 @@
 //   }
 //
 // Each method is a pattern. Inputs stand for any value (one with the role param, buffer or constant for any
-// constant); the type none for any type; a symbol for any size, the same wherever it stands. Arguments are
-// compared, those left out by their defaults, but for match.any (any argument) and match.rest (all that
-// follow). Values that are not returned must not be used outside of the match. Behind !any_order the first
-// two arguments of a node may be exchanged.
+// constant, one of the type int, float, bool or string for any literal of it); the type none for any type; a
+// symbol for any size. What stands in two places is the same in both. Arguments are compared, those left out
+// by their defaults, but for match.any (any argument) and match.rest (all that follow). Values that are not
+// returned must not be used outside of the match. Behind !any_order the first two arguments of a node may be
+// exchanged.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,9 @@
 namespace depute {
 
 inline constexpr std::size_t max_pattern_nodes = 256;
+
+// True for an input of a pattern that stands for a literal argument.
+bool is_literal_input(const Value& input);
 
 class Pattern {
  public:
