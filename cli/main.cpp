@@ -1,6 +1,7 @@
 // The command line: chooses the subcommand, and turns what goes wrong into messages and exit codes.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 
 #include "cli/commands.h"
 #include "cli/memory.h"
+#include "cli/suggest.h"
 #include "compile.h"
 #include "support/guarded.h"
 #include "support/temporary_file.h"
@@ -86,21 +88,53 @@ int print_to(std::FILE* stream, const std::string& text) {
 
 namespace {
 
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+depute::Diagnostic usage(std::string message, std::string hint) {
+  return {.code = "usage", .where = {}, .message = std::move(message), .hint = std::move(hint), .source = {}};
+}
+
 // The first word that is no option has to be a subcommand; CLI11 would only say that it misses one.
 std::optional<depute::Diagnostic> find_unknown_command(const CLI::App& app, std::span<char*> words) {
   auto is_option = [](std::string_view word) { return word.starts_with('-'); };
   auto word = std::ranges::find_if_not(words, is_option);
   if (word == words.end()) return std::nullopt;
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == *word) return std::nullopt;
-    names += (names.empty() ? "" : ", ") + command->get_name();
+  const std::vector<std::string> names = names_of_commands(app);
+  auto is_command = [&](std::string_view text) { return std::ranges::find(names, text) != names.end(); };
+  if (is_command(*word)) return std::nullopt;
+  auto command = std::ranges::find_if(words, is_command);
+  if (command != words.end() && word != words.begin()) {
+    return usage(fmt::format("'{}' stands before the command", words.front()),
+                 fmt::format("write `depute {} ...` and the options behind it", *command));
   }
-  return depute::Diagnostic{.code = "usage",
-                            .where = {},
-                            .message = fmt::format("there is no command '{}'", *word),
-                            .hint = fmt::format("the commands are {}", names),
-                            .source = {}};
+  if (auto similar = depute::most_similar(*word, names)) {
+    return usage(fmt::format("there is no command '{}'", *word), fmt::format("did you mean {}?", *similar));
+  }
+  return usage(fmt::format("there is no command '{}'", *word),
+               fmt::format("the commands are {}", fmt::join(names, ", ")));
+}
+
+// What to do about arguments that a command does not take.
+std::string hint_for(const CLI::App& app) {
+  std::string hint = "`depute --help` and `depute COMMAND --help` list the options";
+  for (const CLI::App* command : app.get_subcommands()) {
+    hint = fmt::format("`depute {} --help` lists the options", command->get_name());
+    std::vector<std::string> options;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    for (const std::string& word : command->remaining()) {
+      auto similar = depute::most_similar(word.substr(0, word.find('=')), options);
+      if (similar) return fmt::format("did you mean {}?", *similar);
+    }
+  }
+  return hint;
 }
 
 int run(int argc, char** argv) {
@@ -129,11 +163,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& failure) {
-    return depute::report_usage({.code = "usage",
-                                 .where = {},
-                                 .message = failure.what(),
-                                 .hint = "`depute --help` and `depute COMMAND --help` list the options",
-                                 .source = {}});
+    return depute::report_usage(usage(failure.what(), hint_for(app)));
   }
   for (const auto& [command, action] : commands) {
     if (command->parsed()) return action();

@@ -1,0 +1,97 @@
+"""What README and docs/cli.md show is what happens."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from harness import DEPUTE, ROOT, TIMEOUT, depute, sample
+
+README = (ROOT / "README.md").read_text()
+CLI = (ROOT / "docs" / "cli.md").read_text()
+
+
+def shown_commands(text: str) -> list[tuple[str, str]]:
+    """Commands after "$ " in indented blocks, each with the lines that follow it there."""
+    found = re.findall(r"^    \$ (depute .+)\n((?:    (?!\$).*\n)+)", text, re.MULTILINE)
+    return [(command, "".join(line[4:] for line in output.splitlines(keepends=True))) for command, output in found]
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"\d+\.\d( ms|(?=[,)]))", r"0.0\1", re.sub(r"\d+(\.\d)? KB", "KB", text))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder where paths of the repository can be named and files can be written."""
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def test_there_are_commands_in_the_readme():
+    assert len(shown_commands(README)) >= 2
+
+
+@pytest.mark.parametrize("command, output", shown_commands(README), ids=lambda text: text.split("\n")[0][:40])
+def test_readme_shows_what_is_printed(command, output, folder):
+    words = [str(DEPUTE), *shlex.split(command)[1:]]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, cwd=folder)
+    assert run.returncode == 0, run.stderr
+    assert without_times(run.stdout) == without_times(output)
+
+
+def test_readme_runs_from_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    export, run = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    scope = {"torch": torch, "model": torch.nn.Linear(3, 2), "example": torch.ones(1, 3)}
+    exec(export, scope)
+    assert depute("lower", tmp_path / "model.pt2").code == 0
+    exec(run, scope)
+    assert torch.allclose(scope["outputs"][0], scope["model"](scope["example"]), atol=1e-5)
+
+
+def options_of(command: str) -> set[str]:
+    return set(re.findall(r"--[a-z][a-z-]*", depute(command, "--help").stdout)) - {"--help"}
+
+
+@pytest.mark.parametrize("command", ["lower", "explain", "show", "backends"])
+def test_every_option_is_documented(command):
+    assert options_of(command) <= set(re.findall(r"--[a-z][a-z-]*", CLI))
+
+
+def test_every_documented_option_exists():
+    known = set().union(*map(options_of, ("lower", "explain", "show", "backends")))
+    assert set(re.findall(r"--[a-z][a-z-]*", CLI)) <= known
+
+
+@pytest.mark.parametrize("command", ["lower", "explain"])
+def test_the_synopsis_names_the_options_of_the_command(command):
+    synopsis = re.search(rf"^    depute {command} MODEL\.pt2 (.+?)\n\n", CLI, re.MULTILINE | re.DOTALL).group(1)
+    assert set(re.findall(r"--[a-z][a-z-]*", synopsis)) == options_of(command) - {"--output"}
+
+
+def test_the_commands_are_those_documented():
+    listed = re.findall(r"^    depute (\w+)", CLI.split("\n\n")[1], re.MULTILINE)
+    shown = re.findall(r"^  (\w+) ", depute("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+    assert listed == shown
+
+
+def test_report_has_the_keys_documented():
+    import json
+
+    section = CLI.split("## The JSON report")[1].split("\n## ")[0]
+    report = json.loads(depute("explain", sample("cond"), "--backend", "xnnpack", "--json").stdout)
+    for keys in (report, report["totals"], *report["nodes"][:1], *report["delegates"][:1]):
+        for key in keys:
+            assert re.search(rf"\b{key}\b", section), key
+
+
+def test_pages_that_are_named_exist():
+    for page in (ROOT / "README.md", ROOT / "docs" / "cli.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), target
+        for target in re.findall(r"\b(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", page.read_text()):
+            assert (ROOT / Path(target)).exists(), target
