@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/control_ops.h"
 #include "ops/own_ops.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"

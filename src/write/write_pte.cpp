@@ -250,8 +250,9 @@ Result<Distribution> distribute(const Program& program, const Plan& plan, const 
       continue;
     }
     std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, options.segment_alignment);
-    result.files[file].push_back(
-        {data.key, {data.storage, 0, data.storage->size(), alignment}, layout_of(data)});
+    PtdEntry entry{.key = data.key, .blob = {}, .layout = layout_of(data)};
+    entry.blob = {data.storage, 0, data.storage->size(), alignment};
+    result.files[file].push_back(std::move(entry));
   }
   return result;
 }
