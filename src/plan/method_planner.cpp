@@ -1,4 +1,5 @@
 #include "plan/method_planner.h"
+#include "plan/target_device.h"
 
 #include <fmt/format.h>
 
@@ -295,6 +296,7 @@ Status MethodPlanner::plan_delegate(const Node& node) {
     auto number = delegate_numbers_.find(name);
     CHECK(number != delegate_numbers_.end()) << name.str();
     const Delegate& called = *program_.delegates[number->second];
+    TRY_STATUS(check_target_device(called));
     PlanDelegate delegate{called.backend_id, {}, false, number->second};
     for (const CompileSpec& spec : called.compile_specs) {
       delegate.compile_specs.emplace_back(spec.key, spec.value);
