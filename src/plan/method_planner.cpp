@@ -1,11 +1,11 @@
 #include "plan/method_planner.h"
-#include "plan/target_device.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ops/own_ops.h"
+#include "plan/target_device.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <span>
+#include <string>
 
 namespace depute {
 namespace {

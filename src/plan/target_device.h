@@ -7,6 +7,8 @@
 // rather than emitted with its tensors in the wrong place.
 #pragma once
 
+#include <string_view>
+
 #include "ir/program.h"
 #include "support/result.h"
 
