@@ -65,7 +65,7 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
     bool by_name = use.signature.result != KernelResult::Value;
     int source = by_name ? def.arg_index(Symbol(use.signature.args[i].name)) : static_cast<int>(i);
     const bool is_there = source >= 0 && source < static_cast<int>(def.args.size());
-    if (!is_there && def.is(backend_op)) {
+    if (!is_there && def.origin == OpOrigin::Backend) {
       return fail(&node, fmt::format("{} has no argument {}, which {} takes", node.op().str(),
                                      use.signature.args[i].name, def.out_name));
     }

@@ -42,7 +42,7 @@ void expect_types_of_rules(const Program& program) {
     for (const Graph* graph : graphs_below(*method->graph)) {
       for (const Node& node : graph->nodes()) {
         const OpDef* def = op_def(node);
-        if (def == nullptr || !def->is(backend_op) || def->infer == nullptr) continue;
+        if (def == nullptr || def->origin != OpOrigin::Backend || def->infer == nullptr) continue;
         auto types = def->infer(OpCall(node));
         ASSERT_TRUE(types.has_value()) << node.op().str() << ": " << types.error().str();
         ASSERT_EQ(types->size(), node.results().size()) << node.op().str();
