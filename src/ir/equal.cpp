@@ -20,8 +20,6 @@ bool same_float(double a, double b) {
          (std::isnan(a) && std::isnan(b));
 }
 
-bool same_argument(const Argument& a, const Argument& b);
-
 bool same_list(std::span<const Argument> a, std::span<const Argument> b) {
   return std::ranges::equal(a, b, same_argument);
 }
@@ -32,7 +30,8 @@ bool same_map(std::span<const NamedArgument> a, std::span<const NamedArgument> b
   });
 }
 
-// Values and graphs are compared by name: each has one in its graph or method.
+}  // namespace
+
 bool same_argument(const Argument& a, const Argument& b) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
@@ -64,6 +63,7 @@ bool same_argument(const Argument& a, const Argument& b) {
   return false;
 }
 
+namespace {
 Difference differ(std::string_view what, std::string_view a, std::string_view b) {
   return fmt::format("{} {} / {}", what, a, b);
 }

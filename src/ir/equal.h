@@ -16,6 +16,9 @@ namespace depute {
 std::optional<std::string> first_difference(const Program& a, const Program& b);
 bool equal(const Program& a, const Program& b);
 
+// Of one node's arguments: values and graphs are compared by name, each has one in its graph or method.
+bool same_argument(const Argument& a, const Argument& b);
+
 // Equal programs have equal hashes. O(nodes) without constants' content; `with_data` also hashes the
 // constants' bytes.
 Hash128 structural_hash(const Program& program, bool with_data = false);

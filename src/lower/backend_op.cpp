@@ -8,10 +8,12 @@
 #include <unordered_map>
 
 #include "ir/copy.h"
+#include "ir/equal.h"
 #include "ir/text.h"
 #include "lower/lowering_error.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
+#include "ops/schema.h"
 #include "partition/find_matches.h"
 
 namespace depute {
@@ -79,7 +81,7 @@ Status check_arguments(Symbol op, std::span<const Argument> args) {
   return check_call(*scratch.add(op, copies, {}, {}));
 }
 
-// The pattern's nodes on these inputs; the values it returns.
+// The pattern's nodes with these arguments, one per input; the values it returns.
 Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Argument> inputs) {
   std::unordered_map<const Value*, Argument> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[pattern.graph->inputs()[i]] = inputs[i];
@@ -100,20 +102,83 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
   return outputs;
 }
 
-Replacement expand(Builder& b, const OpCall& call) {
-  return build_pattern(b, find_backend_op(call.def().name)->pattern.method(), call.args());
+const BackendOp& op_of(const OpCall& call) {
+  return *find_backend_op(call.def().name);
 }
 
-Result<std::vector<Type>> infer(const OpCall& call) {
-  Graph scratch;
+// What the pattern's inputs are in this call.
+std::vector<Argument> pattern_inputs(const OpCall& call) {
   std::vector<Argument> inputs;
-  for (const Argument& argument : call.args())
-    inputs.push_back(Argument::of(scratch.add_input(Symbol("x"), argument.as_value()->type())));
+  for (std::size_t source : op_of(call).sources) inputs.push_back(call[source]);
+  return inputs;
+}
+
+std::string text_of(const Argument& argument) {
+  switch (argument.kind) {
+    case Argument::Kind::Int:
+      return fmt::format("{}", argument.as_int());
+    case Argument::Kind::Float:
+      return fmt::format("{}", argument.as_double());
+    case Argument::Kind::Bool:
+      return argument.as_bool() ? "true" : "false";
+    case Argument::Kind::String:
+      return fmt::format("\"{}\"", argument.as_symbol().str());
+    default:
+      return "its value";
+  }
+}
+
+// Also when one of the two is written as an int.
+bool is_same_value(const Argument& a, const Argument& b) {
+  if (a.is_number() && b.is_number() && a.kind != b.kind) return a.as_double() == b.as_double();
+  return same_argument(a, b);
+}
+
+// An argument that the pattern does not have must be what the pattern was written for: the default.
+Status check_other_arguments(const OpCall& call) {
+  const BackendOp& op = op_of(call);
+  for (std::size_t i = 0; i < call.args().size(); ++i) {
+    const ArgDef& arg = call.def().args[i];
+    if (std::ranges::find(op.sources, i) != op.sources.end()) continue;
+    const Argument none = Argument::none();
+    if (is_same_value(call[i], arg.default_value ? *arg.default_value : none)) continue;
+    return lowering_error(
+        LoweringFault::BackendOpLeft, {.node = call.node()},
+        fmt::format("no backend took it, it has no kernel, and its pattern does not say what "
+                    "{}={} is",
+                    arg.name.str(), text_of(call[i])),
+        "register it with a kernel, or let a backend take it");
+  }
+  return {};
+}
+
+Replacement expand(Builder& b, const OpCall& call) {
+  TRY_STATUS(check_other_arguments(call));
+  return build_pattern(b, op_of(call).pattern->method(), pattern_inputs(call));
+}
+
+Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
+  Graph scratch;
+  auto map_value = [&](Value* value) { return Argument::of(scratch.add_input(Symbol("x"), value->type())); };
+  std::vector<Argument> inputs;
+  for (const Argument& argument : pattern_inputs(call)) inputs.push_back(scratch.import(argument, map_value));
   Builder builder(scratch);
-  TRY(std::vector<Value*> results,
-      build_pattern(builder, find_backend_op(call.def().name)->pattern.method(), inputs));
+  TRY(std::vector<Value*> results, build_pattern(builder, op_of(call).pattern->method(), inputs));
   std::vector<Type> types;
   for (const Value* result : results) types.push_back(result->type());
+  return types;
+}
+
+// The backend's own rule, held to the schema.
+Result<std::vector<Type>> infer_by_rule(const OpCall& call) {
+  const BackendOp& op = op_of(call);
+  TRY(std::vector<Type> types, op.spec.infer(call));
+  bool are_tensors = std::ranges::all_of(types, [](const Type& type) { return type.is_tensor(); });
+  if (types.size() != call.def().returns.size() || !are_tensors) {
+    return bad_op(op.name.str(),
+                  fmt::format("its rule gives {} types{}, its schema has {} tensors as results", types.size(),
+                              are_tensors ? "" : ", not all of tensors", call.def().returns.size()));
+  }
   return types;
 }
 
@@ -156,26 +221,122 @@ Status check_pattern(std::string_view name, const Method& pattern) {
   return {};
 }
 
-OpDef make_def(const BackendOp& op) {
-  OpDef def;
-  def.name = op.name;
-  def.schema = op.schema;
-  for (const Value* input : op.pattern.method().graph->inputs()) def.args.push_back({.name = input->name()});
-  def.returns.resize(op.pattern.method().graph->outputs().size());
-  def.infer = infer;
-  def.decompose = expand;
-  def.out_name = op.spec.kernel;
-  return def;
+std::string_view schema_type(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::Int:
+      return "int";
+    case Type::Kind::Float:
+      return "float";
+    case Type::Kind::Bool:
+      return "bool";
+    case Type::Kind::String:
+      return "str";
+    default:
+      return "Tensor";
+  }
 }
 
-std::string make_schema(Symbol name, const Method& pattern) {
+std::string make_schema(std::string_view name, const Method& pattern) {
   std::string args;
   for (const Value* input : pattern.graph->inputs())
-    args += fmt::format("{}Tensor {}", args.empty() ? "" : ", ", input->name().str());
+    args += fmt::format("{}{} {}", args.empty() ? "" : ", ", schema_type(input->type()), input->name().str());
   std::string results = "Tensor";
   for (std::size_t i = 1; i < pattern.graph->outputs().size(); ++i) results += ", Tensor";
   if (pattern.graph->outputs().size() != 1) results = fmt::format("({})", results);
-  return fmt::format("{}({}) -> {}", name.str(), args, results);
+  return fmt::format("{}({}) -> {}", name, args, results);
+}
+
+bool is_argument_type(ArgType type) {
+  switch (type) {
+    case ArgType::Tensor:
+    case ArgType::Int:
+    case ArgType::Float:
+    case ArgType::Bool:
+    case ArgType::Scalar:
+    case ArgType::String:
+    case ArgType::ScalarType:
+    case ArgType::MemoryFormat:
+      return true;
+    case ArgType::Layout:
+    case ArgType::Device:
+    case ArgType::Generator:
+    case ArgType::Graph:
+    case ArgType::Operator:
+    case ArgType::Any:
+      return false;
+  }
+  return false;
+}
+
+Status check_argument(std::string_view name, const OpDef& def, const ArgDef& arg) {
+  auto fault = [&](std::string_view message) {
+    return bad_op(name, fmt::format("in its schema, argument '{}' {}", arg.name.str(), message));
+  };
+  if (def.arg_index(arg.name) != &arg - def.args.data()) return fault("is there twice");
+  if (!is_argument_type(arg.type)) return fault("is of a type that no kernel takes");
+  if (arg.is_written || arg.is_aliased)
+    return fault("is written to or seen through; an op of a backend makes new tensors");
+  if (arg.default_value && !internal::fits(*arg.default_value, arg))
+    return fault("has a default of another type");
+  return {};
+}
+
+// The op as its schema says it.
+Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) {
+  if (std::string fault = internal::read_schema(schema, def); !fault.empty()) {
+    return bad_op(spec.name, fmt::format("its schema cannot be read: {}", fault),
+                  "write it like \"my.op.default(Tensor x, float scale=1.0, *, bool flag=False) -> Tensor\"");
+  }
+  if (def.name.str() != spec.name)
+    return bad_op(spec.name, fmt::format("its schema is that of '{}'", def.name.str()));
+  for (const ArgDef& arg : def.args) TRY_STATUS(check_argument(spec.name, def, arg));
+  bool are_tensors = std::ranges::all_of(
+      def.returns, [](const ReturnDef& result) { return result.type == ArgType::Tensor && !result.is_list; });
+  if (!are_tensors || def.returns.empty())
+    return bad_op(spec.name, "its schema gives something else than tensors");
+  return {};
+}
+
+bool may_stand_for(const Value& input, const ArgDef& arg) {
+  if (arg.is_list) return false;
+  switch (input.type().kind) {
+    case Type::Kind::Int:
+      return arg.type == ArgType::Int || arg.type == ArgType::Scalar;
+    case Type::Kind::Float:
+      return arg.type == ArgType::Float || arg.type == ArgType::Scalar;
+    case Type::Kind::Bool:
+      return arg.type == ArgType::Bool || arg.type == ArgType::Scalar;
+    case Type::Kind::String:
+      return arg.type == ArgType::String;
+    default:
+      return arg.type == ArgType::Tensor;
+  }
+}
+
+// Which argument each input of the pattern is. The others must have a value when the op takes its place.
+Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pattern) {
+  std::string_view name = def.name.str();
+  std::vector<std::size_t> sources;
+  for (const Value* input : pattern.graph->inputs()) {
+    int index = def.arg_index(input->name());
+    if (index < 0 || !may_stand_for(*input, def.args[static_cast<std::size_t>(index)])) {
+      return bad_op(name, fmt::format("its schema has no argument that the pattern's input %{}: {} can be",
+                                      input->name().str(), str(input->type())));
+    }
+    sources.push_back(static_cast<std::size_t>(index));
+  }
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    const ArgDef& arg = def.args[i];
+    bool has_value = arg.default_value || arg.is_optional || std::ranges::find(sources, i) != sources.end();
+    if (!has_value)
+      return bad_op(name,
+                    fmt::format("argument '{}' is neither in its pattern nor has a default", arg.name.str()));
+  }
+  if (pattern.graph->outputs().size() != def.returns.size()) {
+    return bad_op(name, fmt::format("its pattern returns {} values, its schema {}",
+                                    pattern.graph->outputs().size(), def.returns.size()));
+  }
+  return sources;
 }
 
 Status check_name(std::string_view name) {
@@ -200,6 +361,31 @@ std::span<const NodeOrigin> origins_of(Graph& graph, const PatternMatch& match) 
   return origins.size() < 2 ? std::span<const NodeOrigin>() : graph.add_origins(origins);
 }
 
+// The op's arguments for a match: what the pattern's inputs are, else the defaults. Nothing when an input is
+// not what the schema takes.
+bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match, std::vector<Argument>& args,
+                    std::vector<NamedArgument>& kwargs) {
+  const OpDef& def = *op_def(op.name);
+  auto same_value = [](Value* value) { return Argument::of(value); };
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    const ArgDef& arg = def.args[i];
+    auto source = static_cast<std::size_t>(std::ranges::find(op.sources, i) - op.sources.begin());
+    Argument value = arg.default_value ? graph.import(*arg.default_value, same_value) : Argument::none();
+    if (source < op.sources.size()) {
+      const Value* input = match.inputs[source];
+      value = input != nullptr ? Argument::of(const_cast<Value*>(input)) : match.literals[source];
+    }
+    if (arg.type == ArgType::Float && value.is_int()) value = Argument::of(value.as_double());
+    if (!internal::fits(value, arg)) return false;
+    if (arg.keyword_only) {
+      kwargs.push_back({arg.name, value});
+    } else {
+      args.push_back(value);
+    }
+  }
+  return true;
+}
+
 // Puts one op in the place of one match; false when no place in the order of nodes serves it.
 bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
   Node* last = nullptr;
@@ -209,8 +395,8 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
   std::vector<Value*> old;
   std::vector<ResultSpec> results;
   std::unordered_map<const Node*, std::size_t> position;
-  for (std::size_t i = 0; i < match.nodes.size(); ++i) position[op.pattern.nodes()[i].node] = i;
-  for (const Argument& output : op.pattern.method().graph->outputs()) {
+  for (std::size_t i = 0; i < match.nodes.size(); ++i) position[op.pattern->nodes()[i].node] = i;
+  for (const Argument& output : op.pattern->method().graph->outputs()) {
     const Value& value = *output.as_value();
     old.push_back(match.nodes[position.at(value.producer())]->result(value.index()));
     results.push_back({old.back()->name(), old.back()->type()});
@@ -220,11 +406,9 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
     }
   }
   std::vector<Argument> args;
-  for (const Value* input : match.inputs) {
-    if (!input->type().is_tensor()) return false;
-    args.push_back(Argument::of(const_cast<Value*>(input)));
-  }
-  Node* node = graph.add(op.name, args, {}, results, last->next());
+  std::vector<NamedArgument> kwargs;
+  if (!fill_arguments(graph, op, match, args, kwargs)) return false;
+  Node* node = graph.add(op.name, args, kwargs, results, last->next());
   node->scratch = last->scratch;
   node->debug_handle = last->debug_handle;
   node->source = last->source;
@@ -268,19 +452,36 @@ Status add_backend_library(std::string_view library) {
   return {};
 }
 
+namespace {
+
+Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec) {
+  if (spec.pattern.empty()) return std::nullopt;
+  TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name));
+  if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
+  TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
+  return std::move(patterns.front());
+}
+
+}  // namespace
+
 Status register_backend_op(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name));
   if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec)
     return {};
-  TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name));
-  if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
-  TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
-  Symbol name(spec.name);
-  BackendOp op{.name = name,
-               .spec = spec,
-               .schema = make_schema(name, patterns.front().method()),
-               .pattern = std::move(patterns.front())};
-  OpDef def = make_def(op);
+  if (spec.pattern.empty() && spec.schema.empty())
+    return bad_op(spec.name, "it has neither a pattern nor a schema");
+  BackendOp op{.name = Symbol(spec.name), .spec = spec};
+  TRY(op.pattern, read_pattern(spec));
+  op.schema = spec.schema.empty() ? make_schema(spec.name, op.pattern->method()) : spec.schema;
+  OpDef def;
+  TRY_STATUS(fill_def(spec, op.schema, def));
+  if (op.pattern) {
+    TRY(op.sources, find_sources(def, op.pattern->method()));
+    def.decompose = expand;
+    def.infer = infer_from_pattern;
+  }
+  if (spec.infer != nullptr) def.infer = infer_by_rule;
+  def.out_name = spec.kernel;
   if (!dialect().add(std::move(op), std::move(def)))
     return bad_op(spec.name, "there is an op of this name already");
   return {};
@@ -306,8 +507,9 @@ Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> n
   for (Symbol name : names) {
     const BackendOp* op = find_backend_op(name);
     if (op == nullptr) return bad_op(name.str(), "there is no such op");
+    if (!op->pattern) continue;
     ops.push_back(op);
-    patterns.push_back(op->pattern);
+    patterns.push_back(*op->pattern);
   }
   std::size_t count = 0;
   for (const auto& method : program.methods) {
@@ -331,6 +533,12 @@ Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand whic
         const OpDef* def = op_def(node);
         if (def == nullptr || def->origin != OpOrigin::Backend) continue;
         if (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) continue;
+        if (def->decompose == nullptr) {
+          if (which == BackendOpsToExpand::All) continue;
+          return lowering_error(LoweringFault::BackendOpLeft, {.method = method->name.str(), .node = &node},
+                                "no backend took it, and it has neither a kernel nor a pattern",
+                                "register it with a kernel, or let a backend take it");
+        }
         TRY_STATUS(check_call(node));
         Builder builder(graph, &node, &sizes);
         builder.inherit(node);

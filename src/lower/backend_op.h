@@ -10,18 +10,30 @@
 //   TRY(std::size_t replaced, bind_backend_ops(program, {Symbol("my_chip.mul_relu.default")}));
 //
 // The op's arguments are the pattern's inputs and its results what the pattern returns; their types follow
-// from the pattern, so that the op needs no rule of its own. Unlike a delegate it stays an op of the program:
-// a backend may take it like any other, and outside of delegates it runs on its kernel. One without a kernel
+// from the pattern, so that the op needs no rule of its own. An input of the type int, float, bool or string
+// stands for a literal of the nodes it matches. An op with more to it says its schema:
+//
+//   {.name = "my_chip.scaled.default",
+//    .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None) ->
+//    Tensor", .infer = scaled_types}
+//
+// It may also have a pattern, whose inputs are then arguments of these names; the others have their defaults
+// where the op takes the pattern's place. Without a pattern the op is only in programs that already call it.
+//
+// Unlike a delegate a backend op stays an op of the program: a backend may take it like any other, and
+// outside of delegates it runs on its kernel, with all arguments in the schema's order. One without a kernel
 // cannot be emitted there; expand_backend_ops() gives back what it stands for.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/program.h"
+#include "ops/op_def.h"
 #include "partition/pattern.h"
 #include "support/result.h"
 
@@ -29,18 +41,23 @@ namespace depute {
 
 // What a backend registers.
 struct BackendOpSpec {
-  std::string name;  // "library.op.overload"
-  std::string
-      pattern;  // one method in the notation of pattern.h; every argument spelled out, every input used
+  std::string name;     // "library.op.overload"
+  std::string pattern;  // one method in the notation of pattern.h; every argument spelled out, every input
+                        // used. May be empty when there is a schema.
   std::string kernel;  // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  // In torch's notation, with tensors as results. Empty: as the pattern says.
+  std::string schema = {};
+  // The results' types; null: those of the pattern, and without one those that the program says.
+  InferFunction infer = nullptr;
   friend bool operator==(const BackendOpSpec&, const BackendOpSpec&) = default;
 };
 
 struct BackendOp {
   Symbol name;
   BackendOpSpec spec;
-  std::string schema;  // "my_chip.mul_relu.default(Tensor a, Tensor b) -> Tensor"
-  Pattern pattern;     // what it stands for
+  std::string schema;                // "my_chip.mul_relu.default(Tensor a, Tensor b) -> Tensor"
+  std::optional<Pattern> pattern;    // what it stands for
+  std::vector<std::size_t> sources;  // per input of the pattern, the argument it is
 };
 
 // The libraries that ops may be in. Three are there from the start, with ExecuTorch's meaning:
@@ -49,20 +66,22 @@ struct BackendOp {
 std::vector<std::string> backend_libraries();
 Status add_backend_library(std::string_view library);  // letters, digits and '_'; known ones are fine
 
-// For the rest of the process. Refuses an unknown library, a name that is taken, and a pattern that cannot be
-// what an op stands for. Registering the same again is fine. Thread-safe.
+// For the rest of the process. Refuses an unknown library, a name that is taken, a schema that cannot be read
+// or says something that an op of a backend cannot do, and a pattern that cannot be what the op stands for.
+// Registering the same again is fine. Thread-safe.
 Status register_backend_op(const BackendOpSpec& spec);
 
 const BackendOp* find_backend_op(Symbol name);  // null for all other ops; the link to the original
 // The overloads of "library.op", as op names in the order of their registration; those of the op table too.
 std::vector<std::string> backend_op_packet(std::string_view packet);
 
-// Puts the ops in the place of what their patterns match, in all graphs; earlier names are tried first. Gives
-// how many were placed. A new node has the debug handle and the source of the last node it stands for;
-// Node::replaced has those of all.
+// Puts the ops in the place of what their patterns match, in all graphs; earlier names are tried first. Ops
+// without a pattern match nothing. Gives how many were placed. A new node has the debug handle and the source
+// of the last node it stands for; Node::replaced has those of all.
 Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> names);
 
-// Puts the patterns in the place of backend ops: all, or those without a kernel. Gives how many.
+// Puts the patterns in the place of backend ops: all that have one, or those without a kernel. Gives how
+// many. Refuses an op without a kernel that has no pattern, or arguments that its pattern does not have.
 enum class BackendOpsToExpand : std::uint8_t { All, WithoutKernel };
 Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which);
 

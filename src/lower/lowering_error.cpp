@@ -70,6 +70,8 @@ std::string_view fault_id(LoweringFault fault) {
       return "named-data-conflict";
     case LoweringFault::BadBackendOp:
       return "bad-backend-op";
+    case LoweringFault::BackendOpLeft:
+      return "backend-op-left";
   }
   return "";
 }

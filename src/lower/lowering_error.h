@@ -42,6 +42,7 @@ enum class LoweringFault : std::uint8_t {
   BadNamedData,       // no key, no bytes, an alignment that is no power of two
   NamedDataConflict,  // one key, different bytes
   BadBackendOp,       // a backend op that cannot be what it says
+  BackendOpLeft,      // a backend op outside of a delegate that nothing there can run
 };
 
 // "split-state": the id as it is printed.

@@ -31,12 +31,18 @@ std::string unfit(const Node& node, const KernelArg& arg) {
   return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
 }
 
-// A backend's own op: the application registers its kernel, which takes and writes tensors as the op does.
+// A backend's own op: the application registers its kernel, which takes what the op's schema says, in its
+// order, and writes tensors.
 KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
   KernelUse use{op_index, {}, {}};
   use.signature.result_count = def.returns.size();
   for (std::size_t i = 0; i < def.args.size(); ++i) {
-    use.signature.args.push_back({.name = def.args[i].name.str()});
+    const ArgDef& arg = def.args[i];
+    use.signature.args.push_back({.name = arg.name.str(),
+                                  .type = arg.type,
+                                  .is_list = arg.is_list,
+                                  .is_optional = arg.is_optional,
+                                  .optional_elements = arg.optional_elements});
     use.sources.push_back(static_cast<int>(i));
   }
   return use;
@@ -58,8 +64,13 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
   for (std::size_t i = 0; i < use.signature.args.size(); ++i) {
     bool by_name = use.signature.result != KernelResult::Value;
     int source = by_name ? def.arg_index(Symbol(use.signature.args[i].name)) : static_cast<int>(i);
-    CHECK(source >= 0 && source < static_cast<int>(def.args.size()))
-        << def.name.str() << " has no argument " << use.signature.args[i].name << " for " << def.out_name;
+    const bool is_there = source >= 0 && source < static_cast<int>(def.args.size());
+    if (!is_there && def.origin == OpOrigin::Backend) {
+      return fail(&node, fmt::format("{} has no argument {}, which {} takes", node.op().str(),
+                                     use.signature.args[i].name, def.out_name));
+    }
+    CHECK(is_there) << def.name.str() << " has no argument " << use.signature.args[i].name << " for "
+                    << def.out_name;
     use.sources.push_back(source);
   }
   return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;

@@ -6,6 +6,7 @@
 
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"
+#include "plan/target_device.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
 
@@ -296,6 +297,7 @@ Status MethodPlanner::plan_delegate(const Node& node) {
     auto number = delegate_numbers_.find(name);
     CHECK(number != delegate_numbers_.end()) << name.str();
     const Delegate& called = *program_.delegates[number->second];
+    TRY_STATUS(check_target_device(called));
     PlanDelegate delegate{called.backend_id, {}, false, number->second};
     for (const CompileSpec& spec : called.compile_specs) {
       delegate.compile_specs.emplace_back(spec.key, spec.value);

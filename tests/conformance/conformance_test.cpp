@@ -4,7 +4,11 @@
 //   every node gets one verdict, with a rule where it is refused;
 //   the same program gives the same result, on any number of threads;
 //   nothing that it is given is changed, and the program computes what it did;
-//   what it cannot do is an error, never a crash or an exception.
+//   what it cannot do is an error, never a crash or an exception;
+//   its own ops take the place of their patterns, and what is left of them can be emitted;
+//   it does not matter where in a storage a constant lies, nor which partitioner made the partitions.
+//
+// checks.h has the last two rows as functions; wrong_backends_test.cpp shows them to fail.
 //
 // A backend's own programs go to backends/NAME/conformance/*.ir; ops that its matrix lists and that no
 // program shows it taking, to backends/NAME/conformance/untried.txt.
@@ -19,10 +23,10 @@
 #include <set>
 #include <thread>
 
+#include "checks.h"
 #include "ir/copy.h"
 #include "ir/equal.h"
 #include "ir/verify.h"
-#include "kernels/interpret.h"
 #include "lower/inspect.h"
 #include "lower/to_backend.h"
 #include "normalise/normalise.h"
@@ -39,6 +43,8 @@ const Registry& registry() {
 class Conformance : public ::testing::TestWithParam<std::string> {
  protected:
   const BackendEntry& entry() const { return *registry().find(GetParam()); }
+
+  Subject subject() const { return {entry(), registry()}; }
 
   std::unique_ptr<Partitioner> partitioner() const {
     auto made = make_partitioner(entry(), {});
@@ -61,8 +67,11 @@ class Conformance : public ::testing::TestWithParam<std::string> {
     auto asked = partitioner();
     std::vector<TestProgram> ready;
     auto add_normalised = [&](const TestProgram& given) {
-      if (auto program = normalised(given.program, *asked))
-        ready.push_back({given.name, std::move(*program)});
+      auto program = normalised(given.program, *asked);
+      if (!program) return;
+      TestProgram plain{given.name, std::move(*program)};
+      Program bound = with_own_ops(subject(), plain);
+      ready.push_back({given.name, std::move(bound)});
     };
     for (const TestProgram& given : model_programs()) add_normalised(given);
     for (auto& list : {op_programs(), own_programs(GetParam())}) {
@@ -167,26 +176,7 @@ TEST_P(Conformance, LeavesWhatItIsGivenAndWhatItComputes) {
     ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
     EXPECT_TRUE(equal(given.program, before));
     EXPECT_TRUE(verify(lowered->program).empty());
-    if (lowered->program.delegates.empty()) continue;
-    for (std::size_t i = 0; i < given.program.methods.size(); ++i) {
-      std::vector<Content> inputs = made_up_inputs(*given.program.methods[i]);
-      if (inputs.empty()) continue;
-      ProgramState state_before;
-      ProgramState state_after;
-      for (int call = 0; call < 2; ++call) {
-        auto want = interpret(given.program, *given.program.methods[i], inputs, state_before);
-        if (!want) break;  // no reference kernel
-        auto got = interpret(lowered->program, *lowered->program.methods[i], inputs, state_after);
-        ASSERT_TRUE(got.has_value()) << got.error().str();
-        ASSERT_EQ(want->size(), got->size());
-        for (std::size_t k = 0; k < want->size(); ++k) {
-          const auto* data = std::get_if<TensorData>(&(*want)[k]);
-          if (data == nullptr) continue;
-          EXPECT_EQ(content_hash(*data), content_hash(std::get<TensorData>((*got)[k])));
-          ++compared;
-        }
-      }
-    }
+    if (!lowered->program.delegates.empty()) compared += expect_same_results(given.program, lowered->program);
   }
   EXPECT_GT(compared, 0);
 }
@@ -247,6 +237,19 @@ TEST_P(Conformance, PreprocessesTheSameProgramOnSeveralThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(delegates.size(), 0u);
   EXPECT_EQ(std::ranges::max(differences), 0);
+}
+
+TEST_P(Conformance, ItsOwnOpsTakeTheirPlacesAndCanBeEmitted) {
+  std::set<std::string> untried = lines_of(fmt::format("backends/{}/conformance/untried.txt", GetParam()));
+  check_own_ops(subject(), programs(), {untried.begin(), untried.end()});
+}
+
+TEST_P(Conformance, DoesNotCareWhereConstantsLie) {
+  check_places_of_data(subject(), programs());
+}
+
+TEST_P(Conformance, CompilesOrRefusesWhatCanonicalPartitionersGiveIt) {
+  check_canonical_partitioners(subject(), programs());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Conformance, ::testing::ValuesIn(backend_names()),

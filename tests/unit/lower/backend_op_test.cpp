@@ -61,7 +61,7 @@ TEST(BackendOp, HasASchemaAndIsFoundWithItsPattern) {
   const BackendOp* op = find_backend_op(name);
   ASSERT_NE(op, nullptr);
   EXPECT_EQ(op->schema, "unit_test.found.default(Tensor a, Tensor b) -> Tensor");
-  EXPECT_EQ(op_names(*op->pattern.method().graph), "aten.mul.Tensor;aten.relu.default;");
+  EXPECT_EQ(op_names(*op->pattern->method().graph), "aten.mul.Tensor;aten.relu.default;");
   EXPECT_NE(op_def(name), nullptr);
   EXPECT_EQ(find_backend_op(Symbol("aten.relu.default")), nullptr);
 }
@@ -198,6 +198,219 @@ TEST(BackendOp, PacketsGroupOverloads) {
               ElementsAre("quantized_decomposed.quantize_per_tensor.default",
                           "quantized_decomposed.quantize_per_tensor.tensor"));
   EXPECT_THAT(backend_op_packet("unit_test.nothing"), IsEmpty());
+}
+
+constexpr std::string_view scaled_pattern = R"(program
+method scaled(%x: none, %scale: float) {
+  %m: none = aten.mul.Scalar(%x, %scale)
+  %r: none = aten.relu.default(%m)
+  return %r
+}
+)";
+
+constexpr std::string_view scaled_model = R"(program
+method forward(%x: f32[2, 3]) {
+  %a: f32[2, 3] = aten.mul.Scalar(%x, 2.5)
+  %b: f32[2, 3] = aten.relu.default(%a) #1
+  %c: f32[2, 3] = aten.mul.Scalar(%b, 3)
+  %d: f32[2, 3] = aten.relu.default(%c) #2
+  return %d
+}
+)";
+
+Symbol registered_spec(const BackendOpSpec& spec) {
+  EXPECT_TRUE(add_backend_library("unit_test").has_value());
+  Status status = register_backend_op(spec);
+  EXPECT_TRUE(status.has_value()) << status.error().str();
+  return Symbol(spec.name);
+}
+
+std::string text_after(std::string_view model_text, Symbol op, bool expanded) {
+  Program program = parse(model_text);
+  auto count = bind_backend_ops(program, std::span(&op, 1));
+  EXPECT_TRUE(count.has_value()) << count.error().str();
+  if (expanded) {
+    auto back = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
+    EXPECT_TRUE(back.has_value()) << back.error().str();
+  }
+  expect_sound(program);
+  return print(program);
+}
+
+TEST(BackendOp, PatternsBindLiterals) {
+  Symbol name = registered("unit_test.scaled.default", scaled_pattern);
+  EXPECT_EQ(find_backend_op(name)->schema, "unit_test.scaled.default(Tensor x, float scale) -> Tensor");
+  std::string bound = text_after(scaled_model, name, false);
+  EXPECT_THAT(bound, HasSubstr("%b: f32[2, 3] = unit_test.scaled.default(%x, 2.5) #1"));
+  EXPECT_THAT(bound, HasSubstr("unit_test.scaled.default(%b, 3.0) #2"));  // an int is a float too
+  std::string expanded = text_after(scaled_model, name, true);
+  EXPECT_THAT(expanded, HasSubstr("aten.mul.Scalar(%x, 2.5)"));
+  EXPECT_THAT(expanded, HasSubstr("aten.mul.Scalar(%b, 3.0)"));
+}
+
+TEST(BackendOp, ALiteralThatStandsTwiceIsTheSameInBothPlaces) {
+  Symbol name = registered("unit_test.same.default", R"(program
+method same(%x: none, %n: float) {
+  %m: none = aten.mul.Scalar(%x, %n)
+  %r: none = aten.add.Scalar(%m, %n, 1)
+  return %r
+}
+)");
+  constexpr std::string_view text = R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.mul.Scalar(%x, 2.0)
+  %b: f32[2] = aten.add.Scalar(%a, 2.0, 1)
+  %c: f32[2] = aten.mul.Scalar(%b, 2.0)
+  %d: f32[2] = aten.add.Scalar(%c, 4.0, 1)
+  return %d
+}
+)";
+  Program program = parse(text);
+  EXPECT_EQ(*bind_backend_ops(program, std::span(&name, 1)), 1u);
+}
+
+TEST(BackendOp, OthersOfTheSchemaGetTheirDefaults) {
+  Symbol name =
+      registered_spec({.name = "unit_test.full.default",
+                       .pattern = std::string(scaled_pattern),
+                       .schema = "unit_test.full.default(bool flip=False, Tensor? y=None, Scalar scale=1, "
+                                 "int[] axes=[0, 1], *, Tensor x, str mode=\"up\") -> Tensor"});
+  EXPECT_THAT(text_after(scaled_model, name, false),
+              HasSubstr("unit_test.full.default(false, none, 2.5, [0, 1], x=%x, mode=\"up\") #1"));
+  EXPECT_THAT(text_after(scaled_model, name, true), HasSubstr("aten.mul.Scalar(%x, 2.5)"));
+}
+
+TEST(BackendOp, APatternStandsForTheDefaultsOnly) {
+  Symbol name =
+      registered_spec({.name = "unit_test.flip.default",
+                       .pattern = std::string(scaled_pattern),
+                       .schema = "unit_test.flip.default(Tensor x, float scale, bool flip=False) -> Tensor"});
+  auto program = [&](const std::string& flip) {
+    return parse("program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.flip.default(%x, 2.0, " +
+                 flip + ")\n  return %r\n}\n");
+  };
+  Program plain = program("false");
+  EXPECT_EQ(*expand_backend_ops(plain, BackendOpsToExpand::WithoutKernel), 1u);
+  Program flipped = program("true");
+  auto refused = expand_backend_ops(flipped, BackendOpsToExpand::WithoutKernel);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, "to_backend.backend-op-left");
+  EXPECT_THAT(refused.error().message, HasSubstr("flip=true"));
+  EXPECT_EQ(name.str(), "unit_test.flip.default");
+}
+
+constexpr std::string_view opaque_call = R"(program
+method forward(%x: f32[2, 3]) {
+  %r: f32[3, 2] = unit_test.opaque.default(%x, 4) from "model.py":7
+  return %r
+}
+)";
+
+TEST(BackendOp, WithoutAPatternItIsRefusedOutsideOfADelegate) {
+  registered(
+      {.name = "unit_test.opaque.default", .schema = "unit_test.opaque.default(Tensor x, int n) -> Tensor"});
+  Program program = parse(opaque_call);
+  EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::All), 0u);
+  auto refused = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, "to_backend.backend-op-left");
+  EXPECT_THAT(refused.error().str(), HasSubstr("model.py:7"));
+}
+
+TEST(BackendOp, WithoutAPatternItMayBeTakenByABackend) {
+  registered(
+      {.name = "unit_test.opaque.default", .schema = "unit_test.opaque.default(Tensor x, int n) -> Tensor"});
+  auto lowered = to_backend("A", parse(opaque_call), {}, registry_of_a_and_b());
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(text_of(*lowered->processed_bytes), "unit_test.opaque.default;");
+}
+
+TEST(BackendOp, WithoutAPatternItStaysOnItsKernel) {
+  registered_spec({.name = "unit_test.own.default",
+                   .kernel = "unit_test::own.out",
+                   .schema = "unit_test.own.default(Tensor x) -> Tensor"});
+  Program program = parse(
+      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.own.default(%x)\n  return %r\n}\n");
+  EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
+}
+
+Result<std::vector<Type>> turned(const OpCall& call) {
+  const TensorType& x = call.tensor("x");
+  return std::vector<Type>{tensor_type(make_tensor(x.dtype, {x.sizes[1], x.sizes[0]}))};
+}
+Result<std::vector<Type>> two_types(const OpCall& call) {
+  return std::vector<Type>(2, tensor_type(call.tensor("x")));
+}
+
+TEST(BackendOp, MayHaveARuleOfItsOwn) {
+  const std::string schema = "unit_test.turned.default(Tensor x) -> Tensor";
+  Symbol name = registered_spec({.name = "unit_test.turned.default", .schema = schema, .infer = turned});
+  Program program = parse(
+      "program\nmethod forward(%x: f32[2, 3]) {\n  %r: f32[3, 2] = unit_test.turned.default(%x)\n  return "
+      "%r\n}\n");
+  const Node& node = *program.methods[0]->graph->first();
+  auto types = op_def(name)->infer(OpCall(node));
+  ASSERT_TRUE(types.has_value()) << types.error().str();
+  EXPECT_THAT(*types, ElementsAre(node.result()->type()));
+
+  Symbol wrong = registered_spec({.name = "unit_test.turned.wrong",
+                                  .schema = "unit_test.turned.wrong(Tensor x) -> Tensor",
+                                  .infer = two_types});
+  Program call = parse(
+      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.turned.wrong(%x)\n  return %r\n}\n");
+  auto refused = op_def(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, "to_backend.bad-backend-op");
+}
+
+TEST(BackendOp, WrongSchemasAreRefused) {
+  EXPECT_TRUE(add_backend_library("unit_test").has_value());
+  auto with_schema = [](const std::string& rest, std::string_view pattern = "") {
+    static int count = 0;
+    std::string name = "unit_test.schema" + std::to_string(++count) + ".default";
+    return refusal({.name = name, .pattern = std::string(pattern), .schema = name + rest});
+  };
+  for (const char* rest : {"",
+                           "(",
+                           "(Tensor",
+                           "(Tensor x",
+                           "(Tensor x)",
+                           "(Tensor x) ->",
+                           "(Tensor x) -> ",
+                           "(Tensor x) -> Tensor more",
+                           "(Tenser x) -> Tensor",
+                           "(Tensor x,) -> Tensor",
+                           "(int[99999999999999999999] n) -> Tensor",
+                           "(int[2 n) -> Tensor",
+                           "(int n=) -> Tensor",
+                           "(int n=1.5) -> Tensor",
+                           "(int n=99999999999999999999) -> Tensor",
+                           "(str s=\"open) -> Tensor",
+                           "(int[] n=[1, 2) -> Tensor",
+                           "(Tensor(a x) -> Tensor",
+                           "(Tensor x) -> (Tensor",
+                           "(*, ) -> Tensor",
+                           "(float f=1e999) -> Tensor"}) {
+    EXPECT_THAT(with_schema(rest), HasSubstr("cannot be read")) << rest;
+  }
+  EXPECT_THAT(with_schema("(Tensor x, Tensor x) -> Tensor"), HasSubstr("twice"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor"), HasSubstr("written to"));
+  EXPECT_THAT(with_schema("(Tensor x, Device d) -> Tensor"), HasSubstr("no kernel takes"));
+  EXPECT_THAT(with_schema("(Tensor x, bool b=\"no\") -> Tensor"), HasSubstr("default of another type"));
+  EXPECT_THAT(with_schema("(Tensor x, int n=None) -> Tensor"), HasSubstr("default of another type"));
+  EXPECT_THAT(with_schema("(Tensor x) -> ()"), HasSubstr("something else than tensors"));
+  EXPECT_THAT(with_schema("(Tensor x) -> int"), HasSubstr("something else than tensors"));
+  EXPECT_THAT(with_schema("(Tensor x) -> Tensor[]"), HasSubstr("something else than tensors"));
+  EXPECT_THAT(with_schema("(Tensor x) -> Tensor", scaled_pattern), HasSubstr("%scale: float"));
+  EXPECT_THAT(with_schema("(Tensor x, int scale) -> Tensor", scaled_pattern), HasSubstr("%scale: float"));
+  EXPECT_THAT(with_schema("(Tensor x, float scale, int n) -> Tensor", scaled_pattern),
+              HasSubstr("argument 'n'"));
+  EXPECT_THAT(with_schema("(Tensor x, float scale) -> (Tensor, Tensor)", scaled_pattern),
+              HasSubstr("returns 1"));
+  EXPECT_THAT(
+      refusal({.name = "unit_test.other.default", .schema = "unit_test.another.default(Tensor x) -> Tensor"}),
+      HasSubstr("that of 'unit_test.another.default'"));
+  EXPECT_THAT(refusal({.name = "unit_test.nothing.default"}), HasSubstr("neither a pattern nor a schema"));
 }
 
 TEST(BackendOp, WrongOnesAreRefused) {

@@ -35,6 +35,73 @@ TEST(BackendOpPlan, RunsOnItsOwnKernel) {
   EXPECT_THAT(plan_text(plan->methods[0]), HasSubstr("plan_test::mul_relu.out(%0, %1, %2, %2)"));
 }
 
+constexpr const char* all_kinds =
+    "plan_test.all.default(Tensor x, Tensor? y, Tensor[] more, int n, float f=2, bool b=False, int[] "
+    "axes=[1, 2], "
+    "*, Scalar s=3, str mode=\"fast\", float[]? weights=None, ScalarType? dtype=None) -> (Tensor, Tensor)";
+
+Result<Plan> plan_of_all(const std::string& arguments, const std::string& kernel = "plan_test::all.out") {
+  EXPECT_TRUE(add_backend_library("plan_test").has_value());
+  std::string name = kernel.empty() ? "plan_test.all.none" : "plan_test.all.default";
+  std::string schema = all_kinds;
+  schema.replace(0, schema.find('('), name);
+  auto registered = register_backend_op({.name = name, .kernel = kernel, .schema = schema});
+  EXPECT_TRUE(registered.has_value()) << registered.error().str();
+  auto program = parse_program("program\nmethod forward(%x: f32[2]) {\n  %p: f32[2], %q: f32[2] = " + name +
+                               "(" + arguments + ") from \"model.py\":4\n  return %p, %q\n}\n");
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return make_plan(*program);
+}
+
+TEST(BackendOpPlan, ItsKernelGetsAllArgumentsInTheSchemasOrder) {
+  auto plan = plan_of_all("%x, none, [%x, %x], 7");
+  ASSERT_TRUE(plan.has_value()) << plan.error().str();
+  const ExecutionPlan& method = plan->methods[0];
+  ASSERT_EQ(method.instructions.size(), 1);
+  EXPECT_EQ(method.operators[0].str(), "plan_test::all.out");
+  using Kind = EValue::Kind;
+  std::vector<Kind> kinds;
+  std::vector<const EValue*> values;
+  for (std::int32_t index : method.args_of(method.instructions[0])) {
+    values.push_back(&method.values[static_cast<std::size_t>(index)]);
+    kinds.push_back(values.back()->kind);
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre(Kind::Tensor, Kind::Null, Kind::TensorList, Kind::Int, Kind::Double,
+                                          Kind::Bool, Kind::IntList, Kind::Int, Kind::String, Kind::Null,
+                                          Kind::Null, Kind::Tensor, Kind::Tensor, Kind::Tensor));
+  EXPECT_EQ(values[3]->int_value, 7);
+  EXPECT_EQ(values[4]->double_value, 2.0);
+  EXPECT_EQ(values[7]->int_value, 3);
+  EXPECT_EQ(method.strings[values[8]->first], "fast");
+}
+
+TEST(BackendOpPlan, KeywordsAndGivenValuesTakeTheirPlaces) {
+  auto plan = plan_of_all("%x, %x, [], 1, 3, true, [4], s=0.5, mode=\"slow\", weights=[0.25]");
+  ASSERT_TRUE(plan.has_value()) << plan.error().str();
+  const ExecutionPlan& method = plan->methods[0];
+  auto args = method.args_of(method.instructions[0]);
+  auto value = [&](std::size_t i) { return method.values[static_cast<std::size_t>(args[i])]; };
+  EXPECT_EQ(value(4).double_value, 3.0);  // an int where the kernel takes a float
+  EXPECT_EQ(value(4).kind, EValue::Kind::Double);
+  EXPECT_EQ(value(5).int_value, 1);
+  EXPECT_EQ(value(6).count, 1);
+  EXPECT_EQ(value(7).double_value, 0.5);
+  EXPECT_EQ(method.strings[value(8).first], "slow");
+  EXPECT_EQ(value(9).kind, EValue::Kind::DoubleList);
+}
+
+TEST(BackendOpPlan, AKernelOfTheRuntimeWithOtherArgumentsIsRefused) {
+  EXPECT_TRUE(add_backend_library("plan_test").has_value());
+  EXPECT_TRUE(register_backend_op({.name = "plan_test.other.default",
+                                   .kernel = "aten::mul.out",
+                                   .schema = "plan_test.other.default(Tensor x) -> Tensor"}));
+  auto program = parse_program(
+      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = plan_test.other.default(%x)\n  return %r\n}\n");
+  auto plan = make_plan(*program);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_THAT(plan.error().str(), HasSubstr("aten::mul.out takes"));
+}
+
 TEST(BackendOpPlan, WithoutAKernelItIsRefusedOutsideOfADelegate) {
   auto plan = plan_of("plan_test.no_kernel.default", "");
   ASSERT_FALSE(plan.has_value());

@@ -1,0 +1,60 @@
+// Where a delegate's arguments lie: on the CPU, or the plan is refused.
+#include "plan/target_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "plan/plan.h"
+
+namespace depute {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<Plan> plan_for(const std::string& specs) {
+  auto program = parse_program("program\ndelegate d0 backend \"B\" {\n" + specs +
+                               "  blob \"x\"\n}\nmethod forward(%x: f32[2]) {\n"
+                               "  %a: f32[2] = delegate.call(@d0, %x)\n  return %a\n}\n");
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return make_plan(*program);
+}
+
+std::string spec(const std::string& device) {
+  return "  spec \"target_device\" = \"" + device + "\"\n";
+}
+
+TEST(TargetDevice, TheCpuIsWhereValuesLie) {
+  for (const char* device : {"cpu", "CPU", " cpu:0 "}) {
+    auto plan = plan_for(spec(device));
+    ASSERT_TRUE(plan.has_value()) << plan.error().str();
+    EXPECT_EQ(plan->methods[0].delegates[0].compile_specs.size(), 1);  // the backend gets it as it is
+  }
+  EXPECT_TRUE(plan_for("  spec \"device\" = \"cuda\"\n").has_value());
+}
+
+TEST(TargetDevice, OthersAreRefusedWithTheReason) {
+  for (const char* device : {"cuda", "cuda:1", "Cuda:0"}) {
+    auto plan = plan_for(spec(device));
+    ASSERT_FALSE(plan.has_value()) << device;
+    EXPECT_EQ(plan.error().code, "plan");
+    EXPECT_THAT(plan.error().str(), HasSubstr("delegate d0, backend B"));
+    EXPECT_THAT(plan.error().message, HasSubstr("memory of the CPU only"));
+  }
+}
+
+TEST(TargetDevice, WhatIsNoDeviceIsRefused) {
+  for (const char* device : {"", "npu", "cuda:", "cuda:x", "cpu:-1", "cuda:99999999999999999999"}) {
+    auto plan = plan_for(spec(device));
+    ASSERT_FALSE(plan.has_value()) << device;
+    EXPECT_THAT(plan.error().message, HasSubstr("no device")) << device;
+  }
+}
+
+TEST(TargetDevice, TheFirstSpecOfTheKeyCounts) {
+  EXPECT_TRUE(plan_for(spec("cpu") + spec("cuda")).has_value());
+  EXPECT_FALSE(plan_for(spec("cuda") + spec("cpu")).has_value());
+}
+
+}  // namespace
+}  // namespace depute
