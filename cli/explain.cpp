@@ -47,7 +47,7 @@ int run_explain(const ExplainArguments& arguments, const Registry& registry) {
 Command add_explain_command(CLI::App& app, const Registry& registry) {
   auto arguments = std::make_shared<ExplainArguments>();
   add_request_options(app, arguments->request);
-  app.add_option("--node", arguments->node, "Only this node")->type_name("NAME");
+  app.add_option("--node", arguments->node, "Only this node")->check(not_empty())->type_name("NAME");
   app.add_flag("--json", arguments->json, "As JSON");
   return [arguments, &registry] { return run_explain(*arguments, registry); };
 }

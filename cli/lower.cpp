@@ -80,8 +80,10 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
   add_request_options(app, arguments->request);
   app.add_option("-o,--output", arguments->output,
                  "The .pte file to write, - for standard output; default: MODEL with .pte")
+      ->check(not_empty())
       ->type_name("FILE");
   app.add_option("--ptd", arguments->ptd, "Put constants and delegates' data in this file of their own")
+      ->check(not_empty())
       ->type_name("FILE");
   app.add_option("--segment-alignment", arguments->segment_alignment,
                  "Where segments start in the file, a power of two of bytes; default: 128")
@@ -93,9 +95,11 @@ Command add_lower_command(CLI::App& app, const Registry& registry) {
                "Put the bytes of delegates into the flatbuffer instead of segments");
   app.add_option("--debug-map", arguments->debug_map,
                  "Also write what joins a profile's instructions with the model's source lines")
+      ->check(not_empty())
       ->type_name("FILE");
   app.add_option("--require", arguments->require,
                  "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"")
+      ->check(not_empty())
       ->type_name("CONDITIONS");
   auto* quiet = app.add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   app.add_flag("--verbose", arguments->verbose, "List all kinds of leftover nodes")->excludes(quiet);

@@ -22,29 +22,10 @@
 #include "cli/suggest.h"
 #include "compile.h"
 #include "support/guarded.h"
+#include "support/printable.h"
 #include "support/temporary_file.h"
 
 namespace depute {
-
-namespace {
-
-// What the user named may hold anything; a message keeps to its lines and leaves the terminal alone.
-std::string printable(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    bool is_control = static_cast<unsigned char>(c) < ' ' || c == 127;
-    if (c == '\n') {
-      result += "\\n";
-    } else if (is_control) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-}  // namespace
 
 int report_error(const Diagnostic& diagnostic) {
   std::string text = fmt::format("error[{}]: ", diagnostic.code);

@@ -25,6 +25,14 @@ Status check_backends(const std::vector<std::string>& backends) {
   return {};
 }
 
+Status check_names(const std::vector<std::pair<std::string, std::string>>& methods) {
+  for (const auto& [name, file] : methods) {
+    if (std::ranges::count(methods, name, &std::pair<std::string, std::string>::first) == 1) continue;
+    return error("usage", "--method", fmt::format("there are two methods '{}'", name));
+  }
+  return {};
+}
+
 Status check_reports(const std::vector<std::string>& reports) {
   for (const std::string& path : reports) {
     if (path.ends_with(".json") || path.ends_with(".html") || is_standard_output(path)) continue;
@@ -42,9 +50,17 @@ Status check_step(const std::string& step) {
 
 }  // namespace
 
+const CLI::Validator& not_empty() {
+  static const CLI::Validator validator(
+      [](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); },
+      "");
+  return validator;
+}
+
 void add_request_options(CLI::App& app, RequestArguments& arguments) {
   app.add_option("MODEL", arguments.model,
-                 "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input");
+                 "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input")
+      ->check(not_empty());
   app.add_option("--backend", arguments.backends,
                  "NAME[:key=value,...]; several are asked in the order given")
       ->type_name("NAME")
@@ -58,11 +74,13 @@ void add_request_options(CLI::App& app, RequestArguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--report", arguments.reports,
                  "Also write the report: FILE.json or FILE.html; - is standard output, as JSON")
+      ->check(not_empty())
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--jobs", arguments.jobs, "Threads; default: all. The output does not depend on it")
       ->check(CLI::Range(1, 1024));
   app.add_option("--dump-after", arguments.dump_after, "Print the program after a step or pass")
+      ->check(not_empty())
       ->type_name("STEP");
   app.add_flag("--together", arguments.together,
                "Plan all backends in one pass, with fewer delegates; default: one after another");
@@ -89,6 +107,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   if (options.input.empty() && options.methods.empty()) {
     return error("usage", "MODEL", "a model or --method NAME=FILE is needed");
   }
+  TRY_STATUS(check_names(options.methods));
   TRY_STATUS(check_reports(arguments.reports));
   options.reports = arguments.reports;
   TRY_STATUS(check_step(arguments.dump_after));

@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace depute {
 
@@ -26,6 +27,9 @@ struct RequestArguments {
   bool together = false;
   bool verify = false;
 };
+
+// For options whose empty value can only come from an empty variable of a script.
+const CLI::Validator& not_empty();
 
 void add_request_options(CLI::App& app, RequestArguments& arguments);
 

@@ -103,7 +103,8 @@ void register_backend(Registry& registry) {
   entry.backend = std::make_unique<DemoBackend>();
   entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
     if (!options.empty())
-      return error("usage", "--backend demo", fmt::format("no option '{}'", options[0].first));
+      return error("usage", "--backend demo", fmt::format("unknown option '{}'", options[0].first),
+                   "`depute backends demo` lists the options");
     return std::make_unique<DemoPartitioner>();
   };
   entry.support = [] {

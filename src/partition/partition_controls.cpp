@@ -37,6 +37,18 @@ Result<std::uint32_t> count(std::string_view where, std::string_view key, std::s
   return error("usage", where, fmt::format("{}={} is no number of nodes", key, value), "a number from 1 on");
 }
 
+// Pins add up; of anything else the first value would be lost.
+Status check_repeated(const std::string& where, const KeyValues& options) {
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string& key = options[i].first;
+    if (key == "only" || key == "off") continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (options[j].first == key) return error("usage", where, fmt::format("{} is given twice", key));
+    }
+  }
+  return {};
+}
+
 // False for an option of the backend's own.
 Result<bool> take_option(PartitionControls& controls, const std::string& where, const std::string& key,
                          const std::string& value) {
@@ -66,6 +78,7 @@ Result<PartitionControls> take_partition_controls(std::string_view backend, KeyV
   const std::string where = fmt::format("--backend {}", backend);
   PartitionControls controls;
   KeyValues rest;
+  TRY_STATUS(check_repeated(where, options));
   for (const auto& [key, value] : options) {
     TRY(const bool taken, take_option(controls, where, key, value));
     if (!taken) rest.emplace_back(key, value);

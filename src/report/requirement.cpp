@@ -31,8 +31,8 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-std::optional<double> parse_bound(std::string_view text) {
-  if (!text.empty() && text.back() == '%') text.remove_suffix(1);
+std::optional<double> parse_bound(std::string_view text, Quantity quantity) {
+  if (quantity == Quantity::Coverage && text.ends_with('%')) text.remove_suffix(1);
   double bound = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bound);
   if (failure != std::errc() || end != text.data() + text.size() || !(bound >= 0)) return std::nullopt;
@@ -44,9 +44,10 @@ std::optional<Requirement> parse_one(std::string_view text) {
     std::size_t at = text.find(sign);
     if (at == std::string_view::npos) continue;
     std::string_view left = trim(text.substr(0, at));
-    std::optional<double> bound = parse_bound(trim(text.substr(at + sign.size())));
     for (const auto& [name, quantity] : quantities) {
-      if (name == left && bound) return Requirement{quantity, relation, *bound, std::string(text)};
+      if (name != left) continue;
+      std::optional<double> bound = parse_bound(trim(text.substr(at + sign.size())), quantity);
+      if (bound) return Requirement{quantity, relation, *bound, std::string(text)};
     }
   }
   return std::nullopt;

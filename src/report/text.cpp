@@ -5,6 +5,7 @@
 #include <map>
 
 #include "report/report.h"
+#include "support/printable.h"
 
 namespace depute {
 namespace {
@@ -49,7 +50,7 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
     if (!options.node.empty() && refusal.node != options.node) continue;
     bool in_table = refusal.cause.code == no_kernel && !refusal.node.empty();
     missing += in_table ? 1 : 0;
-    if (!in_table) text += fmt::format("refused: {}\n", cause_text(refusal.cause));
+    if (!in_table) text += fmt::format("refused: {}\n", printable(cause_text(refusal.cause)));
   }
   if (missing > 0) {
     text += fmt::format("refused: ExecuTorch's runtime has no kernel for {} {}\n", missing,
@@ -89,10 +90,11 @@ std::vector<Leftovers> group_leftovers(const Report& report) {
 std::string summary_text(const Report& report, bool verbose) {
   std::string text;
   if (!report.output.empty()) {
-    text += fmt::format("{} -> {} ({})\n", report.input, report.output, bytes_text(report.output_bytes));
+    text += fmt::format("{} -> {} ({})\n", printable(report.input), printable(report.output),
+                        bytes_text(report.output_bytes));
   }
   for (const ExternalFile& file : report.external_files) {
-    text += fmt::format("  with its data in {} ({})\n", file.path, bytes_text(file.bytes));
+    text += fmt::format("  with its data in {} ({})\n", printable(file.path), bytes_text(file.bytes));
   }
   text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
   text += fmt::format("Number of delegated nodes: {}\n", report.delegated_nodes());
@@ -102,7 +104,7 @@ std::string summary_text(const Report& report, bool verbose) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Leftovers& group = leftovers[i];
     text += fmt::format("  {} x {}: {}{}\n", group.count, group.op, group.reason,
-                        group.first_source.empty() ? "" : ", first at " + group.first_source);
+                        group.first_source.empty() ? "" : ", first at " + printable(group.first_source));
   }
   if (std::size_t more = leftovers.size() - shown; more > 0) {
     text += fmt::format("  and {} more {}; `depute explain` lists every node\n", more,
@@ -142,10 +144,11 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     bool delegated = !node.delegate.empty();
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));
-    std::string source = node.source.str();
+    std::string source = printable(node.source.str());
     const char* colour = delegated ? green : node.owner == "portable" ? yellow : red;
-    text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + std::string(node.node.str()), name_width,
-                        node.op.str(), op_width, colour, fate, plain, source.empty() ? "" : "  ; " + source);
+    text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + printable(node.node.str()), name_width,
+                        printable(node.op.str()), op_width, colour, printable(fate), plain,
+                        source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),

@@ -83,7 +83,8 @@ def assert_refused(run: Run, out: Path) -> None:
     assert run.code == 1, f"exit code {run.code}\n{run.stderr}"
     assert len(run.diagnostics) == 1 and run.stderr.startswith(run.diagnostics[0]), run.stderr
     assert not out.exists()
-    assert not list(out.parent.glob(out.name + "*")), "a temporary file was left behind"
+    left = [*out.parent.glob(out.name + "*"), *out.parent.glob(".depute-*")]
+    assert not left, f"left behind: {left}"
 
 
 def assert_matches_eager(pte: Path, cases: list[Case], tolerance: float = TOLERANCE) -> None:

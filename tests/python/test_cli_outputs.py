@@ -92,7 +92,7 @@ def test_default_output_of_a_compiled_program(tmp_path):
         ("-o", "a.pte", "--report", "r.json", "--report", "r.json"),
         ("-o", "a.pte", "--report", "r.json", "--debug-map", "r.json"),
         ("-o", "-", "--report", "-"),
-        ("-o", "-", "--debug-map", "/dev/stdout"),
+        ("-o", "-", "--debug-map", "/proc/self/fd/1"),
     ],
     ids=" ".join,
 )
@@ -237,15 +237,18 @@ def test_report_to_standard_output(model, tmp_path):
     assert json.loads(run.stdout)["totals"] and "Total delegated" in run.stderr
 
 
-def test_devices_as_outputs(model, tmp_path):
+def test_devices_as_outputs(model):
     run = depute("lower", model, "-o", "/dev/null", "--debug-map", "/dev/null")
     assert run.code == 0, run.stderr
-    assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_another_name_of_standard_output(model, tmp_path):
+    """Not /dev/stdout: a compiler that is wrong would replace that link on the machine of who tests it."""
     with (tmp_path / "out").open("wb") as out:
-        command = [DEPUTE, "lower", model, "-o", "/dev/stdout"]
+        command = [DEPUTE, "lower", model, "-o", "/proc/self/fd/1"]
         subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, check=True, timeout=TIMEOUT)
     assert (tmp_path / "out").read_bytes()[4:8] == b"ET12"
-    assert os.path.islink("/dev/stdout")
 
 
 def test_full_device(model):
