@@ -89,6 +89,8 @@ Result<Program> read_verified(const std::string& path) {
 }
 
 Result<Program> read_inputs(const CompileOptions& options) {
+  if (options.input.empty() && options.methods.empty())
+    return error("usage", "", "there is no program to compile");
   Program program;
   if (!options.input.empty()) {
     TRY(program, read_verified(options.input));

@@ -160,11 +160,15 @@ std::string scratch_path(const char* ending) {
   return stem + ending;
 }
 
+void check_pte(std::span<const std::byte> bytes) {
+  auto pte = read_pte(bytes, "out.pte");
+  if (!pte) fail("the .pte is not read back", pte.error().str());
+}
+
 void check_output(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) fail("the .pte is not there", file.error().str());
-  auto pte = read_pte((*file)->bytes(), "out.pte");
-  if (!pte) fail("the .pte is not read back", pte.error().str());
+  check_pte((*file)->bytes());
 }
 
 void compile_archive(const std::string& input, const PlanOfAction& plan) {
@@ -174,7 +178,8 @@ void compile_archive(const std::string& input, const PlanOfAction& plan) {
   options.plan_together = plan.way == PlanOfAction::Together;
   options.output = scratch_path(".pte");
   if (plan.external) options.ptd = scratch_path(".ptd");
-  options.debug_map = true;
+  options.debug_map = scratch_path(".json");
+  options.reports = {scratch_path(".html")};
   options.jobs = plan.jobs;
   options.verify_each_pass = plan.verify_each_pass;
   auto compiled = compile(options, registry());
@@ -212,8 +217,8 @@ Status run_steps(const std::string& input, const PlanOfAction& plan) {
   if (auto faults = verify(lowered.program); !faults.empty()) fail("unsound", faults[0].str());
   TRY(program, normalise_leftovers(std::move(lowered.program)));
   TRY(Plan planned, make_plan(program));
-  TRY_STATUS(write_pte(program, planned, scratch_path(".pte"), {.jobs = plan.jobs}));
-  check_output(scratch_path(".pte"));
+  TRY(PteBytes written, write_pte_bytes(program, planned, {.jobs = plan.jobs}));
+  check_pte(written.pte);
   return {};
 }
 
@@ -407,6 +412,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     compile_archive(input, plan);
   }
   close(descriptor);
-  for (const char* ending : {".pte", ".ptd"}) std::filesystem::remove(scratch_path(ending));
+  for (const char* ending : {".pte", ".ptd", ".json", ".html"}) std::filesystem::remove(scratch_path(ending));
   return 0;
 }

@@ -75,6 +75,12 @@ TEST(EntryPoints, RefuseAProgramThatIsNotSound) {
   EXPECT_THAT(answers(no_data), testing::Each(HasSubstr("no data \"w\"")));
 }
 
+TEST(EntryPoints, CompileNeedsAProgram) {
+  auto compiled = compile({}, make_registry());
+  ASSERT_FALSE(compiled.has_value());
+  EXPECT_EQ(compiled.error().code, "usage");
+}
+
 TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   for (const char* call :
        {"control.end_if()", "control.set(%x, %x)", "delegate.call(%x)", "depute.masked(%x)"}) {
