@@ -13,9 +13,9 @@ namespace {
 
 using sym::Number;
 using Numbers = std::span<const Number>;
-using Value = std::optional<Number>;
+using Answer = std::optional<Number>;
 
-Value to_integer(double real) {
+Answer to_integer(double real) {
   if (!(real >= -0x1p63 && real < 0x1p63)) return std::nullopt;
   return Number::of(static_cast<std::int64_t>(real));
 }
@@ -24,7 +24,7 @@ bool any_float(Numbers args) {
   return std::ranges::any_of(args, &Number::is_float);
 }
 
-Value add_all(Numbers args) {
+Answer add_all(Numbers args) {
   Number total = Number::of(std::int64_t{0});
   for (const Number& arg : args) {
     if (total.is_float || arg.is_float) {
@@ -36,7 +36,7 @@ Value add_all(Numbers args) {
   return total;
 }
 
-Value multiply_all(Numbers args) {
+Answer multiply_all(Numbers args) {
   Number total = Number::of(std::int64_t{1});
   for (const Number& arg : args) {
     if (total.is_float || arg.is_float) {
@@ -52,7 +52,7 @@ bool divides(Number a, Number b) {
   return !a.is_float && !b.is_float && b.integer != 0 && !(a.integer == Range::min_bound && b.integer == -1);
 }
 
-Value power(Number base, Number exponent) {
+Answer power(Number base, Number exponent) {
   if (base.is_float || exponent.is_float) return Number::of(std::pow(base.as_double(), exponent.as_double()));
   if (exponent.integer < 0) return std::nullopt;
   std::int64_t result = 1;
@@ -64,7 +64,7 @@ Value power(Number base, Number exponent) {
   return Number::of(result);
 }
 
-Value shift(Number a, Number b, bool left) {
+Answer shift(Number a, Number b, bool left) {
   if (a.is_float || b.is_float || b.integer < 0) return std::nullopt;
   if (!left) return Number::of(a.integer >> std::min<std::int64_t>(b.integer, 63));
   if (a.integer == 0) return a;
@@ -74,14 +74,14 @@ Value shift(Number a, Number b, bool left) {
   return Number::of(result);
 }
 
-Value true_division(Number a, Number b) {
+Answer true_division(Number a, Number b) {
   if (b.as_double() == 0) return std::nullopt;
   return Number::of(a.as_double() / b.as_double());
 }
 
 // The one of two numbers that `wanted` orders first; floats only when one is.
 template <typename Before>
-Value extremum(Numbers args, Before wanted) {
+Answer extremum(Numbers args, Before wanted) {
   if (args.empty()) return std::nullopt;
   if (!any_float(args)) return *std::ranges::min_element(args, wanted, &Number::integer);
   return Number::of(std::ranges::min(args, wanted, &Number::as_double).as_double());
@@ -92,7 +92,7 @@ std::partial_ordering order(Number a, Number b) {
   return a.integer <=> b.integer;
 }
 
-Value truth(bool value) {
+Answer truth_number(bool value) {
   return Number::of(std::int64_t{value});
 }
 
@@ -100,8 +100,8 @@ bool is_true(const Number& number) {
   return number.as_double() != 0;
 }
 
-Value apply_unary(std::string_view f, Number x) {
-  if (f == "Not") return truth(!is_true(x));
+Answer apply_unary(std::string_view f, Number x) {
+  if (f == "Not") return truth_number(!is_true(x));
   if (f == "ToFloat") return Number::of(x.as_double());
   if (f == "Identity") return x;
   if (f == "TruncToInt") return x.is_float ? to_integer(std::trunc(x.real)) : x;
@@ -113,7 +113,7 @@ Value apply_unary(std::string_view f, Number x) {
   return std::nullopt;
 }
 
-Value apply_binary(std::string_view f, Number a, Number b) {
+Answer apply_binary(std::string_view f, Number a, Number b) {
   if (f == "FloorDiv") {
     if (!divides(a, b)) return std::nullopt;
     return Number::of(sym::floor_quotient(a.integer, b.integer));
@@ -131,19 +131,19 @@ Value apply_binary(std::string_view f, Number a, Number b) {
   if (f == "FloatPow") return Number::of(std::pow(a.as_double(), b.as_double()));
   if (f == "LShift" || f == "RShift") return shift(a, b, f == "LShift");
   if (f == "IntTrueDiv" || f == "FloatTrueDiv" || f == "Rational") return true_division(a, b);
-  if (f == "Eq") return truth(order(a, b) == 0);
-  if (f == "Ne") return truth(order(a, b) != 0);
-  if (f == "Lt") return truth(order(a, b) < 0);
-  if (f == "Le") return truth(order(a, b) <= 0);
-  if (f == "Gt") return truth(order(a, b) > 0);
-  if (f == "Ge") return truth(order(a, b) >= 0);
+  if (f == "Eq") return truth_number(order(a, b) == 0);
+  if (f == "Ne") return truth_number(order(a, b) != 0);
+  if (f == "Lt") return truth_number(order(a, b) < 0);
+  if (f == "Le") return truth_number(order(a, b) <= 0);
+  if (f == "Gt") return truth_number(order(a, b) > 0);
+  if (f == "Ge") return truth_number(order(a, b) >= 0);
   return std::nullopt;
 }
 
 struct Evaluator {
   const std::map<std::string, std::int64_t, std::less<>>& symbols;
 
-  Value value(const SymExpr* expr) const {
+  Answer value(const SymExpr* expr) const {
     switch (expr->kind) {
       case SymExpr::Kind::Int:
         return Number::of(expr->int_value);
@@ -159,23 +159,23 @@ struct Evaluator {
     }
     if (expr->name == "Piecewise") return piecewise(expr);
     if (expr->name == "Where" && expr->args.size() == 3) {
-      Value condition = value(expr->args[0]);
+      Answer condition = value(expr->args[0]);
       if (!condition) return std::nullopt;
       return value(expr->args[is_true(*condition) ? 1 : 2]);
     }
     std::vector<Number> args;
     for (const SymExpr* arg : expr->args) {
-      Value number = value(arg);
+      Answer number = value(arg);
       if (!number) return std::nullopt;
       args.push_back(*number);
     }
     return sym::apply(expr->name.str(), args);
   }
 
-  Value piecewise(const SymExpr* expr) const {
+  Answer piecewise(const SymExpr* expr) const {
     for (const SymExpr* branch : expr->args) {
       if (!sym::is_call(branch, "ExprCondPair") || branch->args.size() != 2) return std::nullopt;
-      Value condition = value(branch->args[1]);
+      Answer condition = value(branch->args[1]);
       if (!condition) return std::nullopt;
       if (is_true(*condition)) return value(branch->args[0]);
     }
@@ -205,9 +205,9 @@ std::optional<Number> sym::apply(std::string_view f, Numbers args) {
   if (f == "Mul") return multiply_all(args);
   if (f == "Max") return extremum(args, std::greater<>());
   if (f == "Min") return extremum(args, std::less<>());
-  if (f == "And") return truth(std::ranges::all_of(args, is_true));
-  if (f == "Or") return truth(std::ranges::any_of(args, is_true));
-  if (f == "true" || f == "false") return truth(f == "true");
+  if (f == "And") return truth_number(std::ranges::all_of(args, is_true));
+  if (f == "Or") return truth_number(std::ranges::any_of(args, is_true));
+  if (f == "true" || f == "false") return truth_number(f == "true");
   if (args.size() == 1) return apply_unary(f, args[0]);
   if (args.size() == 2) return apply_binary(f, args[0], args[1]);
   return std::nullopt;
@@ -216,11 +216,11 @@ std::optional<Number> sym::apply(std::string_view f, Numbers args) {
 std::optional<std::int64_t> evaluate(const SymInt& value,
                                      const std::map<std::string, std::int64_t, std::less<>>& symbols) {
   if (value.is_constant()) return value.value();
-  Value result = Evaluator{symbols}.value(value.expr());
+  Answer result = Evaluator{symbols}.value(value.expr());
   if (!result) return std::nullopt;
   if (!result->is_float) return result->integer;
   if (result->real != std::trunc(result->real)) return std::nullopt;
-  Value integer = to_integer(result->real);
+  Answer integer = to_integer(result->real);
   return integer ? std::optional(integer->integer) : std::nullopt;
 }
 

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""How many small changes to the code do the tests notice?
+
+    mutation.py [--count N] [--seed N] [--list FILE] PATH...      PATH: folders or .cpp files, like src/lower
+
+Takes a random sample of the changes that universalmutator (PyPI) makes to the files, one at a time, in a copy of the tree
+below build/mutation. A change that does not compile, or that gives the same machine code, does not count. The others are
+tried against the text tests and unit tests, those of the changed folder first; what no test notices is a survivor. Survivors
+are printed as diffs, and with --list also written to FILE. Give each a test, or one line why it is the same.
+"""
+
+import argparse
+import difflib
+import hashlib
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TREE = ROOT / "build" / "mutation"
+BUILD = TREE / "build" / "release"
+TEST_SECONDS = 120  # a test program that takes longer has noticed the change
+# Lines that say nothing at run time.
+SILENT = re.compile(r"\s*(//|#|namespace\b|using\b|}\s*//|$)")
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def copy_tree():
+    """A copy of what git tracks or would track; files that did not change keep their times."""
+    names = run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT).stdout.splitlines()
+    for name in names:
+        source, target = ROOT / name, TREE / name
+        if not source.is_file():
+            continue
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
+    os.environ.update(CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1")  # shares what the other trees compiled
+    if not (BUILD / "build.ninja").exists():
+        linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
+        subprocess.run(["cmake", "--preset", "release", *linker], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", BUILD], check=True, stdout=subprocess.DEVNULL)
+
+
+class Change:
+    def __init__(self, path, text, original):
+        self.path = path
+        self.text = text
+        old, new = original.splitlines(), text.splitlines()
+        self.line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), 0)
+        self.is_silent = bool(SILENT.match(old[self.line])) if old else True
+
+    def diff(self):
+        lines = difflib.unified_diff(
+            (ROOT / self.path).read_text().splitlines(), self.text.splitlines(), str(self.path), str(self.path), n=2, lineterm=""
+        )
+        return "\n".join(lines)
+
+
+def mutate_program():
+    program = shutil.which("mutate", path=f"{ROOT}/.venv/bin{os.pathsep}{os.environ['PATH']}")
+    if program is None:
+        sys.exit("error: universalmutator is missing: .venv/bin/python -m pip install universalmutator")
+    return program
+
+
+def changes_of(path):
+    original = (ROOT / path).read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        run([mutate_program(), str(path), "--noCheck", "--mutantDir", folder], cwd=ROOT)
+        found = sorted(pathlib.Path(folder).glob("*.mutant.*"))
+        changes = [Change(path, mutant.read_text(), original) for mutant in found]
+    return [change for change in changes if not change.is_silent]
+
+
+def object_of(path):
+    folder = path.parts[1] if path.parts[0] == "src" else "_".join(path.parts[:2])
+    return next(BUILD.glob(f"{path.parent}/CMakeFiles/*.dir/{path.name}.o")), folder
+
+
+def code_hash(path):
+    """Of the machine code and data, without debug information and line numbers."""
+    text = subprocess.run(["objcopy", "-O", "binary", "-g", path, "/dev/stdout"], capture_output=True).stdout
+    relocations = run(["objdump", "-rdC", "--no-show-raw-insn", "-j", ".text", path]).stdout
+    everything = run(["objdump", "-sr", path]).stdout.split("\n", 3)[-1]
+    return hashlib.sha256((everything + relocations).encode() + text).hexdigest()
+
+
+def ninja(*targets):
+    return run(["ninja", "-C", BUILD, "-j2", *targets])
+
+
+def trials(folder):
+    """(target to build, command to run): quick ones and those of the folder first; last the tables against the stock
+    runtime, when .venv is there."""
+    text = ("depute_text", [sys.executable, "tests/text/run.py", "--depute", str(BUILD / "tests/text/tool/depute-text")])
+    names = [path.name for path in sorted(BUILD.glob("tests/**/depute_*_tests"))]
+    first = [f"depute_{folder}_tests", "depute_lower_tests", "depute_plan_tests", "depute_compile_tests", "depute_write_tests"]
+    order = [name for name in dict.fromkeys(first + names) if name in names]
+    programs = {path.name: str(path) for path in BUILD.glob("tests/**/depute_*_tests")}
+    units = [(name, [programs[name], "--gtest_fail_fast", "--gtest_brief=1"]) for name in order]
+    python = ROOT / ".venv/bin/python"
+    tables = ("depute", [str(python), "-m", "pytest", "-q", "-x", "tests/python/test_kernel_table.py"])
+    return [text, *units] + ([tables] if python.exists() else [])
+
+
+def who_notices(folder):
+    """The first target whose tests fail; None when none does."""
+    for target, command in trials(folder):
+        if ninja(target).returncode != 0:
+            return "invalid"
+        try:
+            if run(command, cwd=TREE, timeout=TEST_SECONDS).returncode != 0:
+                return target
+        except subprocess.TimeoutExpired:
+            return f"{target} (time)"
+    return None
+
+
+def attempt(change):
+    """Gives 'invalid', 'same', 'noticed by ...' or 'survived'; leaves the tree as it was."""
+    target = TREE / change.path
+    original = (ROOT / change.path).read_text()
+    object_file, folder = object_of(change.path)
+    object_name = str(object_file.relative_to(BUILD))
+    before = code_hash(object_file)
+    try:
+        target.write_text(change.text)
+        if ninja(object_name).returncode != 0:
+            return "invalid"
+        if code_hash(object_file) == before:
+            return "same"
+        noticed = who_notices(folder)
+        if noticed == "invalid":
+            return noticed
+        return f"noticed by {noticed}" if noticed else "survived"
+    finally:
+        target.write_text(original)
+        ninja(object_name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", metavar="PATH")
+    parser.add_argument("--count", type=int, default=100, help="changes that compile and differ (default 100)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--list", type=pathlib.Path)
+    options = parser.parse_args()
+    files = []
+    for path in map(pathlib.Path, options.paths):
+        files += sorted(path.glob("*.cpp")) if (ROOT / path).is_dir() else [path]
+    files = [pathlib.Path(os.path.relpath(ROOT / path, ROOT)) for path in files]
+    copy_tree()
+    changes = [change for path in files for change in changes_of(path)]
+    random.Random(options.seed).shuffle(changes)
+    noticed, survivors = 0, []
+    for change in changes:
+        if noticed + len(survivors) >= options.count:
+            break
+        verdict = attempt(change)
+        if verdict in ("invalid", "same"):
+            continue
+        noticed += verdict != "survived"
+        if verdict == "survived":
+            survivors.append(change)
+            if options.list:
+                options.list.write_text("\n\n".join(each.diff() for each in survivors) + "\n")
+        print(f"{noticed + len(survivors):4} {change.path}:{change.line + 1}: {verdict}", flush=True)
+        if verdict == "survived":
+            print(change.diff(), flush=True)
+    total = noticed + len(survivors)
+    print(f"{noticed} of {total} changes noticed ({100 * noticed / max(total, 1):.1f} %), {len(survivors)} survived")
+
+
+if __name__ == "__main__":
+    main()
