@@ -224,23 +224,25 @@ Difference compare_ranges(const Ranges& a, const Ranges& b) {
   return std::nullopt;
 }
 
-bool same_named_data(const NamedData& a, const NamedData& b) {
-  return a.key == b.key && a.alignment == b.alignment && a.external_tag == b.external_tag &&
-         a.layout == b.layout && same_storage(a.storage.get(), b.storage.get());
-}
-
 Difference compare_delegates(const Delegate& a, const Delegate& b) {
   if (a.name != b.name) return differ("name", a.name.str(), b.name.str());
   if (a.backend_id != b.backend_id) return differ("backend", a.backend_id, b.backend_id);
   if (a.compile_specs != b.compile_specs) return "compile specs";
   if (!same_storage(a.processed_bytes.get(), b.processed_bytes.get())) return "processed bytes";
   if (a.debug_handle_map != b.debug_handle_map) return "debug handle map";
-  if (!std::ranges::equal(a.named_data, b.named_data, same_named_data)) return "named data";
+  if (!std::ranges::equal(a.named_data, b.named_data,
+                          [](const NamedData& one, const NamedData& other) { return equal(one, other); }))
+    return "named data";
   if (a.delegate_info != b.delegate_info) return differ("info", a.delegate_info, b.delegate_info);
   return std::nullopt;
 }
 
 }  // namespace
+
+bool equal(const NamedData& a, const NamedData& b) {
+  return a.key == b.key && a.alignment == b.alignment && a.external_tag == b.external_tag &&
+         a.layout == b.layout && same_storage(a.storage.get(), b.storage.get());
+}
 
 std::optional<std::string> first_difference(const Program& a, const Program& b) {
   if (auto difference = compare_ranges(a.ranges, b.ranges)) return difference;

@@ -15,6 +15,7 @@ namespace depute {
 // nothing.
 std::optional<std::string> first_difference(const Program& a, const Program& b);
 bool equal(const Program& a, const Program& b);
+bool equal(const NamedData& a, const NamedData& b);
 
 // Of one node's arguments: values and graphs are compared by name, each has one in its graph or method.
 bool same_argument(const Argument& a, const Argument& b);

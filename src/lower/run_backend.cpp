@@ -213,10 +213,7 @@ class BackendRun {
   }
 
   static bool is_same(const PreprocessResult& a, const PreprocessResult& b) {
-    auto is_same_data = [](const NamedData& one, const NamedData& other) {
-      return one.key == other.key && one.alignment == other.alignment &&
-             one.external_tag == other.external_tag && is_same_storage(one.storage, other.storage);
-    };
+    auto is_same_data = [](const NamedData& one, const NamedData& other) { return equal(one, other); };
     return is_same_storage(a.processed_bytes, b.processed_bytes) &&
            a.debug_handle_map == b.debug_handle_map && a.delegate_info == b.delegate_info &&
            std::ranges::equal(a.data_store_output, b.data_store_output, is_same_data);

@@ -196,8 +196,7 @@ std::string refusal(BackendEntry entry) {
 }
 
 TEST(WrongReferences, EntryHasNoBackend) {
-  EXPECT_THAT(refusal(entry_of("mine", nullptr)),
-              HasSubstr("error[registry] mine: the entry has no backend"));
+  EXPECT_THAT(refusal(entry_of("mine", nullptr)), HasSubstr("[registry] mine: the entry has no backend"));
 }
 
 TEST(WrongReferences, EntryHasNoName) {

@@ -521,7 +521,19 @@ TEST(WrongBackend, IsNotDeterministic) {
 TEST(WrongBackend, IsNotDeterministicInWhereItsDataGo) {
   std::atomic<int> calls = 0;
   auto moody = [&](const Program& program) {
-    return giving({.key = "k", .storage = storage_of("x"), .external_tag = ++calls > 2 ? "lora" : ""})(program);
+    return giving({.key = "k", .storage = storage_of("x"), .external_tag = ++calls > 2 ? "lora" : ""})(
+        program);
+  };
+  EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
+            "to_backend.backend-not-deterministic");
+}
+
+TEST(WrongBackend, IsNotDeterministicInTheLayoutOfItsData) {
+  std::atomic<int> calls = 0;
+  auto moody = [&](const Program& program) {
+    NamedData data{.key = "k", .storage = storage_of("12345678")};
+    if (++calls > 2) data.layout = program.methods.front()->graph->first()->result()->tensor();
+    return giving(data)(program);
   };
   EXPECT_EQ(backend_refusal(moody, {}, {.check_determinism = true}).code,
             "to_backend.backend-not-deterministic");
