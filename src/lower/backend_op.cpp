@@ -361,9 +361,13 @@ std::span<const NodeOrigin> origins_of(Graph& graph, const PatternMatch& match) 
   return origins.size() < 2 ? std::span<const NodeOrigin>() : graph.add_origins(origins);
 }
 
-// The op's arguments for a match: what the pattern's inputs are, else the defaults. Nothing when an input is
+// What became of the results of replaced nodes, which later matches may still name as their inputs.
+using ReplacedValues = std::unordered_map<const Value*, Value*>;
+
+// The op's arguments for a match: what the pattern's inputs are, else the defaults. False when an input is
 // not what the schema takes.
-bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match, std::vector<Argument>& args,
+bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match,
+                    const ReplacedValues& replaced, std::vector<Argument>& args,
                     std::vector<NamedArgument>& kwargs) {
   const OpDef& def = *op_def(op.name);
   auto same_value = [](Value* value) { return Argument::of(value); };
@@ -373,6 +377,7 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
     Argument value = arg.default_value ? graph.import(*arg.default_value, same_value) : Argument::none();
     if (source < op.sources.size()) {
       const Value* input = match.inputs[source];
+      if (auto now = replaced.find(input); now != replaced.end()) input = now->second;
       value = input != nullptr ? Argument::of(const_cast<Value*>(input)) : match.literals[source];
     }
     if (arg.type == ArgType::Float && value.is_int()) value = Argument::of(value.as_double());
@@ -387,7 +392,7 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
 }
 
 // Puts one op in the place of one match; false when no place in the order of nodes serves it.
-bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
+bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, ReplacedValues& replaced) {
   Node* last = nullptr;
   for (const Node* node : match.nodes) {
     if (last == nullptr || node->scratch > last->scratch) last = const_cast<Node*>(node);
@@ -407,14 +412,17 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match) {
   }
   std::vector<Argument> args;
   std::vector<NamedArgument> kwargs;
-  if (!fill_arguments(graph, op, match, args, kwargs)) return false;
+  if (!fill_arguments(graph, op, match, replaced, args, kwargs)) return false;
   Node* node = graph.add(op.name, args, kwargs, results, last->next());
   node->scratch = last->scratch;
   node->debug_handle = last->debug_handle;
   node->source = last->source;
   node->replaced = origins_of(graph, match);
   node->tag = last->tag;
-  for (std::size_t i = 0; i < old.size(); ++i) graph.replace_uses(*old[i], node->result(i));
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    graph.replace_uses(*old[i], node->result(i));
+    replaced.emplace(old[i], node->result(i));
+  }
   std::vector<const Node*> dead = match.nodes;
   std::ranges::sort(dead, std::greater(), &Node::scratch);
   for (const Node* matched : dead) graph.erase(const_cast<Node&>(*matched));
@@ -516,8 +524,9 @@ Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> n
     for (const Graph* graph : graphs_below(*method->graph)) {
       std::vector<PatternMatch> matches = find_matches(*method, *graph, patterns);
       graph->number_nodes();
+      ReplacedValues replaced;
       for (const PatternMatch& match : matches)
-        count += replace(const_cast<Graph&>(*graph), *ops[match.pattern], match) ? 1 : 0;
+        count += replace(const_cast<Graph&>(*graph), *ops[match.pattern], match, replaced) ? 1 : 0;
     }
   }
   return count;

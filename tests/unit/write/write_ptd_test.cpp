@@ -44,7 +44,7 @@ class WritePtd : public testing::Test {
 
   Result<WriteSummary> write(const Program& program, bool with_ptd = true, int jobs = 1) {
     auto plan = make_plan(program, {.external_constants = with_ptd});
-    EXPECT_TRUE(plan) << plan.error().str();
+    if (!plan) return std::unexpected(plan.error());
     return write_pte(program, *plan, path("m.pte"), {.jobs = jobs, .ptd = with_ptd ? path("m.ptd") : ""});
   }
 
