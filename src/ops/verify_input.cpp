@@ -89,11 +89,11 @@ class InputVerifier {
     const OpDef* def = last_def_;
     if (def == nullptr) return {};
     if (def->origin == OpOrigin::Compiler) return check_own(node);
-    TRY_STATUS(check_call(node, *def));
-    TRY_STATUS(check_results(node, *def));
+    if (auto status = check_call(node, *def); !status) return fail(node, status.error().message);
+    if (auto status = check_results(node, *def); !status) return fail(node, status.error().message);
     if (!def->is(control_flow)) return {};
     auto flow = read_control_flow(node);
-    if (!flow) return fail(node, flow.error().message);
+    if (!flow) return fail(node, fmt::format("{}: {}", node.op().str(), flow.error().message));
     return {};
   }
 

@@ -282,7 +282,10 @@ class Generator {
     }
     if (depth < 2 && chance(2)) {
       std::vector<Symbol> outer = std::exchange(delegates_, {});
-      delegate->original = std::make_shared<const Program>(this->program(depth + 1));
+      auto original = std::make_shared<Program>(this->program(depth + 1));
+      if (original->methods.empty()) original->add_method(Symbol("forward"));
+      original->methods.resize(1);
+      delegate->original = std::move(original);
       delegates_ = outer;
     }
     delegates_.push_back(delegate->name);

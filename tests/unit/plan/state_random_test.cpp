@@ -23,6 +23,11 @@ Type type(std::int64_t height) {
   return tensor_type(make_tensor(ScalarType::F32, {height, columns}));
 }
 
+// One that is not known may keep state, which it does for one method only.
+Symbol delegate_of(std::string_view method) {
+  return Symbol(fmt::format("delegate_{}", method));
+}
+
 class RandomMethod {
  public:
   RandomMethod(Program& program, std::string_view name, std::mt19937& random)
@@ -91,7 +96,8 @@ class RandomMethod {
             rows);
       }
       default:
-        return add_call("delegate.call", {Argument::text(Argument::Kind::Delegate, Symbol("d")), self},
+        return add_call("delegate.call",
+                        {Argument::text(Argument::Kind::Delegate, delegate_of(method_.name.str())), self},
                         height);
     }
   }
@@ -122,10 +128,12 @@ class RandomMethod {
 Program random_program(unsigned seed) {
   std::mt19937 random(seed);
   Program program;
-  auto delegate = std::make_unique<Delegate>();
-  delegate->name = Symbol("d");
-  delegate->backend_id = "SomeBackend";
-  program.delegates.push_back(std::move(delegate));
+  for (const char* method : {"f", "g"}) {
+    auto delegate = std::make_unique<Delegate>();
+    delegate->name = delegate_of(method);
+    delegate->backend_id = "SomeBackend";
+    program.delegates.push_back(std::move(delegate));
+  }
   for (int i = 0; i < buffers; ++i) {
     std::vector<float> start;
     for (std::int64_t j = 0; j < rows * columns; ++j) start.push_back(static_cast<float>(random() % 1000));
