@@ -70,19 +70,19 @@ Contents stack(const KernelCall& call) {
 // --- padding
 
 // The part of a padded dimension that holds elements of the tensor.
-struct Window {
+struct PaddedDim {
   std::int64_t before = 0;  // places added in front; negative: elements left out
   std::int64_t size = 0;    // of the padded dimension
 };
 
 // `pad` has two numbers a dimension, from the last dimension on.
-Result<std::vector<Window>> padded_windows(const Shape& sizes, const Shape& pad) {
+Result<std::vector<PaddedDim>> padded_windows(const Shape& sizes, const Shape& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > sizes.size())
     return bad_arguments("padding of too many dimensions");
-  std::vector<Window> windows;
+  std::vector<PaddedDim> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::size_t from_last = sizes.size() - 1 - i;
-    Window window{0, sizes[i]};
+    PaddedDim window{0, sizes[i]};
     if (2 * from_last < pad.size()) {
       std::int64_t after = pad[2 * from_last + 1];
       window.before = pad[2 * from_last];
@@ -97,10 +97,10 @@ Result<std::vector<Window>> padded_windows(const Shape& sizes, const Shape& pad)
 
 Contents constant_pad(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
-  TRY(std::vector<Window> windows, padded_windows(sizes_of(self), call.ints("pad")));
+  TRY(std::vector<PaddedDim> windows, padded_windows(sizes_of(self), call.ints("pad")));
   TRY(TensorData fill, cast(call, call.operand("value"), self.type.dtype));
   Shape sizes, kept = sizes_of(self), strides = strides_of(self);
-  for (const Window& window : windows) sizes.push_back(window.size);
+  for (const PaddedDim& window : windows) sizes.push_back(window.size);
   if (!checked_count(sizes)) return bad_arguments("padding to more elements than there can be");
   Shape out_strides = dense_strides(sizes);
   std::int64_t from = self.offset;
@@ -162,9 +162,9 @@ TensorData taken(const TensorData& data, std::size_t dim, const Shape& sources) 
 template <Source source>
 Contents edge_pad(const KernelCall& call) {
   TensorData data = call.tensor("self");
-  TRY(std::vector<Window> windows, padded_windows(sizes_of(data), call.ints("padding")));
+  TRY(std::vector<PaddedDim> windows, padded_windows(sizes_of(data), call.ints("padding")));
   Shape sizes;
-  for (const Window& window : windows) sizes.push_back(window.size);
+  for (const PaddedDim& window : windows) sizes.push_back(window.size);
   if (!checked_count(sizes)) return bad_arguments("padding to more elements than there can be");
   for (std::size_t dim = 0; dim < windows.size(); ++dim) {
     std::int64_t size = data.type.sizes[dim].value();

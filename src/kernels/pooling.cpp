@@ -77,7 +77,7 @@ void for_each_window(const Triple& sizes, const Window& window, const Triple& mo
 
 // The place of the first largest element; the last that is not a number, if there is one.
 template <typename T>
-std::int64_t place_of_max(const T* image, const std::vector<std::int64_t>& places) {
+std::int64_t largest_place(const T* image, const std::vector<std::int64_t>& places) {
   std::int64_t best = places.front();
   for (std::int64_t place : places) {
     if (image[place] > image[best] || image[place] != image[place]) best = place;
@@ -92,7 +92,7 @@ std::vector<std::int64_t> places_of_max(const Images& images, const Elements<T>&
   for (std::size_t i = 0; i < images.count; ++i) {
     const T* image = elements.span().data() + i * static_cast<std::size_t>(volume(images.sizes));
     for_each_window(images.sizes, window, moves, [&](const Triple&, const std::vector<std::int64_t>& places) {
-      result.push_back(places.empty() ? 0 : place_of_max(image, places));
+      result.push_back(places.empty() ? 0 : largest_place(image, places));
     });
   }
   return result;
