@@ -73,6 +73,7 @@ struct OutputSet::Entry {
   FilePlace place;
   std::optional<int> descriptor;  // of a stream that is open already
   bool is_stream = false;
+  bool is_open = false;
   bool is_whole = false;
   std::unique_ptr<OutputFile> file;
   std::vector<std::byte> bytes;  // of a stream
@@ -120,7 +121,8 @@ void OutputSet::add_input(const std::string& path) {
 }
 
 OutputSet::Entry* OutputSet::find(const std::string& path) {
-  auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->path == path; });
+  auto found = std::ranges::find_if(
+      entries_, [&](const auto& entry) { return entry->path == path && !entry->is_open; });
   return found == entries_.end() ? nullptr : found->get();
 }
 
@@ -186,7 +188,7 @@ Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {
     TRY_STATUS(reserve("the program's data", path));
     entry = find(path);
   }
-  CHECK(!entry->file && entry->bytes.empty()) << path << " is opened twice";
+  entry->is_open = true;
   if (entry->is_stream) {
     return std::make_unique<Member>(std::make_unique<OutputBytes>(entry->bytes), entry->is_whole);
   }

@@ -50,7 +50,7 @@ class OutputSet {
 
  private:
   struct Entry;
-  Entry* find(const std::string& path);
+  Entry* find(const std::string& path);  // one that was not opened yet
   Status check_inputs(const Entry& entry) const;
   Status check_place(const Entry& entry) const;
   Status write_streams();

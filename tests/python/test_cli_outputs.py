@@ -172,7 +172,7 @@ def test_late_failure_leaves_nothing(existed, model, tmp_path):
         for name in outputs.values():
             (tmp_path / name).write_text("older " + name)
     before = contents(tmp_path)
-    for limit in (100, 5_000, 20_000):
+    for limit in (100, 2_000, 7_000):
         run = subprocess.run(
             [DEPUTE, "lower", model, "--backend", "xnnpack"]
             + [word for option, name in outputs.items() for word in (option, tmp_path / name)],

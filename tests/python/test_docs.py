@@ -93,5 +93,5 @@ def test_pages_that_are_named_exist():
     for page in (ROOT / "README.md", ROOT / "docs" / "cli.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), target
-        for target in re.findall(r"\b(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", page.read_text()):
+        for target in re.findall(r"(?<![\w/])(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", page.read_text()):
             assert (ROOT / Path(target)).exists(), target

@@ -136,6 +136,20 @@ TEST_F(OutputSets, AStreamIsWrittenBeforeFilesAreReplaced) {
   EXPECT_EQ(contents()["a"], "older a");
 }
 
+TEST_F(OutputSets, ADeviceMayBeSeveralOutputsAndAFileOne) {
+  OutputSet outputs;
+  for (const char* option : {"-o", "--report"}) ASSERT_TRUE(outputs.reserve(option, "/dev/null"));
+  for (int i = 0; i < 2; ++i) {
+    auto output = outputs.open("/dev/null");
+    ASSERT_TRUE(output) << output.error().str();
+    ASSERT_TRUE((*output)->commit());
+  }
+  ASSERT_TRUE(write(outputs, "a", "new a"));
+  EXPECT_FALSE(outputs.open(path("a"))) << "it is open already";
+  ASSERT_TRUE(outputs.put_in_place());
+  EXPECT_EQ(contents(), (Contents{{"a", "new a"}}));
+}
+
 TEST_F(OutputSets, NamesLeftByAnotherRunAreNotTaken) {
   auto first = TemporaryFile::create(path("a"), 0666);
   ASSERT_TRUE(first);
