@@ -43,8 +43,8 @@ void remove_temporary_files() {
   }
 }
 
-TemporaryFile::TemporaryFile(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), slot_(remember(path_)) {}
+TemporaryFile::TemporaryFile(std::string path, int descriptor, int slot)
+    : path_(std::move(path)), descriptor_(descriptor), slot_(slot) {}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : path_(std::exchange(other.path_, {})),
@@ -57,17 +57,21 @@ TemporaryFile::~TemporaryFile() {
   forget(slot_);
 }
 
-// Another process, or one that was killed, may have the same number: a name is taken only when it is free.
+// Another process, or one that was killed, may have the same number: a name is taken only when it is free. It
+// is remembered before the file is there, so that a signal at any time finds it.
 Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mode) {
   static std::atomic<unsigned> count = 0;
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
   for (int attempt = 0; attempt < max_attempts; ++attempt) {
     std::string path = (folder / fmt::format(".depute-{}-{}.tmp", getpid(), count++)).string();
+    const int slot = remember(path);
     int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor);
-    if (errno != EEXIST) break;
+    if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor, slot);
+    const int reason = errno;
+    forget(slot);
+    if (reason != EEXIST) return error("write", target, std::strerror(reason));
   }
-  return error("write", target, std::strerror(errno));
+  return error("write", target, std::strerror(EEXIST));
 }
 
 Status TemporaryFile::close() {

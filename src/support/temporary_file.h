@@ -25,7 +25,7 @@ class TemporaryFile {
   void release();
 
  private:
-  TemporaryFile(std::string path, int descriptor);
+  TemporaryFile(std::string path, int descriptor, int slot);
 
   std::string path_;  // empty: released
   int descriptor_ = -1;
