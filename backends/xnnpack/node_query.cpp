@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/print.h"
+#include "ops/infer.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "write_payload.h"
@@ -101,6 +102,12 @@ Check check_node(const QueryContext& context, const Node& node) {
                    "one type"};
   }
   const NodeQuery query(context, node);
+  // The rules below take it that the dimensions which are named are there.
+  if (const auto infer = op_def(node)->infer; infer != nullptr) {
+    auto types = infer(query.call);
+    if (!types && types.error().code == bad_argument)
+      return Refusal{"argument", types.error().message, "a call that torch accepts"};
+  }
   if (!rule->takes_numbers) DEPUTE_REFUSE_IF(check_arguments(query));
   return rule->check == nullptr ? Check() : rule->check(query);
 }

@@ -120,7 +120,8 @@ Status retype(Graph& graph, Node& node) {
   auto types = result_types(OpCall(node));
   if (!types) {
     // A rule may not see what torch has proved of symbolic sizes.
-    if (!has_symbolic_sizes(node)) return node_error(pass, node, types.error().message);
+    if (!has_symbolic_sizes(node) || types.error().code == bad_argument)
+      return node_error(pass, node, types.error().message);
     keep_types(graph, node);
     return {};
   }

@@ -16,7 +16,8 @@ constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 Types infer_attention(const OpCall& call) {
   const TensorType& query = call.tensor("query");
   const TensorType& value = call.tensor("value");
-  if (query.rank() < 2 || value.rank() < 2) return type_error("attention of tensors without two dimensions");
+  if (query.rank() < 2 || value.rank() < 2)
+    return argument_error("attention of tensors without two dimensions");
   Dims sizes = query.sizes;
   sizes.back() = value.sizes.back();
   return tensor_result(query.dtype, std::move(sizes));

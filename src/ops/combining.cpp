@@ -121,7 +121,7 @@ constexpr OpRules padding(const char* out) {
 Types infer_repeat(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims sizes = as_dims(call["repeats"]);
-  if (sizes.size() < self.rank()) return type_error("repeat with fewer numbers than dimensions");
+  if (sizes.size() < self.rank()) return argument_error("repeat with fewer numbers than dimensions");
   std::size_t added = sizes.size() - self.rank();
   for (std::size_t i = 0; i < self.rank(); ++i) sizes[added + i] = sizes[added + i] * self.sizes[i];
   return tensor_result(self.dtype, std::move(sizes));
@@ -188,7 +188,7 @@ Replacement roll(Builder& b, const OpCall& call) {
     x = b.view(x, {x->tensor().numel()});
     dims = {0};
   }
-  if (b.failed() || dims.size() != shifts.size()) return type_error("roll with unequal lists");
+  if (b.failed() || dims.size() != shifts.size()) return argument_error("roll with unequal lists");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     TRY(std::size_t dim, wrap_dim(dims[i], x->tensor().rank()));
     TRY(std::int64_t size, static_size(x->tensor(), dim, "a size that roll moves"));
@@ -215,7 +215,7 @@ bool flips_nothing(const OpCall& call) {
 // Below (or above) the diagonal the elements stay, the others become 0.
 Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison) {
   const TensorType& self = call.tensor("self");
-  if (self.rank() < 2) return type_error("a triangle of a tensor without two dimensions");
+  if (self.rank() < 2) return argument_error("a triangle of a tensor without two dimensions");
   Argument rows = b.size(self.sizes[self.rank() - 2]);
   Argument columns = b.size(self.sizes.back());
   Value* row = b.call("aten.unsqueeze.default", {b.call("aten.arange.start_step", {0, rows}), -1});

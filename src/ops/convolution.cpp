@@ -17,7 +17,7 @@ Result<Dims> per_dimension(const OpCall& call, std::string_view name, std::size_
   Dims values = as_dims(call[name]);
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
-  return type_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
+  return argument_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
 }
 
 struct ConvolutionCall {

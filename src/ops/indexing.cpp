@@ -13,7 +13,7 @@ namespace {
 Types infer_index(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::vector<Value*> indices = call.values("indices");
-  if (indices.size() > self.rank()) return type_error("more indices than dimensions");
+  if (indices.size() > self.rank()) return argument_error("more indices than dimensions");
   indices.resize(self.rank());
   Dims shape;
   std::vector<std::size_t> places;

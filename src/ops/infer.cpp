@@ -84,7 +84,7 @@ Types result_types(const OpCall& call) {
   for (const Type& type : types) {
     if (!type.is_tensor()) continue;
     if (type.tensor.rank() > max_rank)
-      return type_error(fmt::format("a result of rank {}", type.tensor.rank()));
+      return argument_error(fmt::format("a result of rank {}", type.tensor.rank()));
     for (const SymInt& size : type.tensor.sizes) {
       if (size.is_constant() && size.value() < 0)
         return type_error(fmt::format("a result of size {}", size.value()));
@@ -95,6 +95,10 @@ Types result_types(const OpCall& call) {
 
 std::unexpected<Diagnostic> type_error(std::string message) {
   return error("normalise", "", message);
+}
+
+std::unexpected<Diagnostic> argument_error(std::string message) {
+  return error(bad_argument, "", message);
 }
 
 Types tensor_result(ScalarType dtype, Dims sizes) {
@@ -120,13 +124,13 @@ Result<Dims> broadcast(const Dims& a, const Dims& b) {
 Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {
   auto count = static_cast<std::int64_t>(std::max<std::size_t>(rank, 1));
   if (dim < -count || dim >= count) {
-    return type_error(fmt::format("dimension {} is out of range for a tensor of rank {}", dim, rank));
+    return argument_error(fmt::format("dimension {} is out of range for a tensor of rank {}", dim, rank));
   }
   return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
 }
 
 Result<std::size_t> dim_of(const OpCall& call, std::string_view name, const TensorType& type) {
-  if (type.rank() == 0) return type_error(fmt::format("'{}' of a tensor without dimensions", name));
+  if (type.rank() == 0) return argument_error(fmt::format("'{}' of a tensor without dimensions", name));
   return wrap_dim(call.integer(name), type.rank());
 }
 
@@ -146,7 +150,7 @@ Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t ran
   }
   std::ranges::sort(wrapped);
   if (std::ranges::adjacent_find(wrapped) != wrapped.end()) {
-    return type_error("a dimension is given twice");
+    return argument_error("a dimension is given twice");
   }
   return wrapped;
 }

@@ -22,6 +22,10 @@ Types result_types(const OpCall& call);
 
 // A failed rule; the message says why ("sizes 3 and 4 do not broadcast").
 std::unexpected<Diagnostic> type_error(std::string message);
+// The same for a call that is wrong whatever the sizes of its operands are: a dimension that is not there,
+// too few numbers. Nothing that is known of symbolic sizes excuses it.
+inline constexpr std::string_view bad_argument = "bad-argument";
+std::unexpected<Diagnostic> argument_error(std::string message);
 
 // One contiguous tensor.
 Types tensor_result(ScalarType dtype, Dims sizes);

@@ -79,7 +79,7 @@ Dims batch_sizes(const TensorType& type) {
 Types infer_matmul(const OpCall& call) {
   TensorType a = call.tensor("self");
   TensorType b = call.tensor("other");
-  if (a.rank() == 0 || b.rank() == 0) return type_error("matmul of a tensor without dimensions");
+  if (a.rank() == 0 || b.rank() == 0) return argument_error("matmul of a tensor without dimensions");
   bool is_row = a.rank() == 1, is_column = b.rank() == 1;
   if (is_row) a.sizes.insert(a.sizes.begin(), SymInt(1));
   if (is_column) b.sizes.push_back(1);

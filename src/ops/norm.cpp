@@ -51,7 +51,8 @@ Replacement batch_norm(Builder& b, const OpCall& call) {
 Types infer_native_layer_norm(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   std::size_t count = as_dims(call["normalized_shape"]).size();
-  if (count == 0 || count > input.rank()) return type_error("layer norm over more dimensions than there are");
+  if (count == 0 || count > input.rank())
+    return argument_error("layer norm over more dimensions than there are");
   Dims statistics = input.sizes;
   for (std::size_t i = input.rank() - count; i < input.rank(); ++i) statistics[i] = 1;
   return with_statistics(input, std::move(statistics));

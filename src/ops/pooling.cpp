@@ -20,11 +20,11 @@ Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_
   Ints values = call.ints(name);
   if (values.empty()) values = std::move(otherwise);
   for (std::int64_t value : values) {
-    if (value < 0 || value > max_window) return type_error(fmt::format("'{}' has a {}", name, value));
+    if (value < 0 || value > max_window) return argument_error(fmt::format("'{}' has a {}", name, value));
   }
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
-  return type_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
+  return argument_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
 }
 
 struct Window {
@@ -60,7 +60,8 @@ Result<SymInt> pooled_size(const SymInt& size, const Window& w, std::size_t i) {
 Result<Dims> pooled_sizes(const TensorType& self, const Window& w) {
   std::size_t count = w.kernel.size();
   if (self.rank() != count + 1 && self.rank() != count + 2) {
-    return type_error(fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
+    return argument_error(
+        fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
   }
   Dims sizes = self.sizes;
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,7 +98,7 @@ Types infer_max_pool_with_indices(const OpCall& call) {
 Result<Dims> read_output_size(const OpCall& call, std::size_t count) {
   Dims wanted = as_dims(call["output_size"]);
   if (wanted.size() == count) return wanted;
-  return type_error(fmt::format("'output_size' has {} numbers for {} dimensions", wanted.size(), count));
+  return argument_error(fmt::format("'output_size' has {} numbers for {} dimensions", wanted.size(), count));
 }
 
 template <std::size_t count>
@@ -105,7 +106,8 @@ Types infer_adaptive(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(Dims wanted, read_output_size(call, count));
   if (self.rank() < count + 1) {
-    return type_error(fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
+    return argument_error(
+        fmt::format("pooling over {} dimensions of a tensor of rank {}", count, self.rank()));
   }
   Dims sizes = self.sizes;
   std::copy(wanted.begin(), wanted.end(), sizes.end() - static_cast<std::ptrdiff_t>(count));

@@ -37,7 +37,7 @@ Result<std::vector<std::size_t>> named_dims(const OpCall& call, std::string_view
   std::vector<std::size_t> dims;
   for (std::int64_t dim : call.ints(name)) {
     TRY(std::size_t wrapped, wrap_dim(dim, rank));
-    if (std::ranges::find(dims, wrapped) != dims.end()) return type_error("a dimension is given twice");
+    if (std::ranges::find(dims, wrapped) != dims.end()) return argument_error("a dimension is given twice");
     dims.push_back(wrapped);
   }
   return dims;
@@ -55,7 +55,7 @@ Result<std::vector<std::size_t>> swapped(std::size_t rank, std::int64_t first, s
 Result<std::vector<std::size_t>> moved_order(const OpCall& call, std::size_t rank) {
   TRY(auto from, named_dims(call, "source", rank));
   TRY(auto to, named_dims(call, "destination", rank));
-  if (from.size() != to.size()) return type_error("movedim with different numbers of dimensions");
+  if (from.size() != to.size()) return argument_error("movedim with different numbers of dimensions");
   return moved(rank, from, to);
 }
 
@@ -123,14 +123,14 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   std::size_t rank = call.tensor("self").rank();
   if (has(call, "dims")) {
     TRY(auto order, named_dims(call, "dims", rank));
-    if (order.size() != rank) return type_error("permute does not name every dimension");
+    if (order.size() != rank) return argument_error("permute does not name every dimension");
     return order;
   }
   if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
   if (has(call, "axis0")) return swapped(rank, call.integer("axis0"), call.integer("axis1"));
   if (has(call, "source")) return moved_order(call, rank);
   if (call.def().name == "aten.mT.default") {
-    if (rank < 2) return type_error("mT of a tensor without two dimensions");
+    if (rank < 2) return argument_error("mT of a tensor without two dimensions");
     return swapped(rank, -1, -2);
   }
   std::vector<std::size_t> order(rank);  // t, numpy_T: all reversed

@@ -82,7 +82,7 @@ Types infer_permuted(const OpCall& call) {
 }
 
 Result<Dims> expanded_sizes(const Dims& own, const Dims& wanted) {
-  if (wanted.size() < own.size()) return type_error("expand to fewer dimensions than there are");
+  if (wanted.size() < own.size()) return argument_error("expand to fewer dimensions than there are");
   Dims sizes = wanted;
   std::size_t added = wanted.size() - own.size();
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -182,7 +182,7 @@ Types infer_diagonal(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t row, dim_of(call, "dim1", self));
   TRY(std::size_t column, dim_of(call, "dim2", self));
-  if (row == column || self.rank() < 2) return type_error("diagonal of one dimension");
+  if (row == column || self.rank() < 2) return argument_error("diagonal of one dimension");
   std::int64_t offset = call.integer("offset");
   SymInt rows = self.sizes[row] - std::max<std::int64_t>(-offset, 0);
   SymInt columns = self.sizes[column] - std::max<std::int64_t>(offset, 0);

@@ -91,6 +91,29 @@ TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   }
 }
 
+// Calls that fit their schema and still cannot be run, of a program that nobody has normalised.
+TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
+  Registry registry = make_registry();
+  auto partitioner = registry.find("xnnpack")->make_partitioner({});
+  ASSERT_TRUE(partitioner.has_value());
+  for (const char* call :
+       {"aten.mean.dim(%x, [-1, 2147483648])", "aten.mean.dim(%x, [9, 8], true)",
+        "aten.amax.default(%x, [7])", "aten.permute.default(%x, [0, 1, 2, 99])",
+        "aten.permute.default(%x, [0])", "aten.cat.default([%x, %x], 9)",
+        "aten._softmax.default(%x, 2147483648, false)", "aten.slice.Tensor(%x, 99, 0, 1)",
+        "aten.select.int(%x, -99, 0)", "aten.unsqueeze.default(%x, 99)", "aten.expand.default(%x, [2])",
+        "aten.repeat.default(%x, [2])", "aten.constant_pad_nd.default(%x, [1])",
+        "aten.avg_pool2d.default(%x, [2, 2, 2])", "aten.max_pool2d.default(%x, [])"}) {
+    for (const char* size : {"4", "s0"}) {
+      Program program = parse(std::string("program\ndim s0 in [1, 9]\nmethod forward(%x: f32[2, 3, 4, ") +
+                              size + "]) {\n%y: f32[2, 3, 4, " + size + "] = " + call + "\nreturn %y\n}");
+      auto lowered = to_backend(program, **partitioner, registry);
+      EXPECT_TRUE(lowered.has_value()) << call << ": " << lowered.error().str();
+      if (lowered) EXPECT_TRUE(lowered->program.delegates.empty()) << call;
+    }
+  }
+}
+
 // A program that adds a constant of these bytes.
 Program with_constant(std::shared_ptr<const Storage> storage) {
   Program program = parse(
