@@ -114,6 +114,7 @@ Replacement glu(Builder& b, const OpCall& call) {
 // --- softmax: computed in `dtype` when that is given
 
 Types infer_softmax(const OpCall& call) {
+  TRY_STATUS(wrap_dim(call.integer("dim"), call.tensor("self").rank()));
   const TensorType& self = call.tensor("self");
   TRY([[maybe_unused]] std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
@@ -131,6 +132,7 @@ Replacement log_softmax(Builder& b, const OpCall& call) {
   return softmax_by("aten._log_softmax.default", b, call);
 }
 Types infer_core_softmax(const OpCall& call) {
+  TRY_STATUS(wrap_dim(call.integer("dim"), call.tensor("self").rank()));
   const TensorType& self = call.tensor("self");
   return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
 }

@@ -46,6 +46,7 @@ Types infer_scalar_like(const OpCall& call) {
 
 Types infer_cumulative(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
   return tensor_result(dtype_or(call, is_number ? self.dtype : ScalarType::I64), self.sizes);
 }
