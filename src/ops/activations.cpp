@@ -114,9 +114,8 @@ Replacement glu(Builder& b, const OpCall& call) {
 // --- softmax: computed in `dtype` when that is given
 
 Types infer_softmax(const OpCall& call) {
-  TRY_STATUS(wrap_dim(call.integer("dim"), call.tensor("self").rank()));
   const TensorType& self = call.tensor("self");
-  TRY([[maybe_unused]] std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
 }
 Replacement softmax_by(std::string_view op, Builder& b, const OpCall& call) {
@@ -132,8 +131,8 @@ Replacement log_softmax(Builder& b, const OpCall& call) {
   return softmax_by("aten._log_softmax.default", b, call);
 }
 Types infer_core_softmax(const OpCall& call) {
-  TRY_STATUS(wrap_dim(call.integer("dim"), call.tensor("self").rank()));
   const TensorType& self = call.tensor("self");
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
 }
 
