@@ -33,7 +33,7 @@ Format format_of(ScalarType type) {
 }
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 std::uint16_t nan_bits(const Format& f) {
   int exponent = ((1 << f.exponent_bits) - 1) << f.mantissa_bits;
@@ -70,7 +70,7 @@ double decode_small_float(ScalarType type, std::uint16_t bits) {
   if (f.special == Special::OneNan && all_ones && mantissa == (1 << f.mantissa_bits) - 1) return nan;
   if (f.special == Special::Ieee && all_ones) {
     if (mantissa != 0) return nan;
-    return negative ? -infinite : infinite;
+    return negative ? -no_limit : no_limit;
   }
   int whole = exponent == 0 ? mantissa : mantissa + (1 << f.mantissa_bits);
   double value = std::ldexp(whole, (exponent == 0 ? 1 : exponent) - f.bias - f.mantissa_bits);
