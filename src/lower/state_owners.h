@@ -19,7 +19,7 @@ class StateOwners {
  public:
   explicit StateOwners(const StatefulDelegates& stateful) : stateful_(stateful) {}
 
-  // Notes the calls that stay in the method and those in its partitions. It must live until check().
+  // Notes the calls that stay in the method, then those in its partitions. It must live until check().
   void add(const CarvedMethod& carved);
   Status check() const;
 

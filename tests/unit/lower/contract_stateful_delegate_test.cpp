@@ -118,7 +118,7 @@ TEST(Contract, StatefulDelegateCalledInTwoPlacesIsRefused) {
     }
   }
   EXPECT_THAT(refusal(called_twice("counter", "!a0", "")).message,
-              HasSubstr("%a (method forward, tag a0), %b (method forward, outside)"));
+              HasSubstr("%b (method forward, outside), %a (method forward, tag a0)"));
 }
 
 TEST(Contract, DelegateWithoutStateMayBeCalledInTwoPlaces) {
