@@ -63,11 +63,6 @@ GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& statef
     mutations_[owner].push_back(i);
     is_needed_[owner] = true;
   }
-  for (std::uint32_t tag = 0; tag < tags_.tags.size(); ++tag) {
-    is_needed_[tag] = is_needed_[tag] || std::ranges::any_of(tags_.members[tag], [&](const Node* node) {
-                        return has_effects(*node, stateful_);
-                      });
-  }
 }
 
 std::uint32_t GraphCarver::number_of(const Value& value) const {
@@ -75,8 +70,8 @@ std::uint32_t GraphCarver::number_of(const Value& value) const {
   return first_result_[value.producer()->scratch] + value.index();
 }
 
-// A constant stays when something outside of the delegates it moves into uses it. One that nothing uses lies
-// in the first of them.
+// A constant stays when something outside of the delegates it moves into uses it. One that nothing uses, or a
+// buffer that is only written, lies in the first of them.
 void GraphCarver::find_inputs_kept() {
   input_kept_.assign(from_.inputs().size(), true);
   for (const Value* input : from_.inputs()) {
@@ -116,6 +111,15 @@ void GraphCarver::use_outside(const Value& value) {
   if (tag != none) is_needed_[tag] = true;
 }
 
+// What no result tells is looked at only where no result is used.
+void GraphCarver::find_effects() {
+  for (std::uint32_t tag = 0; tag < tags_.tags.size(); ++tag) {
+    if (is_needed_[tag]) continue;
+    is_needed_[tag] = std::ranges::any_of(tags_.members[tag],
+                                          [&](const Node* node) { return has_effects(*node, stateful_); });
+  }
+}
+
 GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   Imports imports;
   auto add = [&](const Value* value) {
@@ -128,8 +132,7 @@ GraphCarver::Imports GraphCarver::imports_of(std::uint32_t tag) {
   for (const Node* node : tags_.members[tag]) {
     for (std::size_t i = 0; i < node->operand_count(); ++i) add(node->operand(i));
   }
-  for (const Value* buffer : tags_.state[tag]) add(buffer);
-  for (const Value* constant : unused_[tag]) add(constant);
+  for (const Value* unused : unused_[tag]) add(unused);
   std::ranges::stable_sort(imports.constants, {},
                            [&](const Value* value) { return method_.inputs[value->index()].kind; });
   return imports;
@@ -271,6 +274,7 @@ Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
   TRY(std::vector<UnitOrder::Unit> order,
       UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags, calls).run());
   find_outside_users();
+  find_effects();
   find_inputs_kept();
   for (const Value* input : from_.inputs()) {
     if (input_kept_[input->index()]) in_parent_[input->index()] = to_.add_input(input->name(), input->type());

@@ -39,6 +39,7 @@ class GraphCarver {
   std::uint32_t number_of(const Value& value) const;
   void find_inputs_kept();
   void find_outside_users();
+  void find_effects();
   void use_outside(const Value& value);
   Imports imports_of(std::uint32_t tag);
   std::vector<const Value*> results_of(std::uint32_t tag) const;

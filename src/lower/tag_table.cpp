@@ -195,7 +195,6 @@ class TagReader {
       tags.node_tag[node.scratch] = entry->second;
       tags.members[entry->second].push_back(&node);
     }
-    tags.state.resize(tags.tags.size());
     tags.moved.resize(tags.graph->inputs().size());
     tags.moved_output.assign(tags.graph->outputs().size(), none);
   }
@@ -266,8 +265,6 @@ class TagReader {
     if (const Method* other = other_method_with(buffer.key)) return shared_state(buffer, owner, *other);
     for (const Value* input : buffer.inputs) main.moved[input->index()] = {owner};
     for (std::size_t store : buffer.stores) main.moved_output[store] = owner;
-    std::vector<const Value*>& state = main.state[owner];
-    state.insert(state.end(), buffer.inputs.begin(), buffer.inputs.end());
     return {};
   }
 

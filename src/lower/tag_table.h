@@ -24,8 +24,7 @@ struct GraphTags {
   std::vector<std::uint32_t> node_tag;            // by node number, the return included; `none` without a tag
   std::vector<std::vector<const Node*>> members;  // by number, in node order
   std::vector<std::vector<std::uint32_t>> moved;  // by graph input: the tags that it moves into, ascending
-  std::vector<std::uint32_t> moved_output;       // by graph output: the tag that takes this mutation, or none
-  std::vector<std::vector<const Value*>> state;  // by number: mutated buffers that move in, read or not
+  std::vector<std::uint32_t> moved_output;  // by graph output: the tag that takes this mutation, or none
 
   std::uint32_t tag_of(const Node& node) const { return node_tag[node.scratch]; }
   // True when the value is a constant, or a mutated buffer, that lies inside the delegate of this tag.
