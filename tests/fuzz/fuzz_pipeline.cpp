@@ -1,7 +1,7 @@
 // The whole compiler: the bytes of a .pt2 in, the bytes of a .pte out. Nothing may crash, no CHECK may fail,
 // and a .pte that comes out is read back by our own reader, which checks all that a runtime would follow.
 //
-// The archive's comment says what is done with it (Plan of action): without one it is lowered without a
+// The archive's comment says what is done with it (PlanOfAction): without one it is lowered without a
 // backend. Mutations edit the JSON inside of a zip that stays whole: numbers, names, ops of the op table (the
 // compiler's own among them), element types, kinds of arguments and of specs, and entries that are dropped,
 // doubled or taken from elsewhere. Seeds are the samples (scripts/fuzz.sh).
