@@ -2,6 +2,7 @@
 # then works in build/.
 
 FUZZ_SECONDS ?= 60
+MUTATE ?= src/lower src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest tests/python
 
 help:  ## this list
@@ -39,6 +40,12 @@ test-tsan:  ## unit and text tests under the thread sanitizer
 	@scripts/build.sh tsan all
 	setarch -R ctest --preset tsan
 
+mutate:  ## the share of small changes to the code that tests notice (MUTATE="src/lower --count 50" to choose)
+	@scripts/install_system.sh build
+	@scripts/install_python.sh test
+	.venv/bin/python -m pip --disable-pip-version-check -qq install universalmutator
+	.venv/bin/python scripts/mutation.py $(MUTATE)
+
 bench:  ## micro-benchmarks, growth with the graph, and ExecuTorch's own flow beside ours (BENCH="--models lstm" to choose)
 	@scripts/install_system.sh bench
 	@scripts/install_python.sh test
@@ -61,4 +68,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build demo test test-asan test-tsan bench format tidy clean
+.PHONY: help build demo test test-asan test-tsan mutate bench format tidy clean
