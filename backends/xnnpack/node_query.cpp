@@ -72,6 +72,26 @@ bool is_excluded(const Node& node, const Options& options) {
                              [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
+// Rules take it that the dimensions which arguments name are there, and that results have the rank they must
+// have. What the op's own rule cannot tell of symbolic sizes is as the program says.
+Check check_shapes(const NodeQuery& node) {
+  const auto infer = node.call.def().infer;
+  if (infer == nullptr) return {};
+  const auto types = infer(node.call);
+  if (!types) {
+    if (types.error().code != bad_argument) return {};
+    return Refusal{"argument", types.error().message, "a call that torch accepts"};
+  }
+  const std::span<Value* const> results = node.call.node()->results();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Type& given = results[i]->type();
+    if (i < types->size() && (!given.is_tensor() || given.tensor.rank() == (*types)[i].tensor.rank()))
+      continue;
+    return Refusal{"argument", str(given), "the types that the op gives"};
+  }
+  return {};
+}
+
 }  // namespace
 
 bool NodeQuery::is_constant(std::string_view name) const {
@@ -102,12 +122,7 @@ Check check_node(const QueryContext& context, const Node& node) {
                    "one type"};
   }
   const NodeQuery query(context, node);
-  // The rules below take it that the dimensions which are named are there.
-  if (const auto infer = op_def(node)->infer; infer != nullptr) {
-    auto types = infer(query.call);
-    if (!types && types.error().code == bad_argument)
-      return Refusal{"argument", types.error().message, "a call that torch accepts"};
-  }
+  DEPUTE_REFUSE_IF(check_shapes(query));
   if (!rule->takes_numbers) DEPUTE_REFUSE_IF(check_arguments(query));
   return rule->check == nullptr ? Check() : rule->check(query);
 }

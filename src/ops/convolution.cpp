@@ -44,6 +44,21 @@ SymInt transposed_size(const SymInt& size, const SymInt& kernel, const Convoluti
   return (size - 1) * c.stride[i] - c.padding[i] * 2 + c.dilation[i] * (kernel - 1) + c.output_padding[i] + 1;
 }
 
+// The groups share out the weight's first dimension, and the input's channels are those the weight is for.
+Status check_groups(const OpCall& call, const TensorType& weight, const SymInt& channels, bool transposed) {
+  const Argument& groups = call["groups"];
+  const SymInt& first = weight.sizes[0];
+  if (!groups.is_int() || !first.is_constant()) return {};
+  if (groups.as_int() < 1 || groups.as_int() > std::max<std::int64_t>(first.value(), 1) ||
+      first.value() % groups.as_int() != 0) {
+    return argument_error(fmt::format("{} groups of {} channels", groups.as_int(), first.str()));
+  }
+  const SymInt wanted = transposed ? first : weight.sizes[1] * groups.as_int();
+  if (!channels.is_constant() || !wanted.is_constant() || channels == wanted) return {};
+  return argument_error(
+      fmt::format("an input of {} channels for a weight of {}", channels.str(), wanted.str()));
+}
+
 Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed) {
   const TensorType& input = call.tensor("input");
   const TensorType& weight = call.tensor("weight");
@@ -52,6 +67,7 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
     return type_error(
         fmt::format("an input of rank {} for a weight of rank {}", input.rank(), weight.rank()));
   }
+  TRY_STATUS(check_groups(call, weight, input.sizes[input.rank() - c.spatial - 1], transposed));
   if (std::ranges::any_of(c.stride, [](const SymInt& s) { return s == 0; }))
     return type_error("a stride of 0");
   Dims sizes;

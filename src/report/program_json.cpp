@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/print.h"
+#include "report/report.h"
 
 namespace depute {
 namespace {
@@ -91,7 +92,7 @@ Json method_json(const Method& method) {
 Json delegate_json(const Delegate& delegate) {
   Json json = {{"name", delegate.name.str()},
                {"backend_id", delegate.backend_id},
-               {"blob_bytes", delegate.processed_bytes->size()}};
+               {"blob_bytes", blob_bytes(delegate)}};
   json["named_data"] = Json::object();
   for (const NamedData& data : delegate.named_data) json["named_data"][data.key] = data.storage->size();
   return json;

@@ -140,6 +140,10 @@ void add_refusals(Report& report, const Program& lowered, const std::vector<Refu
   }
 }
 
+std::size_t blob_bytes(const Delegate& delegate) {
+  return delegate.processed_bytes == nullptr ? 0 : delegate.processed_bytes->size();
+}
+
 void add_delegates(Report& report, const Program& lowered) {
   std::unordered_map<Symbol, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
@@ -151,7 +155,7 @@ void add_delegates(Report& report, const Program& lowered) {
                          .nodes = node_count[delegate.name],
                          .inputs = call.call->args().size() - 1,
                          .outputs = call.call->results().size(),
-                         .blob_bytes = delegate.processed_bytes->size()};
+                         .blob_bytes = blob_bytes(delegate)};
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }

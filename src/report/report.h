@@ -79,6 +79,7 @@ Report make_report(const Program& normalised);
 void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
 // Lists the delegates of the lowered program.
 void add_delegates(Report& report, const Program& lowered);
+std::size_t blob_bytes(const Delegate& delegate);  // 0 for one without bytes
 
 // Lists what the planner refused, and makes "no-kernel" the owner of nodes that no kernel of the runtime can
 // execute, "refused" of nodes that it cannot for another reason. A node that was decomposed after the

@@ -114,7 +114,7 @@ Check check_adaptive(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_ints(node, "output_size"));
   const Dims& result = node.result().sizes;
   for (std::size_t dim = 2; dim < 4; ++dim) {
-    const bool is_known = input.sizes[dim].is_constant() && result[dim].is_constant();
+    const bool is_known = input.sizes[dim].is_constant() && result[dim].is_constant() && result[dim] != 0;
     if (is_known && input.sizes[dim].value() % result[dim].value() == 0) continue;
     return refuse_argument(node, "output_size", fmt::format("a divisor of {}", input.sizes[dim].str()));
   }

@@ -40,7 +40,8 @@ Check check_nearest(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
   const Dims& result = node.result().sizes;
   for (std::size_t dim = 2; dim < 4; ++dim) {
-    const bool is_known = input.sizes[dim].is_constant() && result[dim].is_constant();
+    const bool is_known =
+        input.sizes[dim].is_constant() && result[dim].is_constant() && input.sizes[dim] != 0;
     if (is_known && result[dim].value() % input.sizes[dim].value() == 0) continue;
     return Refusal{"argument", sizes_text(result), "height and width that are multiples of the input's"};
   }

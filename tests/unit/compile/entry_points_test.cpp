@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <stdexcept>
 
@@ -112,6 +113,50 @@ TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
       EXPECT_TRUE(!lowered || lowered->program.delegates.empty()) << call;
     }
   }
+}
+
+// The same of sizes that divide nothing, and of results that are not what the op gives.
+TEST(EntryPoints, XnnpackRefusesWhatItWouldDivideByZero) {
+  Registry registry = make_registry();
+  auto partitioner = registry.find("xnnpack")->make_partitioner({});
+  ASSERT_TRUE(partitioner.has_value());
+  const std::string weight =
+      "data \"w\": f32[4, 3, 1, 1] = zeros\nmethod forward(%w: f32[4, 3, 1, 1] = param \"w\", ";
+  const std::string convolution =
+      weight +
+      "%x: f32[1, 3, 2, 2]) {\n%y: f32[1, 4, 2, 2] = aten.convolution.default(%x, %w, none, [1, 1], [0, 0], "
+      "[1, 1], ";
+  for (const std::string& text :
+       {convolution + "false, [0, 0], 0)", convolution + "true, [0, 0], 0)",
+        convolution + "false, [0, 0], 4294967296)", convolution + "false, [0, 0], 2)",
+        std::string("method forward(%x: f32[1, 3, 4, 4]) {\n"
+                    "%y: f32[1, 3, 0, 0] = aten._adaptive_avg_pool2d.default(%x, [0, 0])"),
+        std::string("method forward(%x: f32[1, 3, 0, 0]) {\n"
+                    "%y: f32[1, 3, 8, 8] = aten.upsample_nearest2d.vec(%x, [8, 8], none)"),
+        std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.slice.Tensor(%x, 3, 0, 2)"),
+        std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.mean.dim(%x, [2, 3])")}) {
+    Program program = parse("program\n" + text + "\nreturn %y\n}");
+    auto lowered = to_backend(program, **partitioner, registry);
+    ASSERT_TRUE(lowered.has_value()) << text << ": " << lowered.error().str();
+    EXPECT_TRUE(lowered->program.delegates.empty()) << text;
+  }
+}
+
+// A delegate that was printed without its bytes and its own program.
+TEST(EntryPoints, CompileTakesADelegateWithoutBytes) {
+  const std::string path = output_path() + ".ir";
+  std::ofstream(path) << "program\ndelegate d backend \"Other\" {\n}\nmethod forward(%x: f32[4]) {\n"
+                         "  %y: f32[4] = delegate.call(@d, %x)\n  return %y\n}\n";
+  CompileOptions options;
+  options.input = path;
+  options.output = output_path();
+  options.reports = {output_path() + ".json"};
+  options.debug_map = output_path() + ".map";
+  auto compiled = compile(options, make_registry());
+  ASSERT_TRUE(compiled.has_value()) << compiled.error().str();
+  EXPECT_EQ(compiled->report.delegates.at(0).blob_bytes, 0u);
+  for (const std::string& file : {path, options.output, options.reports[0], options.debug_map})
+    std::filesystem::remove(file);
 }
 
 // A program that adds a constant of these bytes.
