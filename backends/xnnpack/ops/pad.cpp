@@ -28,6 +28,9 @@ Check check_pad(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_ints(node, "pad"));
   DEPUTE_REFUSE_IF(need_number(node, "value"));
   const Dims& sizes = node.tensor("self").sizes;
+  const std::size_t numbers = node.call.ints("pad").size();
+  if (numbers % 2 != 0 || numbers / 2 > sizes.size())
+    return refuse_argument(node, "pad", "a pair for each of the last dimensions");
   const Widths widths = widths_of(node.call, sizes.size());
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
     const bool is_cut = widths.before[dim] < 0 || widths.after[dim] < 0;
