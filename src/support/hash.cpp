@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace depute {
 
@@ -61,7 +62,7 @@ void Hasher::gather(std::span<const std::byte> bytes) {
     XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
     return;
   }
-  std::ranges::copy(bytes, gathered_.begin() + static_cast<std::ptrdiff_t>(gathered_size_));
+  if (!bytes.empty()) std::memcpy(gathered_.data() + gathered_size_, bytes.data(), bytes.size());
   gathered_size_ += bytes.size();
 }
 
@@ -74,8 +75,11 @@ void Hasher::add(std::string_view text) {
   add(std::as_bytes(std::span(text)));
 }
 
+// Most parts are numbers: a copy of known size is a single store.
 void Hasher::add(std::uint64_t number) {
-  gather(std::as_bytes(std::span(&number, 1)));
+  if (sizeof(number) > gathered_.size() - gathered_size_) flush();
+  std::memcpy(gathered_.data() + gathered_size_, &number, sizeof(number));
+  gathered_size_ += sizeof(number);
 }
 
 Hash128 Hasher::finish() {
