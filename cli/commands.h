@@ -41,6 +41,7 @@ bool is_terminal();  // standard output is one, and NO_COLOR is not set
 
 // Writes all of `text` to standard output; fails when the reader is gone or the disk is full.
 int print_out(const std::string& text);
-int print_to(std::FILE* stream, const std::string& text);
+Status write_to(std::FILE* stream, const std::string& text);
+int print_to(std::FILE* stream, const std::string& text);  // the same, and says what failed
 
 }  // namespace depute

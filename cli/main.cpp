@@ -55,14 +55,15 @@ int print_out(const std::string& text) {
   return print_to(stdout, text);
 }
 
-int print_to(std::FILE* stream, const std::string& text) {
+Status write_to(std::FILE* stream, const std::string& text) {
   bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
-  if (written) return exit_done;
-  return report_error({.code = "write",
-                       .where = stream == stdout ? "standard output" : "standard error",
-                       .message = std::strerror(errno),
-                       .hint = {},
-                       .source = {}});
+  if (written) return {};
+  return error("write", stream == stdout ? "standard output" : "standard error", std::strerror(errno));
+}
+
+int print_to(std::FILE* stream, const std::string& text) {
+  Status written = write_to(stream, text);
+  return written ? exit_done : report_error(written.error());
 }
 
 }  // namespace depute

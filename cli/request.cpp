@@ -124,13 +124,17 @@ bool writes_standard_output(const CompileOptions& options) {
 
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
                              const Registry& registry) {
+  Status dumped;
   if (!arguments.dump_after.empty()) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
-    options.observe = [&arguments, stream](std::string_view step, const Program& program) {
-      if (step == arguments.dump_after) print_to(stream, fmt::format("; after {}\n{}", step, print(program)));
+    options.observe = [&arguments, &dumped, stream](std::string_view step, const Program& program) {
+      if (step != arguments.dump_after || !dumped) return;
+      dumped = write_to(stream, fmt::format("; after {}\n{}", step, print(program)));
     };
   }
-  return compile(options, registry);
+  Result<Compiled> compiled = compile(options, registry);
+  if (compiled && !dumped) return std::unexpected(dumped.error());
+  return compiled;
 }
 
 }  // namespace depute

@@ -128,10 +128,17 @@ class Verifier {
                            named.external_tag, named.key));
         }
       }
-      for (const auto& [id, handles] : delegate->debug_handle_map) {
-        bool ascending = std::ranges::adjacent_find(handles, std::greater_equal<>()) == handles.end();
-        if (!ascending) fail("debug handles are not in ascending order");
-      }
+      debug_map_is_sound(delegate->debug_handle_map);
+    }
+  }
+
+  void debug_map_is_sound(const DebugHandleMap& map) {
+    std::unordered_set<DelegateDebugId> ids;
+    for (const auto& [id, handles] : map) {
+      bool ascending = std::ranges::adjacent_find(handles, std::greater_equal<>()) == handles.end();
+      if (!ascending) fail("debug handles are not in ascending order");
+      if (handles.empty()) fail("an entry of its debug map has no debug handle");
+      if (!ids.insert(id).second) fail("two entries of its debug map have one identifier");
     }
   }
 

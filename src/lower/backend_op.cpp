@@ -15,6 +15,7 @@
 #include "ops/op_def.h"
 #include "ops/schema.h"
 #include "partition/find_matches.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -509,7 +510,9 @@ std::vector<std::string> backend_op_packet(std::string_view packet) {
   return names;
 }
 
-Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> names) {
+namespace {
+
+Result<std::size_t> bind(Program& program, std::span<const Symbol> names) {
   std::vector<const BackendOp*> ops;
   std::vector<Pattern> patterns;
   for (Symbol name : names) {
@@ -532,7 +535,7 @@ Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> n
   return count;
 }
 
-Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which) {
+Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
   std::size_t count = 0;
   for (const auto& method : program.methods) {
     for (const Graph* const_graph : graphs_below(*method->graph)) {
@@ -562,6 +565,16 @@ Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand whic
     }
   }
   return count;
+}
+
+}  // namespace
+
+Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> names) {
+  return guarded([&] { return bind(program, names); });
+}
+
+Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which) {
+  return guarded([&] { return expand(program, which); });
 }
 
 }  // namespace depute

@@ -41,14 +41,14 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const s
     return error(code, "", "an entry needs an identifier in a builder that does not generate them");
   }
   DelegateDebugId key = id.has_value() ? *std::move(id) : DelegateDebugId(next_);
-  bool is_taken = std::ranges::any_of(mapping_, [&](const auto& entry) { return entry.first == key; });
-  if (is_taken) return error(code, debug_id_text(key), "this identifier has an entry already");
+  if (ids_.contains(key)) return error(code, debug_id_text(key), "this identifier has an entry already");
   std::vector<std::uint32_t> kept;
   std::ranges::copy_if(handles, std::back_inserter(kept), [](std::uint32_t handle) { return handle != 0; });
   if (kept.empty()) return error(code, debug_id_text(key), "none of the nodes has a debug handle");
   std::ranges::sort(kept);
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (identifiers_ == Identifiers::Generated) ++next_;
+  ids_.insert(key);
   mapping_.emplace_back(key, std::move(kept));
   return key;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/program.h"
@@ -43,6 +44,7 @@ class DelegateMappingBuilder {
   Identifiers identifiers_;
   std::int64_t next_ = 0;
   DebugHandleMap mapping_;
+  std::unordered_set<DelegateDebugId> ids_;  // of mapping_
 };
 
 }  // namespace depute

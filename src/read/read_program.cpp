@@ -9,6 +9,7 @@
 #include "read/foreign_file.h"
 #include "read/read_pt2.h"
 #include "read/srepr.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -140,7 +141,9 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file) {
   return parse_program(text, path);
 }
 
-Status join_method(Program& to, Program from, Symbol name) {
+namespace {
+
+Status join(Program& to, Program from, Symbol name) {
   if (from.methods.size() != 1) {
     return error(
         "read", name.str(),
@@ -177,6 +180,12 @@ Status join_method(Program& to, Program from, Symbol name) {
   to.ranges.insert(from.ranges.begin(), from.ranges.end());
   to.methods.push_back(std::move(from.methods[0]));
   return {};
+}
+
+}  // namespace
+
+Status join_method(Program& to, Program from, Symbol name) {
+  return guarded([&] { return join(to, std::move(from), name); });
 }
 
 }  // namespace depute

@@ -5,8 +5,10 @@ The binary is build/release/depute, or what DEPUTE_BIN names (the sanitizer run 
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,8 +75,11 @@ def depute(*arguments, timeout: float = TIMEOUT) -> Run:
 def depute_as_nobody(*arguments) -> Run:
     """Runs the compiler as a user without rights; for tests that run as root, whom nothing is forbidden."""
     become = "import os, sys; os.setgid(65534); os.setuid(65534); os.execv(sys.argv[1], sys.argv[1:])"
-    command = ["python3", "-c", become, str(DEPUTE), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, cwd="/", executable="/usr/bin/python3")
+    with tempfile.TemporaryDirectory() as folder:  # the build folder may lie where other users cannot go
+        os.chmod(folder, 0o755)
+        program = shutil.copy(DEPUTE, folder)
+        command = ["python3", "-c", become, program, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, cwd="/", executable="/usr/bin/python3")
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

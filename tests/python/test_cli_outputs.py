@@ -132,8 +132,6 @@ def open_folder():
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to become another user")
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_write_protected_output(kind, open_folder):
-    if depute_as_nobody("--version").code != 0:
-        pytest.skip("the compiler lies where other users cannot go")
     (open_folder / "m.pt2").write_bytes(MLP.read_bytes())
     folder = open_folder / "protected"
     folder.mkdir()

@@ -274,10 +274,11 @@ class Generator {
       delegate->named_data.push_back(
           {any_text(), any_blob(), 1u << pick(0, 7), chance(3) ? std::string("tag-1") : std::string()});
     for (std::int64_t i = pick(0, 3); i > 0; --i) {
-      DelegateDebugId id = chance(2) ? DelegateDebugId(pick(-3, 9)) : DelegateDebugId(any_text());
+      DelegateDebugId id = i * 10 - pick(5, 14);
+      if (chance(2)) id = fmt::format("{}{}", any_text(), i);
       std::uint32_t first = static_cast<std::uint32_t>(pick(0, 9));
-      std::vector<std::uint32_t> handles;
-      for (std::uint32_t n = 0; n < static_cast<std::uint32_t>(pick(0, 3)); ++n) handles.push_back(first + n);
+      std::vector<std::uint32_t> handles{first};
+      for (std::uint32_t n = 1; n < static_cast<std::uint32_t>(pick(0, 3)); ++n) handles.push_back(first + n);
       delegate->debug_handle_map.emplace_back(id, handles);
     }
     if (depth < 2 && chance(2)) {
