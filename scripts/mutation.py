@@ -4,9 +4,10 @@
     mutation.py [--count N] [--seed N] [--list FILE] PATH...      PATH: folders or .cpp files, like src/lower
 
 Takes a random sample of the changes that universalmutator (PyPI) makes to the files, one at a time, in a copy of the tree
-below build/mutation. A change that does not compile, or that gives the same machine code, does not count. The others are
-tried against the text tests and unit tests, those of the changed folder first; what no test notices is a survivor. Survivors
-are printed as diffs, and with --list also written to FILE. Give each a test, or one line why it is the same.
+below build/mutation. A change that does not compile, that gives the same machine code, or that lies in a CHECK (a test
+itself) does not count. The others are tried against the text tests and unit tests, those of the changed folder first; what
+no test notices is a survivor. Survivors are printed as diffs, and with --list also written to FILE. Give each a test, or one
+line why it is the same.
 """
 
 import argparse
@@ -57,7 +58,14 @@ class Change:
         self.text = text
         old, new = original.splitlines(), text.splitlines()
         self.line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), 0)
-        self.is_silent = bool(SILENT.match(old[self.line])) if old else True
+        self.is_silent = not old or bool(SILENT.match(old[self.line])) or self.is_in_check(old)
+
+    def is_in_check(self, lines):
+        """In the condition or the message of a CHECK, which is a test itself."""
+        first = self.line
+        while first > 0 and not re.search(r"[;{}]\s*(//.*)?$", lines[first - 1]):
+            first -= 1
+        return bool(re.match(r"\s*CHECK\(", lines[first]))
 
     def diff(self):
         lines = difflib.unified_diff(

@@ -8,12 +8,14 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "partition/tagged_partitioner.h"
 
 namespace depute {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 // Writes the names of the ops it got.
 class EchoBackend : public Backend {
@@ -221,12 +223,56 @@ TEST(ToBackend, ThreadsDoNotChangeTheResult) {
   EXPECT_EQ(first_difference(one->program, four->program), std::nullopt);
 }
 
+TEST(ToBackend, VerdictsNameTheirMethodGraphAndNode) {
+  class RefusesAll : public Partitioner {
+    Result<PartitionResult> partition(const Program&, const Method& method) const override {
+      PartitionResult result;
+      for (const Graph* graph : graphs_below(*method.graph))
+        for (const Node& node : graph->nodes()) result.verdicts.emplace_back(&node, Verdict{.rule = "op"});
+      return result;
+    }
+  };
+  Program program = parse(R"(program
+method f(%p: bool[], %x: f32[2]) {
+  graph @yes(%a: f32[2]) {
+    %sin: f32[2] = aten.sin.default(%a)
+    return %sin
+  }
+  graph @no(%a: f32[2]) {
+    %cos: f32[2] = aten.cos.default(%a)
+    return %cos
+  }
+  %y: f32[2] = higher_order.cond(%p, @yes, @no, [%x])
+  return %y
+}
+)");
+  Registry registry = registry_with(std::make_unique<EchoBackend>());
+  auto lowered = to_backend(program, RefusesAll(), registry);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  std::vector<std::string> places;
+  for (const NodeVerdict& verdict : lowered->verdicts) {
+    places.push_back(std::string(verdict.method.str()) + "/" + std::string(verdict.graph.str()) + "/" +
+                     std::string(verdict.node.str()));
+  }
+  EXPECT_THAT(places, UnorderedElementsAre("f//y", "f/yes/sin", "f/no/cos"));
+}
+
+template <typename T>
+std::string refusal(const Result<T>& result) {
+  return result ? "nothing" : result.error().str();
+}
+
+BackendEntry entry_of_echo(std::string name) {
+  BackendEntry entry;
+  entry.name = std::move(name);
+  entry.backend = std::make_unique<EchoBackend>();
+  return entry;
+}
+
 TEST(Registry, RefusesTheSameIdTwice) {
   Registry registry = registry_with(std::make_unique<EchoBackend>());
-  BackendEntry again;
-  again.name = "other";
-  again.backend = std::make_unique<EchoBackend>();
-  EXPECT_FALSE(registry.add(std::move(again)).has_value());
+  EXPECT_EQ(refusal(registry.add(entry_of_echo("other"))),
+            "[registry] other: backend id Echo is registered already");
 }
 
 TEST(Registry, RefusesTheSameNameTwice) {
@@ -234,11 +280,36 @@ TEST(Registry, RefusesTheSameNameTwice) {
     std::string_view id() const override { return "Other"; }
   };
   Registry registry = registry_with(std::make_unique<EchoBackend>());
-  BackendEntry again;
-  again.name = "Echo";
+  BackendEntry again = entry_of_echo("Echo");
   again.backend = std::make_unique<OtherBackend>();
-  EXPECT_FALSE(registry.add(std::move(again)).has_value());
+  EXPECT_EQ(refusal(registry.add(std::move(again))),
+            "[registry] Echo: a backend of this name is registered already");
   EXPECT_EQ(registry.find_backend("Other"), nullptr);
+}
+
+TEST(Registry, RefusesEntriesThatLackSomething) {
+  class NamelessBackend : public EchoBackend {
+    std::string_view id() const override { return ""; }
+  };
+  Registry registry;
+  EXPECT_EQ(refusal(registry.add(entry_of_echo(""))), "[registry] a backend needs a name");
+  BackendEntry entry = entry_of_echo("empty");
+  entry.backend = nullptr;
+  EXPECT_EQ(refusal(registry.add(std::move(entry))), "[registry] empty: the entry has no backend");
+  entry = entry_of_echo("nameless");
+  entry.backend = std::make_unique<NamelessBackend>();
+  EXPECT_EQ(refusal(registry.add(std::move(entry))), "[registry] nameless: the backend's id is empty");
+  EXPECT_TRUE(registry.entries().empty());
+}
+
+TEST(Registry, TellsWhatAnEntryCannotDo) {
+  BackendEntry entry = entry_of_echo("plain");
+  EXPECT_EQ(refusal(make_partitioner(entry, {})),
+            "[registry] plain: this backend has no partitioner of its own");
+  EXPECT_EQ(refusal(support_matrix(entry)), "[registry] plain: this backend tells no support matrix");
+  entry.make_partitioner = [](const BackendOptions&) { return std::unique_ptr<Partitioner>(); };
+  EXPECT_EQ(refusal(make_partitioner(entry, {})),
+            "[registry] plain: its make_partitioner gave a null partitioner");
 }
 
 }  // namespace
