@@ -16,7 +16,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view pass = "decompose";
 constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op again is a bug
 
 // Which nodes stay whole, by op.
@@ -43,13 +42,13 @@ class KeptOps {
 // The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
 Replacement replacement_of(Graph& graph, Node& node, const OpDef& def, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
-  if (auto types = result_types(OpCall(node)); !types) return node_error(pass, node, types.error().message);
+  if (auto types = result_types(OpCall(node)); !types) return node_error(node, types.error().message);
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
   Replacement values = def.decompose(builder, OpCall(node));
   const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
-  if (!values) return node_error(pass, node, values.error().message);
-  if (!status) return node_error(pass, node, status.error().message);
+  if (!values) return node_error(node, values.error().message);
+  if (!status) return node_error(node, status.error().message);
   return values;
 }
 
@@ -64,9 +63,8 @@ Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& v
     agrees = a == b || !a.is_constant() || !b.is_constant();
   }
   if (!agrees) {
-    return node_error(
-        pass, node,
-        fmt::format("has the type {}, but what it is made of gives {}", str(old.type()), str(value.type())));
+    return node_error(node, fmt::format("has the type {}, but what it is made of gives {}", str(old.type()),
+                                        str(value.type())));
   }
   if (value.producer() != nullptr) graph.set_type(value, old.type());
   return {};
@@ -77,7 +75,7 @@ Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& valu
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;
-    if (values[i] == nullptr) return node_error(pass, node, "a result without a value is used");
+    if (values[i] == nullptr) return node_error(node, "a result without a value is used");
     TRY_STATUS(take_over_type(graph, node, result, *values[i]));
     graph.replace_uses(result, values[i]);
   }

@@ -19,8 +19,7 @@ Status drop_from(Graph& graph) {
     if (def == nullptr) continue;
     if (def->is(drop)) {
       for (const Value* result : node.results()) {
-        if (result->has_uses())
-          return node_error("drop-assertions", node, "the result of an assertion is used");
+        if (result->has_uses()) return node_error(node, "the result of an assertion is used");
       }
       graph.erase(node);
     } else if (!def->mutates() && !def->functional.empty()) {

@@ -17,8 +17,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view pass = "drop-layouts";
-
 // NHWC or NDHWC, and not also contiguous because dimensions have size 1.
 bool is_channels_last(const TensorType& type) {
   auto order = dim_order(type);
@@ -79,8 +77,7 @@ Status drop_from_inputs(Method& method, Graph& graph) {
 Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred) {
   auto mismatch = [&] {
     return node_error(
-        pass, node,
-        fmt::format("the file gives this node the type {}, its op makes {}", str(file), str(inferred)),
+        node, fmt::format("the file gives this node the type {}, its op makes {}", str(file), str(inferred)),
         "the file is damaged, or uses this op in a way that is not known");
   };
   if (file.kind != inferred.kind) return mismatch();
@@ -121,14 +118,13 @@ Status retype(Graph& graph, Node& node) {
   if (!types) {
     // A rule may not see what torch has proved of symbolic sizes.
     if (!has_symbolic_sizes(node) || types.error().code == bad_argument)
-      return node_error(pass, node, types.error().message);
+      return node_error(node, types.error().message);
     keep_types(graph, node);
     return {};
   }
   if (types->size() != node.results().size()) {
-    return node_error(pass, node,
-                      fmt::format("the file gives this node {} results, its op makes {}",
-                                  node.results().size(), types->size()));
+    return node_error(node, fmt::format("the file gives this node {} results, its op makes {}",
+                                        node.results().size(), types->size()));
   }
   for (std::size_t i = 0; i < types->size(); ++i) {
     if (node.result(i)->type().kind == Type::Kind::None) continue;  // a result torch did not compute
@@ -146,7 +142,7 @@ Status check_layout_is_known(const Node& node) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Type& type = node.operand(i)->type();
     if (!type.is_tensor() || type.tensor.is_contiguous()) continue;
-    return node_error(pass, node, "reads the memory of a tensor that is not contiguous",
+    return node_error(node, "reads the memory of a tensor that is not contiguous",
                       "write .contiguous() in the model");
   }
   return {};

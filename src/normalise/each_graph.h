@@ -21,12 +21,18 @@ Status for_each_graph(Program& program, Visit&& visit) {
   return {};
 }
 
-// "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
-inline std::unexpected<Diagnostic> node_error(std::string_view pass, const Node& node,
-                                              std::string_view message, std::string_view hint = {}) {
+// What a pass refuses; run_passes() puts the name of the pass in front.
+inline std::unexpected<Diagnostic> pass_error(std::string_view where, std::string_view message,
+                                              std::string_view hint = {}) {
+  return error("normalise", where, message, hint);
+}
+
+// The same at a node: "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
+inline std::unexpected<Diagnostic> node_error(const Node& node, std::string_view message,
+                                              std::string_view hint = {}) {
   std::string where =
       fmt::format("{}, %{} ({})", node.graph().name().str(), node.display_name(), node.op().str());
-  auto failure = error(pass, where, message, hint);
+  auto failure = pass_error(where, message, hint);
   if (node.source != nullptr) failure.error().source = node.source->str();
   return failure;
 }

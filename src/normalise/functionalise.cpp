@@ -28,8 +28,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view pass = "functionalise";
-
 class Functionaliser {
  public:
   Functionaliser(Method& method, Graph& graph) : method_(method), graph_(graph), sizes_(graph) {}
@@ -96,8 +94,7 @@ Result<Value*> Functionaliser::content_of(Value* value, Node& before) {
 
 Result<Value*> Functionaliser::view_again(const View& view, Value* parent, Node& before) {
   if (!view.is_certain) {
-    return node_error(pass, *view.node,
-                      "whether this is a view of a tensor that is written later is not known",
+    return node_error(*view.node, "whether this is a view of a tensor that is written later is not known",
                       "write .clone() or .contiguous() in the model");
   }
   OpCall call(*view.node);
@@ -106,7 +103,7 @@ Result<Value*> Functionaliser::view_again(const View& view, Value* parent, Node&
   Builder builder(graph_, &before, &sizes_);
   builder.inherit(*view.node);
   std::vector<Value*> results = builder.call_all(view.node->op().str(), std::span<const Argument>(args));
-  if (builder.failed()) return node_error(pass, *view.node, builder.status().error().message);
+  if (builder.failed()) return node_error(*view.node, builder.status().error().message);
   return results.at(view.result);
 }
 
@@ -145,7 +142,7 @@ Result<Value*> Functionaliser::written_argument(const Node& node, const OpDef& d
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     if (!def.args[i].is_written) continue;
     if (written != nullptr || !call[i].is_value())
-      return node_error(pass, node, "an op that writes several tensors");
+      return node_error(node, "an op that writes several tensors");
     written = call[i].as_value();
   }
   return written;
@@ -155,7 +152,7 @@ Status Functionaliser::check_may_be_written(const Node& node, Value* written) co
   Value* base = base_of(written);
   if (base->producer() != nullptr) return {};
   if (&graph_ != method_.graph.get()) {
-    return node_error(pass, node, "an operand of control flow is mutated",
+    return node_error(node, "an operand of control flow is mutated",
                       "return the new value from the body, and write it to the buffer behind the call");
   }
   return {};
@@ -169,10 +166,10 @@ Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const Tenso
   if (content != nullptr && content->tensor().dtype != target.dtype) {
     content = builder.call("aten._to_copy.default", {content, target.dtype});
   }
-  if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+  if (builder.failed()) return node_error(node, builder.status().error().message);
   if (content->tensor().rank() != target.rank()) {
     return node_error(
-        pass, node, fmt::format("{} is written to a tensor of type {}", str(content->tensor()), str(target)));
+        node, fmt::format("{} is written to a tensor of type {}", str(content->tensor()), str(target)));
   }
   return content;
 }
@@ -192,15 +189,14 @@ Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
     const View& view = views_.at(path[i - 1].first);
     const OpDef& def = *op_def(*view.node);
     if (!view.is_certain || def.write_back == nullptr) {
-      return node_error(pass, node,
-                        fmt::format("a write through %{} ({}) cannot be made functional",
-                                    view.node->display_name(), view.node->op().str()));
+      return node_error(node, fmt::format("a write through %{} ({}) cannot be made functional",
+                                          view.node->display_name(), view.node->op().str()));
     }
     Builder builder(graph_, &node, &sizes_);
     builder.inherit(node);
     auto updated = def.write_back(builder, OpCall(*view.node), path[i].second, content, view.result);
-    if (!updated) return node_error(pass, node, updated.error().message);
-    if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+    if (!updated) return node_error(node, updated.error().message);
+    if (builder.failed()) return node_error(node, builder.status().error().message);
     content = *updated;
     contents_[path[i].first] = {content, version};
   }
@@ -228,7 +224,7 @@ Status check_statistics(const Node& node, const OpDef& def) {
   auto is_on = [&](std::string_view mode) { return def.arg_index(Symbol(mode)) >= 0 && call.boolean(mode); };
   bool writes = !call["running_mean"].is_none() && (is_on("training") || is_on("use_input_stats"));
   if (!writes) return {};
-  return node_error(pass, node, "a norm in training mode changes its running statistics",
+  return node_error(node, "a norm in training mode changes its running statistics",
                     "export after model.eval()");
 }
 
@@ -239,7 +235,7 @@ Status Functionaliser::visit(Node& node) {
   TRY_STATUS(check_statistics(node, *def));
   if (def->mutates()) {
     const OpDef* functional = op_def(def->functional);
-    if (functional == nullptr) return node_error(pass, node, "an in-place op without a functional form");
+    if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
     if (!functional->is(view)) return write(node, *def);
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
     graph_.set_op(node, def->functional);
@@ -324,7 +320,7 @@ bool is_functional(const Graph& graph) {
 Status check_signature(const Method& method) {
   for (const OutputSpec& output : method.outputs) {
     if (output.kind != OutputSpec::Kind::Token) continue;
-    return error(pass, method.name.str(), "the method returns a token of an effect, which cannot be lowered");
+    return pass_error(method.name.str(), "the method returns a token of an effect, which cannot be lowered");
   }
   return {};
 }

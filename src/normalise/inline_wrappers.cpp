@@ -17,7 +17,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view pass = "inline-wrappers";
 constexpr std::string_view set_grad = "higher_order.wrap_with_set_grad_enabled";
 constexpr std::string_view autocast = "higher_order.wrap_with_autocast";
 
@@ -26,7 +25,7 @@ Result<std::size_t> body_position(const Node& node) {
   for (std::size_t i = 0; i < node.args().size(); ++i) {
     if (node.arg(i).kind == Argument::Kind::Graph) return i;
   }
-  return node_error(pass, node, "the call has no body");
+  return node_error(node, "the call has no body");
 }
 
 Status check_mode(const Node& node, std::size_t body) {
@@ -34,7 +33,7 @@ Status check_mode(const Node& node, std::size_t body) {
   const Argument& enabled =
       body >= 3 ? node.arg(2) : Argument::none();  // device, dtype, enabled, cache, body
   if (enabled.kind == Argument::Kind::Bool && !enabled.as_bool()) return {};
-  return node_error(pass, node, "an autocast region that converts element types cannot be lowered",
+  return node_error(node, "an autocast region that converts element types cannot be lowered",
                     "export the model outside of torch.autocast, or with .to(dtype)");
 }
 
@@ -43,8 +42,7 @@ Result<std::vector<Argument>> copy_body(Graph& graph, Node& node, const Graph& b
                                         std::size_t first_operand) {
   std::unordered_map<const Value*, Argument> values;
   std::size_t operands = node.args().size() - first_operand;
-  if (operands != body.inputs().size())
-    return node_error(pass, node, "the body takes another number of operands");
+  if (operands != body.inputs().size()) return node_error(node, "the body takes another number of operands");
   for (std::size_t i = 0; i < operands; ++i) values[body.inputs()[i]] = node.arg(first_operand + i);
   auto map_value = [&](Value* value) { return values.at(value); };
   const BodyMap same_bodies;
@@ -66,11 +64,11 @@ Status inline_call(Graph& graph, Node& node) {
   TRY_STATUS(check_mode(node, position));
   TRY(std::vector<Argument> outputs, copy_body(graph, node, *node.arg(position).as_graph(), position + 1));
   if (outputs.size() != node.results().size())
-    return node_error(pass, node, "the body returns another number of results");
+    return node_error(node, "the body returns another number of results");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;
-    if (!outputs[i].is_value()) return node_error(pass, node, "the body returns a constant");
+    if (!outputs[i].is_value()) return node_error(node, "the body returns a constant");
     graph.replace_uses(result, outputs[i].as_value());
   }
   graph.erase(node);
@@ -94,7 +92,7 @@ Status inline_graph(Graph& graph) {
     }
     if (is_control_flow(*node) || !bodies_of(*node).empty()) {
       auto flow = read_control_flow(*node);
-      if (!flow) return node_error(pass, *node, flow.error().message);
+      if (!flow) return node_error(*node, flow.error().message);
     }
     node = next;
   }
@@ -125,14 +123,13 @@ class BodyOwners {
     for (Argument& argument : args) {
       if (argument.kind != Argument::Kind::Graph) continue;
       if (depth == max_body_depth) {
-        return node_error(pass, node, fmt::format("control flow nested deeper than {}", max_body_depth));
+        return node_error(node, fmt::format("control flow nested deeper than {}", max_body_depth));
       }
       Graph* body = argument.as_graph();
       if (!owned_.insert(body).second) {
         copied_nodes_ += 1 + body->node_count();
         if (copied_nodes_ > max_copied_nodes) {
-          return node_error(pass, node,
-                            "a graph that many others run has too many nodes to be copied for each");
+          return node_error(node, "a graph that many others run has too many nodes to be copied for each");
         }
         body = copy(*body);
         argument = Argument::of(body);

@@ -25,8 +25,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view pass = "promote-types";
-
 template <typename T>
 std::vector<std::byte> bytes_of(T number) {
   auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(number);
@@ -105,14 +103,14 @@ class Promoter {
       Builder builder(*graph_, &node);
       builder.inherit(node);
       converted = builder.call("aten._to_copy.default", {value, dtype});
-      if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+      if (builder.failed()) return node_error(node, builder.status().error().message);
       TRY_STATUS(rename_conversion(*converted->producer()));
       return Argument::of(converted);
     }
     if (argument.is_value()) return run_time_number(node, argument, dtype);
     Value* constant = argument.is_number() ? constant_of(argument, dtype) : nullptr;
     if (constant != nullptr) return Argument::of(constant);
-    return node_error(pass, node, fmt::format("a number cannot be written as {}", name(dtype)));
+    return node_error(node, fmt::format("a number cannot be written as {}", name(dtype)));
   }
 
   // A size, say, that becomes a tensor when the program runs.
@@ -120,7 +118,7 @@ class Promoter {
     Builder builder(*graph_, &node);
     builder.inherit(node);
     Value* tensor = builder.call("aten.scalar_tensor.default", {argument, dtype});
-    if (builder.failed()) return node_error(pass, node, builder.status().error().message);
+    if (builder.failed()) return node_error(node, builder.status().error().message);
     return Argument::of(tensor);
   }
 

@@ -22,7 +22,10 @@ std::uint64_t total_revision(const Program& program) {
 Status run_passes(Program& program, std::span<const Pass> passes, const NormaliseOptions& options) {
   for (const Pass& pass : passes) {
     std::uint64_t before = total_revision(program);
-    TRY_STATUS(pass.run(program, options));
+    if (Status done = pass.run(program, options); !done) {
+      done.error().code = pass.name;
+      return done;
+    }
     if (options.verify && total_revision(program) != before) {
       if (auto violations = verify(program); !violations.empty()) {
         Diagnostic& first = violations.front();

@@ -16,10 +16,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "normalise/each_graph.h"
+
 namespace depute {
 namespace {
-
-constexpr std::string_view pass = "functionalise";
 
 // How a key is stored to by the methods that do.
 using Stores = std::unordered_map<Symbol, OutputSpec::Kind>;
@@ -45,8 +45,8 @@ Status store_what_is_read(Method& method, const Stores& stores) {
     auto store = spec.has_data() ? stores.find(spec.target) : stores.end();
     if (store == stores.end()) continue;
     if (!seen.insert(spec.target).second) {
-      return error(pass, fmt::format("{}, buffer '{}'", method.name.str(), spec.target.str()),
-                   "is mutated and comes in as several inputs");
+      return pass_error(fmt::format("{}, buffer '{}'", method.name.str(), spec.target.str()),
+                        "is mutated and comes in as several inputs");
     }
     if (!input->has_uses() || is_mutated(method, spec)) continue;
     values.push_back(Argument::of(input));
@@ -101,9 +101,9 @@ Status check_memory(const Program& program, const Stores& stores) {
     const Extent own = extent_of(key, data);
     for (const Extent& other : extents[data.storage.get()]) {
       if (other.key == key || other.begin >= own.end || own.begin >= other.end) continue;
-      return error(pass, fmt::format("buffer '{}'", key.str()),
-                   fmt::format("is mutated and shares its memory with '{}'", other.key.str()),
-                   "give each of them a tensor of its own in the model (.clone())");
+      return pass_error(fmt::format("buffer '{}'", key.str()),
+                        fmt::format("is mutated and shares its memory with '{}'", other.key.str()),
+                        "give each of them a tensor of its own in the model (.clone())");
     }
   }
   return {};

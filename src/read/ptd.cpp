@@ -2,29 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
 
 #include "flat_tensor_generated.h"
 #include "ir/type.h"
+#include "read/flatbuffer_file.h"
 #include "read/pte_method.h"
 
 namespace depute {
 namespace {
 
-constexpr std::size_t identifier_position = 4;
-constexpr std::size_t least_file_size = 64;  // the runtime reads that much first
-constexpr std::uint32_t least_header_size = 40;
-constexpr std::size_t max_depth = 8;
-
-template <typename T>
-T number_at(std::span<const std::byte> file, std::size_t offset) {
-  T value;
-  std::memcpy(&value, file.data() + offset, sizeof value);
-  return value;
-}
+using internal::has_text;
+using internal::number_at;
 
 class PtdReader {
+  static constexpr std::uint32_t least_header_size = 40;
+  static constexpr std::size_t max_depth = 8;
+
  public:
   PtdReader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
 
@@ -42,9 +36,10 @@ class PtdReader {
 
   Status read_header() {
     result_.file_bytes = file_.size();
-    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < internal::least_file_size)
+      return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_ptd(file_)) return fail("byte 4", "not a .ptd file (no \"FT01\" here)");
-    if (std::memcmp(file_.data() + 8, "FH01", 4) != 0) return fail("byte 8", "no header");
+    if (!has_text(file_, internal::header_position, "FH01")) return fail("byte 8", "no header");
     if (number_at<std::uint32_t>(file_, 12) < least_header_size)
       return fail("byte 12", "the header is too short");
     auto offset = number_at<std::uint64_t>(file_, 16);
@@ -124,8 +119,7 @@ class PtdReader {
 }  // namespace
 
 bool is_ptd(std::span<const std::byte> file) {
-  return file.size() >= identifier_position + 4 &&
-         std::memcmp(file.data() + identifier_position, ft01::FlatTensorIdentifier(), 4) == 0;
+  return has_text(file, internal::identifier_position, ft01::FlatTensorIdentifier());
 }
 
 Result<PtdFile> read_ptd(std::span<const std::byte> file, const std::string& name) {

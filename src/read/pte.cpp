@@ -2,36 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
 
 #include "program_generated.h"
+#include "read/flatbuffer_file.h"
 #include "read/pte_method.h"
 #include "support/guarded.h"
 
 namespace depute {
 namespace {
 
-constexpr std::size_t identifier_position = 4;
-constexpr std::size_t header_position = 8;
-constexpr std::size_t least_header_size = 24;  // without the size of the segment data
-constexpr std::size_t full_header_size = 32;
-constexpr std::size_t least_file_size = 64;  // the runtime reads that much first
-constexpr std::size_t max_depth = 16;        // of tables in tables; the format needs 7
-
-template <typename T>
-T number_at(std::span<const std::byte> file, std::size_t offset) {
-  T value;
-  std::memcpy(&value, file.data() + offset, sizeof value);
-  return value;
-}
-
-bool has_text(std::span<const std::byte> file, std::size_t offset, std::string_view text) {
-  return file.size() >= offset + text.size() &&
-         std::memcmp(file.data() + offset, text.data(), text.size()) == 0;
-}
+using internal::has_text;
+using internal::number_at;
 
 class PteReader {
+  static constexpr std::size_t least_header_size = 24;  // without the size of the segment data
+  static constexpr std::size_t full_header_size = 32;
+  static constexpr std::size_t max_depth = 16;  // of tables in tables; the format needs 7
+
  public:
   PteReader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
 
@@ -53,13 +41,14 @@ class PteReader {
   Status read_header() {
     result_.file_bytes = file_.size();
     result_.flatbuffer_bytes = file_.size();
-    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < internal::least_file_size)
+      return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_pte(file_)) return fail("byte 4", "not a .pte file (no \"ET12\" here)");
-    if (!has_text(file_, header_position, "eh00")) return {};  // an old file without segments
+    if (!has_text(file_, internal::header_position, "eh00")) return {};  // an old file without segments
     auto size = number_at<std::uint32_t>(file_, 12);
     if (size < least_header_size) return fail("byte 12", fmt::format("a header of {} bytes", size));
     result_.flatbuffer_bytes = number_at<std::uint64_t>(file_, 16);
-    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < least_file_size) {
+    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < internal::least_file_size) {
       return fail("byte 16", fmt::format("a program of {} bytes in a file of {}", result_.flatbuffer_bytes,
                                          file_.size()));
     }
@@ -168,7 +157,7 @@ class PteReader {
 }  // namespace
 
 bool is_pte(std::span<const std::byte> file) {
-  return has_text(file, identifier_position, et12::ProgramIdentifier());
+  return has_text(file, internal::identifier_position, et12::ProgramIdentifier());
 }
 
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name) {

@@ -89,7 +89,7 @@ Json method_json(const Method& method) {
   return json;
 }
 
-Json delegate_json(const Delegate& delegate) {
+Json delegate_outline(const Delegate& delegate) {
   Json json = {{"name", delegate.name.str()},
                {"backend_id", delegate.backend_id},
                {"blob_bytes", blob_bytes(delegate)}};
@@ -112,7 +112,7 @@ std::string program_json(const Program& program) {
                               range.max == Range::max_bound ? Json(nullptr) : Json(range.max)};
   }
   json["delegates"] = Json::array();
-  for (const auto& delegate : program.delegates) json["delegates"].push_back(delegate_json(*delegate));
+  for (const auto& delegate : program.delegates) json["delegates"].push_back(delegate_outline(*delegate));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -11,10 +11,10 @@ std::string delegate_line(const PteFile& file, const PlanDelegate& delegate, std
   std::uint64_t bytes =
       delegate.is_inline ? file.inline_blobs[delegate.index] : file.segments[delegate.index].size;
   std::string line =
-      fmt::format("  delegate {} {}: {} bytes in {} {}", number, quoted(delegate.backend_id), bytes,
+      fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::quoted(delegate.backend_id), bytes,
                   delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
   for (const auto& [key, value] : delegate.compile_specs) {
-    line += fmt::format(", {}: {} bytes", quoted(key), value.size());
+    line += fmt::format(", {}: {} bytes", depute::quoted(key), value.size());
   }
   return line + "\n";
 }
@@ -37,7 +37,7 @@ std::string pte_text(const PteFile& file) {
                         file.mutable_segment);
   }
   for (const PteNamedData& data : file.named_data) {
-    text += fmt::format("data {}: segment {}\n", quoted(data.key), data.segment);
+    text += fmt::format("data {}: segment {}\n", depute::quoted(data.key), data.segment);
   }
   for (const ExecutionPlan& method : file.methods) {
     text += "\n" + plan_text(method);
@@ -52,7 +52,7 @@ std::string ptd_text(const PtdFile& file) {
   std::string text =
       fmt::format("ptd {} bytes, flatbuffer {} bytes\n", file.file_bytes, file.flatbuffer_bytes);
   for (const PtdData& data : file.data) {
-    text += fmt::format("data {}: {} bytes at {}", quoted(data.key), data.size, data.offset);
+    text += fmt::format("data {}: {} bytes at {}", depute::quoted(data.key), data.size, data.offset);
     if (data.layout) text += ", " + tensor_text(*data.layout);
     text += "\n";
   }

@@ -14,13 +14,13 @@ namespace {
 
 using flatbuffers::Offset;
 
-constexpr std::size_t header_size = 40;
-constexpr std::size_t padded_header_size = 48;
-constexpr std::uint64_t max_entry_bytes = 256;  // in the flatbuffer, beside its key
+constexpr std::size_t ptd_header = 40;
+constexpr std::size_t padded_ptd_header = 48;
+constexpr std::uint64_t ptd_entry_bytes = 256;  // in the flatbuffer, beside its key
 
 Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
   std::uint64_t bound = 1024;
-  for (const PtdEntry& entry : entries) bound += entry.key.size() + max_entry_bytes;
+  for (const PtdEntry& entry : entries) bound += entry.key.size() + ptd_entry_bytes;
   if (bound > max_flatbuffer_bytes) {
     return error("write_ptd", "", fmt::format("{} names are more than a .ptd file holds", entries.size()));
   }
@@ -49,16 +49,16 @@ Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
 }
 
 // The flatbuffer's own 8 bytes, whose root offset now counts past the header, and the header.
-std::array<std::byte, header_position + padded_header_size> file_start(
+std::array<std::byte, header_position + padded_ptd_header> file_start(
     std::span<const std::uint8_t> flatbuffer, std::uint64_t base, std::uint64_t data_size) {
-  std::array<std::byte, header_position + padded_header_size> start{};
+  std::array<std::byte, header_position + padded_ptd_header> start{};
   std::memcpy(start.data(), flatbuffer.data(), header_position);
   std::uint32_t root = 0;
   std::memcpy(&root, flatbuffer.data(), sizeof root);
-  put<std::uint32_t>(start, 0, root + padded_header_size);
+  put<std::uint32_t>(start, 0, root + padded_ptd_header);
   std::memcpy(start.data() + 8, "FH01", 4);
-  put<std::uint32_t>(start, 12, header_size);
-  put<std::uint64_t>(start, 16, padded_header_size);
+  put<std::uint32_t>(start, 12, ptd_header);
+  put<std::uint64_t>(start, 16, padded_ptd_header);
   put<std::uint64_t>(start, 24, flatbuffer.size());
   put<std::uint64_t>(start, 32, base);
   put<std::uint64_t>(start, 40, data_size);
@@ -72,7 +72,7 @@ Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs, std:
   std::vector<Blob> blobs;
   for (const PtdEntry& entry : entries) blobs.push_back(entry.blob);
   std::uint64_t base =
-      align(flatbuffer.size() + padded_header_size, std::max(segment_alignment, constant_alignment));
+      align(flatbuffer.size() + padded_ptd_header, std::max(segment_alignment, constant_alignment));
   TRY_STATUS(file.pad_to(base));  // runtimes want the file to reach it, whatever follows
   TRY(auto positions, write_blobs(file, blobs, jobs));
 
@@ -84,7 +84,7 @@ Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs, std:
     segment->mutate_size(blobs[i].size);
   }
   TRY_STATUS(file.write_at(0, file_start(bytes, base, file.position() - base)));
-  return file.write_at(header_position + padded_header_size, std::as_bytes(bytes.subspan(header_position)));
+  return file.write_at(header_position + padded_ptd_header, std::as_bytes(bytes.subspan(header_position)));
 }
 
 }  // namespace depute

@@ -25,7 +25,7 @@ namespace {
 // Larger constants get the alignment of a segment, so that a backend's data can share them.
 constexpr std::uint64_t large_constant = 4096;
 
-constexpr std::size_t header_size = 32;
+constexpr std::size_t pte_header = 32;
 
 // What goes behind the flatbuffer, in order: constants and initial values, which share a segment each, then
 // delegates' blobs and named data, which have their own.
@@ -169,7 +169,7 @@ std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std:
   std::memcpy(&root, flatbuffer.data(), sizeof root);
   put<std::uint32_t>(start, 0, static_cast<std::uint32_t>(root + room));
   std::memcpy(start.data() + 8, "eh00", 4);
-  put<std::uint32_t>(start, 12, header_size);
+  put<std::uint32_t>(start, 12, pte_header);
   put<std::uint64_t>(start, 16, flatbuffer.size() + room);
   put<std::uint64_t>(start, 24, data_size == 0 ? 0 : base);
   put<std::uint64_t>(start, 32, data_size);
@@ -295,7 +295,7 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
   TRY(auto flatbuffer, build_program_flatbuffer(plan, segments.layout));
   const bool has_blobs =
       std::ranges::any_of(segments.layout.inline_blobs, [](const auto& blob) { return blob != nullptr; });
-  const std::size_t room = align(header_size, has_blobs ? segments.layout.inline_alignment : header_size);
+  const std::size_t room = align(pte_header, has_blobs ? segments.layout.inline_alignment : pte_header);
   std::uint64_t base =
       align(flatbuffer.size() + room, std::max(options.segment_alignment, constant_alignment));
   bool has_data = std::ranges::any_of(segments.blobs, [](const Blob& blob) { return blob.size > 0; });

@@ -46,16 +46,15 @@ void amax(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(greatest, emit.result_sizes()));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.amax.default",
-     .conditions = "one dimension or two neighbours, not the last; or height and width; constant sizes",
-     .check = check_amax,
-     .translate = amax},
-};
-
 }  // namespace
 
 std::span<const OpRule> amax() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.amax.default",
+       .conditions = "one dimension or two neighbours, not the last; or height and width; constant sizes",
+       .check = check_amax,
+       .translate = amax},
+  };
   return rules;
 }
 

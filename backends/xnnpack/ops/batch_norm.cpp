@@ -69,16 +69,15 @@ void translate_batch_norm(Emitter& emit, const OpCall& call) {
                              emit.sizes(x)));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten._native_batch_norm_legit_no_training.default",
-     .conditions = "constant parameters; only result 0 is used; f32, or 4 dimensions",
-     .check = check_batch_norm,
-     .translate = translate_batch_norm},
-};
-
 }  // namespace
 
 std::span<const OpRule> batch_norm() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten._native_batch_norm_legit_no_training.default",
+       .conditions = "constant parameters; only result 0 is used; f32, or 4 dimensions",
+       .check = check_batch_norm,
+       .translate = translate_batch_norm},
+  };
   return rules;
 }
 

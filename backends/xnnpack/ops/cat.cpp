@@ -40,18 +40,17 @@ void stack(Emitter& emit, const OpCall& call) {
   emit.result(join(emit, parts, dim, result));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.cat.default", .op_class = OpClass::Move, .check = check_cat, .translate = cat},
-    {.op = "aten.stack.default",
-     .conditions = "at most one size known only at run time",
-     .op_class = OpClass::Move,
-     .check = check_stack,
-     .translate = stack},
-};
-
 }  // namespace
 
 std::span<const OpRule> cat() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.cat.default", .op_class = OpClass::Move, .check = check_cat, .translate = cat},
+      {.op = "aten.stack.default",
+       .conditions = "at most one size known only at run time",
+       .op_class = OpClass::Move,
+       .check = check_stack,
+       .translate = stack},
+  };
   return rules;
 }
 

@@ -38,21 +38,20 @@ void clamp_both(Emitter& emit, const OpCall& call) {
   emit.result(emit.clamp(emit.input(call, "self"), min, max));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.clamp.default",
-     .conditions = "bounds are numbers, min < max",
-     .check = check_clamp,
-     .translate = clamp_both},
-    {.op = "aten.hardtanh.default",
-     .conditions = "bounds are numbers, min < max",
-     .check = check_hardtanh,
-     .translate = hardtanh},
-    {.op = "aten.relu.default", .translate = relu},
-};
-
 }  // namespace
 
 std::span<const OpRule> clamp() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.clamp.default",
+       .conditions = "bounds are numbers, min < max",
+       .check = check_clamp,
+       .translate = clamp_both},
+      {.op = "aten.hardtanh.default",
+       .conditions = "bounds are numbers, min < max",
+       .check = check_hardtanh,
+       .translate = hardtanh},
+      {.op = "aten.relu.default", .translate = relu},
+  };
   return rules;
 }
 

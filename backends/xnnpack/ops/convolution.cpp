@@ -100,16 +100,15 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(y, emit.result_sizes()));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.convolution.default",
-     .conditions = "1 or 2 dimensions; constant weight and bias; output_padding less than the stride",
-     .check = check_convolution,
-     .translate = translate_convolution},
-};
-
 }  // namespace
 
 std::span<const OpRule> convolution() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.convolution.default",
+       .conditions = "1 or 2 dimensions; constant weight and bias; output_padding less than the stride",
+       .check = check_convolution,
+       .translate = translate_convolution},
+  };
   return rules;
 }
 

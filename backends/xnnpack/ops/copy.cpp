@@ -29,28 +29,27 @@ constexpr OpRule relabel(std::string_view op) {
   return {.op = op, .op_class = OpClass::Relabel, .translate = copy};
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten._to_copy.default",
-     .conditions = "from and to f32 and f16",
-     .op_class = OpClass::Move,
-     .mixes_dtypes = true,
-     .translate = convert},
-    relabel("aten.alias.default"),
-    relabel("aten.clone.default"),
-    relabel("aten.detach.default"),
-    relabel("aten.lift_fresh_copy.default"),
-    {.op = "dim_order_ops._to_dim_order_copy.default",
-     .conditions = "to row-major order; from and to f32 and f16",
-     .op_class = OpClass::Move,
-     .mixes_dtypes = true,
-     .takes_layouts = true,
-     .check = check_dim_order_copy,
-     .translate = convert},
-};
-
 }  // namespace
 
 std::span<const OpRule> copy() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten._to_copy.default",
+       .conditions = "from and to f32 and f16",
+       .op_class = OpClass::Move,
+       .mixes_dtypes = true,
+       .translate = convert},
+      relabel("aten.alias.default"),
+      relabel("aten.clone.default"),
+      relabel("aten.detach.default"),
+      relabel("aten.lift_fresh_copy.default"),
+      {.op = "dim_order_ops._to_dim_order_copy.default",
+       .conditions = "to row-major order; from and to f32 and f16",
+       .op_class = OpClass::Move,
+       .mixes_dtypes = true,
+       .takes_layouts = true,
+       .check = check_dim_order_copy,
+       .translate = convert},
+  };
   return rules;
 }
 

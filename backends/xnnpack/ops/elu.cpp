@@ -44,18 +44,17 @@ void prelu(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(NodeKind::PRelu, {x, slopes}));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.elu.default",
-     .conditions = "input_scale 1, alpha > 0",
-     .check = check_elu,
-     .translate = elu},
-    {.op = "aten.leaky_relu.default", .check = check_leaky_relu, .translate = leaky_relu},
-    {.op = "aten.prelu.default", .conditions = "constant weight", .check = check_prelu, .translate = prelu},
-};
-
 }  // namespace
 
 std::span<const OpRule> elu() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.elu.default",
+       .conditions = "input_scale 1, alpha > 0",
+       .check = check_elu,
+       .translate = elu},
+      {.op = "aten.leaky_relu.default", .check = check_leaky_relu, .translate = leaky_relu},
+      {.op = "aten.prelu.default", .conditions = "constant weight", .check = check_prelu, .translate = prelu},
+  };
   return rules;
 }
 

@@ -60,22 +60,21 @@ void repeat(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(emit.expand(emit.reshape(x, apart), wide), emit.result_sizes()));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.expand.default",
-     .conditions = "constant sizes where elements are repeated",
-     .op_class = OpClass::Move,
-     .check = check_expand,
-     .translate = translate_expand},
-    {.op = "aten.repeat.default",
-     .conditions = "repeats are numbers; at most 6 dimensions with one more for each that is repeated",
-     .op_class = OpClass::Move,
-     .check = check_repeat,
-     .translate = repeat},
-};
-
 }  // namespace
 
 std::span<const OpRule> expand() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.expand.default",
+       .conditions = "constant sizes where elements are repeated",
+       .op_class = OpClass::Move,
+       .check = check_expand,
+       .translate = translate_expand},
+      {.op = "aten.repeat.default",
+       .conditions = "repeats are numbers; at most 6 dimensions with one more for each that is repeated",
+       .op_class = OpClass::Move,
+       .check = check_repeat,
+       .translate = repeat},
+  };
   return rules;
 }
 

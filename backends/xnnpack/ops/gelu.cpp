@@ -29,16 +29,15 @@ void translate_gelu(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(NodeKind::Multiply, {x, gate}));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.gelu.default",
-     .conditions = "f32, or approximate = tanh",
-     .check = check_gelu,
-     .translate = translate_gelu},
-};
-
 }  // namespace
 
 std::span<const OpRule> gelu() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.gelu.default",
+       .conditions = "f32, or approximate = tanh",
+       .check = check_gelu,
+       .translate = translate_gelu},
+  };
   return rules;
 }
 

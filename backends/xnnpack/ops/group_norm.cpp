@@ -88,16 +88,15 @@ void translate_group_norm(Emitter& emit, const OpCall& call) {
   emit.result(GroupNorm(emit, call).run());
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.native_group_norm.default",
-     .conditions = "f32; 3 to 5 dimensions; groups of constant size; only result 0 is used",
-     .check = check_group_norm,
-     .translate = translate_group_norm},
-};
-
 }  // namespace
 
 std::span<const OpRule> group_norm() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.native_group_norm.default",
+       .conditions = "f32; 3 to 5 dimensions; groups of constant size; only result 0 is used",
+       .check = check_group_norm,
+       .translate = translate_group_norm},
+  };
   return rules;
 }
 

@@ -45,16 +45,15 @@ void layer_norm(Emitter& emit, const OpCall& call) {
   emit.result(y);
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.native_layer_norm.default",
-     .conditions = "layer_norm=true; over the last dimension; only result 0 is used",
-     .check = check_layer_norm,
-     .translate = layer_norm},
-};
-
 }  // namespace
 
 std::span<const OpRule> layer_norm() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.native_layer_norm.default",
+       .conditions = "layer_norm=true; over the last dimension; only result 0 is used",
+       .check = check_layer_norm,
+       .translate = layer_norm},
+  };
   return rules;
 }
 

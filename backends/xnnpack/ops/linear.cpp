@@ -76,25 +76,24 @@ void bmm(Emitter& emit, const OpCall& call) {
                              {emit.input(call, "self"), emit.input(call, "mat2")}, emit.result_sizes()));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.addmm.default",
-     .conditions = "alpha and beta 1; f32 unless mat2 is constant",
-     .check = check_addmm,
-     .translate = addmm},
-    {.op = "aten.bmm.default", .translate = bmm},
-    {.op = "aten.linear.default",
-     .conditions = "f32 unless weight is constant",
-     .check = check_linear,
-     .translate = linear},
-    {.op = "aten.mm.default",
-     .conditions = "f32 unless mat2 is constant",
-     .check = check_mm,
-     .translate = mm},
-};
-
 }  // namespace
 
 std::span<const OpRule> linear() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.addmm.default",
+       .conditions = "alpha and beta 1; f32 unless mat2 is constant",
+       .check = check_addmm,
+       .translate = addmm},
+      {.op = "aten.bmm.default", .translate = bmm},
+      {.op = "aten.linear.default",
+       .conditions = "f32 unless weight is constant",
+       .check = check_linear,
+       .translate = linear},
+      {.op = "aten.mm.default",
+       .conditions = "f32 unless mat2 is constant",
+       .check = check_mm,
+       .translate = mm},
+  };
   return rules;
 }
 

@@ -57,20 +57,19 @@ void sum(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(reduce_sum(emit, x, reduced_dims(call, emit.sizes(x))), emit.result_sizes()));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.mean.dim",
-     .conditions = "1 to 5 dimensions; no other dtype",
-     .check = check_reduction,
-     .translate = mean},
-    {.op = "aten.sum.dim_IntList",
-     .conditions = "1 to 5 dimensions; constant sizes; no other dtype",
-     .check = check_sum,
-     .translate = sum},
-};
-
 }  // namespace
 
 std::span<const OpRule> mean() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.mean.dim",
+       .conditions = "1 to 5 dimensions; no other dtype",
+       .check = check_reduction,
+       .translate = mean},
+      {.op = "aten.sum.dim_IntList",
+       .conditions = "1 to 5 dimensions; constant sizes; no other dtype",
+       .check = check_sum,
+       .translate = sum},
+  };
   return rules;
 }
 

@@ -62,17 +62,16 @@ void pad(Emitter& emit, const OpCall& call) {
   emit.result(x);
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.constant_pad_nd.default",
-     .conditions = "widths are numbers",
-     .op_class = OpClass::Move,
-     .check = check_pad,
-     .translate = pad},
-};
-
 }  // namespace
 
 std::span<const OpRule> pad() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.constant_pad_nd.default",
+       .conditions = "widths are numbers",
+       .op_class = OpClass::Move,
+       .check = check_pad,
+       .translate = pad},
+  };
   return rules;
 }
 

@@ -34,15 +34,14 @@ void transpose_matrix(Emitter& emit, const OpCall& call) {
   emit.result(emit.rank(x) < 2 ? x : emit.permute(x, {1, 0}));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.permute.default", .check = check_permute, .translate = permute},
-    {.op = "aten.t.default", .translate = transpose_matrix},
-    {.op = "aten.transpose.int", .translate = transpose},
-};
-
 }  // namespace
 
 std::span<const OpRule> permute() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.permute.default", .check = check_permute, .translate = permute},
+      {.op = "aten.t.default", .translate = transpose_matrix},
+      {.op = "aten.transpose.int", .translate = transpose},
+  };
   return rules;
 }
 

@@ -30,20 +30,19 @@ void pixel_unshuffle(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(emit.permute(split, {0, 1, 3, 5, 2, 4}), result));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.pixel_shuffle.default",
-     .conditions = "4 dimensions; at most one size known only at run time",
-     .check = check_shuffle,
-     .translate = pixel_shuffle},
-    {.op = "aten.pixel_unshuffle.default",
-     .conditions = "4 dimensions; at most one size known only at run time",
-     .check = check_shuffle,
-     .translate = pixel_unshuffle},
-};
-
 }  // namespace
 
 std::span<const OpRule> pixel_shuffle() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.pixel_shuffle.default",
+       .conditions = "4 dimensions; at most one size known only at run time",
+       .check = check_shuffle,
+       .translate = pixel_shuffle},
+      {.op = "aten.pixel_unshuffle.default",
+       .conditions = "4 dimensions; at most one size known only at run time",
+       .check = check_shuffle,
+       .translate = pixel_unshuffle},
+  };
   return rules;
 }
 

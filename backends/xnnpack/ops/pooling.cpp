@@ -136,29 +136,28 @@ void adaptive_avg_pool(Emitter& emit, const OpCall& call) {
   emit.result(emit.add_sized(NodeKind::AvgPooling2d, {x}, to, window));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten._adaptive_avg_pool2d.default",
-     .conditions = "4 dimensions; output sizes divide the input's",
-     .check = check_adaptive,
-     .translate = adaptive_avg_pool},
-    {.op = "aten.avg_pool2d.default",
-     .conditions =
-         "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode; no divisor_override",
-     .check = check_avg_pool,
-     .translate = avg_pool},
-    {.op = "aten.max_pool2d.default",
-     .conditions = "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode",
-     .check = check_max_pool,
-     .translate = max_pool},
-    {.op = "aten.max_pool2d_with_indices.default",
-     .conditions = "as aten.max_pool2d.default; the indices are not used",
-     .check = check_max_pool,
-     .translate = max_pool},
-};
-
 }  // namespace
 
 std::span<const OpRule> pooling() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten._adaptive_avg_pool2d.default",
+       .conditions = "4 dimensions; output sizes divide the input's",
+       .check = check_adaptive,
+       .translate = adaptive_avg_pool},
+      {.op = "aten.avg_pool2d.default",
+       .conditions =
+           "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode; no divisor_override",
+       .check = check_avg_pool,
+       .translate = avg_pool},
+      {.op = "aten.max_pool2d.default",
+       .conditions = "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode",
+       .check = check_max_pool,
+       .translate = max_pool},
+      {.op = "aten.max_pool2d_with_indices.default",
+       .conditions = "as aten.max_pool2d.default; the indices are not used",
+       .check = check_max_pool,
+       .translate = max_pool},
+  };
   return rules;
 }
 

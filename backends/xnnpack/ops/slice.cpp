@@ -88,37 +88,36 @@ void unbind(Emitter& emit, const OpCall& call) {
   }
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.select.int",
-     .conditions = "index is a number; at most one size known only at run time",
-     .op_class = OpClass::Move,
-     .check = check_select,
-     .translate = select},
-    {.op = "aten.slice.Tensor",
-     .conditions = "step 1; bounds are numbers",
-     .op_class = OpClass::Move,
-     .check = check_slice,
-     .translate = slice},
-    {.op = "aten.split.Tensor",
-     .conditions = "constant size of the split dimension",
-     .op_class = OpClass::Move,
-     .check = check_split,
-     .translate = split},
-    {.op = "aten.split_with_sizes.default",
-     .conditions = "constant size of the split dimension",
-     .op_class = OpClass::Move,
-     .check = check_split,
-     .translate = split},
-    {.op = "aten.unbind.int",
-     .conditions = "constant size of the dimension",
-     .op_class = OpClass::Move,
-     .check = check_unbind,
-     .translate = unbind},
-};
-
 }  // namespace
 
 std::span<const OpRule> slice() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.select.int",
+       .conditions = "index is a number; at most one size known only at run time",
+       .op_class = OpClass::Move,
+       .check = check_select,
+       .translate = select},
+      {.op = "aten.slice.Tensor",
+       .conditions = "step 1; bounds are numbers",
+       .op_class = OpClass::Move,
+       .check = check_slice,
+       .translate = slice},
+      {.op = "aten.split.Tensor",
+       .conditions = "constant size of the split dimension",
+       .op_class = OpClass::Move,
+       .check = check_split,
+       .translate = split},
+      {.op = "aten.split_with_sizes.default",
+       .conditions = "constant size of the split dimension",
+       .op_class = OpClass::Move,
+       .check = check_split,
+       .translate = split},
+      {.op = "aten.unbind.int",
+       .conditions = "constant size of the dimension",
+       .op_class = OpClass::Move,
+       .check = check_unbind,
+       .translate = unbind},
+  };
   return rules;
 }
 

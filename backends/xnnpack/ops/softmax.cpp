@@ -38,17 +38,16 @@ void translate_log_softmax(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(Subtract, {shifted, emit.add(Log, {sum})}));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten._log_softmax.default",
-     .conditions = "f32; more than one element, of constant number",
-     .check = check_log_softmax,
-     .translate = translate_log_softmax},
-    {.op = "aten._softmax.default", .check = check_softmax, .translate = translate_softmax},
-};
-
 }  // namespace
 
 std::span<const OpRule> softmax() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten._log_softmax.default",
+       .conditions = "f32; more than one element, of constant number",
+       .check = check_log_softmax,
+       .translate = translate_log_softmax},
+      {.op = "aten._softmax.default", .check = check_softmax, .translate = translate_softmax},
+  };
   return rules;
 }
 

@@ -50,33 +50,33 @@ void pow(Emitter& emit, const OpCall& call) {
 }
 
 using enum NodeKind;
-constexpr OpRule rules[] = {
-    {.op = "aten.abs.default", .translate = unary<Abs>},
-    {.op = "aten.ceil.default", .translate = unary<Ceiling>},
-    {.op = "aten.cos.default", .translate = unary<Cos>},
-    {.op = "aten.exp.default", .translate = unary<Exp>},
-    {.op = "aten.floor.default", .translate = unary<Floor>},
-    {.op = "aten.hardsigmoid.default", .translate = hardsigmoid},
-    {.op = "aten.hardswish.default", .translate = unary<Hardswish>},
-    {.op = "aten.log.default", .translate = unary<Log>},
-    {.op = "aten.neg.default", .translate = unary<Negate>},
-    {.op = "aten.pow.Tensor_Scalar",
-     .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
-     .check = check_pow,
-     .translate = pow},
-    {.op = "aten.reciprocal.default", .translate = reciprocal},
-    {.op = "aten.rsqrt.default", .translate = unary<ReciprocalSquareRoot>},
-    {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},
-    {.op = "aten.silu.default", .translate = silu},
-    {.op = "aten.sin.default", .translate = unary<Sin>},
-    {.op = "aten.sqrt.default", .translate = unary<SquareRoot>},
-    {.op = "aten.square.default", .translate = unary<Square>},
-    {.op = "aten.tanh.default", .translate = unary<Tanh>},
-};
 
 }  // namespace
 
 std::span<const OpRule> unary() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.abs.default", .translate = unary<Abs>},
+      {.op = "aten.ceil.default", .translate = unary<Ceiling>},
+      {.op = "aten.cos.default", .translate = unary<Cos>},
+      {.op = "aten.exp.default", .translate = unary<Exp>},
+      {.op = "aten.floor.default", .translate = unary<Floor>},
+      {.op = "aten.hardsigmoid.default", .translate = hardsigmoid},
+      {.op = "aten.hardswish.default", .translate = unary<Hardswish>},
+      {.op = "aten.log.default", .translate = unary<Log>},
+      {.op = "aten.neg.default", .translate = unary<Negate>},
+      {.op = "aten.pow.Tensor_Scalar",
+       .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
+       .check = check_pow,
+       .translate = pow},
+      {.op = "aten.reciprocal.default", .translate = reciprocal},
+      {.op = "aten.rsqrt.default", .translate = unary<ReciprocalSquareRoot>},
+      {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},
+      {.op = "aten.silu.default", .translate = silu},
+      {.op = "aten.sin.default", .translate = unary<Sin>},
+      {.op = "aten.sqrt.default", .translate = unary<SquareRoot>},
+      {.op = "aten.square.default", .translate = unary<Square>},
+      {.op = "aten.tanh.default", .translate = unary<Tanh>},
+  };
   return rules;
 }
 

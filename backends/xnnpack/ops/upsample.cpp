@@ -59,20 +59,19 @@ void nearest(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(emit.expand(apart, {s[0], s[1], s[2], rows, s[3], columns}), result));
 }
 
-constexpr OpRule rules[] = {
-    {.op = "aten.upsample_bilinear2d.vec",
-     .conditions = "constant height and width; scale factors equal to the ratio of the sizes",
-     .check = check_bilinear,
-     .translate = bilinear},
-    {.op = "aten.upsample_nearest2d.vec",
-     .conditions = "constant height and width, multiples of the input's",
-     .check = check_nearest,
-     .translate = nearest},
-};
-
 }  // namespace
 
 std::span<const OpRule> upsample() {
+  static constexpr OpRule rules[] = {
+      {.op = "aten.upsample_bilinear2d.vec",
+       .conditions = "constant height and width; scale factors equal to the ratio of the sizes",
+       .check = check_bilinear,
+       .translate = bilinear},
+      {.op = "aten.upsample_nearest2d.vec",
+       .conditions = "constant height and width, multiples of the input's",
+       .check = check_nearest,
+       .translate = nearest},
+  };
   return rules;
 }
 

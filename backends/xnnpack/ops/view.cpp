@@ -23,15 +23,16 @@ constexpr OpRule relabel(std::string_view op) {
           .translate = translate_view};
 }
 
-constexpr OpRule rules[] = {
-    relabel("aten._unsafe_view.default"), relabel("aten.flatten.using_ints"), relabel("aten.reshape.default"),
-    relabel("aten.squeeze.default"),      relabel("aten.squeeze.dim"),        relabel("aten.squeeze.dims"),
-    relabel("aten.unflatten.int"),        relabel("aten.unsqueeze.default"),  relabel("aten.view.default"),
-};
-
 }  // namespace
 
 std::span<const OpRule> view() {
+  static constexpr OpRule rules[] = {
+      relabel("aten._unsafe_view.default"), relabel("aten.flatten.using_ints"),
+      relabel("aten.reshape.default"),      relabel("aten.squeeze.default"),
+      relabel("aten.squeeze.dim"),          relabel("aten.squeeze.dims"),
+      relabel("aten.unflatten.int"),        relabel("aten.unsqueeze.default"),
+      relabel("aten.view.default"),
+  };
   return rules;
 }
 
