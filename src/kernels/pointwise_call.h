@@ -7,45 +7,47 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "kernels/kernel_call.h"
 
 namespace depute::internal {
 
-// `count` numbers of the call from argument `first` on, as T.
-template <typename T, std::size_t count>
-std::array<T, count> numbers_from(const KernelCall& call, std::size_t first) {
-  std::array<T, count> numbers{};
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = Elements<T>(call.operand(first + i))[0];
-  return numbers;
+// A function applied along rows: results[n] = fn(inputs[0][n], inputs[1][n], ..., numbers[0], ...).
+template <typename T>
+using PointwiseLoop = void (*)(const T* const* inputs, const T* numbers, std::span<T> results);
+
+// The loops of one function, which are all that is compiled anew for each: what is around them is shared.
+struct PointwiseLoops {
+  std::size_t numbers;  // of the call's arguments behind the inputs
+  PointwiseLoop<float> floats;
+  PointwiseLoop<double> doubles;
+  PointwiseLoop<std::int64_t> ints;
+};
+
+template <typename T, auto fn, std::size_t inputs, std::size_t numbers>
+void pointwise_loop(const T* const* input, const T* number, std::span<T> results) {
+  [&]<std::size_t... i, std::size_t... k>(std::index_sequence<i...>, std::index_sequence<k...>) {
+    for (std::size_t n = 0; n < results.size(); ++n) {
+      results[n] = static_cast<T>(fn(input[i][n]..., number[k]...));
+    }
+  }(std::make_index_sequence<inputs>(), std::make_index_sequence<numbers>());
 }
 
-// fn(one element of each input..., the call's numbers from argument `first` on...) for all elements.
+template <auto fn, std::size_t inputs, std::size_t numbers>
+constexpr PointwiseLoops pointwise_loops = {numbers, pointwise_loop<float, fn, inputs, numbers>,
+                                            pointwise_loop<double, fn, inputs, numbers>,
+                                            pointwise_loop<std::int64_t, fn, inputs, numbers>};
+
+// Runs the loop for the call's type over all elements of the inputs, broadcast. The numbers are the call's
+// arguments behind as many as there are inputs.
+Contents run_pointwise(const KernelCall& call, const PointwiseLoops& loops,
+                       std::span<const TensorData> inputs);
+
 template <auto fn, std::size_t numbers = 0, std::size_t count>
-Contents pointwise(const KernelCall& call, std::array<TensorData, count> inputs, std::size_t first = count) {
-  TRY(Domain domain, domain_of(call.compute_type()));
-  Shape sizes;
-  for (const TensorData& input : inputs) {
-    TRY_STATUS(check_arithmetic(input.type.dtype));
-    TRY(sizes, broadcast_sizes(sizes, sizes_of(input)));
-  }
-  for (TensorData& input : inputs) input = broadcast_to(input, sizes);
-  ScalarType dtype = call.result_type();
-  return in_domain(domain, [&]<typename T>(T) {
-    auto literals = numbers_from<T, numbers>(call, first);
-    return one(call.dense(dtype, sizes, [inputs = std::move(inputs), literals, dtype] {
-      return [&]<std::size_t... i, std::size_t... k>(std::index_sequence<i...>, std::index_sequence<k...>) {
-        std::array<Elements<T>, count> elements = {Elements<T>(inputs[i])...};
-        std::vector<T> results(elements[0].size());
-        for (std::size_t n = 0; n < results.size(); ++n) {
-          results[n] = static_cast<T>(fn(elements[i][n]..., literals[k]...));
-        }
-        return pack<T>(dtype, results);
-      }(std::make_index_sequence<count>(), std::make_index_sequence<numbers>());
-    }));
-  });
+Contents pointwise(const KernelCall& call, const std::array<TensorData, count>& inputs) {
+  return run_pointwise(call, pointwise_loops<fn, count, numbers>, inputs);
 }
 
 template <auto fn, std::size_t numbers = 0>

@@ -341,6 +341,9 @@ Result<std::vector<Type>> turned(const OpCall& call) {
 Result<std::vector<Type>> two_types(const OpCall& call) {
   return std::vector<Type>(2, tensor_type(call.tensor("x")));
 }
+Result<std::vector<Type>> number(const OpCall&) {
+  return std::vector<Type>{{.kind = Type::Kind::Int}};
+}
 
 TEST(BackendOp, MayHaveARuleOfItsOwn) {
   const std::string schema = "unit_test.turned.default(Tensor x) -> Tensor";
@@ -353,14 +356,20 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
   ASSERT_TRUE(types.has_value()) << types.error().str();
   EXPECT_THAT(*types, ElementsAre(node.result()->type()));
 
-  Symbol wrong = registered_spec({.name = "unit_test.turned.wrong",
-                                  .schema = "unit_test.turned.wrong(Tensor x) -> Tensor",
-                                  .infer = two_types});
-  Program call = parse(
-      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = unit_test.turned.wrong(%x)\n  return %r\n}\n");
-  auto refused = op_def(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, "to_backend.bad-backend-op");
+  auto refused = [](const std::string& op, InferFunction rule) {
+    Symbol wrong = registered_spec({.name = op, .schema = op + "(Tensor x) -> Tensor", .infer = rule});
+    Program call = parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[2] = " + op + "(%x)\n  return %r\n}\n");
+    auto given = op_def(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
+    return given ? "nothing" : given.error().str();
+  };
+  EXPECT_EQ(refused("unit_test.turned.twice", two_types),
+            "[to_backend.bad-backend-op] backend op 'unit_test.turned.twice': its rule gives 2 types, its "
+            "schema has 1 "
+            "tensors as results");
+  EXPECT_EQ(refused("unit_test.turned.number", number),
+            "[to_backend.bad-backend-op] backend op 'unit_test.turned.number': its rule gives 1 types, not "
+            "all of tensors, "
+            "its schema has 1 tensors as results");
 }
 
 TEST(BackendOp, WrongSchemasAreRefused) {

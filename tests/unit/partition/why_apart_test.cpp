@@ -105,9 +105,16 @@ method forward(%x: f32[2]) {
     result.node_tags.emplace_back(node, Symbol(owner));
     result.verdicts.emplace_back(node, Verdict{.delegated = true, .owner = owner});
   }
-  EXPECT_EQ(why_apart(result, *graph.first(), *graph.last()).reason, Reason::OtherOwner);
-  EXPECT_EQ(why_apart(result, *graph.first(), inner).reason, Reason::OtherGraph);
-  EXPECT_EQ(why_apart(result, *graph.first(), *graph.first()->next()).reason, Reason::NotDelegated);
+  const auto expect = [&](const Node& other, Reason reason, std::string_view text) {
+    const WhyApart why = why_apart(result, *graph.first(), other);
+    EXPECT_EQ(why.reason, reason);
+    EXPECT_EQ(why.text, text);
+  };
+  expect(*graph.first(), Reason::Together, "they are in one partition");
+  expect(*graph.last(), Reason::OtherOwner, "one takes %a, two takes %b");
+  expect(inner, Reason::OtherGraph, "%a is in graph forward, %i in graph each");
+  result.verdicts.emplace_back(graph.first()->next(), Verdict{.rule = "op"});
+  expect(*graph.first()->next(), Reason::NotDelegated, "%m is not delegated: op");
 }
 
 }  // namespace
