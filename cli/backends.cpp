@@ -1,7 +1,6 @@
 // depute backends: what is built in, and the support matrix of one backend, from its own rules.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -71,12 +70,17 @@ int run_backends(const Registry& registry, const std::string& name, bool as_json
 
 }  // namespace
 
-Command add_backends_command(CLI::App& app, const Registry& registry) {
+Command backends_command(const Registry& registry) {
   auto name = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
-  app.add_option("NAME", *name, "A backend: print its options and what it supports");
-  app.add_flag("--json", *as_json, "As JSON");
-  return [name, as_json, &registry] { return run_backends(registry, *name, *as_json); };
+  return {.name = "backends",
+          .help = "List the backends, or what one of them supports",
+          .options = {{.names = "NAME",
+                       .target = name.get(),
+                       .help = "A backend: print its options and what it supports",
+                       .may_be_empty = true},
+                      {.names = "--json", .target = as_json.get(), .help = "As JSON"}},
+          .run = [name, as_json, &registry] { return run_backends(registry, *name, *as_json); }};
 }
 
 }  // namespace depute

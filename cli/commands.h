@@ -1,17 +1,19 @@
-// The subcommands of `depute`. Each adds itself to the app and returns what runs when it was chosen: an exit
-// code.
+// The subcommands of `depute`, as data: their options and what runs when one was chosen. parse.cpp reads the
+// command line by them; nothing else knows the library that does it.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lower/registry.h"
 #include "support/result.h"
-
-namespace CLI {
-class App;
-}
 
 namespace depute {
 
@@ -23,12 +25,32 @@ enum ExitCode : int {
   exit_require = 3,  // a --require did not hold
 };
 
-using Command = std::function<int()>;
+// An option, and where its value goes. A flag has a bool; what may be given several times has a list.
+struct Option {
+  std::string names;  // "-o,--output"; a word without dashes is told by its place: "MODEL"
+  std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*> target;
+  std::string help;
+  std::string value = {};     // what help calls the value: "FILE"
+  bool may_be_empty = false;  // else "" is refused, which can only come from an empty variable of a script
+  bool is_required = false;
+  std::optional<std::pair<int, int>> range = {};  // of a number, both ends allowed
+  std::string excludes = {};                      // the name of an earlier option that cannot stand beside it
+};
 
-Command add_lower_command(CLI::App& app, const Registry& registry);
-Command add_explain_command(CLI::App& app, const Registry& registry);
-Command add_show_command(CLI::App& app);
-Command add_backends_command(CLI::App& app, const Registry& registry);
+struct Command {
+  std::string name;
+  std::string help;
+  std::vector<Option> options;
+  std::function<int()> run;  // gives the exit code
+};
+
+Command lower_command(const Registry& registry);
+Command explain_command(const Registry& registry);
+Command show_command();
+Command backends_command(const Registry& registry);
+
+// Reads the words behind the program's name and runs the command that they choose; gives its exit code.
+int run_command_line(std::span<char*> words, std::span<const Command> commands);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error.
 int report_error(const Diagnostic& diagnostic);

@@ -2,7 +2,6 @@
 // allowed.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -44,12 +43,16 @@ int run_explain(const ExplainArguments& arguments, const Registry& registry) {
 
 }  // namespace
 
-Command add_explain_command(CLI::App& app, const Registry& registry) {
+Command explain_command(const Registry& registry) {
   auto arguments = std::make_shared<ExplainArguments>();
-  add_request_options(app, arguments->request);
-  app.add_option("--node", arguments->node, "Only this node")->check(not_empty())->type_name("NAME");
-  app.add_flag("--json", arguments->json, "As JSON");
-  return [arguments, &registry] { return run_explain(*arguments, registry); };
+  std::vector<Option> options = request_options(arguments->request);
+  options.push_back(
+      {.names = "--node", .target = &arguments->node, .help = "Only this node", .value = "NAME"});
+  options.push_back({.names = "--json", .target = &arguments->json, .help = "As JSON"});
+  return {.name = "explain",
+          .help = "Tell for each node why it is or is not delegated",
+          .options = std::move(options),
+          .run = [arguments, &registry] { return run_explain(*arguments, registry); }};
 }
 
 }  // namespace depute

@@ -1,7 +1,6 @@
 // depute lower: the whole path from a .pt2 to a .pte, with a report.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -75,35 +74,48 @@ int run_lower(const LowerArguments& arguments, const Registry& registry) {
 
 }  // namespace
 
-Command add_lower_command(CLI::App& app, const Registry& registry) {
+Command lower_command(const Registry& registry) {
   auto arguments = std::make_shared<LowerArguments>();
-  add_request_options(app, arguments->request);
-  app.add_option("-o,--output", arguments->output,
-                 "The .pte file to write, - for standard output; default: MODEL with .pte")
-      ->check(not_empty())
-      ->type_name("FILE");
-  app.add_option("--ptd", arguments->ptd, "Put constants and delegates' data in this file of their own")
-      ->check(not_empty())
-      ->type_name("FILE");
-  app.add_option("--segment-alignment", arguments->segment_alignment,
-                 "Where segments start in the file, a power of two of bytes; default: 128")
-      ->type_name("BYTES");
-  app.add_option("--delegate-alignment", arguments->delegate_alignment,
-                 "The same for the bytes of delegates, wherever they lie; default: 16")
-      ->type_name("BYTES");
-  app.add_flag("--inline-delegates", arguments->inline_delegates,
-               "Put the bytes of delegates into the flatbuffer instead of segments");
-  app.add_option("--debug-map", arguments->debug_map,
-                 "Also write what joins a profile's instructions with the model's source lines")
-      ->check(not_empty())
-      ->type_name("FILE");
-  app.add_option("--require", arguments->require,
-                 "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"")
-      ->check(not_empty())
-      ->type_name("CONDITIONS");
-  auto* quiet = app.add_flag("--quiet", arguments->quiet, "Print nothing but errors");
-  app.add_flag("--verbose", arguments->verbose, "List all kinds of leftover nodes")->excludes(quiet);
-  return [arguments, &registry] { return run_lower(*arguments, registry); };
+  std::vector<Option> options = request_options(arguments->request);
+  const std::vector<Option> own = {
+      {.names = "-o,--output",
+       .target = &arguments->output,
+       .help = "The .pte file to write, - for standard output; default: MODEL with .pte",
+       .value = "FILE"},
+      {.names = "--ptd",
+       .target = &arguments->ptd,
+       .help = "Put constants and delegates' data in this file of their own",
+       .value = "FILE"},
+      {.names = "--segment-alignment",
+       .target = &arguments->segment_alignment,
+       .help = "Where segments start in the file, a power of two of bytes; default: 128",
+       .value = "BYTES"},
+      {.names = "--delegate-alignment",
+       .target = &arguments->delegate_alignment,
+       .help = "The same for the bytes of delegates, wherever they lie; default: 16",
+       .value = "BYTES"},
+      {.names = "--inline-delegates",
+       .target = &arguments->inline_delegates,
+       .help = "Put the bytes of delegates into the flatbuffer instead of segments"},
+      {.names = "--debug-map",
+       .target = &arguments->debug_map,
+       .help = "Also write what joins a profile's instructions with the model's source lines",
+       .value = "FILE"},
+      {.names = "--require",
+       .target = &arguments->require,
+       .help = "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"",
+       .value = "CONDITIONS"},
+      {.names = "--quiet", .target = &arguments->quiet, .help = "Print nothing but errors"},
+      {.names = "--verbose",
+       .target = &arguments->verbose,
+       .help = "List all kinds of leftover nodes",
+       .excludes = "--quiet"},
+  };
+  options.insert(options.end(), own.begin(), own.end());
+  return {.name = "lower",
+          .help = "Compile a program to a .pte file",
+          .options = std::move(options),
+          .run = [arguments, &registry] { return run_lower(*arguments, registry); }};
 }
 
 }  // namespace depute

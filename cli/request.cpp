@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <thread>
 
@@ -50,42 +49,45 @@ Status check_step(const std::string& step) {
 
 }  // namespace
 
-const CLI::Validator& not_empty() {
-  static const CLI::Validator validator(
-      [](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); },
-      "");
-  return validator;
-}
-
-void add_request_options(CLI::App& app, RequestArguments& arguments) {
-  app.add_option("MODEL", arguments.model,
-                 "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input")
-      ->check(not_empty());
-  app.add_option("--backend", arguments.backends,
-                 "NAME[:key=value,...]; several are asked in the order given")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  app.add_option("--method", arguments.methods, "NAME=FILE.pt2: a further method of the program")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  app.add_option("--constant", arguments.constants,
-                 "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--report", arguments.reports,
-                 "Also write the report: FILE.json or FILE.html; - is standard output, as JSON")
-      ->check(not_empty())
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  app.add_option("--jobs", arguments.jobs, "Threads; default: all. The output does not depend on it")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--dump-after", arguments.dump_after, "Print the program after a step or pass")
-      ->check(not_empty())
-      ->type_name("STEP");
-  app.add_flag("--together", arguments.together,
-               "Plan all backends in one pass, with fewer delegates; default: one after another");
-  app.add_flag("--verify", arguments.verify,
-               "Check all invariants after each pass, and that backends give the same twice");
+std::vector<Option> request_options(RequestArguments& arguments) {
+  return {
+      {.names = "MODEL",
+       .target = &arguments.model,
+       .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
+      {.names = "--backend",
+       .target = &arguments.backends,
+       .help = "NAME[:key=value,...]; several are asked in the order given",
+       .value = "NAME",
+       .may_be_empty = true},
+      {.names = "--method",
+       .target = &arguments.methods,
+       .help = "NAME=FILE.pt2: a further method of the program",
+       .value = "NAME=FILE",
+       .may_be_empty = true},
+      {.names = "--constant",
+       .target = &arguments.constants,
+       .help = "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]",
+       .value = "NAME=VALUE",
+       .may_be_empty = true},
+      {.names = "--report",
+       .target = &arguments.reports,
+       .help = "Also write the report: FILE.json or FILE.html; - is standard output, as JSON",
+       .value = "FILE"},
+      {.names = "--jobs",
+       .target = &arguments.jobs,
+       .help = "Threads; default: all. The output does not depend on it",
+       .range = {{1, 1024}}},
+      {.names = "--dump-after",
+       .target = &arguments.dump_after,
+       .help = "Print the program after a step or pass",
+       .value = "STEP"},
+      {.names = "--together",
+       .target = &arguments.together,
+       .help = "Plan all backends in one pass, with fewer delegates; default: one after another"},
+      {.names = "--verify",
+       .target = &arguments.verify,
+       .help = "Check all invariants after each pass, and that backends give the same twice"},
+  };
 }
 
 Result<CompileOptions> read_request(const RequestArguments& arguments) {

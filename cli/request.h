@@ -5,13 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "compile.h"
 #include "support/result.h"
-
-namespace CLI {
-class App;
-class Validator;
-}  // namespace CLI
 
 namespace depute {
 
@@ -28,10 +24,7 @@ struct RequestArguments {
   bool verify = false;
 };
 
-// For options whose empty value can only come from an empty variable of a script.
-const CLI::Validator& not_empty();
-
-void add_request_options(CLI::App& app, RequestArguments& arguments);
+std::vector<Option> request_options(RequestArguments& arguments);
 
 // All that can be wrong with the arguments themselves is refused here, with the code "usage".
 Result<CompileOptions> read_request(const RequestArguments& arguments);

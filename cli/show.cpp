@@ -1,7 +1,6 @@
 // depute show: any file the compiler reads or writes, as text.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
 
@@ -56,14 +55,28 @@ int run_show(const ShowArguments& arguments) {
 
 }  // namespace
 
-Command add_show_command(CLI::App& app) {
+Command show_command() {
   auto arguments = std::make_shared<ShowArguments>();
-  app.add_option("FILE", arguments->file, "A .pt2, .pte, .ptd or .ir file; - is standard input")->required();
-  app.add_flag("--data", arguments->data, "Print all constants whole, so that the text can be compiled");
-  app.add_flag("--originals", arguments->originals, "Print the subprograms that delegates were made from");
-  app.add_flag("--sources", arguments->sources, "Print the user's Python line beside each node");
-  app.add_flag("--json", arguments->json, "As JSON, without constants' bytes");
-  return [arguments] { return run_show(*arguments); };
+  return {.name = "show",
+          .help = "Print a .pt2, .pte or .ir file as text",
+          .options = {{.names = "FILE",
+                       .target = &arguments->file,
+                       .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
+                       .may_be_empty = true,
+                       .is_required = true},
+                      {.names = "--data",
+                       .target = &arguments->data,
+                       .help = "Print all constants whole, so that the text can be compiled"},
+                      {.names = "--originals",
+                       .target = &arguments->originals,
+                       .help = "Print the subprograms that delegates were made from"},
+                      {.names = "--sources",
+                       .target = &arguments->sources,
+                       .help = "Print the user's Python line beside each node"},
+                      {.names = "--json",
+                       .target = &arguments->json,
+                       .help = "As JSON, without constants' bytes"}},
+          .run = [arguments] { return run_show(*arguments); }};
 }
 
 }  // namespace depute

@@ -1,0 +1,106 @@
+// The command line by CLI11, from the commands' options as data; and what to say of words that fit none.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/suggest.h"
+#include "compile.h"
+
+namespace depute {
+namespace {
+
+Diagnostic usage(std::string message, std::string hint) {
+  return {.code = "usage", .where = {}, .message = std::move(message), .hint = std::move(hint), .source = {}};
+}
+
+// The first word that is no option has to be a command; CLI11 would only say that it misses one.
+std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands, std::span<char*> words) {
+  auto is_option = [](std::string_view word) { return word.starts_with('-'); };
+  auto word = std::ranges::find_if_not(words, is_option);
+  if (word == words.end()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.name);
+  auto is_command = [&](std::string_view text) { return std::ranges::find(names, text) != names.end(); };
+  if (is_command(*word)) return std::nullopt;
+  auto command = std::ranges::find_if(words, is_command);
+  if (command != words.end() && word != words.begin()) {
+    return usage(fmt::format("'{}' stands before the command", words.front()),
+                 fmt::format("write `depute {} ...` and the options behind it", *command));
+  }
+  if (auto similar = most_similar(*word, names)) {
+    return usage(fmt::format("there is no command '{}'", *word), fmt::format("did you mean {}?", *similar));
+  }
+  return usage(fmt::format("there is no command '{}'", *word),
+               fmt::format("the commands are {}", fmt::join(names, ", ")));
+}
+
+// What to do about arguments that a command does not take.
+std::string hint_for(const CLI::App& app) {
+  std::string hint = "`depute --help` and `depute COMMAND --help` list the options";
+  for (const CLI::App* command : app.get_subcommands()) {
+    hint = fmt::format("`depute {} --help` lists the options", command->get_name());
+    std::vector<std::string> options;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    for (const std::string& word : command->remaining()) {
+      auto similar = most_similar(word.substr(0, word.find('=')), options);
+      if (similar) return fmt::format("did you mean {}?", *similar);
+    }
+  }
+  return hint;
+}
+
+void add_option(CLI::App& app, const Option& option) {
+  CLI::Option* made = std::visit(
+      [&]<typename T>(T* target) {
+        if constexpr (std::is_same_v<T, bool>) {
+          return app.add_flag(option.names, *target, option.help);
+        } else {
+          return app.add_option(option.names, *target, option.help);
+        }
+      },
+      option.target);
+  if (std::holds_alternative<std::vector<std::string>*>(option.target)) made->allow_extra_args(false);
+  bool is_text = std::holds_alternative<std::string*>(option.target) ||
+                 std::holds_alternative<std::vector<std::string>*>(option.target);
+  if (is_text && !option.may_be_empty) {
+    made->check([](const std::string& text) { return text.empty() ? "must not be empty" : std::string(); });
+  }
+  if (option.range) made->check(CLI::Range(option.range->first, option.range->second));
+  if (!option.value.empty()) made->type_name(option.value);
+  if (!option.excludes.empty()) made->excludes(app.get_option(option.excludes));
+  made->required(option.is_required);
+}
+
+}  // namespace
+
+int run_command_line(std::span<char*> words, std::span<const Command> commands) {
+  CLI::App app("Lowers PyTorch exported programs (.pt2) to ExecuTorch programs (.pte).", "depute");
+  app.set_version_flag("--version", version());
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  std::vector<const CLI::App*> added;
+  for (const Command& command : commands) {
+    CLI::App* own = app.add_subcommand(command.name, command.help);
+    for (const Option& option : command.options) add_option(*own, option);
+    added.push_back(own);
+  }
+  if (auto unknown = find_unknown_command(commands, words)) return report_usage(*unknown);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& failure) {
+    return report_usage(usage(failure.what(), hint_for(app)));
+  }
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (added[i]->parsed()) return commands[i].run();
+  }
+  return exit_usage;
+}
+
+}  // namespace depute
