@@ -55,9 +55,11 @@ def copy_tree():
 class Change:
     def __init__(self, path, text, original):
         self.path = path
-        self.text = text
         old, new = original.splitlines(), text.splitlines()
         self.line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), 0)
+        if len(new) == len(old) + 1:  # line numbers are part of the code where a CHECK names its place
+            new[self.line : self.line + 2] = [" ".join(new[self.line : self.line + 2])]
+        self.text = "\n".join(new) + "\n"
         self.is_silent = not old or bool(SILENT.match(old[self.line])) or self.is_in_check(old)
 
     def is_in_check(self, lines):
