@@ -62,8 +62,8 @@ format:  ## clang-format over all C++ files
 tidy:  ## clang-tidy over all C++ files
 	@scripts/install_system.sh test
 	@scripts/install_system.sh format
-	@scripts/build.sh release all
-	run-clang-tidy-19 -quiet -extra-arg=-Wno-unknown-warning-option -p build/release '$(CURDIR)/(src|backends|cli)/'
+	@scripts/build.sh dev depute
+	run-clang-tidy-19 -quiet -extra-arg=-Wno-unknown-warning-option -p build/dev '$(CURDIR)/(src|backends|cli)/'
 
 clean:  ## remove build/ (.venv stays)
 	rm -rf build

@@ -30,6 +30,25 @@ function(depute_library name)
   target_link_libraries(depute_${name} PUBLIC depute_options ${ARGN})
 endfunction()
 
+# depute_test_headers(TARGET): lets a test program read what all tests include from one precompiled
+# header. Only headers of others are in it: ours change.
+function(depute_test_headers target)
+  if(NOT TARGET depute_test_headers)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
+    # A program, as the tests are: a library's code would be compiled with other flags.
+    add_executable(depute_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(depute_test_headers PRIVATE depute_options fmt::fmt GTest::gtest GTest::gmock)
+    target_precompile_headers(depute_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <algorithm>
+      <expected> <functional> <map> <memory> <optional> <random> <span> <string> <unordered_map> <unordered_set>
+      <variant> <vector> <boost/container/small_vector.hpp>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM depute_test_headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # From a precompiled header g++ 12 forgets that it is a system's, and warns of copies in it that are in order.
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-maybe-uninitialized)
+  endif()
+endfunction()
+
 # depute_unit_tests(NAME [DEPS...]): all *_test.cpp files below tests/unit/NAME as the test program depute_NAME_tests.
 function(depute_unit_tests name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -38,6 +57,7 @@ function(depute_unit_tests name)
   endif()
   add_executable(depute_${name}_tests ${sources})
   target_link_libraries(depute_${name}_tests PRIVATE depute_options ${ARGN} GTest::gtest GTest::gmock GTest::gtest_main)
+  depute_test_headers(depute_${name}_tests)
   add_test(NAME ${name} COMMAND depute_${name}_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

@@ -9,6 +9,8 @@ shift
 
 # Clones and work trees share what the compiler made: paths below this tree do not count.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# Precompiled headers: what is in them is told by the compiler's own dependencies, not by __TIME__ or -D flags.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 
 # A moved or copied tree leaves a cache that names the old place; CMake would refuse it.
 cache=build/$preset/CMakeCache.txt

@@ -48,7 +48,7 @@ def copy_tree():
     os.environ.update(CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1")  # shares what the other trees compiled
     if not (BUILD / "build.ninja").exists():
         linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
-        subprocess.run(["cmake", "--preset", "release", *linker], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "release", "-DDEPUTE_UNITY=OFF", *linker], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", BUILD], check=True, stdout=subprocess.DEVNULL)
 
 

@@ -36,6 +36,7 @@ struct OpRule {
   std::string_view op;
   std::string_view conditions = {};  // for the support matrix
   OpClass op_class = OpClass::Compute;
+  bool keep_whole = false;     // not decomposed where it can be taken
   bool mixes_dtypes = false;   // tensors may differ in their element types
   bool takes_layouts = false;  // operands may lie in another order than row-major
   bool takes_numbers = false;  // an argument that is a tensor by its schema may be a number

@@ -11,6 +11,8 @@
 namespace depute::xnnpack {
 namespace {
 
+constexpr std::uint32_t bytes_read_past_the_end = 64;  // its kernels read whole vectors
+
 std::unexpected<Diagnostic> refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("XNNPACK cannot take {}: {}", node.op().str(), refusal.rule);
   if (!refusal.seen.empty()) message += fmt::format(", {}", refusal.seen);
@@ -100,7 +102,8 @@ Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
   return PreprocessResult{.processed_bytes = std::move(payload.bytes),
                           .debug_handle_map = debug_handles(graph),
                           .data_store_output = std::move(payload.named_data),
-                          .delegate_info = {}};
+                          .delegate_info = {},
+                          .arena_padding = bytes_read_past_the_end};
 }
 
 }  // namespace depute::xnnpack

@@ -15,19 +15,6 @@ constexpr std::uint32_t max_region_nodes = 50'000;
 // The runtime refuses more arguments and results than this.
 constexpr std::size_t max_externals = 4096;
 
-constexpr std::string_view kept_ops[] = {
-    "aten.elu.default",       "aten.gelu.default",   "aten.hardsigmoid.default",
-    "aten.hardswish.default", "aten.linear.default", "aten.max_pool2d.default",
-    "aten.prelu.default",     "aten.silu.default",   "aten.upsample_bilinear2d.vec",
-};
-
-constexpr std::pair<std::string_view, RegionMode> modes[] = {
-    {"settled", RegionMode::Settled},
-    {"fx", RegionMode::Fx},
-    {"earliest", RegionMode::Earliest},
-    {"connected", RegionMode::Connected},
-};
-
 std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
@@ -56,8 +43,7 @@ NodeSupport support(const QueryContext& context, const Node& node) {
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {{"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
-          {"layer_norm", "true: take native_layer_norm by its parts (default: false)"},
-          {"mode", "how regions grow: settled (default), fx, earliest, connected"}};
+          {"layer_norm", "true: take native_layer_norm by its parts (default: false)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptions& options) {
@@ -67,13 +53,6 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
       partitioner->options_.excluded = split_names(value);
     } else if (key == "layer_norm" && (value == "true" || value == "false")) {
       partitioner->options_.layer_norm = value == "true";
-    } else if (key == "mode") {
-      auto mode = std::ranges::find(modes, value, [](const auto& known) { return known.first; });
-      if (mode == std::end(modes)) {
-        return error("usage", "--backend xnnpack", fmt::format("unknown mode '{}'", value),
-                     "settled, fx, earliest or connected");
-      }
-      partitioner->mode_ = mode->second;
     } else {
       return error("usage", "--backend xnnpack", fmt::format("unknown option '{}={}'", key, value),
                    "`depute backends xnnpack` lists the options");
@@ -84,7 +63,9 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
 
 OpsToNotDecompose XnnpackPartitioner::ops_to_not_decompose(const Program&) const {
   OpsToNotDecompose kept;
-  for (std::string_view op : kept_ops) kept.ops.emplace_back(op);
+  for (const OpRule* rule : all_op_rules()) {
+    if (rule->keep_whole) kept.ops.emplace_back(rule->op);
+  }
   kept.filter = [options = options_](const Node& node) { return !check_node({options}, node).has_value(); };
   return kept;
 }
@@ -95,7 +76,6 @@ Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Metho
     return support({options, &program, &method}, node);
   };
   proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), {}}};
-  proposal.options.regions.mode = mode_;
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
   return proposal;

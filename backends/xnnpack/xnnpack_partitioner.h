@@ -1,7 +1,7 @@
 // Partitioner for XNNPACK: takes every node a rule of ops/ allows, in the fewest regions.
 //
-// Options: exclude=OP+OP leaves ops on ExecuTorch's kernels; mode=settled|fx|earliest|connected is how
-// regions grow (partition/grow_regions.h); layer_norm=true takes native_layer_norm by its parts.
+// Options: exclude=OP+OP leaves ops on ExecuTorch's kernels; layer_norm=true takes native_layer_norm by its
+// parts.
 #pragma once
 
 #include "lower/registry.h"
@@ -21,7 +21,6 @@ class XnnpackPartitioner : public ProposingPartitioner {
 
  private:
   Options options_;
-  RegionMode mode_ = RegionMode::Settled;
 };
 
 // Keys and meanings of the options, for `depute backends`.

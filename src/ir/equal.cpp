@@ -234,6 +234,7 @@ Difference compare_delegates(const Delegate& a, const Delegate& b) {
                           [](const NamedData& one, const NamedData& other) { return equal(one, other); }))
     return "named data";
   if (a.delegate_info != b.delegate_info) return differ("info", a.delegate_info, b.delegate_info);
+  if (a.arena_padding != b.arena_padding) return "arena padding";
   return std::nullopt;
 }
 

@@ -5,7 +5,7 @@
 //   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")" | "file" "(" string [","
 //   start "," size] ")" delegate = "delegate" name "backend" string "{" {entry} "}" entry    = "spec" string
 //   "=" bytes | "info" string | "blob" bytes | "data" string ["align" int] "=" bytes
-//            | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
+//            | "padding" int | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
 #include <fmt/format.h>
 
 #include <bit>
@@ -241,9 +241,9 @@ Status Parser::delegate(ProgramScope& scope) {
   while (!in_.accept('}')) {
     start = in_.position();
     std::string_view word = in_.take_identifier();
-    if (word != "spec" && word != "info" && word != "blob" && word != "data" && word != "debug" &&
-        word != "original") {
-      return in_.fault_at(start, "expected spec, info, blob, data, debug, original or '}'");
+    if (word != "spec" && word != "info" && word != "padding" && word != "blob" && word != "data" &&
+        word != "debug" && word != "original") {
+      return in_.fault_at(start, "expected spec, info, padding, blob, data, debug, original or '}'");
     }
     TRY_STATUS(delegate_entry(*result, word));
   }
@@ -257,6 +257,14 @@ Status Parser::delegate_entry(Delegate& delegate, std::string_view word) {
   if (word == "original") return original(delegate);
   if (word == "info") {
     TRY(delegate.delegate_info, in_.string("the delegate's information"));
+    return {};
+  }
+  if (word == "padding") {
+    std::size_t start = in_.position();
+    TRY(std::int64_t bytes, in_.integer("a number of bytes"));
+    if (bytes < 0 || bytes > max_arena_padding)
+      return in_.fault_at(start, "expected a padding of at most 4096");
+    delegate.arena_padding = static_cast<std::uint32_t>(bytes);
     return {};
   }
   if (word == "blob") {

@@ -123,6 +123,10 @@ void Printer::delegate(const Delegate& delegate) {
     entry("info ", delegate.delegate_info);
     out_ += '\n';
   }
+  if (delegate.arena_padding != 0) {
+    line();
+    out_ += "padding " + std::to_string(delegate.arena_padding) + "\n";
+  }
   if (delegate.processed_bytes != nullptr) {
     line();
     out_ += "blob ";

@@ -84,6 +84,8 @@ bool is_external_tag(std::string_view text);
 class Program;
 
 // A part of a program in a backend's own form: ExecuTorch's LoweredBackendModule.
+constexpr std::uint32_t max_arena_padding = 4096;
+
 struct Delegate {
   Symbol name;  // unique in the program
   std::string backend_id;
@@ -92,6 +94,7 @@ struct Delegate {
   DebugHandleMap debug_handle_map;
   std::vector<NamedData> named_data;
   std::string delegate_info;
+  std::uint32_t arena_padding = 0;  // bytes that its runtime half may read past the end of a tensor
   std::shared_ptr<const Program>
       original;  // the subprogram that was handed over; one method, its graph inputs in call order
 };

@@ -108,6 +108,7 @@ class StructuralHasher {
       storage(named.storage.get(), with_data);
     }
     add(delegate.delegate_info);
+    add(delegate.arena_padding);
     storage(delegate.processed_bytes.get(), with_data);
   }
 

@@ -113,6 +113,10 @@ class Verifier {
       if (delegate->name.empty()) fail("the delegate has no name");
       if (!delegates_.insert(delegate->name).second) fail("two delegates have this name");
       if (delegate->backend_id.empty()) fail("it names no backend");
+      if (delegate->arena_padding > max_arena_padding) {
+        fail(fmt::format("its arena padding of {} bytes is more than {}", delegate->arena_padding,
+                         max_arena_padding));
+      }
       original_is_one_method(*delegate);
       for (const NamedData& named : delegate->named_data) {
         if (named.storage == nullptr) fail(fmt::format("named data \"{}\" has no storage", named.key));

@@ -6,6 +6,7 @@
 
 #include "kernels/tensors.h"
 #include "ops/builder.h"
+#include "ops/control_flow.h"
 #include "ops/own_ops.h"
 
 namespace depute {
@@ -175,16 +176,27 @@ class Interpreter {
 
   ContentList results_of(const Node& node, const Environment& environment) {
     if (is_delegate_call(node)) return run_delegate(node, environment);
-    if (node.op() == "higher_order.cond") return run_cond(node, environment);
-    if (node.op() == "higher_order.while_loop") return run_while(node, environment);
-    if (node.op() == "higher_order.map_impl") return run_map(node, environment);
-    if (node.op() == "higher_order.scan") return run_scan(node, environment);
+    if (auto kind = control_flow_kind(node)) return run_control_flow(*kind, node, environment);
     if (const OpDef* def = op_def(node); def != nullptr && def->is(drop)) return std::vector<Content>();
     if (!has_kernel(node.op())) return run_decomposed(node, environment);
     return run_kernel(node, [&](const Value& value) -> const Content* {
       auto found = environment.find(&value);
       return found == environment.end() ? nullptr : &found->second;
     });
+  }
+
+  ContentList run_control_flow(ControlFlow::Kind kind, const Node& node, const Environment& environment) {
+    switch (kind) {
+      case ControlFlow::Kind::Cond:
+        return run_cond(node, environment);
+      case ControlFlow::Kind::WhileLoop:
+        return run_while(node, environment);
+      case ControlFlow::Kind::Map:
+        return run_map(node, environment);
+      case ControlFlow::Kind::Scan:
+        return run_scan(node, environment);
+    }
+    return cannot_run(node, "no rule runs it");
   }
 
   // What an argument holds; the elements of a list one after the other.

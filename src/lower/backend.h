@@ -27,6 +27,9 @@ struct PreprocessResult {
   DebugHandleMap debug_handle_map;
   std::vector<NamedData> data_store_output;
   std::string delegate_info;
+  // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much later.
+  // At most max_arena_padding.
+  std::uint32_t arena_padding = 0;
 };
 
 // A partition as a backend gets it: its subprogram, and the specs it was tagged with.

@@ -114,6 +114,9 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
   delegate->debug_handle_map = std::move(result.debug_handle_map);
   delegate->named_data = std::move(result.data_store_output);
   delegate->delegate_info = std::move(result.delegate_info);
+  delegate->arena_padding = result.arena_padding;
+  for (const auto& nested : partition.program->delegates)
+    delegate->arena_padding = std::max(delegate->arena_padding, nested->arena_padding);
   delegate->original = partition.program;
   return delegate;
 }

@@ -38,7 +38,7 @@ bool is_dead(const Node& node) {
 
 // Only of cond: what a loop gives without being asked, it may need itself.
 void drop_unused_results(Node& node) {
-  if (node.op() != "higher_order.cond") return;
+  if (control_flow_kind(node) != ControlFlow::Kind::Cond) return;
   std::vector<Graph*> bodies = bodies_of(node);
   for (std::size_t i = 0; i < node.results().size(); ++i) {
     if (node.result(i)->has_uses() || node.result(i)->type().kind == Type::Kind::None) continue;

@@ -257,7 +257,11 @@ std::span<const OpLine> combining_ops() {
       {"aten.pad.default(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
        {.infer = infer_pad, .decompose = pad}},
       {"aten.repeat.default(Tensor self, SymInt[] repeats) -> Tensor",
-       {.flags = core, .out = "repeat.out", .infer = infer_repeat, .identity = always}},
+       {.flags = core,
+        .view_kind = ViewKind::Expand,
+        .out = "repeat.out",
+        .infer = infer_repeat,
+        .identity = always}},
       {"aten.repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
        "output_size=None) -> Tensor",
        composite(infer_repeat_interleave, repeat_interleave)},

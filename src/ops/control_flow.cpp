@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "ops/op_table.h"
 
 namespace depute {
@@ -178,6 +181,13 @@ constexpr Shape shapes[] = {{"higher_order.cond", Kind::Cond, "pggo"},
 bool is_control_flow(const Node& node) {
   const OpDef* def = op_def(node);
   return def != nullptr && def->is(control_flow);
+}
+
+std::optional<ControlFlow::Kind> control_flow_kind(const Node& node) {
+  if (!is_control_flow(node)) return std::nullopt;
+  auto shape = std::ranges::find(shapes, node.op().str(), &Shape::op);
+  if (shape == std::end(shapes)) return std::nullopt;
+  return shape->kind;
 }
 
 bool is_number(Type::Kind kind) {

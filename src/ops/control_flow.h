@@ -9,6 +9,7 @@
 // operands are the same in all turns of a loop; whatever the op, they are the last list and the last inputs.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include <boost/container/small_vector.hpp>
@@ -36,6 +37,7 @@ struct ControlFlow {
 inline constexpr std::size_t max_body_depth = 32;
 
 bool is_control_flow(const Node& node);
+std::optional<ControlFlow::Kind> control_flow_kind(const Node& node);  // nothing for another node
 // Of values beside tensors, control flow gives numbers: integers, floats and truth values.
 bool is_number(Type::Kind kind);
 

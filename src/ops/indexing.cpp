@@ -137,11 +137,11 @@ std::span<const OpLine> indexing_ops() {
        kernel("index.Tensor_out", infer_index)},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
-       kernel("index_put.out", infer_same_type, inplace_twin)},
+       kernel("index_put.out", infer_same_type, inplace_twin | copies_first)},
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
        kernel("index_select.out", infer_index_select)},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-       composite(infer_same_type, index_copy, inplace_twin)},
+       composite(infer_same_type, index_copy, inplace_twin | copies_first)},
       {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_same_type, index_add, inplace_twin)},
@@ -158,9 +158,12 @@ std::span<const OpLine> indexing_ops() {
        {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       {.flags = core, .out = "slice_scatter.out", .infer = infer_same_type, .decompose = slice_scatter}},
+       {.flags = core | copies_first,
+        .out = "slice_scatter.out",
+        .infer = infer_same_type,
+        .decompose = slice_scatter}},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-       kernel("select_scatter.out", infer_same_type)},
+       kernel("select_scatter.out", infer_same_type, copies_first)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
        kernel("masked_scatter.out", infer_same_type, inplace_twin)},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},

@@ -55,7 +55,12 @@ bool always(const OpCall&) {
 }
 
 constexpr OpRules copying(const char* out, InferFunction infer) {
-  return {.flags = core, .out = out, .infer = infer, .decompose = keep_order, .identity = always};
+  return {.flags = core,
+          .view_kind = ViewKind::Copy,
+          .out = out,
+          .infer = infer,
+          .decompose = keep_order,
+          .identity = always};
 }
 constexpr OpRules converting(std::uint32_t flags = may_view) {
   return {.flags = flags, .infer = infer_converted, .decompose = convert, .write_back = write_whole};
@@ -66,11 +71,19 @@ constexpr OpRules converting(std::uint32_t flags = may_view) {
 std::span<const OpLine> memory_ops() {
   static constexpr OpLine lines[] = {
       {"aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-       {.flags = core, .out = "clone.out", .infer = infer_same_type, .identity = always}},
+       {.flags = core,
+        .view_kind = ViewKind::Copy,
+        .out = "clone.out",
+        .infer = infer_same_type,
+        .identity = always}},
       {"aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> "
        "Tensor",
-       {.flags = core, .out = "_to_copy.out", .infer = infer_converted, .identity = always}},
+       {.flags = core,
+        .view_kind = ViewKind::Copy,
+        .out = "_to_copy.out",
+        .infer = infer_converted,
+        .identity = always}},
       {"aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
        {.flags = may_view, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
       {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "

@@ -48,6 +48,7 @@ void mark_promoted(OpDef& def, std::string_view names) {
 void fill_rules(OpDef& def, const OpRules& rules) {
   def.flags = rules.flags;
   def.origin = rules.origin;
+  def.view_kind = rules.view_kind;
   def.infer = rules.infer;
   def.decompose = rules.decompose;
   def.identity = rules.identity;
@@ -75,6 +76,7 @@ void parse(Entry& entry) {
       break;
     case Twin::Copy:
       internal::parse_schema(internal::copy_schema(line.schema), def);
+      def.view_kind = line.rules.view_kind;
       def.infer = line.rules.infer;
       def.decompose = call_functional;
       break;

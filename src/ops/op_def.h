@@ -84,6 +84,20 @@ enum OpFlags : std::uint32_t {
   reads_layout = 1 << 12,       // depends on its argument's strides
   quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
   variadic = 1 << 14,           // takes and gives any number of values behind what its schema names
+  copies_first = 1 << 15,       // its kernel copies the first argument to the result, then writes the others
+};  // there: the result may lie where the first argument is
+
+// What the elements of a result are of the first argument's: a planner may give both one memory where they
+// lie there in the same way.
+enum class ViewKind : std::uint8_t {
+  None,
+  Reshape,  // all, in their order
+  Copy,     // the same, unless it converts them
+  Expand,   // the same, unless it repeats elements
+  Permute,
+  Select,
+  Slice,
+  Split,  // consecutive parts, one result each
 };
 
 // Result types from the arguments. Fails with a message that starts with the reason ("sizes 3 and 4 do not
@@ -106,6 +120,7 @@ struct OpDef {
   std::vector<ReturnDef> returns;
   std::uint32_t flags = 0;
   OpOrigin origin = OpOrigin::Torch;
+  ViewKind view_kind = ViewKind::None;
   InferFunction infer = nullptr;
   // Of a backend's op: what it stands for, applied on demand.
   DecomposeFunction decompose = nullptr;

@@ -16,6 +16,7 @@ namespace depute::internal {
 struct OpRules {
   std::uint32_t flags = no_flags;
   OpOrigin origin = OpOrigin::Torch;
+  ViewKind view_kind = ViewKind::None;
   const char* out = nullptr;       // ExecuTorch's kernel: "add.out"
   const char* promotes = nullptr;  // arguments that are brought to one type: "self other"
   InferFunction infer = nullptr;

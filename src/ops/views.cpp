@@ -254,14 +254,22 @@ bool keeps_order(const OpCall& call) {
 }
 
 constexpr OpRules reshaping(InferFunction infer, std::uint32_t flags) {
-  return {.flags = flags, .infer = infer, .decompose = to_view, .write_back = write_reshaped};
+  return {.flags = flags,
+          .view_kind = ViewKind::Reshape,
+          .infer = infer,
+          .decompose = to_view,
+          .write_back = write_reshaped};
 }
 constexpr OpRules permuting(std::uint32_t flags = no_flags) {
-  return {
-      .flags = view | flags, .infer = infer_permuted, .decompose = to_permute, .write_back = write_permuted};
+  return {.flags = view | flags,
+          .view_kind = ViewKind::Permute,
+          .infer = infer_permuted,
+          .decompose = to_permute,
+          .write_back = write_permuted};
 }
 constexpr OpRules squeezing(const char* out = nullptr, std::uint32_t flags = no_flags) {
   return {.flags = view | flags,
+          .view_kind = ViewKind::Reshape,
           .out = out,
           .infer = infer_squeeze,
           .decompose = out != nullptr ? nullptr : to_squeeze_dims,
@@ -269,6 +277,7 @@ constexpr OpRules squeezing(const char* out = nullptr, std::uint32_t flags = no_
 }
 constexpr OpRules splitting(DecomposeFunction decompose, const char* out = nullptr) {
   return {.flags = view | copy_twin | (out != nullptr ? core : no_flags),
+          .view_kind = ViewKind::Split,
           .out = out,
           .infer = infer_parts,
           .decompose = decompose,
@@ -280,10 +289,18 @@ Replacement resolve(Builder& b, const OpCall& call) {
   return to_alias(b, call);
 }
 constexpr OpRules resolving() {
-  return {.flags = may_view, .infer = infer_same_type, .decompose = resolve, .write_back = write_whole};
+  return {.flags = may_view,
+          .view_kind = ViewKind::Reshape,
+          .infer = infer_same_type,
+          .decompose = resolve,
+          .write_back = write_whole};
 }
 constexpr OpRules aliasing(std::uint32_t flags = no_flags) {
-  return {.flags = view | flags, .infer = infer_same_type, .decompose = to_alias, .write_back = write_whole};
+  return {.flags = view | flags,
+          .view_kind = ViewKind::Reshape,
+          .infer = infer_same_type,
+          .decompose = to_alias,
+          .write_back = write_whole};
 }
 
 }  // namespace
@@ -292,6 +309,7 @@ std::span<const OpLine> view_ops() {
   static constexpr OpLine lines[] = {
       {"aten.view.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Reshape,
         .out = "view_copy.out",
         .infer = infer_view,
         .identity = always,
@@ -307,6 +325,7 @@ std::span<const OpLine> view_ops() {
        reshaping(infer_unflatten, view)},
       {"aten.unsqueeze.default(Tensor(a) self, int dim) -> Tensor(a)",
        {.flags = core | view | copy_twin | inplace_twin,
+        .view_kind = ViewKind::Reshape,
         .out = "unsqueeze_copy.out",
         .infer = infer_unsqueeze,
         .write_back = write_reshaped}},
@@ -317,6 +336,7 @@ std::span<const OpLine> view_ops() {
       {"aten.squeeze.default(Tensor(a) self) -> Tensor(a)", squeezing(nullptr, copy_twin | inplace_twin)},
       {"aten.permute.default(Tensor(a) self, int[] dims) -> Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Permute,
         .out = "permute_copy.out",
         .infer = infer_permuted,
         .identity = keeps_order,
@@ -330,20 +350,23 @@ std::span<const OpLine> view_ops() {
       {"aten.mT.default(Tensor(a) self) -> Tensor(a)", permuting()},
       {"aten.expand.default(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Expand,
         .out = "expand_copy.out",
         .infer = infer_expand,
         .identity = always}},
       {"aten.expand_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
-       {.flags = view, .infer = infer_expand_as, .decompose = expand_as}},
+       {.flags = view, .view_kind = ViewKind::Expand, .infer = infer_expand_as, .decompose = expand_as}},
       {"aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
        "Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Slice,
         .out = "slice_copy.Tensor_out",
         .infer = infer_slice,
         .identity = always,
         .write_back = write_slice}},
       {"aten.select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Select,
         .out = "select_copy.int_out",
         .infer = infer_select,
         .write_back = write_selected}},
@@ -354,11 +377,23 @@ std::span<const OpLine> view_ops() {
       {"aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
        splitting(to_split_with_sizes)},
       {"aten.split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-       {.flags = view, .infer = infer_parts, .decompose = to_split_with_sizes, .write_back = write_part}},
+       {.flags = view,
+        .view_kind = ViewKind::Split,
+        .infer = infer_parts,
+        .decompose = to_split_with_sizes,
+        .write_back = write_part}},
       {"aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-       {.flags = view, .infer = infer_parts, .decompose = to_split_with_sizes, .write_back = write_part}},
+       {.flags = view,
+        .view_kind = ViewKind::Split,
+        .infer = infer_parts,
+        .decompose = to_split_with_sizes,
+        .write_back = write_part}},
       {"aten.unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-       {.flags = view | copy_twin, .infer = infer_unbind, .decompose = unbind, .write_back = write_unbound}},
+       {.flags = view | copy_twin,
+        .view_kind = ViewKind::Split,
+        .infer = infer_unbind,
+        .decompose = unbind,
+        .write_back = write_unbound}},
       {"aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
        "-> Tensor(a)",
        {.flags = core | view | copy_twin | reads_layout,
@@ -370,6 +405,7 @@ std::span<const OpLine> view_ops() {
        {.flags = core | view | copy_twin, .out = "diagonal_copy.out", .infer = infer_diagonal}},
       {"aten.alias.default(Tensor(a) self) -> Tensor(a)",
        {.flags = core | view | copy_twin,
+        .view_kind = ViewKind::Reshape,
         .out = "alias_copy.out",
         .infer = infer_same_type,
         .identity = always,
@@ -377,9 +413,10 @@ std::span<const OpLine> view_ops() {
       {"aten.detach.default(Tensor(a) self) -> Tensor(a)", aliasing(copy_twin | inplace_twin)},
       {"aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)", aliasing()},
       {"aten.lift_fresh_copy.default(Tensor self) -> Tensor",
-       {.infer = infer_same_type, .decompose = to_alias}},
+       {.view_kind = ViewKind::Reshape, .infer = infer_same_type, .decompose = to_alias}},
       {"aten.positive.default(Tensor(a) self) -> Tensor(a)",
        {.flags = may_view | view,
+        .view_kind = ViewKind::Reshape,
         .infer = infer_same_type,
         .decompose = to_alias,
         .write_back = write_whole}},

@@ -17,9 +17,6 @@ namespace {
 
 // Backends' runtimes may load wider than an element: what they get starts at a multiple of this.
 constexpr std::uint64_t delegate_alignment = 16;
-// XNNPACK reads a little past the end of its tensors.
-constexpr std::uint64_t xnnpack_padding = 64;
-
 // Which cuts become parts of their base's memory. A cut keeps all of its base alive, which may take more
 // memory than a copy.
 enum class Cuts {
@@ -204,8 +201,7 @@ class Placer {
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
     if (!is_planned && result_.old_contents.empty()) return;
     // Tensors without elements also lie in an arena that exists.
-    result_.arena_bytes =
-        std::max(memory.bytes, block_alignment) + (uses_.calls_xnnpack ? xnnpack_padding : 0);
+    result_.arena_bytes = std::max(memory.bytes, block_alignment) + uses_.arena_padding;
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
       value.tensor.memory_id = 1;
@@ -299,7 +295,7 @@ class Placer {
     const Value* target = stored_in_[number];
     const OpDef* def = op_def(node);
     bool is_call =
-        is_delegate_call(node) || starts_with_copy(node) || (def != nullptr && !def->out_name.empty());
+        is_delegate_call(node) || (def != nullptr && (def->is(copies_first) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
@@ -309,13 +305,12 @@ class Placer {
 
   bool may_overwrite(const Node& node, const Value& target) {
     const OpDef* def = op_def(node);
-    bool copies_first = starts_with_copy(node);
-    if (def == nullptr || !(def->is(pointwise) || copies_first)) return false;
+    if (def == nullptr || !(def->is(pointwise) || def->is(copies_first))) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       const PlacedValue& place = placed(operand);
       if (place.kind != PlaceKind::State || place.base != result_.numbers[target]) continue;
-      if (operand.tensor() != node.result()->tensor() || (copies_first && i > 0)) return false;
+      if (operand.tensor() != node.result()->tensor() || (def->is(copies_first) && i > 0)) return false;
     }
     return true;
   }
@@ -337,8 +332,7 @@ class Placer {
       tensor.name = input_spec(method_, *input)->target.str();
       // Buffers without elements also lie in a memory that exists.
       std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
-      std::uint64_t padding = uses_.calls_xnnpack ? xnnpack_padding : 0;
-      result_.state_bytes = std::max(result_.state_bytes, end + padding);
+      result_.state_bytes = std::max(result_.state_bytes, end + uses_.arena_padding);
     }
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::State) continue;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -143,12 +142,6 @@ Result<std::vector<Store>> stores_of(const Method& method) {
     stores.push_back({target, content.as_value()});
   }
   return stores;
-}
-
-bool starts_with_copy(const Node& node) {
-  static const std::array ops = {Symbol("aten.index_put.default"), Symbol("aten.index_copy.default"),
-                                 Symbol("aten.slice_scatter.default"), Symbol("aten.select_scatter.default")};
-  return std::ranges::find(ops, node.op()) != ops.end();
 }
 
 }  // namespace depute

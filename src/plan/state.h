@@ -43,8 +43,4 @@ struct Store {
 // In the order of the outputs. Fails for effects that are no stores, and for stores that do not fit.
 Result<std::vector<Store>> stores_of(const Method& method);
 
-// True for a kernel that copies its first argument to the result before it writes the other arguments there,
-// so that the result may lie where the first argument is.
-bool starts_with_copy(const Node& node);
-
 }  // namespace depute

@@ -1,7 +1,7 @@
 #include "plan/value_uses.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "ops/own_ops.h"
 
@@ -14,7 +14,7 @@ class UseFinder {
             const std::vector<std::uint64_t>& bytes)
       : method_(method), graph_(*method.graph), numbers_(numbers), bytes_(bytes) {
     for (const auto& delegate : program.delegates) {
-      if (delegate->backend_id == "XnnpackBackend") xnnpack_.insert(delegate->name);
+      if (delegate->arena_padding > 0) padding_.emplace(delegate->name, delegate->arena_padding);
     }
     uses_.views.resize(graph_.node_count());
     uses_.is_output.resize(numbers.count());
@@ -50,7 +50,8 @@ class UseFinder {
     uses_.views[node.scratch] = find_view(node);
     if (const auto& view = uses_.views[node.scratch]) visit_view(node, *view);
     if (!is_delegate_call(node)) return;
-    uses_.calls_xnnpack |= xnnpack_.contains(called_delegate(node));
+    auto padding = padding_.find(called_delegate(node));
+    if (padding != padding_.end()) uses_.arena_padding = std::max(uses_.arena_padding, padding->second);
     for (std::size_t i = 0; i < node.operand_count(); ++i)
       uses_.must_align[numbers_[*node.operand(i)]] = true;
   }
@@ -71,7 +72,7 @@ class UseFinder {
   const Graph& graph_;
   const ValueNumbers& numbers_;
   const std::vector<std::uint64_t>& bytes_;
-  std::unordered_set<Symbol> xnnpack_;
+  std::unordered_map<Symbol, std::uint32_t> padding_;  // by delegate
   ValueUses uses_;
 };
 

@@ -14,7 +14,7 @@ namespace depute {
 
 struct ValueUses {
   std::vector<std::optional<View>> views;  // by node
-  bool calls_xnnpack = false;
+  std::uint32_t arena_padding = 0;         // the most that a delegate of the method needs
 
   // By value.
   std::vector<bool> is_output;           // of the user; stores are none

@@ -2,49 +2,11 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 
 #include "ops/op_def.h"
 
 namespace depute {
 namespace {
-
-enum class ViewKind {
-  Reshape,  // keeps the elements and their order
-  Copy,     // the same, unless it converts them
-  Expand,   // the same, unless it repeats elements
-  Permute,
-  Select,
-  Slice,
-  Split,  // consecutive parts, one result each
-};
-
-const std::unordered_map<Symbol, ViewKind>& view_kinds() {
-  using enum ViewKind;
-  static const std::unordered_map<Symbol, ViewKind> kinds = [] {
-    std::unordered_map<Symbol, ViewKind> map;
-    auto add = [&map](ViewKind kind, std::initializer_list<std::string_view> names) {
-      for (std::string_view name : names) map.emplace(Symbol(name), kind);
-    };
-    add(Reshape,
-        {"aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.unsqueeze.default",
-         "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.alias.default",
-         "aten.detach.default", "aten.lift_fresh_copy.default", "aten.view_copy.default",
-         "aten.unsqueeze_copy.default", "aten.squeeze_copy.default", "aten.squeeze_copy.dim",
-         "aten.squeeze_copy.dims", "aten.alias_copy.default", "aten.detach_copy.default"});
-    add(Copy, {"aten.clone.default", "aten._to_copy.default", "dim_order_ops._clone_dim_order.default",
-               "dim_order_ops._to_dim_order_copy.default"});
-    add(Expand, {"aten.expand.default", "aten.expand_copy.default", "aten.repeat.default"});
-    add(Permute, {"aten.permute.default", "aten.transpose.int", "aten.t.default", "aten.permute_copy.default",
-                  "aten.transpose_copy.int", "aten.t_copy.default"});
-    add(Select, {"aten.select.int", "aten.select_copy.int"});
-    add(Slice, {"aten.slice.Tensor", "aten.slice_copy.Tensor"});
-    add(Split, {"aten.split_with_sizes.default", "aten.split.Tensor", "aten.unbind.int",
-                "aten.split_with_sizes_copy.default", "aten.split_copy.Tensor", "aten.unbind_copy.int"});
-    return map;
-  }();
-  return kinds;
-}
 
 // The bytes between neighbours along `dim`; nothing unless dim is the outermost one (but for dimensions of
 // size 1) and everything inside it has a constant size.
@@ -96,9 +58,10 @@ bool is_order_kept(const Node& node) {
   const TensorType& type = node.result()->tensor();
   const TensorType& from = node.operand(0)->tensor();
   if (keeps_order(from, type)) return true;
-  if (node.args().size() < 2 || !node.arg(1).is_list()) return false;
+  const OpCall call(node);
+  if (call.def().arg_index(Symbol("dims")) < 0 || !call["dims"].is_list()) return false;
   std::int64_t last = -1;
-  for (const Argument& dim : node.arg(1).as_list()) {
+  for (const Argument& dim : call["dims"].as_list()) {
     if (!dim.is_int()) return false;
     std::int64_t index =
         dim.as_int() < 0 ? dim.as_int() + static_cast<std::int64_t>(from.rank()) : dim.as_int();
@@ -162,7 +125,7 @@ std::optional<View> split_view(const OpCall& call, const Value& base) {
 }
 
 std::optional<View> run_view(const Node& node, ViewKind kind) {
-  if (!all_static(node) || op_def(node) == nullptr) return std::nullopt;
+  if (!all_static(node)) return std::nullopt;
   OpCall call(node);
   const Value& base = *node.operand(0);
   if (kind == ViewKind::Select) return select_view(call, base);
@@ -174,6 +137,8 @@ bool is_whole_view(const Node& node, ViewKind kind) {
   const TensorType& from = node.operand(0)->tensor();
   const TensorType& to = node.result()->tensor();
   switch (kind) {
+    case ViewKind::None:
+      return false;
     case ViewKind::Reshape:
       return true;
     case ViewKind::Copy:
@@ -193,17 +158,18 @@ bool is_whole_view(const Node& node, ViewKind kind) {
 }  // namespace
 
 std::optional<View> find_view(const Node& node) {
-  auto kind = view_kinds().find(node.op());
-  if (kind == view_kinds().end() || node.operand_count() == 0 || node.results().empty()) return std::nullopt;
+  const OpDef* def = op_def(node);
+  ViewKind kind = def == nullptr ? ViewKind::None : def->view_kind;
+  if (kind == ViewKind::None || node.operand_count() == 0 || node.results().empty()) return std::nullopt;
   Value* base = node.operand(0);
   if (!base->type().is_tensor() || !base->tensor().is_contiguous() || !all_contiguous_tensors(node)) {
     return std::nullopt;
   }
   std::optional<View> view;
-  if (node.results().size() == 1 && is_whole_view(node, kind->second)) {
+  if (node.results().size() == 1 && is_whole_view(node, kind)) {
     view = View{nullptr, true, {0}};
-  } else if (kind->second >= ViewKind::Select) {
-    view = run_view(node, kind->second);
+  } else if (kind >= ViewKind::Select) {
+    view = run_view(node, kind);
   }
   if (view) view->base = base;
   return view;

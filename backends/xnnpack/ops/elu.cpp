@@ -50,10 +50,15 @@ std::span<const OpRule> elu() {
   static constexpr OpRule rules[] = {
       {.op = "aten.elu.default",
        .conditions = "input_scale 1, alpha > 0",
+       .keep_whole = true,
        .check = check_elu,
        .translate = elu},
       {.op = "aten.leaky_relu.default", .check = check_leaky_relu, .translate = leaky_relu},
-      {.op = "aten.prelu.default", .conditions = "constant weight", .check = check_prelu, .translate = prelu},
+      {.op = "aten.prelu.default",
+       .conditions = "constant weight",
+       .keep_whole = true,
+       .check = check_prelu,
+       .translate = prelu},
   };
   return rules;
 }

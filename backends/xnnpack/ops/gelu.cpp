@@ -35,6 +35,7 @@ std::span<const OpRule> gelu() {
   static constexpr OpRule rules[] = {
       {.op = "aten.gelu.default",
        .conditions = "f32, or approximate = tanh",
+       .keep_whole = true,
        .check = check_gelu,
        .translate = translate_gelu},
   };

@@ -87,6 +87,7 @@ std::span<const OpRule> linear() {
       {.op = "aten.bmm.default", .translate = bmm},
       {.op = "aten.linear.default",
        .conditions = "f32 unless weight is constant",
+       .keep_whole = true,
        .check = check_linear,
        .translate = linear},
       {.op = "aten.mm.default",

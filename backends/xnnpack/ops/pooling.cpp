@@ -151,6 +151,7 @@ std::span<const OpRule> pooling() {
        .translate = avg_pool},
       {.op = "aten.max_pool2d.default",
        .conditions = "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode",
+       .keep_whole = true,
        .check = check_max_pool,
        .translate = max_pool},
       {.op = "aten.max_pool2d_with_indices.default",

@@ -65,6 +65,7 @@ std::span<const OpRule> upsample() {
   static constexpr OpRule rules[] = {
       {.op = "aten.upsample_bilinear2d.vec",
        .conditions = "constant height and width; scale factors equal to the ratio of the sizes",
+       .keep_whole = true,
        .check = check_bilinear,
        .translate = bilinear},
       {.op = "aten.upsample_nearest2d.vec",

@@ -8,6 +8,7 @@
 #include "kernels/interpret.h"
 #include "lower/named_data_store.h"
 #include "lowering_testing.h"
+#include "tests/unit/refusal_log.h"
 
 namespace depute {
 namespace {
@@ -80,6 +81,36 @@ method forward(%x: f32[2]) {
   EXPECT_EQ(first_float((*outputs)[0]), 1.0f);
 }
 
+TEST(Contract, ArenaPaddingIsTheMostOfADelegateAndThoseNestedInIt) {
+  Registry registry;
+  for (auto [id, padding] : {std::pair("A", 64u), std::pair("B", 16u)}) {
+    add(registry, std::make_unique<FunctionBackend>(id, [padding](const Program& given) {
+          Result<PreprocessResult> result = name_ops(given);
+          result->arena_padding = padding;
+          return result;
+        }));
+  }
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x)
+  %b: f32[2] = aten.relu.default(%a)
+  return %b
+}
+)");
+  auto inside = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
+                             return tags(method, {{"a", "in"}}, "A");
+                           }),
+                           registry);
+  ASSERT_TRUE(inside.has_value()) << inside.error().str();
+  EXPECT_EQ(inside->program.delegates[0]->arena_padding, 64u);
+  auto around_other = to_backend("B", inside->program, {}, registry);
+  ASSERT_TRUE(around_other.has_value()) << around_other.error().str();
+  EXPECT_EQ(around_other->arena_padding, 64u);
+  auto alone = to_backend("B", program, {}, registry);
+  ASSERT_TRUE(alone.has_value()) << alone.error().str();
+  EXPECT_EQ(alone->arena_padding, 16u);
+}
+
 // A backend around another one's delegate knows its nodes by their own handles, or by that of the call.
 TEST(Contract, DebugMapsMayNameHandlesOfNestedDelegates) {
   Registry registry;
@@ -138,7 +169,7 @@ TEST(NamedData, OneKeyWithTwoContentsIsRefused) {
   NamedDataStore store;
   ASSERT_TRUE(store.add({.key = "k", .storage = storage_of("abc")}, "delegate one").has_value());
   Status again = store.add({.key = "k", .storage = storage_of("abd")}, "delegate two");
-  ASSERT_FALSE(again.has_value());
+  ASSERT_TRUE(is_refused(again));
   EXPECT_THAT(again.error().str(), HasSubstr("delegate one"));
   EXPECT_THAT(again.error().str(), HasSubstr("delegate two"));
 }

@@ -7,6 +7,7 @@
 #include "lowering_testing.h"
 #include "partition/propose_partitions.h"
 #include "partition/whole_program_partitioner.h"
+#include "tests/unit/refusal_log.h"
 
 namespace depute {
 namespace {
@@ -93,7 +94,7 @@ std::vector<float> results(const Program& program, std::initializer_list<float> 
 
 Diagnostic refusal(std::string_view methods) {
   auto lowered = to_backend(with_delegates(methods), TextPartitioner(), registry_of_a_and_b());
-  EXPECT_FALSE(lowered.has_value()) << print(lowered->program);
+  EXPECT_TRUE(is_refused(lowered)) << print(lowered->program);
   return lowered ? Diagnostic() : lowered.error();
 }
 
@@ -218,7 +219,7 @@ method prefill(%x: f32[1]) {
 }
 )");
   auto both = to_backend(program, WholeProgramPartitioner("a", {"A", {}}), registry_of_a_and_b());
-  ASSERT_FALSE(both.has_value());
+  ASSERT_TRUE(is_refused(both));
   EXPECT_EQ(both.error().code, "to_backend.split-state");
 }
 

@@ -10,6 +10,7 @@
 #include "partition/plan_together.h"
 #include "partition/propose_partitions.h"
 #include "partition/tag_data.h"
+#include "tests/unit/refusal_log.h"
 
 namespace depute {
 namespace {
@@ -40,7 +41,7 @@ std::string code_when(const std::function<void(const Method&, PartitionResult&)>
     return result;
   });
   auto lowered = to_backend(parse(model), partitioner, registry);
-  return lowered ? "accepted" : lowered.error().code;
+  return is_refused(lowered) ? lowered.error().code : "accepted";
 }
 
 TEST(WrongReferences, NullNodeIsTagged) {
@@ -101,7 +102,7 @@ TEST(WrongReferences, EmptyTagHasASpec) {
 
 TEST(WrongReferences, PartitionerIsNull) {
   auto lowered = to_backend(parse(model), {{"forward", nullptr}}, Registry());
-  ASSERT_FALSE(lowered.has_value());
+  ASSERT_TRUE(is_refused(lowered));
   EXPECT_EQ(lowered.error().code, "to_backend.no-partitioner");
   EXPECT_THAT(lowered.error().where, HasSubstr("method forward"));
 }
@@ -137,7 +138,7 @@ void expect_group_is_refused(const Program& program, std::vector<const Node*> gr
   auto inner = std::make_unique<GroupPartitioner>(groups, good_options());
   auto pinned = filtered(std::move(inner), controls)->partition(program, method);
   for (const auto* result : {&proposed, &grouped, &pinned}) {
-    ASSERT_FALSE(result->has_value());
+    ASSERT_TRUE(is_refused(*result));
     EXPECT_EQ(result->error().code, "partition");
     EXPECT_THAT(result->error().message, HasSubstr(why));
   }
@@ -163,7 +164,7 @@ TEST(WrongReferences, GroupHasTheOutputs) {
 TEST(WrongReferences, ProposalHasNoSupportFunction) {
   Program program = parse(model);
   auto result = propose_partitions(program, *program.methods[0], {}, good_options());
-  ASSERT_FALSE(result.has_value());
+  ASSERT_TRUE(is_refused(result));
   EXPECT_EQ(result.error().code, "partition");
 }
 
@@ -175,7 +176,7 @@ TEST(WrongReferences, OneOfSeveralPartitionersIsNull) {
   Program program = parse(model);
   EXPECT_TRUE(several.ops_to_not_decompose(program).ops.empty());
   auto result = several.partition(program, *program.methods[0]);
-  ASSERT_FALSE(result.has_value());
+  ASSERT_TRUE(is_refused(result));
   EXPECT_THAT(result.error().message, HasSubstr("partitioner 2 of 2 is null"));
 }
 
@@ -211,18 +212,18 @@ TEST(WrongReferences, BackendHasAnEmptyId) {
 TEST(WrongReferences, EntryGivesNoPartitioner) {
   BackendEntry entry = entry_of("mine", std::make_unique<FunctionBackend>("Good", good));
   auto none = make_partitioner(entry, {});
-  ASSERT_FALSE(none.has_value());
+  ASSERT_TRUE(is_refused(none));
   EXPECT_EQ(none.error().code, "registry");
   entry.make_partitioner = [](auto&) { return std::unique_ptr<Partitioner>(); };
   auto null = make_partitioner(entry, {});
-  ASSERT_FALSE(null.has_value());
+  ASSERT_TRUE(is_refused(null));
   EXPECT_THAT(null.error().str(), HasSubstr("mine: its make_partitioner gave a null partitioner"));
 }
 
 TEST(WrongReferences, EntryTellsNoSupport) {
   BackendEntry entry = entry_of("mine", std::make_unique<FunctionBackend>("Good", good));
   auto matrix = support_matrix(entry);
-  ASSERT_FALSE(matrix.has_value());
+  ASSERT_TRUE(is_refused(matrix));
   EXPECT_EQ(matrix.error().code, "registry");
 }
 
@@ -232,7 +233,7 @@ TEST(WrongReferences, MappingBuilderGetsANullNode) {
   Node* node = program.methods[0]->graph->first();
   node->debug_handle = 1;
   auto inserted = builder.insert({node, nullptr});
-  ASSERT_FALSE(inserted.has_value());
+  ASSERT_TRUE(is_refused(inserted));
   EXPECT_EQ(inserted.error().code, "delegate_mapping");
   EXPECT_TRUE(builder.mapping().empty());
   EXPECT_EQ(*builder.insert({node}), DelegateDebugId(std::int64_t{0})) << "a failed insert burns no id";

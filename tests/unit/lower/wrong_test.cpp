@@ -12,6 +12,7 @@
 #include "lower/to_backend.h"
 #include "lower/validation.h"
 #include "lowering_testing.h"
+#include "tests/unit/refusal_log.h"
 
 namespace depute {
 namespace {
@@ -51,7 +52,7 @@ Diagnostic refusal(const PartitionFunction& function, std::unique_ptr<Backend> b
   if (backend != nullptr) add(registry, std::move(backend));
   auto lowered = to_backend(program, FunctionPartitioner(function), registry, options);
   EXPECT_TRUE(equal(program, before));
-  if (lowered) return {.code = "accepted"};
+  if (!is_refused(lowered)) return {.code = "accepted"};
   return lowered.error();
 }
 
@@ -60,7 +61,7 @@ void expect_unchanged_after(const PartitionFunction& function) {
   Program before = clone(program);
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("Good", good));
-  EXPECT_FALSE(to_backend(program, FunctionPartitioner(function), registry).has_value());
+  EXPECT_TRUE(is_refused(to_backend(program, FunctionPartitioner(function), registry)));
   EXPECT_TRUE(equal(program, before));
   // It still lowers.
   EXPECT_TRUE(to_backend(program, FunctionPartitioner(tagging({{"a", "t"}})), registry).has_value());
@@ -330,7 +331,7 @@ TEST(WrongPartitioner, IsGivenForAnUnknownMethod) {
   Registry registry;
   FunctionPartitioner partitioner(tagging({{"a", "t"}}));
   auto lowered = to_backend(program, {{"encode", &partitioner}}, registry);
-  ASSERT_FALSE(lowered.has_value());
+  ASSERT_TRUE(is_refused(lowered));
   EXPECT_EQ(lowered.error().code, "to_backend.unknown-method");
   EXPECT_THAT(lowered.error().where, HasSubstr("method encode"));
 }
@@ -559,7 +560,7 @@ TEST(WrongWhole, GivesOneKeyTwoContentsWithANestedDelegate) {
   ASSERT_TRUE(inside.has_value()) << inside.error().str();
   EXPECT_TRUE(to_backend("Good", inside->program, {}, registry).has_value());
   auto delegate = to_backend("Outer", inside->program, {}, registry);
-  ASSERT_FALSE(delegate.has_value());
+  ASSERT_TRUE(is_refused(delegate));
   EXPECT_EQ(delegate.error().code, "to_backend.named-data-conflict");
 }
 
@@ -569,13 +570,13 @@ TEST(WrongWhole, HasTwoMethods) {
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("Good", good));
   auto delegate = to_backend("Good", program, {}, registry);
-  ASSERT_FALSE(delegate.has_value());
+  ASSERT_TRUE(is_refused(delegate));
   EXPECT_EQ(delegate.error().code, "to_backend.not-one-method");
 }
 
 TEST(WrongWhole, NamesAnUnknownBackend) {
   auto delegate = to_backend("Nobody", parse(model), {}, Registry());
-  ASSERT_FALSE(delegate.has_value());
+  ASSERT_TRUE(is_refused(delegate));
   EXPECT_EQ(delegate.error().code, "to_backend.unknown-backend");
 }
 

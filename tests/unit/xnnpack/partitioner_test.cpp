@@ -132,10 +132,9 @@ method forward(%x: f32[2, 3]) {
 }
 
 TEST(Partitioner, RefusesUnknownOptions) {
-  for (const auto& option : BackendOptions{{"mode", "best"}, {"layer_norm", "maybe"}, {"colour", "red"}}) {
+  for (const auto& option : BackendOptions{{"layer_norm", "maybe"}, {"colour", "red"}}) {
     EXPECT_FALSE(XnnpackPartitioner::make({option})) << option.first;
   }
-  for (const char* mode : {"settled", "fx", "earliest", "connected"}) made({{"mode", mode}});
 }
 
 TEST(Partitioner, KeepsWholeOnlyWhatItWillTake) {

@@ -1,0 +1,10 @@
+// All refusals of the planner that tests look at, as users read them: refusals.txt.
+#include "tests/unit/refusal_log.h"
+
+namespace depute {
+namespace {
+
+[[maybe_unused]] const RefusalLog* const log = RefusalLog::start("tests/unit/plan/refusals.txt");
+
+}  // namespace
+}  // namespace depute
