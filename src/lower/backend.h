@@ -27,8 +27,8 @@ struct PreprocessResult {
   DebugHandleMap debug_handle_map;
   std::vector<NamedData> data_store_output;
   std::string delegate_info;
-  // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much later.
-  // At most max_arena_padding.
+  // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
+  // later. At most max_arena_padding.
   std::uint32_t arena_padding = 0;
 };
 
