@@ -90,8 +90,23 @@ def test_report_has_the_keys_documented():
 
 
 def test_pages_that_are_named_exist():
-    for page in (ROOT / "README.md", ROOT / "docs" / "cli.md"):
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), target
-        for target in re.findall(r"(?<![\w/])(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", page.read_text()):
+        for target in re.findall(r"(?<![\w/])(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
             assert (ROOT / Path(target)).exists(), target
+
+
+def test_readme_shows_a_program_that_compiles(tmp_path):
+    shown = re.findall(r"^```cpp\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert shown
+    for text in shown:
+        lines = text.splitlines()
+        includes = [line for line in lines if line.startswith("#include")]
+        body = [line for line in lines if not line.startswith("#include")]
+        program = tmp_path / "program.cpp"
+        program.write_text("\n".join([*includes, "int main() {", *body, "}", ""]))
+        command = ["g++", "-std=c++23", "-fsyntax-only", "-Wall", "-Werror", f"-I{ROOT}/src", program]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+        assert run.returncode == 0, run.stderr
