@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/grow_regions.h"
+#include "regions/grow_regions.h"
 
 namespace depute {
 namespace {

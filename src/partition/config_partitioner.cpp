@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "partition/bodies.h"
-#include "partition/disjoint_sets.h"
+#include "regions/disjoint_sets.h"
 
 namespace depute {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "partition/partitioner.h"
-#include "partition/plan_owners.h"
+#include "regions/plan_owners.h"
 
 namespace depute {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "partition/grow_regions.h"
 #include "partition/partition_result.h"
+#include "regions/grow_regions.h"
 
 namespace depute {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "partition/graph_answers.h"
-#include "partition/plan_owners.h"
+#include "regions/plan_owners.h"
 
 namespace depute {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "partition/graph_answers.h"
-#include "partition/label_regions.h"
 #include "partition/node_paths.h"
+#include "regions/label_regions.h"
 
 namespace depute {
 namespace {

@@ -1,0 +1,22 @@
+// Strongly connected components: sets of vertices that reach each other. Numbered so that every edge between
+// two components leads from the smaller to the larger number, that is, in a topological order.
+//
+//   a <-> b -> c        component of a and b: 0, of c: 1
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "regions/region_graph.h"
+
+namespace depute {
+
+struct Components {
+  std::vector<std::uint32_t> of;  // per vertex
+  std::uint32_t count = 0;
+};
+
+// `preds` lists the sources of each vertex's incoming edges. Linear time, no recursion (Tarjan's method).
+Components strongly_connected(const Csr& preds);
+
+}  // namespace depute
