@@ -2,7 +2,7 @@
 # then works in build/.
 
 FUZZ_SECONDS ?= 60
-MUTATE ?= src/lower src/partition src/plan
+MUTATE ?= src/lower src/regions src/partition src/plan
 PYTHON_TESTS = .venv/bin/python -m pytest tests/python
 
 help:  ## this list

@@ -18,6 +18,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,8 +31,16 @@ TEST_SECONDS = 120  # a test program that takes longer has noticed the change
 SILENT = re.compile(r"\s*(//|#|namespace\b|using\b|}\s*//|$)")
 
 
-def run(command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+def run(command, timeout=None, **options):
+    """Like subprocess.run; what takes too long is ended with all that it started."""
+    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+    with subprocess.Popen(command, **options) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output)
 
 
 def copy_tree():

@@ -14,8 +14,6 @@
 namespace depute {
 namespace {
 
-constexpr int max_refusal_rounds = 3;  // each one only takes support away
-
 AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
   AtomRegions regions;
   regions.region.resize(label.size());
@@ -79,7 +77,7 @@ class RegionGrower {
   RegionPlan run() {
     AtomRegions regions;
     LabelRange range;
-    for (int round = 0;; ++round) {
+    for (std::size_t round = 0;; ++round) {
       range = label_regions(atom_graph_);
       regions = grow(atom_graph_, range, options_.mode);
       check_order(atom_graph_, regions);

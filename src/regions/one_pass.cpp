@@ -11,8 +11,6 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t max_refusal_rounds = 3;  // for each owner
-
 struct Drawn {
   AtomRegions regions;
   std::vector<std::uint32_t> owner;  // per region

@@ -10,6 +10,9 @@
 
 namespace depute {
 
+// How often an owner's regions grow anew after pieces were refused: each time only takes support away.
+inline constexpr std::size_t max_refusal_rounds = 3;
+
 struct AtomRegions {
   std::vector<std::uint32_t> region;  // per atom: any number below the number of atoms, or no_region
   std::vector<std::uint32_t> order;   // per atom: the same all over a region, and never falling along an edge
