@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <span>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
@@ -101,7 +102,9 @@ int main(int argc, char** argv) {
     const depute::Registry registry = depute::make_registry();
     const std::array commands = {depute::lower_command(registry), depute::explain_command(registry),
                                  depute::show_command(), depute::backends_command(registry)};
-    code = depute::run_command_line({argv + 1, argv + argc}, commands);
+    // Of a process that was started without even its own name there are no arguments.
+    const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+    code = depute::run_command_line(arguments.subspan(arguments.empty() ? 0 : 1), commands);
   } catch (const std::exception& exception) {
     depute::report_error(depute::diagnostic_of(exception));
   }

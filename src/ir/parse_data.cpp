@@ -263,7 +263,7 @@ Status Parser::delegate_entry(Delegate& delegate, std::string_view word) {
     std::size_t start = in_.position();
     TRY(std::int64_t bytes, in_.integer("a number of bytes"));
     if (bytes < 0 || bytes > max_arena_padding)
-      return in_.fault_at(start, "expected a padding of at most 4096");
+      return in_.fault_at(start, fmt::format("expected a padding of at most {}", max_arena_padding));
     delegate.arena_padding = static_cast<std::uint32_t>(bytes);
     return {};
   }

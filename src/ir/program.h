@@ -83,9 +83,10 @@ bool is_external_tag(std::string_view text);
 
 class Program;
 
-// A part of a program in a backend's own form: ExecuTorch's LoweredBackendModule.
-constexpr std::uint32_t max_arena_padding = 4096;
+// Bytes; a backend that asked for more would have misunderstood what Delegate::arena_padding is.
+inline constexpr std::uint32_t max_arena_padding = 4096;
 
+// A part of a program in a backend's own form: ExecuTorch's LoweredBackendModule.
 struct Delegate {
   Symbol name;  // unique in the program
   std::string backend_id;

@@ -62,6 +62,8 @@ std::string_view fault_id(LoweringFault fault) {
       return "wrong-result-count";
     case LoweringFault::NoBytes:
       return "no-bytes";
+    case LoweringFault::BadArenaPadding:
+      return "bad-arena-padding";
     case LoweringFault::BadDebugHandles:
       return "bad-debug-handles";
     case LoweringFault::BadNamedData:

@@ -38,6 +38,7 @@ enum class LoweringFault : std::uint8_t {
   BackendNotDeterministic,
   WrongResultCount,   // not one result per partition
   NoBytes,            // a result without processed bytes
+  BadArenaPadding,    // more bytes behind the arena than a runtime half can have a use for
   BadDebugHandles,    // a delegate map names handles that the partition does not have
   BadNamedData,       // no key, no bytes, an alignment that is no power of two
   NamedDataConflict,  // one key, different bytes

@@ -127,6 +127,11 @@ class BackendRun {
       return lowering_error(LoweringFault::NoBytes, place(job), "it returned no bytes",
                             "a payload without content is an empty Storage, not a null one");
     }
+    if (result.arena_padding > max_arena_padding) {
+      return lowering_error(LoweringFault::BadArenaPadding, place(job),
+                            fmt::format("it asked for an arena padding of {} bytes, and {} is the most",
+                                        result.arena_padding, max_arena_padding));
+    }
     TRY_STATUS(check_named_data(job, result));
     TRY_STATUS(check_identifiers(job, result.debug_handle_map));
     TRY_STATUS(check_debug_handles(job, result.debug_handle_map));

@@ -84,8 +84,8 @@ enum OpFlags : std::uint32_t {
   reads_layout = 1 << 12,       // depends on its argument's strides
   quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
   variadic = 1 << 14,           // takes and gives any number of values behind what its schema names
-  copies_first = 1 << 15,       // its kernel copies the first argument to the result, then writes the others
-};  // there: the result may lie where the first argument is
+  copies_first = 1 << 15,       // its result may lie where its first argument is, which its kernel copies first
+};
 
 // What the elements of a result are of the first argument's: a planner may give both one memory where they
 // lie there in the same way.

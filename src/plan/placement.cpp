@@ -17,6 +17,7 @@ namespace {
 
 // Backends' runtimes may load wider than an element: what they get starts at a multiple of this.
 constexpr std::uint64_t delegate_alignment = 16;
+
 // Which cuts become parts of their base's memory. A cut keeps all of its base alive, which may take more
 // memory than a copy.
 enum class Cuts {

@@ -7,11 +7,9 @@
 #include <span>
 #include <string_view>
 
-namespace depute::internal {
+#include "schema/file_layout.h"
 
-constexpr std::size_t identifier_position = 4;
-constexpr std::size_t header_position = 8;
-constexpr std::size_t least_file_size = 64;  // the runtime reads that much first
+namespace depute::internal {
 
 template <typename T>
 T number_at(std::span<const std::byte> file, std::size_t offset) {

@@ -36,10 +36,9 @@ class PtdReader {
 
   Status read_header() {
     result_.file_bytes = file_.size();
-    if (file_.size() < internal::least_file_size)
-      return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_ptd(file_)) return fail("byte 4", "not a .ptd file (no \"FT01\" here)");
-    if (!has_text(file_, internal::header_position, "FH01")) return fail("byte 8", "no header");
+    if (!has_text(file_, header_position, "FH01")) return fail("byte 8", "no header");
     if (number_at<std::uint32_t>(file_, 12) < least_header_size)
       return fail("byte 12", "the header is too short");
     auto offset = number_at<std::uint64_t>(file_, 16);
@@ -119,7 +118,7 @@ class PtdReader {
 }  // namespace
 
 bool is_ptd(std::span<const std::byte> file) {
-  return has_text(file, internal::identifier_position, ft01::FlatTensorIdentifier());
+  return has_text(file, identifier_position, ft01::FlatTensorIdentifier());
 }
 
 Result<PtdFile> read_ptd(std::span<const std::byte> file, const std::string& name) {

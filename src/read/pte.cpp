@@ -41,14 +41,13 @@ class PteReader {
   Status read_header() {
     result_.file_bytes = file_.size();
     result_.flatbuffer_bytes = file_.size();
-    if (file_.size() < internal::least_file_size)
-      return fail("byte 0", fmt::format("only {} bytes", file_.size()));
+    if (file_.size() < least_file_size) return fail("byte 0", fmt::format("only {} bytes", file_.size()));
     if (!is_pte(file_)) return fail("byte 4", "not a .pte file (no \"ET12\" here)");
-    if (!has_text(file_, internal::header_position, "eh00")) return {};  // an old file without segments
+    if (!has_text(file_, header_position, "eh00")) return {};  // an old file without segments
     auto size = number_at<std::uint32_t>(file_, 12);
     if (size < least_header_size) return fail("byte 12", fmt::format("a header of {} bytes", size));
     result_.flatbuffer_bytes = number_at<std::uint64_t>(file_, 16);
-    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < internal::least_file_size) {
+    if (result_.flatbuffer_bytes > file_.size() || result_.flatbuffer_bytes < least_file_size) {
       return fail("byte 16", fmt::format("a program of {} bytes in a file of {}", result_.flatbuffer_bytes,
                                          file_.size()));
     }
@@ -157,7 +156,7 @@ class PteReader {
 }  // namespace
 
 bool is_pte(std::span<const std::byte> file) {
-  return has_text(file, internal::identifier_position, et12::ProgramIdentifier());
+  return has_text(file, identifier_position, et12::ProgramIdentifier());
 }
 
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name) {

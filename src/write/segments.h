@@ -9,6 +9,7 @@
 #include <span>
 
 #include "ir/data.h"
+#include "schema/file_layout.h"
 #include "write/blobs.h"
 
 namespace depute {
@@ -17,8 +18,6 @@ namespace depute {
 inline constexpr std::uint64_t default_segment_alignment = 128;
 // Constants want the alignment of their elements, and runtimes read a segment to memory aligned so.
 inline constexpr std::uint64_t constant_alignment = 16;
-// Behind the root offset and the file identifier.
-inline constexpr std::size_t header_position = 8;
 
 inline std::uint64_t align(std::uint64_t position, std::uint64_t alignment) {
   return (position + alignment - 1) / alignment * alignment;

@@ -44,7 +44,6 @@ SUPPORTED = (
     "extra/loops",
     "extra/mutbuf_functional",
 )
-REFUSED = ()
 
 
 def sample(name: str) -> Path:

@@ -4,11 +4,9 @@ stock runtime."""
 import pytest
 from harness import (
     QUANTUM,
-    REFUSED,
     SUPPORTED,
     TOLERANCE,
     assert_matches_eager,
-    assert_refused,
     depute,
     lower,
     read_cases,
@@ -34,13 +32,6 @@ def test_methods_from_several_files(backend, tmp_path):
     run = depute("lower", *methods, *BACKENDS[backend], "-o", out)
     assert run.code == 0, run.stderr
     assert_matches_eager(out, read_cases(sample("multi")))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name, backend, tmp_path):
-    out = tmp_path / "out.pte"
-    assert_refused(depute("lower", sample(name), *BACKENDS[backend], "-o", out), out)
 
 
 @pytest.mark.parametrize("name", SUPPORTED)

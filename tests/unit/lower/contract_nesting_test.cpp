@@ -16,6 +16,25 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+Program neg_relu() {
+  return parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x) #1
+  %b: f32[2] = aten.relu.default(%a) #2
+  return %b
+}
+)");
+}
+
+// Hands the node `name` alone to `backend`, as the delegate `tag`.
+Result<Lowered> lower_node(const Program& program, std::string_view name, std::string_view tag,
+                           std::string_view backend, const Registry& registry) {
+  return to_backend(program, FunctionPartitioner([&](auto&, const Method& method) {
+                      return tags(method, {{std::string(name), std::string(tag)}}, std::string(backend));
+                    }),
+                    registry);
+}
+
 TEST(Contract, SeveralPartitionersRunOneAfterAnother) {
   Program program = parse(R"(program
 method forward(%x: f32[2]) {
@@ -25,28 +44,15 @@ method forward(%x: f32[2]) {
   return %c
 }
 )");
-  auto first = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
-                            return tags(method, {{"a", "one"}}, "A");
-                          }),
-                          registry_of_a_and_b());
+  auto first = lower_node(program, "a", "one", "A", registry_of_a_and_b());
   ASSERT_TRUE(first.has_value()) << first.error().str();
-  auto second = to_backend(first->program, FunctionPartitioner([](auto&, const Method& method) {
-                             return tags(method, {{"c", "two"}}, "B");
-                           }),
-                           registry_of_a_and_b());
+  auto second = lower_node(first->program, "c", "two", "B", registry_of_a_and_b());
   ASSERT_TRUE(second.has_value()) << second.error().str();
   expect_sound(second->program);
   EXPECT_EQ(op_names(*second->program.methods[0]->graph), "delegate.call;aten.relu.default;delegate.call;");
 }
 
 TEST(Contract, DelegateMayBePartOfAnotherDelegateWithItsNamedData) {
-  Program program = parse(R"(program
-method forward(%x: f32[2]) {
-  %a: f32[2] = aten.neg.default(%x) #1
-  %b: f32[2] = aten.relu.default(%a) #2
-  return %b
-}
-)");
   Registry registry;
   add(registry, std::make_unique<FunctionBackend>("A", [](const Program& given) {
         Result<PreprocessResult> result = name_ops(given);
@@ -54,10 +60,7 @@ method forward(%x: f32[2]) {
         return result;
       }));
   add(registry, std::make_unique<FunctionBackend>("B", name_ops));
-  auto first = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
-                            return tags(method, {{"a", "inside"}}, "A");
-                          }),
-                          registry);
+  auto first = lower_node(neg_relu(), "a", "inside", "A", registry);
   ASSERT_TRUE(first.has_value()) << first.error().str();
   auto second = to_backend(first->program, FunctionPartitioner([](auto&, const Method& method) {
                              PartitionResult result;
@@ -90,23 +93,13 @@ TEST(Contract, ArenaPaddingIsTheMostOfADelegateAndThoseNestedInIt) {
           return result;
         }));
   }
-  Program program = parse(R"(program
-method forward(%x: f32[2]) {
-  %a: f32[2] = aten.neg.default(%x)
-  %b: f32[2] = aten.relu.default(%a)
-  return %b
-}
-)");
-  auto inside = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
-                             return tags(method, {{"a", "in"}}, "A");
-                           }),
-                           registry);
+  auto inside = lower_node(neg_relu(), "a", "in", "A", registry);
   ASSERT_TRUE(inside.has_value()) << inside.error().str();
   EXPECT_EQ(inside->program.delegates[0]->arena_padding, 64u);
   auto around_other = to_backend("B", inside->program, {}, registry);
   ASSERT_TRUE(around_other.has_value()) << around_other.error().str();
   EXPECT_EQ(around_other->arena_padding, 64u);
-  auto alone = to_backend("B", program, {}, registry);
+  auto alone = to_backend("B", neg_relu(), {}, registry);
   ASSERT_TRUE(alone.has_value()) << alone.error().str();
   EXPECT_EQ(alone->arena_padding, 16u);
 }
@@ -121,17 +114,7 @@ TEST(Contract, DebugMapsMayNameHandlesOfNestedDelegates) {
         result->debug_handle_map = {{"call", {call.debug_handle}}, {"inside", {1}}, {"own", {2}}};
         return result;
       }));
-  Program program = parse(R"(program
-method forward(%x: f32[2]) {
-  %a: f32[2] = aten.neg.default(%x) #1
-  %b: f32[2] = aten.relu.default(%a) #2
-  return %b
-}
-)");
-  auto inside = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
-                             return tags(method, {{"a", "in"}}, "A");
-                           }),
-                           registry);
+  auto inside = lower_node(neg_relu(), "a", "in", "A", registry);
   ASSERT_TRUE(inside.has_value()) << inside.error().str();
   auto delegate = to_backend("B", inside->program, {}, registry);
   ASSERT_TRUE(delegate.has_value()) << delegate.error().str();

@@ -377,6 +377,18 @@ TEST(WrongBackend, ReturnsNoBytes) {
   EXPECT_THAT(error.where, AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Bad")));
 }
 
+TEST(WrongBackend, AsksForTooMuchArenaPadding) {
+  auto padded = [](std::uint32_t padding) {
+    return [padding](auto&) {
+      return PreprocessResult{.processed_bytes = storage_of("x"), .arena_padding = padding};
+    };
+  };
+  Diagnostic error = backend_refusal(padded(max_arena_padding + 1));
+  EXPECT_EQ(error.code, "to_backend.bad-arena-padding");
+  EXPECT_THAT(error.where, AllOf(HasSubstr("method forward"), HasSubstr("tag t"), HasSubstr("backend Bad")));
+  EXPECT_THAT(error.message, HasSubstr("4097"));
+}
+
 TEST(WrongBackend, ThrowsForAllMethods) {
   EXPECT_EQ(
       backend_refusal(good, [](auto) -> Result<std::vector<MethodResults>> { throw std::logic_error("no"); })
