@@ -13,6 +13,11 @@ build:  ## the compiler, as build/release/depute
 	@scripts/install_system.sh build
 	@scripts/build.sh release depute
 
+PREFIX ?= /usr/local
+install: build  ## the program, the library and its headers, below PREFIX
+	@scripts/build.sh release depute_shared
+	cmake --install build/release --prefix $(PREFIX)
+
 demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/install_system.sh build
 	@scripts/install_python.sh demo
@@ -68,4 +73,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build demo test test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install demo test test-asan test-tsan mutate bench format tidy clean

@@ -8,11 +8,11 @@
 #include <random>
 #include <string>
 
-#include "ir/program.h"
-#include "partition/capability_partitioner.h"
-#include "partition/pattern_partitioner.h"
-#include "partition/plan_together.h"
-#include "partition/propose_partitions.h"
+#include "depute/capability_partitioner.h"
+#include "depute/pattern_partitioner.h"
+#include "depute/plan_together.h"
+#include "depute/program.h"
+#include "depute/propose_partitions.h"
 
 namespace depute {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "bench/mlp_file.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "read/read_pt2.h"
 
 namespace depute {

@@ -8,9 +8,10 @@
 #include <filesystem>
 
 #include "bench/mlp_file.h"
-#include "normalise/normalise.h"
+#include "depute/normalise.h"
 #include "plan/plan.h"
 #include "read/read_pt2.h"
+#include "support/try.h"
 #include "write/write_pte.h"
 
 namespace depute {

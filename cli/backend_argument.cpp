@@ -8,14 +8,14 @@ Result<BackendRequest> parse_backend_argument(const std::string& text) {
   BackendRequest request;
   std::size_t colon = text.find(':');
   request.name = text.substr(0, colon);
-  if (request.name.empty()) return error("usage", "--backend", "a backend needs a name");
+  if (request.name.empty()) return failure("usage", "--backend", "a backend needs a name");
   while (colon != std::string::npos) {
     std::size_t start = colon + 1;
     colon = text.find(',', start);
     std::string option = text.substr(start, colon == std::string::npos ? colon : colon - start);
     std::size_t equals = option.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      return error("usage", "--backend", fmt::format("option '{}' is not of the form key=value", option));
+      return failure("usage", "--backend", fmt::format("option '{}' is not of the form key=value", option));
     }
     request.options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
   }
@@ -25,7 +25,7 @@ Result<BackendRequest> parse_backend_argument(const std::string& text) {
 Result<std::pair<std::string, std::string>> parse_method_argument(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return error("usage", "--method", fmt::format("'{}' is not of the form NAME=FILE.pt2", text));
+    return failure("usage", "--method", fmt::format("'{}' is not of the form NAME=FILE.pt2", text));
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "compile.h"
-#include "support/result.h"
+#include "depute/compiler.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "partition/filtered_partitioner.h"
+#include "depute/filtered_partitioner.h"
 
 namespace depute {
 namespace {
@@ -70,7 +70,7 @@ int run_backends(const Registry& registry, const std::string& name, bool as_json
 
 }  // namespace
 
-Command backends_command(const Registry& registry) {
+Command backends_command(const Compiler& compiler) {
   auto name = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
   return {.name = "backends",
@@ -80,7 +80,7 @@ Command backends_command(const Registry& registry) {
                        .help = "A backend: print its options and what it supports",
                        .may_be_empty = true},
                       {.names = "--json", .target = as_json.get(), .help = "As JSON"}},
-          .run = [name, as_json, &registry] { return run_backends(registry, *name, *as_json); }};
+          .run = [name, as_json, &compiler] { return run_backends(compiler.registry(), *name, *as_json); }};
 }
 
 }  // namespace depute

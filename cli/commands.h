@@ -12,18 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "lower/registry.h"
-#include "support/result.h"
+#include "depute/command_line.h"
+#include "depute/result.h"
 
 namespace depute {
-
-// Exit codes of the command line; stable.
-enum ExitCode : int {
-  exit_done = 0,
-  exit_error = 1,    // the input or the lowering
-  exit_usage = 2,    // the command line itself
-  exit_require = 3,  // a --require did not hold
-};
 
 // An option, and where its value goes. A flag has a bool; what may be given several times has a list.
 struct Option {
@@ -44,21 +36,18 @@ struct Command {
   std::function<int()> run;  // gives the exit code
 };
 
-Command lower_command(const Registry& registry);
-Command explain_command(const Registry& registry);
+Command lower_command(const Compiler& compiler);
+Command explain_command(const Compiler& compiler);
 Command show_command();
-Command backends_command(const Registry& registry);
+Command backends_command(const Compiler& compiler);
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.
-int run_command_line(std::span<char*> words, std::span<const Command> commands);
+int run_words(std::span<char*> words, std::span<const Command> commands);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error.
 int report_error(const Diagnostic& diagnostic);
 // The same with the exit code of a wrong command line.
 int report_usage(const Diagnostic& diagnostic);
-// Either of them, by the code of the diagnostic.
-int report_failure(const Diagnostic& diagnostic);
-
 bool is_terminal();  // standard output is one, and NO_COLOR is not set
 
 // Writes all of `text` to standard output; fails when the reader is gone or the disk is full.

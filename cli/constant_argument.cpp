@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/element_text.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -14,10 +15,10 @@ using nlohmann::json;
 
 constexpr std::size_t max_depth = 64;  // of lists inside each other
 
-std::unexpected<Diagnostic> bad_value(std::string_view message) {
-  return error("usage", "--constant", message,
-               "VALUE is JSON: a number, true, false, \"text\", [a, list] or "
-               "{\"dtype\": \"f32\", \"tensor\": [[1, 2]]}");
+Failure bad_value(std::string_view message) {
+  return failure("usage", "--constant", message,
+                 "VALUE is JSON: a number, true, false, \"text\", [a, list] or "
+                 "{\"dtype\": \"f32\", \"tensor\": [[1, 2]]}");
 }
 
 // Sizes are those along the first elements; append_elements sees whether the others agree.
@@ -96,7 +97,7 @@ Status append_values(const json& value, std::size_t depth, std::vector<ConstantV
 Result<ConstantMethod> parse_constant_argument(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return error("usage", "--constant", fmt::format("'{}' is not of the form NAME=VALUE", text));
+    return failure("usage", "--constant", fmt::format("'{}' is not of the form NAME=VALUE", text));
   }
   ConstantMethod method{.name = text.substr(0, equals), .values = {}};
   json value =

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "ir/constant_method.h"
-#include "support/result.h"
+#include "depute/constant_method.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -18,11 +18,11 @@ struct ExplainArguments {
   bool json = false;
 };
 
-int run_explain(const ExplainArguments& arguments, const Registry& registry) {
+int run_explain(const ExplainArguments& arguments, const Compiler& compiler) {
   Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
-  Result<Compiled> compiled = run_request(arguments.request, *options, registry);
+  Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
   Report& report = compiled->report;
   std::string node = arguments.node.starts_with("%") ? arguments.node.substr(1) : arguments.node;
@@ -43,7 +43,7 @@ int run_explain(const ExplainArguments& arguments, const Registry& registry) {
 
 }  // namespace
 
-Command explain_command(const Registry& registry) {
+Command explain_command(const Compiler& compiler) {
   auto arguments = std::make_shared<ExplainArguments>();
   std::vector<Option> options = request_options(arguments->request);
   options.push_back(
@@ -52,7 +52,7 @@ Command explain_command(const Registry& registry) {
   return {.name = "explain",
           .help = "Tell for each node why it is or is not delegated",
           .options = std::move(options),
-          .run = [arguments, &registry] { return run_explain(*arguments, registry); }};
+          .run = [arguments, &compiler] { return run_explain(*arguments, compiler); }};
 }
 
 }  // namespace depute

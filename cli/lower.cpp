@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/request.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -26,11 +27,11 @@ struct LowerArguments {
 
 Result<std::string> default_output(const CompileOptions& options) {
   const std::string& first = options.input.empty() ? options.methods[0].second : options.input;
-  if (first == "-") return error("usage", "-o", "a model from standard input needs -o FILE");
+  if (first == "-") return failure("usage", "-o", "a model from standard input needs -o FILE");
   std::string output = std::filesystem::path(first).replace_extension(".pte").string();
   if (output != first) return output;
-  return error("usage", "MODEL", fmt::format("'{}' has the name of an output", first),
-               "give the .pt2 it was made from, or another name by -o");
+  return failure("usage", "MODEL", fmt::format("'{}' has the name of an output", first),
+                 "give the .pt2 it was made from, or another name by -o");
 }
 
 Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
@@ -42,7 +43,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   }
   options.ptd = arguments.ptd;
   if (!options.ptd.empty() && !options.ptd.ends_with(".ptd")) {
-    return error("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", options.ptd));
+    return failure("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", options.ptd));
   }
   options.debug_map = arguments.debug_map;
   options.write.segment_alignment = arguments.segment_alignment;
@@ -51,11 +52,11 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   return options;
 }
 
-int run_lower(const LowerArguments& arguments, const Registry& registry) {
+int run_lower(const LowerArguments& arguments, const Compiler& compiler) {
   Result<CompileOptions> options = read_arguments(arguments);
   if (!options) return report_usage(options.error());
   // Lives until the process ends: to free all nodes would take longer than what is left to do.
-  static Result<Compiled> compiled = run_request(arguments.request, *options, registry);
+  static Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
   int code = exit_done;
   if (!arguments.quiet) {
@@ -74,7 +75,7 @@ int run_lower(const LowerArguments& arguments, const Registry& registry) {
 
 }  // namespace
 
-Command lower_command(const Registry& registry) {
+Command lower_command(const Compiler& compiler) {
   auto arguments = std::make_shared<LowerArguments>();
   std::vector<Option> options = request_options(arguments->request);
   const std::vector<Option> own = {
@@ -115,7 +116,7 @@ Command lower_command(const Registry& registry) {
   return {.name = "lower",
           .help = "Compile a program to a .pte file",
           .options = std::move(options),
-          .run = [arguments, &registry] { return run_lower(*arguments, registry); }};
+          .run = [arguments, &compiler] { return run_lower(*arguments, compiler); }};
 }
 
 }  // namespace depute

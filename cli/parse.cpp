@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/suggest.h"
-#include "compile.h"
+#include "depute/compiler.h"
 
 namespace depute {
 namespace {
@@ -78,7 +78,7 @@ void add_option(CLI::App& app, const Option& option) {
 
 }  // namespace
 
-int run_command_line(std::span<char*> words, std::span<const Command> commands) {
+int run_words(std::span<char*> words, std::span<const Command> commands) {
   CLI::App app("Lowers PyTorch exported programs (.pt2) to ExecuTorch programs (.pte).", "depute");
   app.set_version_flag("--version", version());
   app.require_subcommand(1);

@@ -9,8 +9,9 @@
 #include "cli/backend_argument.h"
 #include "cli/commands.h"
 #include "cli/constant_argument.h"
-#include "ir/print.h"
+#include "depute/print.h"
 #include "support/output_set.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -18,8 +19,8 @@ namespace {
 Status check_backends(const std::vector<std::string>& backends) {
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (std::ranges::count(backends, backends[i]) == 1) continue;
-    return error("usage", "--backend", fmt::format("'{}' is asked for twice", backends[i]),
-                 "ask each once, or with other options");
+    return failure("usage", "--backend", fmt::format("'{}' is asked for twice", backends[i]),
+                   "ask each once, or with other options");
   }
   return {};
 }
@@ -27,7 +28,7 @@ Status check_backends(const std::vector<std::string>& backends) {
 Status check_names(const std::vector<std::pair<std::string, std::string>>& methods) {
   for (const auto& [name, file] : methods) {
     if (std::ranges::count(methods, name, &std::pair<std::string, std::string>::first) == 1) continue;
-    return error("usage", "--method", fmt::format("there are two methods '{}'", name));
+    return failure("usage", "--method", fmt::format("there are two methods '{}'", name));
   }
   return {};
 }
@@ -35,7 +36,7 @@ Status check_names(const std::vector<std::pair<std::string, std::string>>& metho
 Status check_reports(const std::vector<std::string>& reports) {
   for (const std::string& path : reports) {
     if (path.ends_with(".json") || path.ends_with(".html") || is_standard_output(path)) continue;
-    return error("usage", "--report", fmt::format("'{}' ends neither in .json nor in .html", path));
+    return failure("usage", "--report", fmt::format("'{}' ends neither in .json nor in .html", path));
   }
   return {};
 }
@@ -43,8 +44,8 @@ Status check_reports(const std::vector<std::string>& reports) {
 Status check_step(const std::string& step) {
   std::vector<std::string_view> steps = step_names();
   if (step.empty() || std::ranges::find(steps, step) != steps.end()) return {};
-  return error("usage", "--dump-after", fmt::format("there is no step '{}'", step),
-               fmt::format("the steps are {}", fmt::join(steps, ", ")));
+  return failure("usage", "--dump-after", fmt::format("there is no step '{}'", step),
+                 fmt::format("the steps are {}", fmt::join(steps, ", ")));
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   TRY_STATUS(check_backends(arguments.backends));
   for (const std::string& text : arguments.backends) {
     TRY(BackendRequest request, parse_backend_argument(text));
-    options.backends.push_back(std::move(request));
+    options.lower.backends.push_back(std::move(request));
   }
   for (const std::string& text : arguments.methods) {
     TRY(auto method, parse_method_argument(text));
@@ -104,18 +105,19 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   }
   for (const std::string& text : arguments.constants) {
     TRY(ConstantMethod method, parse_constant_argument(text));
-    options.constants.push_back(std::move(method));
+    options.lower.constants.push_back(std::move(method));
   }
   if (options.input.empty() && options.methods.empty()) {
-    return error("usage", "MODEL", "a model or --method NAME=FILE is needed");
+    return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");
   }
   TRY_STATUS(check_names(options.methods));
   TRY_STATUS(check_reports(arguments.reports));
   options.reports = arguments.reports;
   TRY_STATUS(check_step(arguments.dump_after));
-  options.jobs = arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
-  options.verify_each_pass = arguments.verify;
-  options.plan_together = arguments.together;
+  options.lower.jobs =
+      arguments.jobs > 0 ? arguments.jobs : static_cast<int>(std::thread::hardware_concurrency());
+  options.lower.verify_each_pass = arguments.verify;
+  options.lower.plan_together = arguments.together;
   return options;
 }
 
@@ -125,17 +127,17 @@ bool writes_standard_output(const CompileOptions& options) {
 }
 
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
-                             const Registry& registry) {
+                             const Compiler& compiler) {
   Status dumped;
   if (!arguments.dump_after.empty()) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
-    options.observe = [&arguments, &dumped, stream](std::string_view step, const Program& program) {
+    options.lower.observe = [&arguments, &dumped, stream](std::string_view step, const Program& program) {
       if (step != arguments.dump_after || !dumped) return;
       dumped = write_to(stream, fmt::format("; after {}\n{}", step, print(program)));
     };
   }
-  Result<Compiled> compiled = compile(options, registry);
-  if (compiled && !dumped) return std::unexpected(dumped.error());
+  Result<Compiled> compiled = compiler.compile(options);
+  if (compiled && !dumped) return Failure(dumped.error());
   return compiled;
 }
 

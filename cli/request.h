@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "compile.h"
-#include "support/result.h"
+#include "depute/compiler.h"
+#include "depute/result.h"
 
 namespace depute {
 
@@ -31,7 +31,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments);
 
 // Compiles, and prints the program after the step that was asked for.
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
-                             const Registry& registry);
+                             const Compiler& compiler);
 
 // An output goes to standard output, which leaves standard error for what is printed.
 bool writes_standard_output(const CompileOptions& options);

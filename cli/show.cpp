@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "ir/print.h"
+#include "depute/print.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 #include "read/read_program.h"

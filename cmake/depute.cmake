@@ -1,11 +1,12 @@
 # Helpers shared by all folders: warnings, one library per folder, one test program per folder, flatc schemas.
 
 add_library(depute_options INTERFACE)
-target_include_directories(depute_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+target_include_directories(depute_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+                           ${PROJECT_SOURCE_DIR})
 target_compile_options(depute_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
                                                 -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 gives these two for inlined copies of std::string and boost::container::small_vector that are in order.
+  # g++ 12 gives these two for inlined copies of std::string that are in order.
   target_compile_options(depute_options INTERFACE -Wno-restrict -Wno-stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -18,6 +19,11 @@ if(DEPUTE_SANITIZE)
   target_link_options(depute_options INTERFACE -fsanitize=${DEPUTE_SANITIZE})
 endif()
 
+# depute_is_part(TARGET): the target's objects are a part of the library that is installed.
+function(depute_is_part target)
+  set_property(GLOBAL APPEND PROPERTY DEPUTE_PARTS ${target})
+endfunction()
+
 # depute_library(NAME [DEPS...]): all .cpp files of the current folder as the static library depute_NAME.
 function(depute_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -28,6 +34,7 @@ function(depute_library name)
   endif()
   add_library(depute_${name} STATIC ${sources})
   target_link_libraries(depute_${name} PUBLIC depute_options ${ARGN})
+  depute_is_part(depute_${name})
 endfunction()
 
 # depute_test_headers(TARGET): lets a test program read what all tests include from one precompiled
@@ -39,8 +46,8 @@ function(depute_test_headers target)
     add_executable(depute_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
     target_link_libraries(depute_test_headers PRIVATE depute_options fmt::fmt GTest::gtest GTest::gmock)
     target_precompile_headers(depute_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <algorithm>
-      <expected> <functional> <map> <memory> <optional> <random> <span> <string> <unordered_map> <unordered_set>
-      <variant> <vector> <boost/container/small_vector.hpp>)
+      <functional> <map> <memory> <optional> <random> <span> <string> <unordered_map> <unordered_set>
+      <variant> <vector>)
   endif()
   target_precompile_headers(${target} REUSE_FROM depute_test_headers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "lower/delegate_mapping.h"
-#include "lower/registry.h"
+#include "depute/delegate_mapping.h"
+#include "depute/registry.h"
 #include "partition/bodies.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute::demo {
 namespace {
@@ -78,8 +79,8 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
       TRY_STATUS(program.add("cos_decomp_from_tan", {&node}));
       TRY_STATUS(program.add("div_decomp_from_tan", {&node}));
     } else {
-      return error("demo", node.display_name(), fmt::format("{} is not supported", node.op().str()),
-                   "use the demo partitioner, which leaves it to the portable runtime");
+      return failure("demo", node.display_name(), fmt::format("{} is not supported", node.op().str()),
+                     "use the demo partitioner, which leaves it to the portable runtime");
     }
   }
   return std::move(program).finish();
@@ -103,8 +104,8 @@ void register_backend(Registry& registry) {
   entry.backend = std::make_unique<DemoBackend>();
   entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
     if (!options.empty())
-      return error("usage", "--backend demo", fmt::format("unknown option '{}'", options[0].first),
-                   "`depute backends demo` lists the options");
+      return failure("usage", "--backend demo", fmt::format("unknown option '{}'", options[0].first),
+                     "`depute backends demo` lists the options");
     return std::make_unique<DemoPartitioner>();
   };
   entry.support = [] {

@@ -11,8 +11,8 @@
 
 #include <memory>
 
-#include "lower/backend.h"
-#include "partition/proposing_partitioner.h"
+#include "depute/backend.h"
+#include "depute/proposing_partitioner.h"
 
 namespace depute::demo {
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/data.h"
+#include "depute/data.h"
 #include "order.h"
 
 namespace depute::xnnpack {

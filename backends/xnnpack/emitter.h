@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depute/op.h"
+#include "depute/program.h"
 #include "graph.h"
-#include "ir/program.h"
-#include "ops/op_def.h"
 
 namespace depute::xnnpack {
 

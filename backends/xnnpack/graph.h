@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "constant.h"
-#include "ir/type.h"
+#include "depute/type.h"
 
 namespace depute::xnnpack {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/print.h"
-#include "ops/infer.h"
+#include "depute/infer.h"
+#include "depute/print.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "write_payload.h"
@@ -105,7 +105,7 @@ bool NodeQuery::is_constant(std::string_view name) const {
 
 Check check_node(const QueryContext& context, const Node& node) {
   const OpRule* rule = find_op_rule(node.op());
-  if (rule == nullptr || op_def(node) == nullptr || !check_call(node)) {
+  if (rule == nullptr || node.def() == nullptr || !check_call(node)) {
     return Refusal{"op", std::string(node.op().str()), "see `depute backends xnnpack`"};
   }
   if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};

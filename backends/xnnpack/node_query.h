@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "op_rule.h"
 
 namespace depute::xnnpack {

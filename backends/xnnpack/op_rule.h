@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 namespace depute::xnnpack {
 

@@ -11,13 +11,12 @@
 #include <initializer_list>
 #include <optional>
 
-#include <boost/container/small_vector.hpp>
-
-#include "ir/type.h"
+#include "depute/small_vector.h"
+#include "depute/type.h"
 
 namespace depute::xnnpack {
 
-using Order = boost::container::small_vector<std::uint8_t, 6>;
+using Order = SmallVector<std::uint8_t, 6>;
 
 Order identity_order(std::size_t rank);
 bool is_identity(const Order& order);

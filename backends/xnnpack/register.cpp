@@ -1,7 +1,7 @@
 // What the command line knows about this backend.
 #include <memory>
 
-#include "lower/registry.h"
+#include "depute/registry.h"
 #include "op_rule.h"
 #include "support/check.h"
 #include "xnnpack_backend.h"

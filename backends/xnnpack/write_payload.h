@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "depute/program.h"
 #include "graph.h"
-#include "ir/program.h"
 
 namespace depute::xnnpack {
 

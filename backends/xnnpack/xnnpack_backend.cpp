@@ -6,6 +6,7 @@
 #include "emitter.h"
 #include "node_query.h"
 #include "simplify.h"
+#include "support/try.h"
 #include "write_payload.h"
 
 namespace depute::xnnpack {
@@ -13,11 +14,11 @@ namespace {
 
 constexpr std::uint32_t bytes_read_past_the_end = 64;  // its kernels read whole vectors
 
-std::unexpected<Diagnostic> refusal_error(const Node& node, const Refusal& refusal) {
+Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("XNNPACK cannot take {}: {}", node.op().str(), refusal.rule);
   if (!refusal.seen.empty()) message += fmt::format(", {}", refusal.seen);
   if (!refusal.allowed.empty()) message += fmt::format(" (allowed: {})", refusal.allowed);
-  auto failed = error("xnnpack", node.display_name(), message);
+  auto failed = failure("xnnpack", node.display_name(), message);
   if (node.source != nullptr) failed.error().source = node.source->str();
   return failed;
 }
@@ -27,8 +28,8 @@ Status check_external(const Value& value) {
   bool is_float = value.type().is_tensor() &&
                   (value.tensor().dtype == ScalarType::F32 || value.tensor().dtype == ScalarType::F16);
   if (is_float) return {};
-  return error("xnnpack", value.name().str(),
-               fmt::format("{} comes in or goes out, which is no tensor of f32 or f16", str(value.type())));
+  return failure("xnnpack", value.name().str(),
+                 fmt::format("{} comes in or goes out, which is no tensor of f32 or f16", str(value.type())));
 }
 
 // Also of those that no node uses.
@@ -43,13 +44,13 @@ Status check_inputs(const Method& method) {
 // Results must be tensors that the runtime can hold, and nothing may be kept between calls.
 Status check_results(const Method& method) {
   if (method.graph->outputs().empty())
-    return error("xnnpack", method.name.str(), "the partition has no results");
+    return failure("xnnpack", method.name.str(), "the partition has no results");
   for (std::size_t i = 0; i < method.outputs.size(); ++i) {
     const Argument& output = method.graph->outputs()[i];
-    if (!output.is_value()) return error("xnnpack", method.name.str(), "a result is not a tensor");
+    if (!output.is_value()) return failure("xnnpack", method.name.str(), "a result is not a tensor");
     TRY_STATUS(check_external(*output.as_value()));
     if (method.outputs[i].kind != OutputSpec::Kind::UserOutput) {
-      return error(
+      return failure(
           "xnnpack", method.name.str(),
           fmt::format("'{}' is mutated, and XNNPACK keeps no state", method.outputs[i].target.str()));
     }
@@ -70,7 +71,7 @@ DebugHandleMap debug_handles(const XnnGraph& graph) {
 }  // namespace
 
 Result<XnnGraph> translate(const Program& program) {
-  if (program.methods.size() != 1) return error("xnnpack", "", "a partition has one method");
+  if (program.methods.size() != 1) return failure("xnnpack", "", "a partition has one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   // What a partitioner decided against is no reason to fail here.
@@ -95,7 +96,7 @@ Result<XnnGraph> build_graph(const Program& program) {
 Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
                                                     std::span<const CompileSpec> compile_specs) const {
   if (!compile_specs.empty()) {
-    return error("xnnpack", "", fmt::format("unknown compile spec '{}'", compile_specs[0].key));
+    return failure("xnnpack", "", fmt::format("unknown compile spec '{}'", compile_specs[0].key));
   }
   TRY(XnnGraph graph, build_graph(edge_program));
   Payload payload = write_payload(graph, edge_program.ranges);

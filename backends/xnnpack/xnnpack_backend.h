@@ -3,8 +3,8 @@
 //   translate (ops/) -> simplify -> assign_layouts -> write_payload
 #pragma once
 
+#include "depute/backend.h"
 #include "graph.h"
-#include "lower/backend.h"
 
 namespace depute::xnnpack {
 

@@ -54,8 +54,8 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
     } else if (key == "layer_norm" && (value == "true" || value == "false")) {
       partitioner->options_.layer_norm = value == "true";
     } else {
-      return error("usage", "--backend xnnpack", fmt::format("unknown option '{}={}'", key, value),
-                   "`depute backends xnnpack` lists the options");
+      return failure("usage", "--backend xnnpack", fmt::format("unknown option '{}={}'", key, value),
+                     "`depute backends xnnpack` lists the options");
     }
   }
   return partitioner;

@@ -4,9 +4,9 @@
 // parts.
 #pragma once
 
-#include "lower/registry.h"
+#include "depute/proposing_partitioner.h"
+#include "depute/registry.h"
 #include "node_query.h"
-#include "partition/proposing_partitioner.h"
 
 namespace depute::xnnpack {
 

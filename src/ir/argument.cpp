@@ -1,4 +1,4 @@
-#include "ir/argument.h"
+#include "depute/argument.h"
 
 #include "support/check.h"
 

@@ -1,4 +1,4 @@
-#include "ir/constant_method.h"
+#include "depute/constant_method.h"
 
 #include <fmt/format.h>
 
@@ -23,10 +23,10 @@ Argument add_result(Program& program, Method& method, const ConstantValue& value
 
 Status add_constant_method(Program& program, const ConstantMethod& constant) {
   std::string place = fmt::format("constant method '{}'", constant.name);
-  if (constant.name.empty()) return error("constant_method", place, "a method needs a name");
-  if (constant.values.empty()) return error("constant_method", place, "it has no values to return");
+  if (constant.name.empty()) return failure("constant_method", place, "a method needs a name");
+  if (constant.values.empty()) return failure("constant_method", place, "it has no values to return");
   if (program.find_method(constant.name) != nullptr) {
-    return error("constant_method", place, "the program has a method of this name", "give it another name");
+    return failure("constant_method", place, "the program has a method of this name", "give it another name");
   }
   Method& method = program.add_method(Symbol(constant.name));
   std::vector<Argument> results;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -1,10 +1,11 @@
-#include "ir/data.h"
+#include "depute/data.h"
 
 #include <cstring>
 #include <mutex>
 #include <optional>
 
 #include "support/check.h"
+#include "support/mapped_file.h"
 
 namespace depute {
 namespace {

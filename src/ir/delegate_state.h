@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

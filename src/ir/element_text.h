@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/scalar_type.h"
+#include "depute/scalar_type.h"
 
 namespace depute {
 

@@ -1,5 +1,5 @@
 // Compares programs part by part and stops at the first difference, which it tells in words.
-#include "ir/equal.h"
+#include "depute/equal.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "ir/print.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

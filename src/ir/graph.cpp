@@ -1,4 +1,4 @@
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 #include <fmt/format.h>
 
@@ -49,11 +49,16 @@ std::string_view Node::display_name() const {
   return results_.empty() ? op_.str() : results_[0]->name().str();
 }
 
-Graph::Graph(Symbol name) : name_(name) {
+Graph::Graph(const OpTable* ops, Symbol name) : ops_(ops), name_(name) {
   return_ = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
   return_->op_ = Symbol("return");
   return_->is_return_ = true;
   return_->graph_ = this;
+}
+
+void Graph::use_ops(const OpTable& ops) {
+  ops_ = &ops;
+  for (Node& node : nodes()) node.def_ = ops.find(node.op_);
 }
 
 Graph::~Graph() {
@@ -123,6 +128,7 @@ Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const Name
   CHECK(before == nullptr || before->graph_ == this);
   Node* node = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
   node->op_ = op;
+  node->def_ = ops_->find(op);
   node->graph_ = this;
   node->args_ = allocate<Argument>(args.size());
   std::ranges::copy(args, node->args_.begin());
@@ -267,6 +273,7 @@ void Graph::set_args(Node& node, std::span<const Argument> args, std::span<const
 
 void Graph::set_op(Node& node, Symbol op) {
   node.op_ = op;
+  node.def_ = ops_->find(op);
   ++revision_;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "ir/text.h"
+#include "support/try.h"
 
 namespace depute::text {
 
@@ -131,15 +132,15 @@ Result<std::int64_t> Lexer::integer(std::string_view what) {
   return value;
 }
 
-std::unexpected<Diagnostic> Lexer::fault(std::string_view message) {
+Failure Lexer::fault(std::string_view message) {
   return fault_at(position(), message);
 }
 
-std::unexpected<Diagnostic> Lexer::fault_at(std::size_t position, std::string_view message) const {
+Failure Lexer::fault_at(std::size_t position, std::string_view message) const {
   std::string_view before = text_.substr(0, position);
   auto line = std::ranges::count(before, '\n') + 1;
   std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return error("parse", fmt::format("{}:{}:{}", file_name_, line, position - line_start + 1), message);
+  return failure("parse", fmt::format("{}:{}:{}", file_name_, line, position - line_start + 1), message);
 }
 
 }  // namespace depute::text

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "support/result.h"
-#include "support/symbol.h"
+#include "depute/result.h"
+#include "depute/symbol.h"
 
 namespace depute::text {
 
@@ -41,8 +41,8 @@ class Lexer {
   Result<std::int64_t> integer(std::string_view what);
 
   // A failure at the next token, or at the byte offset `position`: "[parse] model.ir:12:7: message".
-  std::unexpected<Diagnostic> fault(std::string_view message);
-  std::unexpected<Diagnostic> fault_at(std::size_t position, std::string_view message) const;
+  Failure fault(std::string_view message);
+  Failure fault_at(std::size_t position, std::string_view message) const;
   const std::string& file_name() const { return file_name_; }
 
  private:

@@ -2,18 +2,19 @@
 //
 //   program = "program" { dim | data | delegate | method }
 //   dim     = "dim" name "in" "[" bound "," bound "]"
-#include "ir/parse.h"
+#include "depute/parse.h"
 
 #include <fmt/format.h>
 
 #include "ir/parser.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute::text {
 
 Result<Program> Parser::whole() {
   TRY_STATUS(in_.expect_word("program"));
-  ProgramScope scope;
+  ProgramScope scope(ops_);
   TRY_STATUS(items(scope, '\0'));
   return std::move(scope.program);
 }
@@ -72,12 +73,13 @@ Result<std::int64_t> Parser::bound() {
 
 namespace depute {
 
-Result<Program> parse_program(std::string_view text, const std::string& file_name) {
+Result<Program> parse_program(std::string_view text, const std::string& file_name,
+                              const std::shared_ptr<const OpTable>& ops) {
   if (text.size() > max_text_bytes) {
-    return error("parse", file_name,
-                 fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));
+    return failure("parse", file_name,
+                   fmt::format("the text has more than max_text_bytes ({}) bytes", max_text_bytes));
   }
-  return guarded([&] { return text::Parser(text, file_name).whole(); });
+  return guarded([&] { return text::Parser(text, file_name, ops).whole(); });
 }
 
 }  // namespace depute

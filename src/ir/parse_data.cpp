@@ -15,6 +15,8 @@
 
 #include "ir/element_text.h"
 #include "ir/parser.h"
+#include "support/mapped_file.h"
+#include "support/try.h"
 
 namespace depute::text {
 namespace {
@@ -336,7 +338,7 @@ Result<std::uint32_t> Parser::handle() {
 Status Parser::original(Delegate& delegate) {
   TRY_STATUS(enter());
   TRY_STATUS(in_.expect('{'));
-  ProgramScope scope;
+  ProgramScope scope(ops_);
   TRY_STATUS(items(scope, '}'));
   delegate.original = std::make_shared<const Program>(std::move(scope.program));
   TRY_STATUS(in_.expect('}'));

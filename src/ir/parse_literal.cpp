@@ -14,6 +14,7 @@
 #include "ir/spelling.h"
 #include "ir/sym_internal.h"
 #include "ir/text.h"
+#include "support/try.h"
 
 namespace depute::text {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "ir/parser.h"
 #include "ir/spelling.h"
+#include "support/try.h"
 
 namespace depute::text {
 
@@ -69,7 +70,7 @@ Status Parser::body(MethodScope& method) {
   TRY_STATUS(in_.expect('@'));
   std::size_t start = in_.position();
   TRY(Symbol name, in_.name("the graph's name"));
-  auto graph = std::make_unique<Graph>(name);
+  auto graph = std::make_unique<Graph>(name, *ops_);
   if (!method.bodies.emplace(name, graph.get()).second) {
     return in_.fault_at(start, fmt::format("graph '@{}' is defined twice", name.str()));
   }

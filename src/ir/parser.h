@@ -9,14 +9,15 @@
 #include <unordered_set>
 #include <vector>
 
+#include "depute/parse.h"
 #include "ir/lexer.h"
-#include "ir/parse.h"
 
 namespace depute::text {
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file_name) : in_(text, file_name) {}
+  Parser(std::string_view text, const std::string& file_name, std::shared_ptr<const OpTable> ops)
+      : in_(text, file_name), ops_(std::move(ops)) {}
 
   Result<Program> whole();
 
@@ -24,6 +25,7 @@ class Parser {
   // --- programs
   // The names of a program while it is being read.
   struct ProgramScope {
+    explicit ProgramScope(std::shared_ptr<const OpTable> ops) : program(std::move(ops)) {}
     Program program;
     std::unordered_set<Symbol> methods;
     std::unordered_set<Symbol> delegates;
@@ -118,6 +120,7 @@ class Parser {
   Result<std::uint32_t> handle();
 
   Lexer in_;
+  std::shared_ptr<const OpTable> ops_;
   int nesting_ = 0;
   std::size_t random_bytes_ = 0;  // asked for so far
 

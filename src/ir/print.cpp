@@ -1,6 +1,6 @@
 // Writes programs and graphs in the text form; grammar and samples in docs/ir.md. One pass, appending to one
 // string.
-#include "ir/print.h"
+#include "depute/print.h"
 
 #include <charconv>
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/print.h"
+#include "depute/print.h"
 
 namespace depute::text {
 

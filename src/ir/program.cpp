@@ -1,4 +1,4 @@
-#include "ir/program.h"
+#include "depute/program.h"
 
 #include <fmt/format.h>
 
@@ -20,12 +20,12 @@ std::unique_ptr<Method> clone_method(const Method& method) {
   copy->out_spec = method.out_spec;
   BodyMap bodies;
   for (const auto& body : method.bodies) {
-    copy->bodies.push_back(std::make_unique<Graph>(body->name()));
+    copy->bodies.push_back(std::make_unique<Graph>(body->name(), body->ops()));
     bodies[body.get()] = copy->bodies.back().get();
   }
   for (std::size_t i = 0; i < method.bodies.size(); ++i)
     copy_graph(*method.bodies[i], *copy->bodies[i], bodies);
-  copy->graph = std::make_unique<Graph>(method.graph->name());
+  copy->graph = std::make_unique<Graph>(method.graph->name(), method.graph->ops());
   copy_graph(*method.graph, *copy->graph, bodies);
   return copy;
 }
@@ -77,18 +77,30 @@ Symbol Program::unique_data_key(std::string_view wanted) const {
 Method& Program::add_method(Symbol name) {
   methods.push_back(std::make_unique<Method>());
   methods.back()->name = name;
-  methods.back()->graph = std::make_unique<Graph>(name);
+  methods.back()->graph = std::make_unique<Graph>(name, *ops);
   return *methods.back();
 }
 
 Program clone(const Program& program) {
-  Program copy;
+  Program copy(program.ops);
   for (const auto& method : program.methods) copy.methods.push_back(clone_method(*method));
   copy.data = program.data;
   copy.ranges = program.ranges;
   for (const auto& delegate : program.delegates)
     copy.delegates.push_back(std::make_unique<Delegate>(*delegate));
   return copy;
+}
+
+void use_ops(Program& program, std::shared_ptr<const OpTable> ops) {
+  auto use = [&](Graph* graph) {
+    if (graph != nullptr) graph->use_ops(*ops);  // nobody has verified the program yet
+  };
+  for (const auto& method : program.methods) {
+    if (method == nullptr) continue;
+    use(method->graph.get());
+    for (const auto& body : method->bodies) use(body.get());
+  }
+  program.ops = std::move(ops);
 }
 
 const InputSpec* input_spec(const Method& method, const Value& value) {

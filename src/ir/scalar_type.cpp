@@ -1,4 +1,4 @@
-#include "ir/scalar_type.h"
+#include "depute/scalar_type.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ir/scalar_type.h"
+#include "depute/scalar_type.h"
 
 namespace depute {
 

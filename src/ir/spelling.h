@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ir/argument.h"
-#include "ir/program.h"
+#include "depute/argument.h"
+#include "depute/program.h"
 
 namespace depute::text {
 

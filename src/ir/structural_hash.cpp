@@ -3,7 +3,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "ir/equal.h"
+#include "depute/equal.h"
 
 namespace depute {
 namespace {

@@ -1,6 +1,6 @@
 // Symbolic expressions as values: interning, and arithmetic on SymInt. The rules by which expressions are
 // simplified are in sym_simplify.cpp.
-#include "ir/sym.h"
+#include "depute/sym.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "depute/hash.h"
 #include "ir/sym_internal.h"
-#include "support/hash.h"
 
 namespace depute {
 namespace {

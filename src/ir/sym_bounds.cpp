@@ -10,7 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "ir/sym.h"
+#include "depute/sym.h"
 #include "ir/sym_internal.h"
 
 namespace depute {

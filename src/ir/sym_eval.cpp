@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "ir/sym.h"
+#include "depute/sym.h"
 #include "ir/sym_internal.h"
 
 namespace depute {

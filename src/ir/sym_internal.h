@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "ir/sym.h"
+#include "depute/sym.h"
 
 namespace depute::sym {
 

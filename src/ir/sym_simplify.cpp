@@ -10,7 +10,7 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "ir/sym.h"
+#include "depute/sym.h"
 #include "ir/sym_internal.h"
 
 namespace depute {

@@ -16,9 +16,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "ir/sym.h"
+#include "depute/sym.h"
 #include "ir/sym_internal.h"
 #include "ir/text.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -174,8 +175,8 @@ class SymParser {
     return position_ == text_.size();
   }
 
-  std::unexpected<Diagnostic> fault(std::string_view message) const {
-    return error("parse_sym", fmt::format("column {}", position_ + 1), message);
+  Failure fault(std::string_view message) const {
+    return failure("parse_sym", fmt::format("column {}", position_ + 1), message);
   }
 
  private:
@@ -386,7 +387,7 @@ class SymParser {
     return {};
   }
 
-  std::unexpected<Diagnostic> too_large(std::string_view what, std::uint32_t limit) const {
+  Failure too_large(std::string_view what, std::uint32_t limit) const {
     return fault(fmt::format("the expression is {} ({})", what, limit));
   }
 

@@ -1,5 +1,5 @@
 // Types of values: equality of layouts, dimension orders and the text form's spelling.
-#include "ir/type.h"
+#include "depute/type.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -4,8 +4,8 @@
 //   for_each_nested_node(program, [&](const Node& node) { last = std::max(last, node.debug_handle); });
 #pragma once
 
+#include "depute/program.h"
 #include "ir/copy.h"
-#include "ir/program.h"
 
 namespace depute {
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -1,5 +1,6 @@
 // Convolutions of one to three spatial dimensions, in groups, and transposed ones.
 #include "kernels/spatial.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

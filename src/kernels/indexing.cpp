@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

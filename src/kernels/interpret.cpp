@@ -1,22 +1,23 @@
-#include "kernels/interpret.h"
+#include "depute/interpret.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 
+#include "depute/builder.h"
 #include "kernels/tensors.h"
-#include "ops/builder.h"
 #include "ops/control_flow.h"
 #include "ops/own_ops.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
 
 using ContentList = Result<std::vector<Content>>;
 
-std::unexpected<Diagnostic> cannot_run(const Node& node, std::string_view message) {
-  return error("interpret", fmt::format("node %{}", node.display_name()),
-               fmt::format("{}: {}", node.op().str(), message));
+Failure cannot_run(const Node& node, std::string_view message) {
+  return failure("interpret", fmt::format("node %{}", node.display_name()),
+                 fmt::format("{}: {}", node.op().str(), message));
 }
 
 // --- loops over the first dimension of tensors
@@ -96,7 +97,7 @@ class Interpreter {
         continue;
       }
       const auto* data = std::get_if<TensorData>(&outputs[i]);
-      if (data == nullptr) return error("interpret", spec.target.str(), "what is stored is no tensor");
+      if (data == nullptr) return failure("interpret", spec.target.str(), "what is stored is no tensor");
       state_.data[spec.target] = *data;
     }
     return results;
@@ -114,7 +115,7 @@ class Interpreter {
       auto written = state_.data.find(spec.target);
       const TensorData* data =
           written == state_.data.end() ? program_.find_data(spec.target) : &written->second;
-      if (data == nullptr) return error("interpret", spec.target.str(), "there is no such data");
+      if (data == nullptr) return failure("interpret", spec.target.str(), "there is no such data");
       all.emplace_back(*data);
     }
     if (next != inputs.size()) return bad_call(method, inputs);
@@ -124,27 +125,27 @@ class Interpreter {
  private:
   using Environment = std::unordered_map<const Value*, Content>;
 
-  static std::unexpected<Diagnostic> bad_call(const Method& method, std::span<const Content> inputs) {
-    return error("interpret", fmt::format("method {}", method.name.str()),
-                 fmt::format("{} inputs are not what it takes", inputs.size()));
+  static Failure bad_call(const Method& method, std::span<const Content> inputs) {
+    return failure("interpret", fmt::format("method {}", method.name.str()),
+                   fmt::format("{} inputs are not what it takes", inputs.size()));
   }
 
   ContentList run(const Graph& graph, std::vector<Content> inputs) {
     if (depth_ >= max_interpreted_depth) {
-      return error("interpret", graph.name().str(),
-                   fmt::format("nested deeper than {}", max_interpreted_depth));
+      return failure("interpret", graph.name().str(),
+                     fmt::format("nested deeper than {}", max_interpreted_depth));
     }
     if (inputs.size() != graph.inputs().size()) {
-      return error("interpret", graph.name().str(),
-                   fmt::format("{} inputs where there are {}", inputs.size(), graph.inputs().size()));
+      return failure("interpret", graph.name().str(),
+                     fmt::format("{} inputs where there are {}", inputs.size(), graph.inputs().size()));
     }
     ++depth_;
     Environment environment;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value& input = *graph.inputs()[i];
       if (!fits_type(inputs[i], input.type())) {
-        return error("interpret", fmt::format("input %{}", input.name().str()),
-                     fmt::format("the input does not have the type {}", str(input.type())));
+        return failure("interpret", fmt::format("input %{}", input.name().str()),
+                       fmt::format("the input does not have the type {}", str(input.type())));
       }
       environment.emplace(&input, std::move(inputs[i]));
     }
@@ -177,7 +178,7 @@ class Interpreter {
   ContentList results_of(const Node& node, const Environment& environment) {
     if (is_delegate_call(node)) return run_delegate(node, environment);
     if (auto kind = control_flow_kind(node)) return run_control_flow(*kind, node, environment);
-    if (const OpDef* def = op_def(node); def != nullptr && def->is(drop)) return std::vector<Content>();
+    if (const OpDef* def = node.def(); def != nullptr && def->is(OpFlag::drop)) return std::vector<Content>();
     if (!has_kernel(node.op())) return run_decomposed(node, environment);
     return run_kernel(node, [&](const Value& value) -> const Content* {
       auto found = environment.find(&value);
@@ -333,10 +334,10 @@ class Interpreter {
 
   // Runs what the op decomposes to, in a graph made for this call: its inputs have the sizes at hand.
   ContentList run_decomposed(const Node& node, const Environment& environment) {
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     if (def == nullptr || def->decompose == nullptr) return cannot_run(node, "there is no reference kernel");
     TRY_STATUS(check_call(node));
-    Graph scratch(node.op());
+    Graph scratch(node.op(), node.graph().ops());
     std::vector<Content> inputs;
     std::unordered_map<const Value*, Value*> copies;
     auto map_value = [&](Value* value) {

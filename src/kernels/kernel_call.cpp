@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "ops/infer.h"
+#include "depute/infer.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -15,9 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
+#include "depute/op.h"
 #include "kernels/tensors.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute::internal {
 

@@ -1,12 +1,13 @@
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "depute/op.h"
 #include "kernels/kernel_call.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -39,13 +40,13 @@ KernelFunction find_kernel(const OpDef& def) {
   return found == kernels.end() ? nullptr : found->second;
 }
 
-std::unexpected<Diagnostic> at_node(const Node& node, Diagnostic diagnostic) {
+Failure at_node(const Node& node, Diagnostic diagnostic) {
   diagnostic.where = fmt::format("node %{}", node.display_name());
   diagnostic.message = fmt::format("{}: {}", node.op().str(), diagnostic.message);
   if (node.source != nullptr) diagnostic.source = node.source->str();
-  return std::unexpected(std::move(diagnostic));
+  return Failure(std::move(diagnostic));
 }
-std::unexpected<Diagnostic> at_node(const Node& node, std::string message) {
+Failure at_node(const Node& node, std::string message) {
   return at_node(node, Diagnostic{.code = "kernel", .message = std::move(message)});
 }
 
@@ -100,7 +101,7 @@ bool fits_tensor(const TensorData& data, const TensorType& type) {
 }  // namespace
 
 bool has_kernel(Symbol op) {
-  const OpDef* def = op_def(op);
+  const OpDef* def = torch_ops()->find(op);
   return def != nullptr && find_kernel(*def) != nullptr;
 }
 
@@ -129,7 +130,7 @@ bool fits_type(const Content& content, const Type& type) {
 }
 
 Result<std::vector<Content>> run_kernel(const Node& node, const ContentOf& content_of) {
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   KernelFunction kernel = def == nullptr ? nullptr : find_kernel(*def);
   if (kernel == nullptr) return at_node(node, "there is no reference kernel");
   TRY_STATUS(check_call(node));

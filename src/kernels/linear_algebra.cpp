@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -1,5 +1,6 @@
 // Copies and conversions. Constants never change, so a copy is the tensor itself.
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/pointwise_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

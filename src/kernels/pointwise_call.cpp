@@ -1,5 +1,6 @@
 // What all kernels share that compute element by element: types, broadcasting, and when the bytes are made.
 #include "kernels/pointwise_call.h"
+#include "support/try.h"
 
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/spatial.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

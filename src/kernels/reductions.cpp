@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/rows.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/rows.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -1,4 +1,5 @@
 #include "kernels/rows.h"
+#include "support/try.h"
 
 #include <algorithm>
 

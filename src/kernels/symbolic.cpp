@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/kernel_call.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -24,7 +25,7 @@ std::int64_t as_int(const Content& number) {
 Contents number(Content content) {
   return std::vector<Content>{std::move(content)};
 }
-std::unexpected<Diagnostic> too_large() {
+Failure too_large() {
   return bad_arguments("the number does not fit 64 bits");
 }
 

@@ -8,6 +8,7 @@
 
 #include "ir/small_float.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -201,8 +202,8 @@ Result<std::size_t> checked_dim(std::int64_t dim, std::size_t rank) {
   return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
 }
 
-std::unexpected<Diagnostic> bad_arguments(std::string_view message) {
-  return error("kernel", "", message);
+Failure bad_arguments(std::string_view message) {
+  return failure("kernel", "", message);
 }
 
 StorageBytes::StorageBytes(const std::shared_ptr<const Storage>& storage) {

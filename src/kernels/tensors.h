@@ -11,15 +11,14 @@
 #include <type_traits>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
-#include "ir/data.h"
-#include "support/result.h"
+#include "depute/data.h"
+#include "depute/result.h"
+#include "depute/small_vector.h"
 
 namespace depute::internal {
 
 // Sizes, strides or dimensions, all known.
-using Shape = boost::container::small_vector<std::int64_t, 6>;
+using Shape = SmallVector<std::int64_t, 6>;
 
 Shape sizes_of(const TensorData& data);
 Shape strides_of(const TensorData& data);  // also of a dense tensor
@@ -37,7 +36,7 @@ Result<Shape> broadcast_sizes(const Shape& a, const Shape& b);
 Result<std::size_t> checked_dim(std::int64_t dim, std::size_t rank);
 
 // A failure of a kernel: the message says what is wrong with its arguments.
-std::unexpected<Diagnostic> bad_arguments(std::string_view message);
+Failure bad_arguments(std::string_view message);
 
 // The bytes of a storage for one use. A lazy storage that no one else will ask is not left holding them.
 class StorageBytes {

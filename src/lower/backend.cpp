@@ -1,12 +1,13 @@
-#include "lower/backend.h"
+#include "depute/backend.h"
 
 #include <fmt/format.h>
 
 #include <exception>
 #include <optional>
 
-#include "lower/lowering_error.h"
+#include "depute/lowering_error.h"
 #include "support/parallel_for.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

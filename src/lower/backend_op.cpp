@@ -1,79 +1,32 @@
-#include "lower/backend_op.h"
+#include "depute/backend_op.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 #include <unordered_map>
 
+#include "depute/builder.h"
+#include "depute/equal.h"
+#include "depute/find_matches.h"
+#include "depute/lowering_error.h"
+#include "depute/op.h"
 #include "ir/copy.h"
-#include "ir/equal.h"
 #include "ir/text.h"
-#include "lower/lowering_error.h"
-#include "ops/builder.h"
-#include "ops/op_def.h"
 #include "ops/schema.h"
-#include "partition/find_matches.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
 
-std::unexpected<Diagnostic> bad_op(std::string_view name, std::string_view message,
-                                   std::string_view hint = {}) {
+Failure bad_op(std::string_view name, std::string_view message, std::string_view hint = {}) {
   return lowering_error(LoweringFault::BadBackendOp, {.value = fmt::format("backend op '{}'", name)}, message,
                         hint);
 }
 
-// All that is registered; grows only.
-class Dialect {
- public:
-  std::vector<std::string> libraries() {
-    std::lock_guard lock(mutex_);
-    return libraries_;
-  }
-  void add_library(std::string_view library) {
-    std::lock_guard lock(mutex_);
-    if (std::ranges::find(libraries_, library) == libraries_.end()) libraries_.emplace_back(library);
-  }
-  const BackendOp* find(Symbol name) {
-    std::lock_guard lock(mutex_);
-    auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
-  }
-  // The op table is asked first: it says whether the name is free.
-  bool add(BackendOp op, OpDef def) {
-    std::lock_guard lock(mutex_);
-    Symbol name = op.name;
-    if (by_name_.contains(name) || !add_op(std::move(def))) return false;
-    by_name_.emplace(name, &ops_.emplace_back(std::move(op)));
-    return true;
-  }
-  std::vector<std::string> names_in(std::string_view packet) {
-    std::lock_guard lock(mutex_);
-    std::vector<std::string> names;
-    for (const BackendOp& op : ops_) {
-      if (op.name.str().substr(0, op.name.str().rfind('.')) == packet) names.emplace_back(op.name.str());
-    }
-    return names;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> libraries_ = {"executorch_prim", "quantized_decomposed", "DO_NOT_USE_TEST_ONLY"};
-  std::deque<BackendOp> ops_;
-  std::unordered_map<Symbol, const BackendOp*> by_name_;
-};
-
-Dialect& dialect() {
-  static auto* instance = new Dialect;  // never destroyed, like the op table
-  return *instance;
-}
-
 // Whether the call fits its op, tried on a node of its own: rules that give types rely on it.
-Status check_arguments(Symbol op, std::span<const Argument> args) {
-  Graph scratch;
+Status check_arguments(const OpTable& ops, Symbol op, std::span<const Argument> args) {
+  Graph scratch({}, ops);
   auto map_value = [&](Value* value) {
     return Argument::of(scratch.add_input(value->name(), value->type()));
   };
@@ -91,9 +44,9 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
     OpCall call(node);
     std::vector<Argument> args;
     for (const Argument& argument : call.args()) args.push_back(b.graph().import(argument, map_value));
-    TRY_STATUS(check_arguments(node.op(), args));
+    TRY_STATUS(check_arguments(b.graph().ops(), node.op(), args));
     std::vector<Value*> results = b.call_all(node.op().str(), std::span<const Argument>(args));
-    if (b.failed()) return std::unexpected(b.status().error());
+    if (b.failed()) return Failure(b.status().error());
     for (std::size_t i = 0; i < node.results().size(); ++i)
       values[node.result(i)] = Argument::of(results.at(i));
   }
@@ -104,7 +57,7 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
 }
 
 const BackendOp& op_of(const OpCall& call) {
-  return *find_backend_op(call.def().name);
+  return *call.def().backend_op;
 }
 
 // What the pattern's inputs are in this call.
@@ -159,7 +112,7 @@ Replacement expand(Builder& b, const OpCall& call) {
 }
 
 Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
-  Graph scratch;
+  Graph scratch({}, op_of(call).pattern->method().graph->ops());
   auto map_value = [&](Value* value) { return Argument::of(scratch.add_input(Symbol("x"), value->type())); };
   std::vector<Argument> inputs;
   for (const Argument& argument : pattern_inputs(call)) inputs.push_back(scratch.import(argument, map_value));
@@ -196,7 +149,7 @@ Status check_pattern(std::string_view name, const Method& pattern) {
       return bad_op(name, fmt::format("its pattern does not use %{}", input->name().str()));
   }
   for (const Node& node : pattern.graph->nodes()) {
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     if (def == nullptr || def->infer == nullptr) {
       return bad_op(name, fmt::format("its pattern uses {}, whose types are not known", node.op().str()),
                     "write the pattern in Core ATen ops");
@@ -340,15 +293,14 @@ Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pa
   return sources;
 }
 
-Status check_name(std::string_view name) {
+Status check_name(std::string_view name, std::span<const std::string> known) {
   auto dots = std::ranges::count(name, '.');
   std::string_view library = name.substr(0, name.find('.'));
   if (dots != 2 || name.starts_with('.') || name.ends_with('.') || name.find("..") != name.npos)
     return bad_op(name, "its name is not library.op.overload");
-  std::vector<std::string> known = backend_libraries();
   if (std::ranges::find(known, library) == known.end()) {
     return bad_op(name, fmt::format("there is no library '{}'", library),
-                  "add_backend_library() makes one; there are executorch_prim, quantized_decomposed and "
+                  "BackendEntry::libraries names it; there are executorch_prim, quantized_decomposed and "
                   "DO_NOT_USE_TEST_ONLY");
   }
   return {};
@@ -370,7 +322,7 @@ using ReplacedValues = std::unordered_map<const Value*, Value*>;
 bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match,
                     const ReplacedValues& replaced, std::vector<Argument>& args,
                     std::vector<NamedArgument>& kwargs) {
-  const OpDef& def = *op_def(op.name);
+  const OpDef& def = op.def;
   auto same_value = [](Value* value) { return Argument::of(value); };
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     const ArgDef& arg = def.args[i];
@@ -446,26 +398,24 @@ void restore_origins(const Node& op, Node* first) {
 
 }  // namespace
 
-std::vector<std::string> backend_libraries() {
-  return dialect().libraries();
-}
-
-Status add_backend_library(std::string_view library) {
+Status BackendOps::add_library(std::string_view library) {
   bool is_word = !library.empty() &&
                  std::ranges::all_of(library, [](char c) { return text::is_letter(c) || text::is_digit(c); });
   if (!is_word) {
     return lowering_error(LoweringFault::BadBackendOp, {.value = fmt::format("library '{}'", library)},
                           "a library is named by letters, digits and '_'");
   }
-  dialect().add_library(library);
+  if (std::ranges::find(libraries_, library) == libraries_.end()) libraries_.emplace_back(library);
   return {};
 }
 
 namespace {
 
-Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec) {
+Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec, const OpTable& ops) {
   if (spec.pattern.empty()) return std::nullopt;
-  TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name));
+  // The pattern lies in the table that it names ops of, and does not keep it alive.
+  const std::shared_ptr<const OpTable> alias(std::shared_ptr<const void>(), &ops);
+  TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name, alias));
   if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
   TRY_STATUS(check_pattern(spec.name, patterns.front().method()));
   return std::move(patterns.front());
@@ -473,55 +423,72 @@ Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec) {
 
 }  // namespace
 
-Status register_backend_op(const BackendOpSpec& spec) {
-  TRY_STATUS(check_name(spec.name));
+Status BackendOps::add(const BackendOpSpec& spec) {
+  TRY_STATUS(check_name(spec.name, libraries_));
   if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec)
     return {};
+  if (find(Symbol(spec.name)) != nullptr) return bad_op(spec.name, "there is an op of this name already");
   if (spec.pattern.empty() && spec.schema.empty())
     return bad_op(spec.name, "it has neither a pattern nor a schema");
-  BackendOp op{.name = Symbol(spec.name), .spec = spec};
-  TRY(op.pattern, read_pattern(spec));
-  op.schema = spec.schema.empty() ? make_schema(spec.name, op.pattern->method()) : spec.schema;
-  OpDef def;
-  TRY_STATUS(fill_def(spec, op.schema, def));
-  if (op.pattern) {
-    TRY(op.sources, find_sources(def, op.pattern->method()));
+  auto op = std::make_unique<BackendOp>();
+  op->name = Symbol(spec.name);
+  op->spec = spec;
+  TRY(op->pattern, read_pattern(spec, *this));
+  op->schema = spec.schema.empty() ? make_schema(spec.name, op->pattern->method()) : spec.schema;
+  OpDef& def = op->def;
+  TRY_STATUS(fill_def(spec, op->schema, def));
+  if (op->pattern) {
+    TRY(op->sources, find_sources(def, op->pattern->method()));
     def.decompose = expand;
     def.infer = infer_from_pattern;
   }
   if (spec.infer != nullptr) def.infer = infer_by_rule;
   def.out_name = spec.kernel;
-  if (!dialect().add(std::move(op), std::move(def)))
-    return bad_op(spec.name, "there is an op of this name already");
+  def.origin = OpOrigin::Backend;
+  def.backend_op = op.get();
+  by_name_.emplace(op->name, op.get());
+  ops_.push_back(std::move(op));
   return {};
 }
 
-const BackendOp* find_backend_op(Symbol name) {
-  return dialect().find(name);
+BackendOps::BackendOps() = default;
+BackendOps::~BackendOps() = default;
+
+const OpDef* BackendOps::find(Symbol op) const {
+  if (const OpDef* def = torch_ops()->find(op); def != nullptr) return def;
+  const BackendOp* own = find_backend_op(op);
+  return own == nullptr ? nullptr : &own->def;
 }
 
-std::vector<std::string> backend_op_packet(std::string_view packet) {
+const BackendOp* BackendOps::find_backend_op(Symbol name) const {
+  auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> BackendOps::packet(std::string_view packet) const {
   std::vector<std::string> names;
-  for (const OpDef* def : all_ops()) {
-    std::string_view name = def->name.str();
+  auto add = [&](std::string_view name) {
     if (name.substr(0, name.rfind('.')) == packet) names.emplace_back(name);
-  }
-  for (std::string& name : dialect().names_in(packet)) names.push_back(std::move(name));
+  };
+  for (const OpDef* def : all_ops()) add(def->name.str());
+  for (const auto& op : ops_) add(op->name.str());
   return names;
 }
 
 namespace {
 
-Result<std::size_t> bind(Program& program, std::span<const Symbol> names) {
+Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOps>& table,
+                         std::span<const Symbol> names) {
   std::vector<const BackendOp*> ops;
   std::vector<Pattern> patterns;
   for (Symbol name : names) {
-    const BackendOp* op = find_backend_op(name);
+    const BackendOp* op = table->find_backend_op(name);
     if (op == nullptr) return bad_op(name.str(), "there is no such op");
     if (!op->pattern) continue;
     ops.push_back(op);
     patterns.push_back(*op->pattern);
   }
+  if (program.ops != table) use_ops(program, table);
   std::size_t count = 0;
   for (const auto& method : program.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
@@ -542,7 +509,7 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
       Graph& graph = const_cast<Graph&>(*const_graph);
       SizeValues sizes(graph);
       for (Node& node : graph.nodes()) {
-        const OpDef* def = op_def(node);
+        const OpDef* def = node.def();
         if (def == nullptr || def->origin != OpOrigin::Backend) continue;
         if (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) continue;
         if (def->decompose == nullptr) {
@@ -569,8 +536,9 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
 
 }  // namespace
 
-Result<std::size_t> bind_backend_ops(Program& program, std::span<const Symbol> names) {
-  return guarded([&] { return bind(program, names); });
+Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
+                                     std::span<const Symbol> names) {
+  return guarded([&] { return bind(program, ops, names); });
 }
 
 Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which) {

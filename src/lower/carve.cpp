@@ -3,6 +3,7 @@
 #include "ir/copy.h"
 #include "lower/graph_carver.h"
 #include "lower/tag_table.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -13,12 +14,12 @@ std::unique_ptr<Method> begin_method(const Method& method, const TagTable& table
   copy->name = method.name;
   copy->in_spec = method.in_spec;
   copy->out_spec = method.out_spec;
-  copy->graph = std::make_unique<Graph>(method.graph->name());
+  copy->graph = std::make_unique<Graph>(method.graph->name(), method.graph->ops());
   BodyMap stays;
   for (const GraphTags& tags : table.graphs) stays[tags.graph] = nullptr;
   for (const auto& body : method.bodies) {
     if (!stays.contains(body.get())) continue;
-    copy->bodies.push_back(std::make_unique<Graph>(body->name()));
+    copy->bodies.push_back(std::make_unique<Graph>(body->name(), body->ops()));
     bodies[body.get()] = copy->bodies.back().get();
   }
   return copy;

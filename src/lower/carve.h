@@ -14,10 +14,10 @@
 #include <memory>
 #include <vector>
 
+#include "depute/partitioner.h"
+#include "depute/program.h"
+#include "depute/result.h"
 #include "ir/delegate_state.h"
-#include "ir/program.h"
-#include "partition/partitioner.h"
-#include "support/result.h"
 
 namespace depute {
 

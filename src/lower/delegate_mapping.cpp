@@ -1,4 +1,4 @@
-#include "lower/delegate_mapping.h"
+#include "depute/delegate_mapping.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::span<const Node* con
   std::vector<std::uint32_t> handles;
   handles.reserve(nodes.size());
   for (const Node* node : nodes) {
-    if (node == nullptr) return error(code, id ? debug_id_text(*id) : "", "a null node is given");
+    if (node == nullptr) return failure(code, id ? debug_id_text(*id) : "", "a null node is given");
     for_each_origin(*node, [&](const NodeOrigin& origin) { handles.push_back(origin.debug_handle); });
   }
   return insert_handles(handles, std::move(id));
@@ -35,16 +35,16 @@ Result<DelegateDebugId> DelegateMappingBuilder::insert(std::initializer_list<con
 Result<DelegateDebugId> DelegateMappingBuilder::insert_handles(std::span<const std::uint32_t> handles,
                                                                std::optional<DelegateDebugId> id) {
   if (identifiers_ == Identifiers::Generated && id.has_value()) {
-    return error(code, debug_id_text(*id), "an identifier is given to a builder that generates them");
+    return failure(code, debug_id_text(*id), "an identifier is given to a builder that generates them");
   }
   if (identifiers_ == Identifiers::Given && !id.has_value()) {
-    return error(code, "", "an entry needs an identifier in a builder that does not generate them");
+    return failure(code, "", "an entry needs an identifier in a builder that does not generate them");
   }
   DelegateDebugId key = id.has_value() ? *std::move(id) : DelegateDebugId(next_);
-  if (ids_.contains(key)) return error(code, debug_id_text(key), "this identifier has an entry already");
+  if (ids_.contains(key)) return failure(code, debug_id_text(key), "this identifier has an entry already");
   std::vector<std::uint32_t> kept;
   std::ranges::copy_if(handles, std::back_inserter(kept), [](std::uint32_t handle) { return handle != 0; });
-  if (kept.empty()) return error(code, debug_id_text(key), "none of the nodes has a debug handle");
+  if (kept.empty()) return failure(code, debug_id_text(key), "none of the nodes has a debug handle");
   std::ranges::sort(kept);
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (identifiers_ == Identifiers::Generated) ++next_;

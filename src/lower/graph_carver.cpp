@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "depute/op.h"
 #include "lower/unit_order.h"
-#include "ops/op_def.h"
 #include "ops/own_ops.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
 
 bool does_more_than_its_results(const Node& node, const StatefulDelegates& stateful) {
   if (Symbol delegate = called_delegate(node); !delegate.empty()) return stateful.contains(delegate);
-  const OpDef* def = op_def(node);
-  return def == nullptr || !(def->is_pure() || def->is(control_flow));
+  const OpDef* def = node.def();
+  return def == nullptr || !(def->is_pure() || def->is(OpFlag::control_flow));
 }
 
 // True for a node that calls a delegate that keeps state, or an op that is not known to be pure.
@@ -174,7 +175,7 @@ void GraphCarver::add_child_bodies(Program& child, std::uint32_t tag, BodyMap& b
       for (const Graph* graph : graphs_below(*body)) {
         auto [entry, is_new] = bodies.try_emplace(graph, nullptr);
         if (!is_new) continue;
-        method.bodies.push_back(std::make_unique<Graph>(graph->name()));
+        method.bodies.push_back(std::make_unique<Graph>(graph->name(), graph->ops()));
         entry->second = method.bodies.back().get();
       }
     }
@@ -225,7 +226,7 @@ void GraphCarver::add_child_delegates(Program& child) const {
 
 std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const Imports& imports,
                                                        const std::vector<const Value*>& results) {
-  auto child = std::make_shared<Program>();
+  auto child = std::make_shared<Program>(program_.ops);
   child->ranges = program_.ranges;
   child->add_method(Symbol("forward"));
   BodyMap bodies;

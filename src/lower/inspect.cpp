@@ -1,11 +1,11 @@
-#include "lower/inspect.h"
+#include "depute/inspect.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 
+#include "depute/print.h"
 #include "ir/copy.h"
-#include "ir/print.h"
 #include "ops/own_ops.h"
 
 namespace depute {

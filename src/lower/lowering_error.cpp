@@ -1,4 +1,4 @@
-#include "lower/lowering_error.h"
+#include "depute/lowering_error.h"
 
 #include <fmt/format.h>
 
@@ -91,22 +91,22 @@ std::string place_text(const LoweringPlace& place) {
   return where;
 }
 
-std::unexpected<Diagnostic> lowering_error(LoweringFault fault, const LoweringPlace& place,
-                                           std::string_view message, std::string_view hint) {
+Failure lowering_error(LoweringFault fault, const LoweringPlace& place, std::string_view message,
+                       std::string_view hint) {
   std::string where = place_text(place);
-  auto failure = error(fmt::format("to_backend.{}", fault_id(fault)), where, message, hint);
+  Failure failed = failure(fmt::format("to_backend.{}", fault_id(fault)), where, message, hint);
   if (place.node != nullptr && place.node->source != nullptr)
-    failure.error().source = place.node->source->str();
-  return failure;
+    failed.error().source = place.node->source->str();
+  return failed;
 }
 
-std::unexpected<Diagnostic> backend_failed(const LoweringPlace& place, const Diagnostic& cause) {
+Failure backend_failed(const LoweringPlace& place, const Diagnostic& cause) {
   std::string words = cause.where.empty()
                           ? fmt::format("[{}] {}", cause.code, cause.message)
                           : fmt::format("[{}] {}: {}", cause.code, cause.where, cause.message);
-  auto failure = lowering_error(LoweringFault::BackendFailed, place, words, cause.hint);
-  if (!cause.source.empty()) failure.error().source = cause.source;
-  return failure;
+  Failure failed = lowering_error(LoweringFault::BackendFailed, place, words, cause.hint);
+  if (!cause.source.empty()) failed.error().source = cause.source;
+  return failed;
 }
 
 }  // namespace depute

@@ -1,11 +1,12 @@
-#include "lower/named_data_store.h"
+#include "depute/named_data_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
-#include "lower/lowering_error.h"
+#include "depute/lowering_error.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

@@ -1,4 +1,5 @@
-#include "lower/registry.h"
+#include "depute/registry.h"
+#include "support/try.h"
 
 #include <fmt/format.h>
 
@@ -7,30 +8,31 @@ namespace depute {
 Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options) {
   if (!entry.make_partitioner)
-    return error("registry", entry.name, "this backend has no partitioner of its own");
+    return failure("registry", entry.name, "this backend has no partitioner of its own");
   TRY(std::unique_ptr<Partitioner> partitioner, entry.make_partitioner(options));
   if (partitioner == nullptr)
-    return error("registry", entry.name, "its make_partitioner gave a null partitioner");
+    return failure("registry", entry.name, "its make_partitioner gave a null partitioner");
   return partitioner;
 }
 
 Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry) {
-  if (!entry.support) return error("registry", entry.name, "this backend tells no support matrix");
+  if (!entry.support) return failure("registry", entry.name, "this backend tells no support matrix");
   return entry.support();
 }
 
 Status Registry::add(BackendEntry entry) {
-  if (entry.name.empty()) return error("registry", "", "a backend needs a name");
-  if (entry.backend == nullptr) return error("registry", entry.name, "the entry has no backend");
-  if (entry.backend->id().empty()) return error("registry", entry.name, "the backend's id is empty");
+  if (entry.name.empty()) return failure("registry", "", "a backend needs a name");
+  if (entry.backend == nullptr) return failure("registry", entry.name, "the entry has no backend");
+  if (entry.backend->id().empty()) return failure("registry", entry.name, "the backend's id is empty");
   if (find(entry.name) != nullptr) {
-    return error("registry", entry.name, "a backend of this name is registered already");
+    return failure("registry", entry.name, "a backend of this name is registered already");
   }
   if (find_backend(entry.backend->id()) != nullptr) {
-    return error("registry", entry.name,
-                 fmt::format("backend id {} is registered already", entry.backend->id()));
+    return failure("registry", entry.name,
+                   fmt::format("backend id {} is registered already", entry.backend->id()));
   }
-  for (const BackendOpSpec& op : entry.ops) TRY_STATUS(register_backend_op(op));
+  for (const std::string& library : entry.libraries) TRY_STATUS(ops_->add_library(library));
+  for (const BackendOpSpec& op : entry.ops) TRY_STATUS(ops_->add(op));
   entries_.push_back(std::move(entry));
   return {};
 }

@@ -8,12 +8,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/equal.h"
+#include "depute/delegate_mapping.h"
+#include "depute/equal.h"
+#include "depute/lowering_error.h"
+#include "depute/named_data_store.h"
+#include "depute/validation.h"
 #include "ir/walk.h"
-#include "lower/delegate_mapping.h"
-#include "lower/lowering_error.h"
-#include "lower/named_data_store.h"
-#include "lower/validation.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -117,7 +118,7 @@ class BackendRun {
     return ordered;
   }
 
-  std::unexpected<Diagnostic> wrong_count(std::string_view method, std::string_view message) const {
+  Failure wrong_count(std::string_view method, std::string_view message) const {
     return lowering_error(LoweringFault::WrongResultCount, {.method = method, .backend = id_}, message,
                           "preprocess_multimethod returns one result per partition, in their order");
   }
@@ -179,7 +180,7 @@ class BackendRun {
     return {};
   }
 
-  std::unexpected<Diagnostic> bad_handles(const BackendJob& job, std::string_view message) const {
+  Failure bad_handles(const BackendJob& job, std::string_view message) const {
     return lowering_error(LoweringFault::BadDebugHandles, place(job), message,
                           "build the map with DelegateMappingBuilder from the nodes");
   }

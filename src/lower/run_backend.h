@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lower/backend.h"
+#include "depute/backend.h"
 #include "lower/carve.h"
 
 namespace depute {

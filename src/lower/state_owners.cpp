@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "depute/lowering_error.h"
 #include "ir/copy.h"
-#include "lower/lowering_error.h"
 
 namespace depute {
 
@@ -40,7 +40,7 @@ std::string StateOwners::text(const Call& call) {
                      call.node->display_name(), call.method.str(), place);
 }
 
-std::unexpected<Diagnostic> StateOwners::split(Symbol delegate, const std::vector<Call>& calls) {
+Failure StateOwners::split(Symbol delegate, const std::vector<Call>& calls) {
   std::string list;
   for (const Call& call : calls) list += (list.empty() ? "" : ", ") + text(call);
   auto taken = std::ranges::find_if(calls, [](const Call& call) { return call.partition != nullptr; });

@@ -32,7 +32,7 @@ class StateOwners {
 
   void add(const Graph& graph, Symbol method, const CarvedPartition* partition);
   static std::string text(const Call& call);
-  static std::unexpected<Diagnostic> split(Symbol delegate, const std::vector<Call>& calls);
+  static Failure split(Symbol delegate, const std::vector<Call>& calls);
 
   const StatefulDelegates& stateful_;
   std::map<Symbol, std::vector<Call>, SymbolTextLess> calls_;  // by delegate

@@ -6,9 +6,10 @@
 #include <string>
 #include <unordered_set>
 
+#include "depute/lowering_error.h"
+#include "depute/op.h"
 #include "ir/copy.h"
-#include "lower/lowering_error.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -135,7 +136,7 @@ class TagReader {
   Status check_functional() const {
     for (const Graph* graph : graphs_below(*method_.graph)) {
       for (const Node& node : graph->nodes()) {
-        const OpDef* def = op_def(node);
+        const OpDef* def = node.def();
         if (def == nullptr || !def->mutates()) continue;
         return lowering_error(LoweringFault::NotFunctional, place(node, tag_of(node)),
                               "it writes to its argument, which other nodes may see",
@@ -303,8 +304,7 @@ class TagReader {
     return nullptr;
   }
 
-  std::unexpected<Diagnostic> shared_state(const MutatedBuffer& buffer, std::uint32_t owner,
-                                           const Method& other) const {
+  Failure shared_state(const MutatedBuffer& buffer, std::uint32_t owner, const Method& other) const {
     std::string name = input_text(*buffer.inputs.front());
     return lowering_error(LoweringFault::SplitState, place(buffer, owner, name),
                           fmt::format("{} is mutated, and method {} uses it too", name, other.name.str()),
@@ -350,7 +350,7 @@ class TagReader {
     return writers.empty() ? "an input" : nodes_text(std::move(writers));
   }
 
-  std::unexpected<Diagnostic> split_state(const MutatedBuffer& buffer, std::uint32_t owner) const {
+  Failure split_state(const MutatedBuffer& buffer, std::uint32_t owner) const {
     std::string name = input_text(*buffer.inputs.front());
     return lowering_error(
         LoweringFault::SplitState, place(buffer, owner, name),

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/program.h"
-#include "partition/partitioner.h"
-#include "support/result.h"
+#include "depute/partitioner.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

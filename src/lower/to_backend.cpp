@@ -1,4 +1,4 @@
-#include "lower/to_backend.h"
+#include "depute/to_backend.h"
 
 #include <fmt/format.h>
 
@@ -8,18 +8,19 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/equal.h"
+#include "depute/lowering_error.h"
+#include "depute/named_data_store.h"
+#include "depute/validation.h"
+#include "depute/verify_input.h"
 #include "ir/copy.h"
-#include "ir/equal.h"
 #include "ir/walk.h"
 #include "lower/carve.h"
-#include "lower/lowering_error.h"
-#include "lower/named_data_store.h"
 #include "lower/run_backend.h"
 #include "lower/state_owners.h"
-#include "lower/validation.h"
 #include "ops/own_ops.h"
-#include "ops/verify_input.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -258,7 +259,7 @@ MethodPartitioners for_all_methods(const Program& program, const Partitioner& pa
 // Keys are shared by all delegates of a program.
 Status check_named_data(const Program& program) {
   auto merged = merge_named_data(program);
-  if (!merged) return std::unexpected(std::move(merged).error());
+  if (!merged) return Failure(std::move(merged).error());
   return {};
 }
 
@@ -370,7 +371,7 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
 
 Program as_program(const Delegate& delegate) {
   const Method& inner = *delegate.original->methods.front();
-  Program program;
+  Program program(delegate.original->ops);
   program.ranges = delegate.original->ranges;
   Method& method = program.add_method(Symbol("forward"));
   method.in_spec = inner.in_spec;

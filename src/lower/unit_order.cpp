@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "lower/lowering_error.h"
+#include "depute/lowering_error.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -61,7 +62,7 @@ const Node* UnitOrder::next_open_producer(Frame& frame) const {
   return nullptr;
 }
 
-std::unexpected<Diagnostic> UnitOrder::cycle(std::uint32_t unit) const {
+Failure UnitOrder::cycle(std::uint32_t unit) const {
   auto name = [&](std::uint32_t number) {
     return number < nodes_.size() ? fmt::format("%{}", nodes_[number]->display_name())
                                   : fmt::format("partition {}", group_names_[number - nodes_.size()].str());

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "depute/result.h"
 #include "ir/delegate_state.h"
-#include "support/result.h"
 
 namespace depute {
 
@@ -45,7 +45,7 @@ class UnitOrder {
   const Node* requirement(const Node& node, std::size_t i) const;
   const Node* next_open_producer(Frame& frame) const;
   Status visit(std::uint32_t unit, std::vector<Unit>& order);
-  std::unexpected<Diagnostic> cycle(std::uint32_t unit) const;
+  Failure cycle(std::uint32_t unit) const;
 
   Symbol method_;
   std::span<const std::uint32_t> group_of_;

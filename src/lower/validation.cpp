@@ -1,4 +1,4 @@
-#include "lower/validation.h"
+#include "depute/validation.h"
 
 #include <atomic>
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

@@ -6,12 +6,13 @@
 // The rules stand in the op table. What a rule builds goes before the node and is visited in turn.
 #include <unordered_map>
 
+#include "depute/builder.h"
+#include "depute/infer.h"
+#include "depute/op.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/builder.h"
-#include "ops/infer.h"
-#include "ops/op_def.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -88,7 +89,7 @@ Status decompose_graph(Graph& graph, const KeptOps& kept) {
   int steps = 0;
   const Node* last_original = nullptr;
   for (Node* node = graph.first(); node != nullptr;) {
-    const OpDef* def = op_def(*node);
+    const OpDef* def = node->def();
     if (def == nullptr || def->decompose == nullptr || def->origin == OpOrigin::Backend ||
         kept.keeps(*node)) {
       node = node->next();

@@ -6,18 +6,18 @@
 // Assertions were checked by torch when it traced the program; the runtime has no kernels for them. Copying
 // twins come from programs that were brought to the Edge dialect; in a functional program a view and its copy
 // are the same.
+#include "depute/op.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
 
 Status drop_from(Graph& graph) {
   for (Node& node : graph.nodes()) {
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     if (def == nullptr) continue;
-    if (def->is(drop)) {
+    if (def->is(OpFlag::drop)) {
       for (const Value* result : node.results()) {
         if (result->has_uses()) return node_error(node, "the result of an assertion is used");
       }

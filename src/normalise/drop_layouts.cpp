@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "depute/infer.h"
+#include "depute/op.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/infer.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -108,7 +109,7 @@ bool has_symbolic_sizes(const Node& node) {
 }
 
 Status retype(Graph& graph, Node& node) {
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   if (def == nullptr || def->infer == nullptr) {
     keep_types(graph, node);
     return {};
@@ -137,8 +138,8 @@ Status retype(Graph& graph, Node& node) {
 // as_strided counts elements in its argument's memory: the numbers are right only where that is dense
 // already.
 Status check_layout_is_known(const Node& node) {
-  const OpDef* def = op_def(node);
-  if (def == nullptr || !def->is(reads_layout)) return {};
+  const OpDef* def = node.def();
+  if (def == nullptr || !def->is(OpFlag::reads_layout)) return {};
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Type& type = node.operand(i)->type();
     if (!type.is_tensor() || type.tensor.is_contiguous()) continue;

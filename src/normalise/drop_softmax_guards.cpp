@@ -13,10 +13,10 @@
 #include <cmath>
 #include <limits>
 
+#include "depute/op.h"
 #include "kernels/tensors.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -22,14 +22,12 @@ Status for_each_graph(Program& program, Visit&& visit) {
 }
 
 // What a pass refuses; run_passes() puts the name of the pass in front.
-inline std::unexpected<Diagnostic> pass_error(std::string_view where, std::string_view message,
-                                              std::string_view hint = {}) {
-  return error("normalise", where, message, hint);
+inline Failure pass_error(std::string_view where, std::string_view message, std::string_view hint = {}) {
+  return failure("normalise", where, message, hint);
 }
 
 // The same at a node: "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
-inline std::unexpected<Diagnostic> node_error(const Node& node, std::string_view message,
-                                              std::string_view hint = {}) {
+inline Failure node_error(const Node& node, std::string_view message, std::string_view hint = {}) {
   std::string where =
       fmt::format("{}, %{} ({})", node.graph().name().str(), node.display_name(), node.op().str());
   auto failure = pass_error(where, message, hint);

@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
+#include "depute/op.h"
 #include "normalise/body_operands.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
@@ -101,9 +101,10 @@ class Folder {
 
   // True when the node's results are known now.
   bool evaluate(const Node& node) {
-    const OpDef* def = op_def(node);
-    if (def == nullptr || !def->is_pure() || def->is(quantisation) || node.results().empty()) return false;
-    if (def->is(symbolic) && is_number(node)) {
+    const OpDef* def = node.def();
+    if (def == nullptr || !def->is_pure() || def->is(OpFlag::quantisation) || node.results().empty())
+      return false;
+    if (def->is(OpFlag::symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
       return true;
     }

@@ -14,8 +14,8 @@
 
 #include <cstddef>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -19,11 +19,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "depute/builder.h"
+#include "depute/op.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
 #include "normalise/share_state.h"
-#include "ops/builder.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -118,8 +119,8 @@ Status Functionaliser::refresh_operands(Node& node) {
 }
 
 void Functionaliser::remember_views(Node& node, Value* parent) {
-  const OpDef* def = op_def(node);
-  if (def == nullptr || parent == nullptr || !(def->is(view) || def->is(may_view))) return;
+  const OpDef* def = node.def();
+  if (def == nullptr || parent == nullptr || !(def->is(OpFlag::view) || def->is(OpFlag::may_view))) return;
   OpCall call(node);
   if (def->arg_index(Symbol("copy")) >= 0 && call.boolean("copy")) return;
   for (std::size_t i = 0; i < node.results().size(); ++i) {
@@ -128,8 +129,8 @@ void Functionaliser::remember_views(Node& node, Value* parent) {
     const TensorType& from = parent->tensor();
     const TensorType& to = result->tensor();
     bool is_copy = from.dtype != to.dtype || (from.sizes == to.sizes && from.strides != to.strides);
-    if (is_copy && !def->is(view)) continue;  // another type or layout of the same elements
-    bool is_certain = def->is(view) || from == to || from.is_contiguous();
+    if (is_copy && !def->is(OpFlag::view)) continue;  // another type or layout of the same elements
+    bool is_certain = def->is(OpFlag::view) || from == to || from.is_contiguous();
     views_[result] = {parent, &node, i, is_certain};
     auto version = versions_.find(base_of(result));
     if (version != versions_.end()) contents_[result] = {result, version->second};
@@ -187,7 +188,7 @@ Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
   contents_[written] = {content, version};
   for (std::size_t i = 1; i < path.size(); ++i) {
     const View& view = views_.at(path[i - 1].first);
-    const OpDef& def = *op_def(*view.node);
+    const OpDef& def = *view.node->def();
     if (!view.is_certain || def.write_back == nullptr) {
       return node_error(node, fmt::format("a write through %{} ({}) cannot be made functional",
                                           view.node->display_name(), view.node->op().str()));
@@ -229,14 +230,14 @@ Status check_statistics(const Node& node, const OpDef& def) {
 }
 
 Status Functionaliser::visit(Node& node) {
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   if (def == nullptr) return refresh_operands(node);
   TRY_STATUS(check_call(node));
   TRY_STATUS(check_statistics(node, *def));
   if (def->mutates()) {
-    const OpDef* functional = op_def(def->functional);
+    const OpDef* functional = node.graph().ops().find(def->functional);
     if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
-    if (!functional->is(view)) return write(node, *def);
+    if (!functional->is(OpFlag::view)) return write(node, *def);
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
     graph_.set_op(node, def->functional);
   }
@@ -312,7 +313,7 @@ Status Functionaliser::store_inputs() {
 // Nothing to do for a graph without writes, hidden ones included.
 bool is_functional(const Graph& graph) {
   return std::ranges::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     return def != nullptr && (def->mutates() || def->arg_index(Symbol("running_mean")) >= 0);
   });
 }

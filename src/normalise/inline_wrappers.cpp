@@ -13,6 +13,7 @@
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
 #include "ops/control_flow.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -146,7 +147,7 @@ class BodyOwners {
     Symbol name = body.name();
     for (int i = 1; !names_.insert(name).second; ++i)
       name = Symbol(fmt::format("{}_{}", body.name().str(), i));
-    method_.bodies.push_back(std::make_unique<Graph>(name));
+    method_.bodies.push_back(std::make_unique<Graph>(name, body.ops()));
     copy_graph(body, *method_.bodies.back(), {});
     return method_.bodies.back().get();
   }

@@ -1,12 +1,13 @@
 // The order of the passes, and why.
-#include "normalise/normalise.h"
+#include "depute/normalise.h"
 
 #include <array>
 
+#include "depute/verify_input.h"
 #include "normalise/fold_constants.h"
 #include "normalise/passes.h"
-#include "ops/verify_input.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/program.h"
-#include "normalise/normalise.h"
-#include "support/result.h"
+#include "depute/normalise.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -14,13 +14,14 @@
 #include <cstring>
 #include <map>
 
+#include "depute/builder.h"
+#include "depute/infer.h"
+#include "depute/op.h"
 #include "ir/small_float.h"
 #include "normalise/body_operands.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/builder.h"
-#include "ops/infer.h"
-#include "ops/op_def.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -69,7 +70,7 @@ class Promoter {
  private:
   Status run_graph() {
     for (Node& node : graph_->nodes()) {
-      const OpDef* def = op_def(node);
+      const OpDef* def = node.def();
       if (def != nullptr && def->promotes()) TRY_STATUS(promote(node, *def));
       if (node.op() == to_copy_) TRY_STATUS(rename_conversion(node));
     }

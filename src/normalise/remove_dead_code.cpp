@@ -9,18 +9,18 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "depute/op.h"
 #include "ir/copy.h"
 #include "normalise/body_operands.h"
 #include "normalise/passes.h"
 #include "ops/control_flow.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
 
 bool is_pure(const Node& node) {
-  const OpDef* def = op_def(node);
-  return def != nullptr && (def->is_pure() || def->is(control_flow));
+  const OpDef* def = node.def();
+  return def != nullptr && (def->is_pure() || def->is(OpFlag::control_flow));
 }
 
 bool is_dead(const Node& node) {

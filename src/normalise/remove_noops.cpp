@@ -3,15 +3,15 @@
 //   %d = aten.expand.default(%x, [2, 3])     with %x: f32[2, 3]     uses of %d become uses of %x
 //
 // An op is asked (OpDef::identity) only when its result has its argument's type.
+#include "depute/op.h"
 #include "normalise/each_graph.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
 
 bool is_noop(const Node& node) {
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   if (def == nullptr || def->identity == nullptr || node.results().size() != 1) return false;
   OpCall call(node);
   if (call.args().empty() || !call[0].is_value()) return false;

@@ -29,8 +29,8 @@ Status run_passes(Program& program, std::span<const Pass> passes, const Normalis
     if (options.verify && total_revision(program) != before) {
       if (auto violations = verify(program); !violations.empty()) {
         Diagnostic& first = violations.front();
-        return error(pass.name, first.where,
-                     fmt::format("the program is broken after this pass: {}", first.message));
+        return failure(pass.name, first.where,
+                       fmt::format("the program is broken after this pass: {}", first.message));
       }
     }
     if (options.observe) options.observe(pass.name, program);

@@ -17,6 +17,7 @@
 #include <unordered_set>
 
 #include "normalise/each_graph.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

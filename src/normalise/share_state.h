@@ -1,8 +1,8 @@
 // State that several names or several methods see.
 #pragma once
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -1,6 +1,7 @@
 // Activation functions, softmax and dropout.
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -107,7 +108,7 @@ Replacement glu(Builder& b, const OpCall& call) {
   std::vector<Value*> halves =
       b.call_all("aten.split_with_sizes.default",
                  {call["self"], std::vector<std::int64_t>{half, half}, static_cast<std::int64_t>(dim)});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }
 
@@ -144,7 +145,7 @@ Replacement dropout(Builder& b, const OpCall& call) {
   }
   return one(b.call("aten.alias.default", {call[0]}));
 }
-constexpr OpRules dropout_rules(std::uint32_t flags = no_flags) {
+constexpr OpRules dropout_rules(OpFlag flags = no_flags) {
   return {.flags = may_view | flags, .infer = infer_same_type, .decompose = dropout};
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {

@@ -1,8 +1,8 @@
-#include "ops/builder.h"
+#include "depute/builder.h"
 
 #include <fmt/format.h>
 
-#include "ops/infer.h"
+#include "depute/infer.h"
 #include "support/check.h"
 
 namespace depute {
@@ -118,7 +118,7 @@ std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argum
 // `args` are all in this graph's arena.
 std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
   if (failed()) return {};
-  const OpDef* def = op_def(Symbol(op));
+  const OpDef* def = graph_->ops().find(Symbol(op));
   CHECK(def != nullptr && def->infer != nullptr) << op;
   CHECK(args.size() <= def->args.size()) << def->schema;
   WrittenCall written = write_call(*def, args);
@@ -180,7 +180,7 @@ Argument Builder::make_argument(const BuilderArgument& argument) {
 }
 
 void Builder::fail(Diagnostic diagnostic) {
-  if (!failed()) status_ = std::unexpected(std::move(diagnostic));
+  if (!failed()) status_ = Failure(std::move(diagnostic));
 }
 
 }  // namespace depute

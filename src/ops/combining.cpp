@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -139,7 +140,7 @@ Types infer_repeat_interleave(const OpCall& call) {
 Replacement repeat_interleave(Builder& b, const OpCall& call) {
   Value* x = call.value("self");
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   std::int64_t given = call["dim"].is_none() ? 0 : call.integer("dim");
   TRY(std::size_t dim, wrap_dim(given, x->tensor().rank()));
   Dims sizes = x->tensor().sizes;
@@ -149,7 +150,7 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);
   Value* column = b.call("aten.unsqueeze.default", {x, static_cast<std::int64_t>(dim) + 1});
   Value* wide = b.call("aten.expand.default", {column, sizes});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   return one(b.view(wide, merged));
 }
 
@@ -198,7 +199,7 @@ Replacement roll(Builder& b, const OpCall& call) {
     Value* front = b.call("aten.slice.Tensor", {x, axis, size - shift, size});
     Value* back = b.call("aten.slice.Tensor", {x, axis, 0, size - shift});
     x = b.call("aten.cat.default", {std::vector<Value*>{front, back}, axis});
-    if (b.failed()) return std::unexpected(b.status().error());
+    if (b.failed()) return Failure(b.status().error());
   }
   if (x == call.value("self")) return one(b.call("aten.alias.default", {x}));
   return one(b.view(x, sizes));

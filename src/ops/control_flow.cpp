@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute {
 namespace internal {
@@ -30,8 +31,8 @@ namespace {
 
 using Kind = ControlFlow::Kind;
 
-std::unexpected<Diagnostic> broken(std::string message) {
-  return error("control_flow", "", message);
+Failure broken(std::string message) {
+  return failure("control_flow", "", message);
 }
 
 // The arguments by their kinds; `shape` has a letter for each: p predicate, g graph, c, m, o the lists.
@@ -179,8 +180,8 @@ constexpr Shape shapes[] = {{"higher_order.cond", Kind::Cond, "pggo"},
 }  // namespace
 
 bool is_control_flow(const Node& node) {
-  const OpDef* def = op_def(node);
-  return def != nullptr && def->is(control_flow);
+  const OpDef* def = node.def();
+  return def != nullptr && def->is(OpFlag::control_flow);
 }
 
 std::optional<ControlFlow::Kind> control_flow_kind(const Node& node) {

@@ -12,19 +12,17 @@
 #include <optional>
 #include <span>
 
-#include <boost/container/small_vector.hpp>
-
-#include "ir/graph.h"
-#include "support/result.h"
+#include "depute/graph.h"
+#include "depute/result.h"
+#include "depute/small_vector.h"
 
 namespace depute {
 
 struct ControlFlow {
   enum class Kind { Cond, WhileLoop, Map, Scan };
   Kind kind = Kind::Cond;
-  Argument predicate;  // Cond
-  boost::container::small_vector<Graph*, 2>
-      bodies;                         // Cond: taken when true, when false; WhileLoop: test, body
+  Argument predicate;                 // Cond
+  SmallVector<Graph*, 2> bodies;      // Cond: taken when true, when false; WhileLoop: test, body
   std::span<const Argument> carried;  // WhileLoop, Scan
   std::span<const Argument> mapped;   // Map, Scan: tensors, cut along their first dimension
   std::span<const Argument> operands;

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -171,7 +172,7 @@ Replacement conv_padding(Builder& b, const OpCall& call) {
   c.padding = padding.both;
   Value* input = call.value("input");
   if (padding.is_uneven) input = b.call("aten.constant_pad_nd.default", {input, padding.behind});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   return convolve(b, call, input, c, false);
 }
 

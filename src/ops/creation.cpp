@@ -2,8 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -173,7 +174,7 @@ Replacement einsum(Builder& b, const OpCall& call) {
     std::string needed = equation.output;
     for (std::size_t later = i + 1; later < tensors.size(); ++later) needed += equation.operands[later];
     total = contraction.contract(total, {tensors[i], equation.operands[i]}, needed);
-    if (b.failed()) return std::unexpected(b.status().error());
+    if (b.failed()) return Failure(b.status().error());
   }
   total = reduce(b, total, equation.output);
   Value* result = reorder(b, total, equation.output);

@@ -1,7 +1,7 @@
 // aten.einsum.default as views and matrix products.
 #pragma once
 
-#include "ops/infer.h"
+#include "depute/infer.h"
 
 namespace depute::internal {
 

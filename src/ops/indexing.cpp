@@ -1,9 +1,10 @@
 // Reading and writing elements by index, sorting, embeddings.
 #include <algorithm>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -79,7 +80,7 @@ Replacement index_add(Builder& b, const OpCall& call) {
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
   if (!is_plain) source = b.call("aten.mul.Tensor", {source, alpha});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   return put_along(b, call, source, true);
 }
 

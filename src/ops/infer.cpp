@@ -1,4 +1,5 @@
-#include "ops/infer.h"
+#include "depute/infer.h"
+#include "support/try.h"
 
 #include <fmt/format.h>
 
@@ -93,12 +94,12 @@ Types result_types(const OpCall& call) {
   return types;
 }
 
-std::unexpected<Diagnostic> type_error(std::string message) {
-  return error("normalise", "", message);
+Failure type_error(std::string message) {
+  return failure("normalise", "", message);
 }
 
-std::unexpected<Diagnostic> argument_error(std::string message) {
-  return error(bad_argument, "", message);
+Failure argument_error(std::string message) {
+  return failure(bad_argument, "", message);
 }
 
 Types tensor_result(ScalarType dtype, Dims sizes) {
@@ -206,7 +207,7 @@ ScalarType promoted_type(const OpCall& call) {
   }
   ScalarType type = combine(combine(of_tensors, of_0d_tensors), of_numbers).value_or(ScalarType::F32);
   bool is_number = is_floating(type) || is_complex(type);
-  return call.def().is(promotes_to_float) && !is_number ? ScalarType::F32 : type;
+  return call.def().is(OpFlag::promotes_to_float) && !is_number ? ScalarType::F32 : type;
 }
 
 ScalarType dtype_or(const OpCall& call, ScalarType otherwise) {

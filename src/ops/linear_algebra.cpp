@@ -3,9 +3,10 @@
 //   aten.matmul.default(f32[2, 5, 3], f32[3, 4])  ->  view [10, 3], mm, view [2, 5, 4]
 #include <fmt/format.h>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/einsum.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -131,9 +132,9 @@ Replacement matmul(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_matmul(call));
   if (left->tensor().rank() == 1) left = b.view(left, {1, left->tensor().sizes[0]});
   if (right->tensor().rank() == 1) right = b.view(right, {right->tensor().sizes[0], 1});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   Value* result = batched_product(b, left, right);
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   return one(b.view(result, types[0].tensor.sizes));
 }
 

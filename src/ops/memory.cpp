@@ -2,7 +2,7 @@
 // dim_order_ops._to_dim_order_copy.default; memory formats are the planner's business.
 #include <algorithm>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 
@@ -62,7 +62,7 @@ constexpr OpRules copying(const char* out, InferFunction infer) {
           .decompose = keep_order,
           .identity = always};
 }
-constexpr OpRules converting(std::uint32_t flags = may_view) {
+constexpr OpRules converting(OpFlag flags = may_view) {
   return {.flags = flags, .infer = infer_converted, .decompose = convert, .write_back = write_whole};
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 #include "ops/schema.h"
 #include "support/check.h"
 
@@ -86,14 +86,14 @@ Status bad_call(const Node& node, std::string message) {
                         .where = fmt::format("node %{}", node.display_name()),
                         .message = fmt::format("{}: {}", node.op().str(), message)};
   if (node.source != nullptr) diagnostic.source = node.source->str();
-  return std::unexpected(std::move(diagnostic));
+  return Failure(std::move(diagnostic));
 }
 
 }  // namespace
 
 OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
                const Node* node)
-    : def_(&def), args_(std::max(def.args.size(), def.is(variadic) ? args.size() : 0)), node_(node) {
+    : def_(&def), args_(std::max(def.args.size(), def.is(OpFlag::variadic) ? args.size() : 0)), node_(node) {
   CHECK(args.size() <= args_.size()) << def.schema;
   for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     if (def.args[i].default_value) args_[i] = *def.args[i].default_value;
@@ -106,7 +106,7 @@ OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const
   }
 }
 
-OpCall::OpCall(const Node& node) : OpCall(*op_def(node), node.args(), node.kwargs(), &node) {}
+OpCall::OpCall(const Node& node) : OpCall(*node.def(), node.args(), node.kwargs(), &node) {}
 
 const Argument& OpCall::operator[](std::string_view name) const {
   int index = find_argument(*def_, name);
@@ -167,12 +167,12 @@ Dims as_dims(const Argument& list) {
 }
 
 Status check_call(const Node& node) {
-  return check_call(node, *op_def(node));
+  return check_call(node, *node.def());
 }
 
 // Defaults fit by themselves, so that only what the node gives is looked at.
 Status check_call(const Node& node, const OpDef& def) {
-  if (def.is(variadic)) return {};
+  if (def.is(OpFlag::variadic)) return {};
   const std::span<const Argument> args = node.args();
   if (args.size() > def.args.size()) {
     return bad_call(node, fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size()));
@@ -204,7 +204,7 @@ Status check_call(const Node& node, const OpDef& def) {
 }
 
 Status check_results(const Node& node, const OpDef& def) {
-  bool is_open = def.is(variadic) || std::ranges::any_of(def.returns, [](const ReturnDef& result) {
+  bool is_open = def.is(OpFlag::variadic) || std::ranges::any_of(def.returns, [](const ReturnDef& result) {
                    return result.is_list || result.type == ArgType::Any;
                  });
   if (is_open) return {};

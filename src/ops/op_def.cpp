@@ -1,14 +1,13 @@
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 #include "ops/schema.h"
 #include "support/check.h"
@@ -70,7 +69,7 @@ void parse(Entry& entry) {
       return;
     case Twin::InPlace:
       internal::parse_schema(internal::inplace_schema(line.schema), def);
-      def.flags = line.rules.flags & (pointwise | random | view | may_view);
+      def.flags = line.rules.flags & (OpFlag::pointwise | OpFlag::random | OpFlag::view | OpFlag::may_view);
       def.infer = infer_same_type;
       if (line.rules.promotes != nullptr) mark_promoted(def, line.rules.promotes);
       break;
@@ -84,9 +83,9 @@ void parse(Entry& entry) {
   def.functional = Symbol(internal::schema_name(line.schema));
 }
 
-class Table {
+class TorchOps final : public OpTable {
  public:
-  Table() {
+  TorchOps() {
     for (auto family : {internal::pointwise_ops,   internal::activation_ops,   internal::view_ops,
                         internal::memory_ops,      internal::reduction_ops,    internal::linear_algebra_ops,
                         internal::convolution_ops, internal::pooling_ops,      internal::norm_ops,
@@ -98,7 +97,7 @@ class Table {
     }
   }
 
-  const OpDef* find(Symbol op) {
+  const OpDef* find(Symbol op) const override {
     auto found = by_name_.find(op);
     return found == by_name_.end() ? nullptr : &parsed(*found->second);
   }
@@ -116,10 +115,10 @@ class Table {
  private:
   void add(const OpLine& line) {
     add(line, Twin::None, Symbol(internal::schema_name(line.schema)));
-    if (line.rules.flags & inplace_twin) {
+    if ((line.rules.flags & OpFlag::inplace_twin) != OpFlag::no_flags) {
       add(line, Twin::InPlace, Symbol(internal::schema_name(internal::inplace_schema(line.schema))));
     }
-    if (line.rules.flags & copy_twin) {
+    if ((line.rules.flags & OpFlag::copy_twin) != OpFlag::no_flags) {
       add(line, Twin::Copy, Symbol(internal::schema_name(internal::copy_schema(line.schema))));
     }
   }
@@ -132,7 +131,7 @@ class Table {
     CHECK(is_new) << name.str() << " has two lines";
   }
 
-  const OpDef& parsed(Entry& entry) {
+  static const OpDef& parsed(Entry& entry) {
     std::call_once(entry.parsed, [&] { parse(entry); });
     return entry.def;
   }
@@ -144,43 +143,8 @@ class Table {
   std::vector<const OpDef*> own_;
 };
 
-Table& table() {
-  static auto* instance = new Table;  // never destroyed: definitions outlive every static
-  return *instance;
-}
-
-// Ops of backends. Readers see a map that never changes; adding one puts a larger map in its place, and keeps
-// the old ones for readers that still look at them.
-class AddedOps {
- public:
-  const OpDef* find(Symbol op) const {
-    const Map* map = current_.load(std::memory_order_acquire);
-    if (map == nullptr) return nullptr;
-    auto found = map->find(op);
-    return found == map->end() ? nullptr : found->second;
-  }
-
-  bool add(OpDef def) {
-    std::lock_guard lock(mutex_);
-    if (find(def.name) != nullptr) return false;
-    auto map = maps_.empty() ? std::make_unique<Map>() : std::make_unique<Map>(*maps_.back());
-    const OpDef& added = defs_.emplace_back(std::move(def));
-    map->emplace(added.name, &added);
-    maps_.push_back(std::move(map));
-    current_.store(maps_.back().get(), std::memory_order_release);
-    return true;
-  }
-
- private:
-  using Map = std::unordered_map<Symbol, const OpDef*>;
-  std::mutex mutex_;
-  std::deque<OpDef> defs_;
-  std::vector<std::unique_ptr<Map>> maps_;
-  std::atomic<const Map*> current_ = nullptr;
-};
-
-AddedOps& added_ops() {
-  static auto* instance = new AddedOps;
+TorchOps& table() {
+  static auto* instance = new TorchOps;  // never destroyed: definitions outlive every static
   return *instance;
 }
 
@@ -191,7 +155,8 @@ bool OpDef::mutates() const {
 }
 
 bool OpDef::is_pure() const {
-  return origin != OpOrigin::Compiler && !mutates() && !is(drop) && !is(random) && !is(control_flow);
+  return origin != OpOrigin::Compiler && !mutates() && !is(OpFlag::drop) && !is(OpFlag::random) &&
+         !is(OpFlag::control_flow);
 }
 
 bool OpDef::promotes() const {
@@ -213,14 +178,10 @@ bool OpDef::is_kernel_argument(std::size_t arg) const {
          def.name != pin_memory;
 }
 
-const OpDef* op_def(Symbol op) {
-  const OpDef* def = table().find(op);
-  return def != nullptr ? def : added_ops().find(op);
-}
-
-bool add_op(OpDef def) {
-  def.origin = OpOrigin::Backend;
-  return table().find(def.name) == nullptr && added_ops().add(std::move(def));
+const std::shared_ptr<const OpTable>& torch_ops() {
+  // Never destroyed, as its ops.
+  static const auto* ops = new std::shared_ptr<const OpTable>(std::shared_ptr<const void>(), &table());
+  return *ops;
 }
 
 std::span<const OpDef* const> all_ops() {

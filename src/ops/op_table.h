@@ -8,13 +8,15 @@
 
 #include <span>
 
-#include "ops/infer.h"
-#include "ops/op_def.h"
+#include "depute/infer.h"
+#include "depute/op.h"
 
 namespace depute::internal {
 
+using enum OpFlag;
+
 struct OpRules {
-  std::uint32_t flags = no_flags;
+  OpFlag flags = no_flags;
   OpOrigin origin = OpOrigin::Torch;
   ViewKind view_kind = ViewKind::None;
   const char* out = nullptr;       // ExecuTorch's kernel: "add.out"
@@ -57,21 +59,21 @@ std::span<const OpLine> own_ops();
 // --- rules of classes
 
 // One tensor in, the same type out.
-constexpr OpRules unary(const char* out, std::uint32_t flags = no_flags) {
+constexpr OpRules unary(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .infer = infer_like_first};
 }
 // One tensor in, the same sizes out; integers become floats.
-constexpr OpRules unary_float(const char* out, std::uint32_t flags = no_flags) {
+constexpr OpRules unary_float(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | promotes_to_float | flags,
           .out = out,
           .promotes = "self",
           .infer = infer_promoted};
 }
-constexpr OpRules unary_bool(const char* out, std::uint32_t flags = no_flags) {
+constexpr OpRules unary_bool(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .infer = infer_bool};
 }
 // Two operands that are broadcast and promoted to one type, which the result has.
-constexpr OpRules binary(const char* out, std::uint32_t flags = no_flags) {
+constexpr OpRules binary(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .promotes = "self other", .infer = infer_promoted};
 }
 // Two operands that are broadcast and promoted to one type; a result of bools.
@@ -80,23 +82,22 @@ constexpr OpRules comparison(const char* out) {
       .flags = core | pointwise | inplace_twin, .out = out, .promotes = "self other", .infer = infer_bool};
 }
 // An op that torch defines by others.
-constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose,
-                            std::uint32_t flags = no_flags) {
+constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
 }
-constexpr OpRules composite_pointwise(DecomposeFunction decompose, std::uint32_t flags = no_flags) {
+constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = pointwise | flags, .infer = infer_like_first, .decompose = decompose};
 }
 // An op that stays as it is and has its own rule for result types.
-constexpr OpRules kernel(const char* out, InferFunction infer, std::uint32_t flags = no_flags) {
+constexpr OpRules kernel(const char* out, InferFunction infer, OpFlag flags = no_flags) {
   return {.flags = core | flags, .out = out, .infer = infer};
 }
 // A line without rules: the op is known, its nodes keep the types their file gave them.
-constexpr OpRules opaque(std::uint32_t flags = no_flags, const char* out = nullptr) {
+constexpr OpRules opaque(OpFlag flags = no_flags, const char* out = nullptr) {
   return {.flags = flags, .out = out};
 }
 // An op of the compiler's own: what it means is up to the steps that make and read it.
-constexpr OpRules own_op(std::uint32_t flags = no_flags) {
+constexpr OpRules own_op(OpFlag flags = no_flags) {
   return {.flags = flags, .origin = OpOrigin::Compiler};
 }
 

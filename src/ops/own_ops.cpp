@@ -5,6 +5,7 @@
 #include "ops/control_flow.h"
 #include "ops/op_table.h"
 #include "ops/schema.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 constexpr const char* delegate_call_schema = "delegate.call(Any delegate) -> ()";
 constexpr const char* masked_schema = "depute.masked() -> ()";
 
-std::unexpected<Diagnostic> broken(std::string message) {
-  return error("delegate.call", "", message);
+Failure broken(std::string message) {
+  return failure("delegate.call", "", message);
 }
 
 Status check_arguments(const Node& call, const Method& inner) {

@@ -7,9 +7,9 @@
 // A program from outside may have calls of delegates that it has itself, and none of the others.
 #pragma once
 
+#include "depute/program.h"
+#include "depute/result.h"
 #include "ir/delegate_state.h"
-#include "ir/program.h"
-#include "support/result.h"
 
 namespace depute {
 

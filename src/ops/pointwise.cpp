@@ -1,8 +1,9 @@
 // Element-by-element arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -118,12 +119,11 @@ constexpr OpRules logical(const char* out) {
   return {.flags = core | pointwise | inplace_twin, .out = out, .infer = infer_bool};
 }
 
-constexpr OpRules power(const char* out, const char* promotes, std::uint32_t flags = no_flags) {
+constexpr OpRules power(const char* out, const char* promotes, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .promotes = promotes, .infer = infer_promoted};
 }
 
-constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose,
-                               std::uint32_t flags = no_flags) {
+constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
 

@@ -3,8 +3,9 @@
 //   aten.adaptive_avg_pool2d.default(f32[1, 8, 7, 7], [1, 1])  ->  aten.mean.dim(%x, [2, 3], true)
 #include <fmt/format.h>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -202,7 +203,7 @@ Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
   TRY(Dims wanted, read_output_size(call, 1));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   std::vector<Value*> pooled = b.call_all("aten.adaptive_max_pool2d.default", {image, Dims{1, wanted[0]}});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   std::vector<Value*> results;
   results.reserve(pooled.size());
   for (Value* value : pooled) results.push_back(b.call("aten.squeeze.dims", {value, Ints{-2}}));

@@ -7,8 +7,9 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -93,7 +94,7 @@ Replacement norm_of(Builder& b, const OpCall& call, double p) {
   TRY(std::vector<Type> types, infer_norm(call));
   ScalarType dtype = types[0].tensor.dtype;
   if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
-  if (b.failed()) return std::unexpected(b.status().error());
+  if (b.failed()) return Failure(b.status().error());
   Argument dims = call["dim"];
   if (dims.is_none()) dims = b.graph().int_list(all_dims(call));
   return one(p_norm(b, x, p, dims, call["keepdim"]));

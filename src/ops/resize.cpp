@@ -1,7 +1,7 @@
 // Resizing of images, sampling grids, blocks of pixels, and Fourier transforms.
 #include <cmath>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {

@@ -7,8 +7,9 @@
 
 #include <algorithm>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -232,7 +233,7 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
       }
       std::vector<Value*> steps_out =
           unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1);
-      if (b.failed()) return std::unexpected(b.status().error());
+      if (b.failed()) return Failure(b.status().error());
       directions.push_back(steps == 1 ? steps_out[0] : b.call("aten.cat.default", {steps_out, net.time_dim}));
       result.hidden.push_back(state.hidden);
       result.cell.push_back(state.cell);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 namespace depute::internal {
 

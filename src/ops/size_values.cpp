@@ -1,7 +1,7 @@
 // Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
 #include <array>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 
 namespace depute {
 namespace {

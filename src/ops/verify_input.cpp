@@ -1,4 +1,4 @@
-#include "ops/verify_input.h"
+#include "depute/verify_input.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/op.h"
 #include "ir/copy.h"
 #include "ir/verify.h"
 #include "ops/control_flow.h"
-#include "ops/op_def.h"
 #include "ops/own_ops.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -24,9 +25,10 @@ class InputVerifier {
   Status run(const Program& program, std::size_t depth) {
     if (!programs_.insert(&program).second) return {};
     if (depth > max_delegate_depth) {
-      return error("verify", "delegates", fmt::format("delegates nested deeper than {}", max_delegate_depth));
+      return failure("verify", "delegates",
+                     fmt::format("delegates nested deeper than {}", max_delegate_depth));
     }
-    if (auto faults = verify(program); !faults.empty()) return std::unexpected(std::move(faults.front()));
+    if (auto faults = verify(program); !faults.empty()) return Failure(std::move(faults.front()));
     for (const auto& delegate : program.delegates) {
       if (delegate->original != nullptr) TRY_STATUS(run(*delegate->original, depth + 1));
     }
@@ -84,14 +86,14 @@ class InputVerifier {
   Status check(const Node& node) {
     if (node.op() != last_op_) {
       last_op_ = node.op();
-      last_def_ = op_def(node);
+      last_def_ = node.def();
     }
     const OpDef* def = last_def_;
     if (def == nullptr) return {};
     if (def->origin == OpOrigin::Compiler) return check_own(node);
     if (auto status = check_call(node, *def); !status) return fail(node, status.error().message);
     if (auto status = check_results(node, *def); !status) return fail(node, status.error().message);
-    if (!def->is(control_flow)) return {};
+    if (!def->is(OpFlag::control_flow)) return {};
     auto flow = read_control_flow(node);
     if (!flow) return fail(node, fmt::format("{}: {}", node.op().str(), flow.error().message));
     return {};
@@ -107,11 +109,11 @@ class InputVerifier {
     return {};
   }
 
-  std::unexpected<Diagnostic> fail(const Node& node, std::string_view message) const {
-    auto failure =
-        error("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
-    if (node.source != nullptr) failure.error().source = node.source->str();
-    return failure;
+  Failure fail(const Node& node, std::string_view message) const {
+    Failure failed =
+        failure("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
+    if (node.source != nullptr) failed.error().source = node.source->str();
+    return failed;
   }
 
   std::unordered_set<const Program*> programs_;  // that were met; originals may be shared

@@ -6,7 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ops/infer.h"
+#include "depute/infer.h"
 
 namespace depute::internal {
 

@@ -10,9 +10,10 @@
 #include <limits>
 #include <numeric>
 
-#include "ops/builder.h"
+#include "depute/builder.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -253,21 +254,21 @@ bool keeps_order(const OpCall& call) {
   return order && std::ranges::is_sorted(*order);
 }
 
-constexpr OpRules reshaping(InferFunction infer, std::uint32_t flags) {
+constexpr OpRules reshaping(InferFunction infer, OpFlag flags) {
   return {.flags = flags,
           .view_kind = ViewKind::Reshape,
           .infer = infer,
           .decompose = to_view,
           .write_back = write_reshaped};
 }
-constexpr OpRules permuting(std::uint32_t flags = no_flags) {
+constexpr OpRules permuting(OpFlag flags = no_flags) {
   return {.flags = view | flags,
           .view_kind = ViewKind::Permute,
           .infer = infer_permuted,
           .decompose = to_permute,
           .write_back = write_permuted};
 }
-constexpr OpRules squeezing(const char* out = nullptr, std::uint32_t flags = no_flags) {
+constexpr OpRules squeezing(const char* out = nullptr, OpFlag flags = no_flags) {
   return {.flags = view | flags,
           .view_kind = ViewKind::Reshape,
           .out = out,
@@ -295,7 +296,7 @@ constexpr OpRules resolving() {
           .decompose = resolve,
           .write_back = write_whole};
 }
-constexpr OpRules aliasing(std::uint32_t flags = no_flags) {
+constexpr OpRules aliasing(OpFlag flags = no_flags) {
   return {.flags = view | flags,
           .view_kind = ViewKind::Reshape,
           .infer = infer_same_type,

@@ -1,4 +1,5 @@
 #include "partition/bodies.h"
+#include "support/try.h"
 
 #include <fmt/format.h>
 

@@ -10,9 +10,9 @@
 #include <functional>
 #include <vector>
 
+#include "depute/program.h"
+#include "depute/result.h"
 #include "ir/copy.h"
-#include "ir/program.h"
-#include "support/result.h"
 
 namespace depute {
 

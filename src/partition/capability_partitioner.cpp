@@ -1,4 +1,4 @@
-#include "partition/capability_partitioner.h"
+#include "depute/capability_partitioner.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "partition/config_partitioner.h"
+#include "depute/config_partitioner.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ Result<std::unique_ptr<ConfigPartitioner>> ConfigPartitioner::make(
   for (std::unique_ptr<OpConfig>& config : configs) {
     const Symbol op(config->op());
     if (!by_op.emplace(op, std::move(config)).second)
-      return error("partition", op.str(), "two configs are for this op", "join them to one");
+      return failure("partition", op.str(), "two configs are for this op", "join them to one");
   }
   return std::unique_ptr<ConfigPartitioner>(new ConfigPartitioner(std::move(by_op), std::move(options)));
 }

@@ -1,12 +1,13 @@
-#include "partition/filtered_partitioner.h"
+#include "depute/filtered_partitioner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "depute/propose_partitions.h"
 #include "partition/masked_program.h"
-#include "partition/propose_partitions.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -38,9 +39,10 @@ Result<PartitionResult> FilteredPartitioner::partition(const Program& program, c
   TRY(std::optional<Proposal> wishes, proposal(program, method));
   if (wishes) return propose_partitions(program, method, *wishes);
   if (controls_.shapes_regions()) {
-    return error("partition", method.name.str(),
-                 "the partitioner draws its regions by itself: mode, horizontal, min_nodes and max_nodes do "
-                 "not apply");
+    return failure(
+        "partition", method.name.str(),
+        "the partitioner draws its regions by itself: mode, horizontal, min_nodes and max_nodes do "
+        "not apply");
   }
   return partition_masked(program, method);
 }

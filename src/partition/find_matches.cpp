@@ -1,10 +1,10 @@
-#include "partition/find_matches.h"
+#include "depute/find_matches.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 #include "partition/tag_data.h"
 
 namespace depute {
@@ -15,7 +15,7 @@ class Call {
  public:
   // A call that its schema refuses matches nothing.
   explicit Call(const Node& node) : node_(node) {
-    if (op_def(node) == nullptr) return;
+    if (node.def() == nullptr) return;
     is_sound_ = check_call(node).has_value();
     if (is_sound_) schema_call_.emplace(node);
   }

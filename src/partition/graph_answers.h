@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "depute/proposal.h"
 #include "ir/delegate_state.h"
-#include "partition/proposal.h"
+#include "regions/region_graph.h"
 
 namespace depute {
 

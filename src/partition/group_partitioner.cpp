@@ -1,13 +1,14 @@
-#include "partition/group_partitioner.h"
+#include "depute/group_partitioner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "depute/propose_partitions.h"
 #include "partition/bodies.h"
 #include "partition/node_names.h"
-#include "partition/propose_partitions.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -40,17 +41,17 @@ std::vector<const Node*> find_group(const std::vector<NodeNames>& graphs, const 
 }
 
 // Why a group was found in no method.
-std::unexpected<Diagnostic> not_found(const Program& program, const Names& names) {
+Failure not_found(const Program& program, const Names& names) {
   std::vector<NodeNames> graphs;
   for (const auto& method : program.methods) std::ranges::move(names_of(*method), std::back_inserter(graphs));
   for (const std::string& name : names) {
     const bool known =
         std::ranges::any_of(graphs, [&](const NodeNames& graph) { return graph.find(name) != nullptr; });
     if (!known)
-      return error("partition", name, "there is no node of this name", "`depute explain` lists the nodes");
+      return failure("partition", name, "there is no node of this name", "`depute explain` lists the nodes");
   }
-  return error("partition", fmt::format("{}", fmt::join(names, ", ")), "these nodes are not in one graph",
-               "a group is made of nodes of one graph");
+  return failure("partition", fmt::format("{}", fmt::join(names, ", ")), "these nodes are not in one graph",
+                 "a group is made of nodes of one graph");
 }
 
 }  // namespace
@@ -84,11 +85,11 @@ Result<Proposal> GroupPartitioner::propose(const Program& program, const Method&
     for (const Node* node : proposal.options.groups[group]) {
       const auto [other, is_new] = group_of.emplace(node, group);
       if (is_new || other->second == group) continue;
-      return error("partition", place_of(*node),
-                   fmt::format("is in two groups, with %{} and with %{}",
-                               proposal.options.groups[other->second].front()->display_name(),
-                               proposal.options.groups[group].front()->display_name()),
-                   "groups must not overlap");
+      return failure("partition", place_of(*node),
+                     fmt::format("is in two groups, with %{} and with %{}",
+                                 proposal.options.groups[other->second].front()->display_name(),
+                                 proposal.options.groups[group].front()->display_name()),
+                     "groups must not overlap");
     }
   }
   proposal.support = support_ ? support_ : [](const Node& node) {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <unordered_map>
 
-#include "partition/partition_result.h"
-#include "support/result.h"
+#include "depute/partition_result.h"
+#include "depute/result.h"
 
 namespace depute {
 

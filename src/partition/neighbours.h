@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

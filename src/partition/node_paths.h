@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "partition/filtered_partitioner.h"
+#include "depute/filtered_partitioner.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -26,7 +27,7 @@ Result<T> meaning(const std::pair<std::string_view, T> (&words)[count], std::str
     if (word == value) return meant;
     known += (known.empty() ? "" : ", ") + std::string(word);
   }
-  return error("usage", where, fmt::format("unknown {} '{}'", key, value), known);
+  return failure("usage", where, fmt::format("unknown {} '{}'", key, value), known);
 }
 
 Result<std::uint32_t> count(std::string_view where, std::string_view key, std::string_view value) {
@@ -34,7 +35,8 @@ Result<std::uint32_t> count(std::string_view where, std::string_view key, std::s
   const char* end = value.data() + value.size();
   const auto [stop, status] = std::from_chars(value.data(), end, number);
   if (stop == end && status == std::errc() && number > 0) return number;
-  return error("usage", where, fmt::format("{}={} is no number of nodes", key, value), "a number from 1 on");
+  return failure("usage", where, fmt::format("{}={} is no number of nodes", key, value),
+                 "a number from 1 on");
 }
 
 // Pins add up; of anything else the first value would be lost.
@@ -43,7 +45,7 @@ Status check_repeated(const std::string& where, const KeyValues& options) {
     const std::string& key = options[i].first;
     if (key == "only" || key == "off") continue;
     for (std::size_t j = 0; j < i; ++j) {
-      if (options[j].first == key) return error("usage", where, fmt::format("{} is given twice", key));
+      if (options[j].first == key) return failure("usage", where, fmt::format("{} is given twice", key));
     }
   }
   return {};
@@ -56,7 +58,7 @@ Result<bool> take_option(PartitionControls& controls, const std::string& where, 
     Status added = controls.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
     if (!added) {
       added.error().where = fmt::format("{}, {}={}", where, key, value);
-      return std::unexpected(added.error());
+      return Failure(added.error());
     }
   } else if (key == "mode") {
     TRY(controls.mode, meaning(modes, where, key, value));

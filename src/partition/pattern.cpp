@@ -1,4 +1,4 @@
-#include "partition/pattern.h"
+#include "depute/pattern.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ir/parse.h"
-#include "ops/op_def.h"
+#include "depute/op.h"
+#include "depute/parse.h"
 #include "partition/bodies.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -25,8 +26,8 @@ Status check_type(const Pattern& pattern, const Value& value) {
   if (!value.type().is_tensor()) return {};
   for (const SymInt& size : value.tensor().sizes) {
     if (size.is_constant() || size.expr()->kind == SymExpr::Kind::Symbol) continue;
-    return error("pattern", fmt::format("{}, %{}", pattern.name().str(), value.name().str()),
-                 fmt::format("the size {} is neither a number nor a symbol", size.str()));
+    return failure("pattern", fmt::format("{}, %{}", pattern.name().str(), value.name().str()),
+                   fmt::format("the size {} is neither a number nor a symbol", size.str()));
   }
   return {};
 }
@@ -37,8 +38,8 @@ Status check_inputs(const Pattern& pattern) {
     const Value& input = *method.graph->inputs()[i];
     const bool is_plain = method.inputs[i].kind == InputSpec::Kind::UserInput && !method.inputs[i].constant;
     if (!is_plain && !method.inputs[i].has_data()) {
-      return error("pattern", fmt::format("{}, %{}", pattern.name().str(), input.name().str()),
-                   "an input of a pattern is any value, or a param, buffer or constant");
+      return failure("pattern", fmt::format("{}, %{}", pattern.name().str(), input.name().str()),
+                     "an input of a pattern is any value, or a param, buffer or constant");
     }
     TRY_STATUS(check_type(pattern, input));
   }
@@ -59,8 +60,9 @@ bool is_literal_input(const Value& input) {
   }
 }
 
-Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::string& file_name) {
-  TRY(Program parsed, parse_program(text, file_name));
+Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::string& file_name,
+                                            const std::shared_ptr<const OpTable>& ops) {
+  TRY(Program parsed, parse_program(text, file_name, ops));
   auto program = std::make_shared<const Program>(std::move(parsed));
   std::vector<Pattern> patterns;
   for (const auto& method : program->methods) {
@@ -77,9 +79,9 @@ Status Pattern::compile() {
   TRY_STATUS(check_inputs(*this));
   method_->graph->number_nodes();
   for (const Node& node : method_->graph->nodes()) TRY_STATUS(add_node(node));
-  if (nodes_.empty()) return error("pattern", name().str(), "a pattern needs a node");
+  if (nodes_.empty()) return failure("pattern", name().str(), "a pattern needs a node");
   if (nodes_.size() > max_pattern_nodes) {
-    return error(
+    return failure(
         "pattern", name().str(),
         fmt::format("has {} nodes, more than max_pattern_nodes ({})", nodes_.size(), max_pattern_nodes));
   }
@@ -89,7 +91,7 @@ Status Pattern::compile() {
 
 Status Pattern::add_node(const Node& node) {
   const auto fault = [&](std::string_view message, std::string_view hint = {}) {
-    return error("pattern", place_of(node), message, hint);
+    return failure("pattern", place_of(node), message, hint);
   };
   if (has_bodies(node)) return fault("a pattern has no bodies");
   if (!node.tag.empty() && node.tag != any_order)
@@ -97,7 +99,7 @@ Status Pattern::add_node(const Node& node) {
   for (const Value* result : node.results()) TRY_STATUS(check_type(*this, *result));
   PatternNode entry{
       .node = &node, .wishes = {}, .positional = node.args().size(), .any_order = !node.tag.empty()};
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   for (std::size_t i = 0; i < node.args().size(); ++i) {
     if (is_marker(node.arg(i), open_rest)) {
       if (i + 1 < node.args().size())
@@ -130,7 +132,7 @@ Status Pattern::check_outputs() const {
     const Argument& output = graph.outputs()[i];
     const bool is_result = output.is_value() && output.as_value()->producer() != nullptr;
     if (!is_result || method_->outputs[i].kind != OutputSpec::Kind::UserOutput)
-      return error("pattern", name().str(), "a pattern returns results of its nodes");
+      return failure("pattern", name().str(), "a pattern returns results of its nodes");
   }
   return {};
 }
@@ -179,8 +181,8 @@ Status Pattern::order_nodes() {
   while (steps_.size() < nodes_.size()) {
     const Step step = next();
     if (step.node == nodes_.size()) {
-      return error("pattern", name().str(), "the nodes of a pattern must hang together",
-                   "write unconnected parts as two patterns");
+      return failure("pattern", name().str(), "the nodes of a pattern must hang together",
+                     "write unconnected parts as two patterns");
     }
     place(step);
   }

@@ -1,4 +1,4 @@
-#include "partition/pattern_partitioner.h"
+#include "depute/pattern_partitioner.h"
 
 #include <string>
 

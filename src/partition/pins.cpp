@@ -1,12 +1,13 @@
-#include "partition/pins.h"
+#include "depute/pins.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 #include "partition/bodies.h"
 #include "partition/node_names.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -22,7 +23,7 @@ bool is_in_module(const Node& node, std::string_view path) {
 // do, or what makes the automaton large, is refused.
 Result<std::regex> compile_regex(std::string_view text) {
   const auto fault = [&](std::string_view message) {
-    return error("usage", fmt::format("name:{}", text), message, "like relu_[0-9]+|gelu.*");
+    return failure("usage", fmt::format("name:{}", text), message, "like relu_[0-9]+|gelu.*");
   };
   if (text.size() > max_pin_regex)
     return fault(fmt::format("the expression is longer than max_pin_regex ({} characters)", max_pin_regex));
@@ -61,12 +62,12 @@ Result<NodeSelector> NodeSelector::parse(std::string_view text) {
   std::string_view pattern = is_bare ? text : text.substr(named->first.size());
   const Kind kind = is_bare ? Kind::Module : named->second;
   if (is_bare && text.find(':') != std::string_view::npos) {
-    return error("usage", text, fmt::format("unknown selector '{}'", text.substr(0, text.find(':') + 1)),
-                 "module:PATH, node:NAME, name:REGEX or op:OP");
+    return failure("usage", text, fmt::format("unknown selector '{}'", text.substr(0, text.find(':') + 1)),
+                   "module:PATH, node:NAME, name:REGEX or op:OP");
   }
   if (kind == Kind::Module && pattern.ends_with(".*")) pattern.remove_suffix(2);
   if (pattern.empty())
-    return error("usage", text, "a selector needs a text", "module:PATH, node:NAME, name:REGEX or op:OP");
+    return failure("usage", text, "a selector needs a text", "module:PATH, node:NAME, name:REGEX or op:OP");
   NodeSelector selector(kind, pattern, text);
   if (kind == Kind::Name) {
     TRY(std::regex regex, compile_regex(pattern));
@@ -133,8 +134,8 @@ Status Pins::check_known(const Program& program) const {
     for (const NodeSelector& selector : *selectors) {
       if (selector.may_select_nothing()) continue;
       if (any_node(program, [&](const Node& node) { return selector.selects(node); })) continue;
-      return error("partition", selector.text(), "no node is selected by this pin",
-                   "`depute explain` lists the nodes with their modules");
+      return failure("partition", selector.text(), "no node is selected by this pin",
+                     "`depute explain` lists the nodes with their modules");
     }
   }
   return {};

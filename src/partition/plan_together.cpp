@@ -1,4 +1,4 @@
-#include "partition/plan_together.h"
+#include "depute/plan_together.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "depute/propose_partitions.h"
 #include "partition/bodies.h"
 #include "partition/border.h"
 #include "partition/graph_answers.h"
-#include "partition/propose_partitions.h"
 #include "partition/refusal_reasons.h"
 #include "partition/tag_data.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -260,10 +261,10 @@ class MethodPlanner {
 
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals, Sharing sharing) {
-  if (proposals.empty()) return error("partition", method.name.str(), "there is no proposal to plan");
+  if (proposals.empty()) return failure("partition", method.name.str(), "there is no proposal to plan");
   for (const Proposal& proposal : proposals) {
     if (!proposal.support)
-      return error("partition", proposal.options.owner, "the proposal has no support function");
+      return failure("partition", proposal.options.owner, "the proposal has no support function");
   }
   return MethodPlanner(program, method, proposals, sharing).run();
 }
@@ -288,16 +289,17 @@ Result<PartitionResult> SeveralPartitioners::partition(const Program& program, c
   std::vector<Proposal> proposals;
   for (std::size_t i = 0; i < partitioners_.size(); ++i) {
     if (partitioners_[i] == nullptr) {
-      return error("partition", method.name.str(),
-                   fmt::format("partitioner {} of {} is null", i + 1, partitioners_.size()));
+      return failure("partition", method.name.str(),
+                     fmt::format("partitioner {} of {} is null", i + 1, partitioners_.size()));
     }
     TRY(std::optional<Proposal> proposal, partitioners_[i]->proposal(program, method));
     if (!proposal) {
-      return error("partition", method.name.str(),
-                   fmt::format("partitioner {} of {} draws its partitions by itself, so it cannot be planned "
-                               "together with others",
-                               i + 1, partitioners_.size()),
-                   "lower for one after another");
+      return failure(
+          "partition", method.name.str(),
+          fmt::format("partitioner {} of {} draws its partitions by itself, so it cannot be planned "
+                      "together with others",
+                      i + 1, partitioners_.size()),
+          "lower for one after another");
     }
     proposals.push_back(std::move(*proposal));
   }

@@ -1,12 +1,12 @@
-#include "partition/propose_partitions.h"
+#include "depute/propose_partitions.h"
 
 #include <fmt/format.h>
 
 #include <unordered_set>
 #include <utility>
 
+#include "depute/plan_together.h"
 #include "partition/bodies.h"
-#include "partition/plan_together.h"
 
 namespace depute {
 
@@ -27,21 +27,22 @@ Status check_groups(const Method& method, std::span<const std::vector<const Node
   for (const auto& group : groups) {
     for (const Node* node : group) {
       if (node == nullptr)
-        return error("partition", method.name.str(), "a group has a null node",
-                     "leave out what is not there");
+        return failure("partition", method.name.str(), "a group has a null node",
+                       "leave out what is not there");
       if (node->is_return())
-        return error("partition", place_of(*node), "the outputs are in a group", "a group is made of nodes");
+        return failure("partition", place_of(*node), "the outputs are in a group",
+                       "a group is made of nodes");
       if (!graphs.contains(&node->graph())) {
-        return error("partition", place_of(*node),
-                     fmt::format("is in a group, and no node of method {}", method.name.str()),
-                     "a group is made of nodes of the method that partition() was called with");
+        return failure("partition", place_of(*node),
+                       fmt::format("is in a group, and no node of method {}", method.name.str()),
+                       "a group is made of nodes of the method that partition() was called with");
       }
       const Graph& graph = group.front()->graph();
       if (&node->graph() == &graph) continue;
-      return error("partition", place_of(*node),
-                   fmt::format("is in a group with %{} of another graph ({})", group.front()->display_name(),
-                               graph.name().str()),
-                   "a group is made of nodes of one graph");
+      return failure("partition", place_of(*node),
+                     fmt::format("is in a group with %{} of another graph ({})",
+                                 group.front()->display_name(), graph.name().str()),
+                     "a group is made of nodes of one graph");
     }
   }
   return {};

@@ -1,6 +1,7 @@
-#include "partition/proposing_partitioner.h"
+#include "depute/proposing_partitioner.h"
 
-#include "partition/propose_partitions.h"
+#include "depute/propose_partitions.h"
+#include "support/try.h"
 
 namespace depute {
 

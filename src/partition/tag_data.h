@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/partition_result.h"
+#include "depute/partition_result.h"
 
 namespace depute {
 

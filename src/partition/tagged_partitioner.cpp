@@ -1,9 +1,10 @@
-#include "partition/tagged_partitioner.h"
+#include "depute/tagged_partitioner.h"
 
 #include <unordered_set>
 
 #include "partition/bodies.h"
 #include "partition/tag_data.h"
+#include "support/try.h"
 
 namespace depute {
 

@@ -1,4 +1,4 @@
-#include "partition/why_apart.h"
+#include "depute/why_apart.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "partition/graph_answers.h"
 #include "partition/node_paths.h"
+#include "regions/grow_regions.h"
 #include "regions/label_regions.h"
 
 namespace depute {

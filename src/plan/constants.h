@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/data.h"
+#include "depute/data.h"
+#include "depute/hash.h"
 #include "plan/plan.h"
-#include "support/hash.h"
 
 namespace depute {
 

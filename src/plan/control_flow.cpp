@@ -13,6 +13,7 @@
 
 #include "ops/control_ops.h"
 #include "plan/method_planner.h"
+#include "support/try.h"
 
 namespace depute::internal {
 

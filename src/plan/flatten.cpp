@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "depute/op.h"
 #include "ops/control_flow.h"
 #include "ops/control_ops.h"
-#include "ops/op_def.h"
 #include "plan/parallel_set.h"
 #include "plan/tensor_bounds.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -27,7 +28,7 @@ class Flattener {
 
   Result<FlatMethod> run() {
     flat_->name = method_.name;
-    flat_->graph = std::make_unique<Graph>(method_.graph->name());
+    flat_->graph = std::make_unique<Graph>(method_.graph->name(), method_.graph->ops());
     flat_->inputs = method_.inputs;
     flat_->outputs = method_.outputs;
     flat_->in_spec = method_.in_spec;
@@ -51,7 +52,7 @@ class Flattener {
   };
 
   Graph& graph() { return *flat_->graph; }
-  std::unexpected<Diagnostic> fail(const Scope& scope, std::string_view message, std::string_view hint = {}) {
+  Failure fail(const Scope& scope, std::string_view message, std::string_view hint = {}) {
     return plan_error(method_.name, scope.node, message, hint);
   }
 

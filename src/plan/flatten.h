@@ -16,8 +16,8 @@
 #include <memory>
 #include <vector>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

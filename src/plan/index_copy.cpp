@@ -7,6 +7,7 @@
 //
 // Unlike index_put's, its indices are never negative, in PyTorch as in this kernel.
 #include "plan/method_planner.h"
+#include "support/try.h"
 
 namespace depute::internal {
 

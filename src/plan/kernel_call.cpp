@@ -8,6 +8,7 @@
 
 #include "plan/method_planner.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 namespace depute {
 

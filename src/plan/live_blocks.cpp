@@ -1,10 +1,9 @@
 #include "plan/live_blocks.h"
+#include "depute/small_vector.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
-
-#include <boost/container/small_vector.hpp>
 
 namespace depute {
 
@@ -34,7 +33,7 @@ void LiveBlocks::find_overlapping(std::uint32_t block, std::vector<std::uint32_t
     std::size_t begin;  // leaves below: [begin, begin + width)
     std::size_t width;
   };
-  boost::container::small_vector<Branch, 64> open{{1, 0, leaves_}};
+  SmallVector<Branch, 64> open{{1, 0, leaves_}};
   while (!open.empty()) {
     Branch branch = open.back();
     open.pop_back();

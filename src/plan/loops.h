@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -9,6 +9,7 @@
 #include "plan/target_device.h"
 #include "plan/tensor_bounds.h"
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute::internal {
 EValue::Kind scalar_kind(Type::Kind kind) {
@@ -90,12 +91,11 @@ Result<ExecutionPlan> MethodPlanner::run() {
   return std::move(plan_);
 }
 
-std::unexpected<Diagnostic> MethodPlanner::fail(const Node* node, std::string_view message,
-                                                std::string_view hint) const {
+Failure MethodPlanner::fail(const Node* node, std::string_view message, std::string_view hint) const {
   return plan_error(method_.name, node, message, hint);
 }
 
-std::unexpected<Diagnostic> MethodPlanner::has_no_kernel(const Node& node) const {
+Failure MethodPlanner::has_no_kernel(const Node& node) const {
   auto failure = fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
                       "choose a backend that takes it, or write the model without it");
   failure.error().code = no_kernel;
@@ -279,8 +279,8 @@ Status MethodPlanner::plan_node(const Node& node) {
       break;
   }
   if (is_delegate_call(node)) return plan_delegate(node);
-  const OpDef* def = op_def(node);
-  if (def != nullptr && def->is(drop)) return {};
+  const OpDef* def = node.def();
+  if (def != nullptr && def->is(OpFlag::drop)) return {};
   if (node.op() == "aten.index_copy.default") return plan_index_copy(node);
   if (def != nullptr && !def->out_name.empty()) return plan_kernel_call(node, *def);
   TRY(bool is_planned, plan_symbolic(node));

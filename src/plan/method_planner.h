@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/program.h"
-#include "ops/op_def.h"
+#include "depute/op.h"
+#include "depute/program.h"
 #include "plan/constants.h"
 #include "plan/kernels.h"
 #include "plan/placement.h"
@@ -104,9 +104,8 @@ class MethodPlanner {
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
   std::int32_t power(std::int32_t base, std::int64_t exponent);
 
-  std::unexpected<Diagnostic> fail(const Node* node, std::string_view message,
-                                   std::string_view hint = {}) const;
-  std::unexpected<Diagnostic> has_no_kernel(const Node& node) const;
+  Failure fail(const Node* node, std::string_view message, std::string_view hint = {}) const;
+  Failure has_no_kernel(const Node& node) const;
 
   const Program& program_;
   const Method& method_;

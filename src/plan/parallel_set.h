@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "depute/op.h"
 #include "ops/control_ops.h"
-#include "ops/op_def.h"
 #include "ops/own_ops.h"
 #include "plan/loops.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
 #include "plan/value_uses.h"
 #include "plan/variables.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -230,8 +231,8 @@ class Placer {
 
   // A pointwise node's result takes the memory of an operand of the same type that is not needed afterwards.
   bool write_over_operand(const Node& node) {
-    const OpDef* def = op_def(node);
-    if (def == nullptr || !def->is(pointwise) || node.results().size() != 1) return false;
+    const OpDef* def = node.def();
+    if (def == nullptr || !def->is(OpFlag::pointwise) || node.results().size() != 1) return false;
     const Value& result = *node.result();
     if (!result.type().is_tensor() || placed(result).kind != PlaceKind::Planned) return false;
     if (block_of_[result_.numbers[result]] != no_block) return false;  // a variable that was written before
@@ -294,9 +295,9 @@ class Placer {
     const Value& result = *node.result();
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
-    const OpDef* def = op_def(node);
-    bool is_call =
-        is_delegate_call(node) || (def != nullptr && (def->is(copies_first) || !def->out_name.empty()));
+    const OpDef* def = node.def();
+    bool is_call = is_delegate_call(node) ||
+                   (def != nullptr && (def->is(OpFlag::copies_first) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
     bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
@@ -305,13 +306,14 @@ class Placer {
   }
 
   bool may_overwrite(const Node& node, const Value& target) {
-    const OpDef* def = op_def(node);
-    if (def == nullptr || !(def->is(pointwise) || def->is(copies_first))) return false;
+    const OpDef* def = node.def();
+    if (def == nullptr || !(def->is(OpFlag::pointwise) || def->is(OpFlag::copies_first))) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       const PlacedValue& place = placed(operand);
       if (place.kind != PlaceKind::State || place.base != result_.numbers[target]) continue;
-      if (operand.tensor() != node.result()->tensor() || (def->is(copies_first) && i > 0)) return false;
+      if (operand.tensor() != node.result()->tensor() || (def->is(OpFlag::copies_first) && i > 0))
+        return false;
     }
     return true;
   }

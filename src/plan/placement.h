@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "plan/plan.h"
 #include "plan/state.h"
 #include "plan/value_numbers.h"

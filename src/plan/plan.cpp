@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "depute/verify_input.h"
 #include "ir/copy.h"
 #include "ir/delegate_state.h"
-#include "ops/verify_input.h"
 #include "plan/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/placement.h"
@@ -16,6 +16,7 @@
 #include "plan/refusals.h"
 #include "plan/tensor_bounds.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -87,7 +88,7 @@ Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
       refusals.push_back({method->name, nullptr, std::move(execution_plan).error()});
     }
   }
-  if (!refusals.empty()) return std::unexpected(summary_of(refusals));
+  if (!refusals.empty()) return Failure(summary_of(refusals));
   plan.constants = std::move(shared.constants).take();
   plan.external = std::move(shared.constants).take_external();
   plan.initial_values = std::move(state.initial_values);

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
+#include "depute/result.h"
 #include "schema/execution_plan.h"
-#include "support/result.h"
 
 namespace depute {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/scalar_type.h"
+#include "depute/scalar_type.h"
 
 namespace depute {
 namespace {

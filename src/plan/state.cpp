@@ -10,6 +10,7 @@
 #include "plan/memory_plan.h"
 #include "plan/plan_text.h"
 #include "plan/tensor_bounds.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -71,11 +72,11 @@ class StateBuilder {
     const TensorData* data = program_.find_data(key);
     if (data != nullptr) slot.initial = initial_.add(*data, slot.type);
     if (slot.initial != 0) return {};
-    return error("plan", fmt::format("buffer {}", quoted(key.str())),
-                 "the initial value lies in memory in another order than the buffer's type says");
+    return failure("plan", fmt::format("buffer {}", quoted(key.str())),
+                   "the initial value lies in memory in another order than the buffer's type says");
   }
 
-  static std::unexpected<Diagnostic> fail(const Method& method, Symbol key, std::string_view message) {
+  static Failure fail(const Method& method, Symbol key, std::string_view message) {
     return plan_error(method.name, nullptr, fmt::format("buffer {} {}", quoted(key.str()), message));
   }
 

@@ -12,8 +12,8 @@
 #include <map>
 #include <vector>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

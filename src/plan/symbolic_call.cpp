@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plan/method_planner.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {

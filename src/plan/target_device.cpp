@@ -31,12 +31,12 @@ Status check_target_device(const Delegate& delegate) {
   const std::string place = fmt::format("delegate {}, backend {}", delegate.name.str(), delegate.backend_id);
   bool is_number = !index.empty() && index.size() <= 3 && index.find_first_not_of("0123456789") == index.npos;
   if ((type != "cpu" && type != "cuda") || !is_number) {
-    return error("plan", place,
-                 fmt::format("its compile spec {} is \"{}\", which is no device", spec->key, device),
-                 "devices: cpu, cuda, and behind them a number as in cuda:0");
+    return failure("plan", place,
+                   fmt::format("its compile spec {} is \"{}\", which is no device", spec->key, device),
+                   "devices: cpu, cuda, and behind them a number as in cuda:0");
   }
   if (type == "cpu") return {};
-  return error(
+  return failure(
       "plan", place,
       fmt::format("its compile spec {} wants its arguments and results in memory of {}; plans have memory "
                   "of the CPU only, as the stock runtime has",

@@ -19,8 +19,7 @@ std::string unbounded_symbol(const SymInt& size, const Ranges& ranges) {
   return size.str();
 }
 
-std::unexpected<Diagnostic> no_bound(const Value& value, std::size_t dim, const Ranges& ranges,
-                                     Symbol method) {
+Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symbol method) {
   const SymInt& size = value.tensor().sizes[dim];
   if (size.is_constant()) {
     return plan_error(method, value.producer(),
@@ -39,13 +38,12 @@ std::unexpected<Diagnostic> no_bound(const Value& value, std::size_t dim, const 
 
 }  // namespace
 
-std::unexpected<Diagnostic> plan_error(Symbol method, const Node* node, std::string_view message,
-                                       std::string_view hint) {
+Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint) {
   std::string where = fmt::format("method {}", method.str());
   if (node != nullptr) where += fmt::format(", node {}", node->display_name());
-  auto failure = error("plan", where, message, hint);
-  if (node != nullptr && node->source != nullptr) failure.error().source = node->source->str();
-  return failure;
+  Failure failed = failure("plan", where, message, hint);
+  if (node != nullptr && node->source != nullptr) failed.error().source = node->source->str();
+  return failed;
 }
 
 Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method) {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
@@ -20,7 +20,6 @@ struct BoundedTensor {
 Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method);
 
 // A diagnostic of the planner about a node (or, for null, a graph input named in the message).
-std::unexpected<Diagnostic> plan_error(Symbol method, const Node* node, std::string_view message,
-                                       std::string_view hint = {});
+Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint = {});
 
 }  // namespace depute

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 namespace depute {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "depute/hash.h"
 #include "schema/execution_plan.h"
-#include "support/hash.h"
 
 namespace depute {
 

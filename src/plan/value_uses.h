@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "plan/value_numbers.h"
 #include "plan/views.h"
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/op.h"
 #include "ops/control_ops.h"
-#include "ops/op_def.h"
 #include "ops/own_ops.h"
 #include "plan/loops.h"
 #include "plan/views.h"
@@ -65,7 +65,7 @@ class Joiner {
     if (shared_operand(producer) != nullptr) return false;
     ControlOp op = control_op(producer);
     if (op == ControlOp::Variable || op == ControlOp::Copy || is_delegate_call(producer)) return true;
-    const OpDef* def = op_def(producer);
+    const OpDef* def = producer.def();
     return def != nullptr && !def->out_name.empty();
   }
 
@@ -129,10 +129,10 @@ class Joiner {
   }
 
   bool may_write_over(const Node& node, const Place& place) const {
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     if (def == nullptr || node.results().size() != 1) return false;
-    if (!node.result()->type().is_tensor()) return def->is(symbolic);
-    if (!def->is(pointwise)) return false;
+    if (!node.result()->type().is_tensor()) return def->is(OpFlag::symbolic);
+    if (!def->is(OpFlag::pointwise)) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
       bool is_in_place = numbers_[root_of(operand)] == numbers_[*place.values.front()];

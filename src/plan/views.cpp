@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 namespace depute {
 namespace {
@@ -158,7 +158,7 @@ bool is_whole_view(const Node& node, ViewKind kind) {
 }  // namespace
 
 std::optional<View> find_view(const Node& node) {
-  const OpDef* def = op_def(node);
+  const OpDef* def = node.def();
   ViewKind kind = def == nullptr ? ViewKind::None : def->view_kind;
   if (kind == ViewKind::None || node.operand_count() == 0 || node.results().empty()) return std::nullopt;
   Value* base = node.operand(0);

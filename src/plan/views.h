@@ -12,16 +12,15 @@
 #include <cstdint>
 #include <optional>
 
-#include <boost/container/small_vector.hpp>
-
-#include "ir/graph.h"
+#include "depute/graph.h"
+#include "depute/small_vector.h"
 
 namespace depute {
 
 struct View {
   Value* base = nullptr;
-  bool is_whole = true;                                      // all of base's bytes; else static runs of them
-  boost::container::small_vector<std::uint64_t, 1> offsets;  // bytes from base's start, one per result
+  bool is_whole = true;                   // all of base's bytes; else static runs of them
+  SmallVector<std::uint64_t, 1> offsets;  // bytes from base's start, one per result
 };
 
 // Nothing when the node moves or makes data.

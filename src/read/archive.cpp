@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -45,9 +46,8 @@ bool has(Bytes bytes, std::uint64_t offset, std::uint64_t count) {
   return offset <= bytes.size() && count <= bytes.size() - offset;
 }
 
-std::unexpected<Diagnostic> archive_error(const std::string& archive, std::uint64_t offset,
-                                          std::string_view message) {
-  return error(
+Failure archive_error(const std::string& archive, std::uint64_t offset, std::string_view message) {
+  return failure(
       "read_archive", fmt::format("{} (byte {})", archive, offset), message,
       "the file is not a complete zip archive as torch.export.save writes it; save or copy it again");
 }
@@ -297,7 +297,7 @@ Result<Bytes> Archive::stored_bytes(const ArchiveEntry& entry) const {
 }
 
 Result<std::vector<std::byte>> Archive::inflate(const ArchiveEntry& entry, std::size_t padding) const {
-  auto fail = [&](std::string_view what) { return error("read_archive", place(entry), what); };
+  auto fail = [&](std::string_view what) { return failure("read_archive", place(entry), what); };
   if (entry.method != deflated_method) {
     return fail(
         fmt::format("compression method {} is not known; known are stored and deflated", entry.method));
@@ -325,7 +325,7 @@ Result<EntryBytes> Archive::read(const ArchiveEntry& entry) const {
   if (entry.method == stored_method) {
     TRY(result.bytes, stored_bytes(entry));
     if (entry.crc != 0 && checksum(result.bytes) != entry.crc) {
-      return error("read_archive", place(entry), "the checksum does not match the content");
+      return failure("read_archive", place(entry), "the checksum does not match the content");
     }
     const std::byte* end = source_.bytes.data() + source_.bytes.size();
     result.readable_behind = static_cast<std::size_t>(end - (result.bytes.data() + result.bytes.size()));

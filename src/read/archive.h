@@ -20,10 +20,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/data.h"
+#include "depute/data.h"
+#include "depute/result.h"
 #include "read/limits.h"
 #include "support/mapped_file.h"
-#include "support/result.h"
 
 namespace depute {
 

@@ -10,6 +10,7 @@
 
 #include "read/json_place.h"
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -47,10 +48,11 @@ std::string fault_place(std::string_view text) {
 
 Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, const ReadLimits& limits) {
   if (bytes.bytes.size() > limits.json_bytes) {
-    return error("read_json", name,
-                 fmt::format("{} bytes; the limit json_bytes is {}", bytes.bytes.size(), limits.json_bytes));
+    return failure(
+        "read_json", name,
+        fmt::format("{} bytes; the limit json_bytes is {}", bytes.bytes.size(), limits.json_bytes));
   }
-  if (bytes.bytes.empty()) return error("read_json", name, "the JSON text is empty");
+  if (bytes.bytes.empty()) return failure("read_json", name, "the JSON text is empty");
   if (bytes.readable_behind < simdjson::SIMDJSON_PADDING) {
     std::vector<std::byte> padded(bytes.bytes.size() + simdjson::SIMDJSON_PADDING);
     std::ranges::copy(bytes.bytes, padded.begin());
@@ -76,7 +78,7 @@ Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, con
   std::string message = fault == simdjson::DEPTH_ERROR
                             ? fmt::format("nested too deeply; the limit json_depth is {}", limits.json_depth)
                             : fmt::format("not valid JSON: {}", simdjson::error_message(fault));
-  return error("read_json", document.name_ + fault_place(document.text_), message);
+  return failure("read_json", document.name_ + fault_place(document.text_), message);
 }
 
 Result<JsonDocument> JsonDocument::parse(const Archive& archive, const ArchiveEntry& entry,
@@ -85,7 +87,7 @@ Result<JsonDocument> JsonDocument::parse(const Archive& archive, const ArchiveEn
   return parse(std::move(bytes), archive.place(entry), limits);
 }
 
-std::unexpected<Diagnostic> Json::error(std::string_view message, std::string_view hint) const {
+Failure Json::fault(std::string_view message, std::string_view hint) const {
   std::vector<JsonStep> steps;
   for (const Json* json = this; json->parent_ != nullptr; json = json->parent_) {
     steps.push_back({.key = json->key_, .index = json->index_, .is_index = json->key_.data() == nullptr});
@@ -96,12 +98,12 @@ std::unexpected<Diagnostic> Json::error(std::string_view message, std::string_vi
   if (auto offset = json_offset(document_->text(), steps); offset && !is_missing_) {
     where += fmt::format(" (byte {})", *offset);
   }
-  return depute::error("read_pt2", where, message, hint);
+  return depute::failure("read_pt2", where, message, hint);
 }
 
 Result<Json> Json::field(std::string_view key) const {
   TRY(Json member, optional_field(key));
-  if (member.is_missing_) return error(fmt::format("the field {} is missing", quote(key)));
+  if (member.is_missing_) return fault(fmt::format("the field {} is missing", quote(key)));
   return member;
 }
 
@@ -117,7 +119,7 @@ Result<Json> Json::optional_field(std::string_view key) const {
 Result<std::pair<std::string_view, Json>> Json::choice() const {
   TRY(simdjson::dom::object object, as_object());
   if (object.size() != 1)
-    return error(fmt::format("an object with one field is needed here, not {}", object.size()));
+    return fault(fmt::format("an object with one field is needed here, not {}", object.size()));
   simdjson::dom::key_value_pair member = *object.begin();
   return std::pair(member.key, Json(*this, member.value, member.key));
 }
@@ -129,13 +131,13 @@ Result<std::size_t> Json::member_count() const {
 
 Result<std::string_view> Json::string() const {
   std::string_view value;
-  if (is_null() || element_.get_string().get(value)) return error("a string is needed here");
+  if (is_null() || element_.get_string().get(value)) return fault("a string is needed here");
   return value;
 }
 
 Result<std::int64_t> Json::integer() const {
   std::int64_t value = 0;
-  if (is_null() || element_.get_int64().get(value)) return error("an integer of 64 bits is needed here");
+  if (is_null() || element_.get_int64().get(value)) return fault("an integer of 64 bits is needed here");
   return value;
 }
 
@@ -148,30 +150,30 @@ Result<double> Json::number() const {
     if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
     if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
   }
-  return error("a number is needed here");
+  return fault("a number is needed here");
 }
 
 Result<bool> Json::boolean() const {
   bool value = false;
-  if (is_null() || element_.get_bool().get(value)) return error("true or false is needed here");
+  if (is_null() || element_.get_bool().get(value)) return fault("true or false is needed here");
   return value;
 }
 
 Result<simdjson::dom::array> Json::as_array() const {
   simdjson::dom::array array;
-  if (is_null() || element_.get_array().get(array)) return error("a list is needed here");
+  if (is_null() || element_.get_array().get(array)) return fault("a list is needed here");
   return array;
 }
 
 Result<simdjson::dom::object> Json::as_object() const {
   simdjson::dom::object object;
-  if (is_null() || element_.get_object().get(object)) return error("an object is needed here");
+  if (is_null() || element_.get_object().get(object)) return fault("an object is needed here");
   return object;
 }
 
 Status Json::check_count(std::size_t index) const {
   if (index < limits().list_elements) return {};
-  return error(
+  return fault(
       fmt::format("a list has more elements than the limit list_elements, {}", limits().list_elements));
 }
 

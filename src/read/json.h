@@ -23,7 +23,7 @@
 
 #include "read/archive.h"
 #include "read/limits.h"
-#include "support/result.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -91,7 +91,7 @@ class Json {
 
   const ReadLimits& limits() const { return document_->limits(); }
   // An error at this place.
-  std::unexpected<Diagnostic> error(std::string_view message, std::string_view hint = {}) const;
+  Failure fault(std::string_view message, std::string_view hint = {}) const;
 
  private:
   Json(const Json& parent, simdjson::dom::element element, std::string_view key)

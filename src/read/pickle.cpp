@@ -1,4 +1,5 @@
 #include "read/pickle.h"
+#include "support/try.h"
 
 #include <fmt/format.h>
 
@@ -36,8 +37,8 @@ class Unpickler {
   }
 
  private:
-  std::unexpected<Diagnostic> fail(std::string_view what) const {
-    return error("read_pickle", fmt::format("{} (byte {})", place_, opcode_at_), what);
+  Failure fail(std::string_view what) const {
+    return failure("read_pickle", fmt::format("{} (byte {})", place_, opcode_at_), what);
   }
 
   Status execute(char opcode) {
@@ -361,8 +362,8 @@ std::string Pickle::global_name(PickleId id) const {
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, const std::string& place,
                            const ReadLimits& limits) {
   if (bytes.size() > limits.pickle_bytes) {
-    return error("read_pickle", place,
-                 fmt::format("{} bytes; the limit pickle_bytes is {}", bytes.size(), limits.pickle_bytes));
+    return failure("read_pickle", place,
+                   fmt::format("{} bytes; the limit pickle_bytes is {}", bytes.size(), limits.pickle_bytes));
   }
   return Unpickler(bytes, place, limits).run();
 }

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/result.h"
 #include "read/limits.h"
-#include "support/result.h"
 
 namespace depute {
 

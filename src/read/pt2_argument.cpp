@@ -6,6 +6,7 @@
 #include <array>
 
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -53,7 +54,7 @@ Result<Argument> read_named(GraphReader& reader, const Json& json, std::size_t) 
   TRY(Json name, json.field("name"));
   TRY(Value * value, reader.value(name));
   if (value->type().kind != kind)
-    return name.error(fmt::format("{} is of another kind", quote(value->name().str())));
+    return name.fault(fmt::format("{} is of another kind", quote(value->name().str())));
   return Argument::of(value);
 }
 constexpr Read read_tensor = read_named<Type::Kind::Tensor>;
@@ -64,7 +65,7 @@ Result<Argument> read_optional_tensor(GraphReader& reader, const Json& json, std
   const auto& [kind, value] = choice;
   if (kind == "as_none") return Argument::none();
   if (kind == "as_tensor") return read_tensor(reader, value, depth);
-  return json.error(fmt::format("{} is not a kind of optional tensor", quote(kind)));
+  return json.fault(fmt::format("{} is not a kind of optional tensor", quote(kind)));
 }
 
 bool is_symbolic(const Type& type) {
@@ -79,33 +80,33 @@ Result<Argument> read_symbolic(GraphReader& reader, const Json& json, std::size_
   if (kind == "as_name") {
     TRY(Value * named, reader.value(value));
     if (!is_symbolic(named->type()))
-      return value.error(fmt::format("{} is no symbolic number", quote(named->name().str())));
+      return value.fault(fmt::format("{} is no symbolic number", quote(named->name().str())));
     return Argument::of(named);
   }
   if (kind == "as_int") return read_int(reader, value, depth);
   if (kind == "as_float") return read_float(reader, value, depth);
   if (kind == "as_bool") return read_bool(reader, value, depth);
-  return json.error(fmt::format("{} is not a kind of symbolic argument", quote(kind)));
+  return json.fault(fmt::format("{} is not a kind of symbolic argument", quote(kind)));
 }
 
 Result<Argument> read_scalar_type(GraphReader&, const Json& json, std::size_t) {
   TRY(std::int64_t number, json.integer());
   auto type = scalar_type_from_pt2(number);
-  if (!type) return json.error(fmt::format("element type {} is not known", number));
+  if (!type) return json.fault(fmt::format("element type {} is not known", number));
   return Argument::of(*type);
 }
 
 Result<Argument> read_memory_format(GraphReader&, const Json& json, std::size_t) {
   TRY(std::int64_t number, json.integer());
   auto last = static_cast<std::int64_t>(MemoryFormat::Preserve);
-  if (number < 1 || number > last) return json.error(fmt::format("memory format {} is not known", number));
+  if (number < 1 || number > last) return json.fault(fmt::format("memory format {} is not known", number));
   return Argument::of(static_cast<MemoryFormat>(number));
 }
 
 Result<Argument> read_layout(GraphReader&, const Json& json, std::size_t) {
   TRY(std::int64_t number, json.integer());
   auto last = static_cast<std::int64_t>(Layout::Strided);
-  if (number < 1 || number > last) return json.error(fmt::format("layout {} is not known", number));
+  if (number < 1 || number > last) return json.fault(fmt::format("layout {} is not known", number));
   return Argument::of(static_cast<Layout>(number));
 }
 
@@ -131,7 +132,7 @@ Result<Argument> read_operator(GraphReader&, const Json& json, std::size_t) {
 // {"key": <argument>, ...}
 Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t depth) {
   if (depth >= json.limits().argument_depth) {
-    return json.error(fmt::format("dictionaries inside each other beyond the limit argument_depth, {}",
+    return json.fault(fmt::format("dictionaries inside each other beyond the limit argument_depth, {}",
                                   json.limits().argument_depth));
   }
   std::vector<NamedArgument> entries;
@@ -199,7 +200,7 @@ Result<Argument> read_nested(GraphReader& reader, const Json& json, std::size_t 
   const auto& [kind, value] = choice;
   auto variant = std::ranges::find(variants, kind, &Variant::name);
   if (variant == variants.end()) {
-    return json.error(fmt::format("argument kind {} is not known", quote(kind)),
+    return json.fault(fmt::format("argument kind {} is not known", quote(kind)),
                       "the file may come from a newer torch than this program knows");
   }
   return variant->read(reader, value, depth);

@@ -4,10 +4,10 @@
 //   {"as_sym_ints": [{"as_name": "s"}, {"as_int": 2}]}   ->  [%s, 2]
 #pragma once
 
-#include "ir/argument.h"
+#include "depute/argument.h"
+#include "depute/result.h"
 #include "read/json.h"
 #include "read/pt2_graph.h"
-#include "support/result.h"
 
 namespace depute {
 

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 #include "read/pt2_argument.h"
 #include "read/pt2_source.h"
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -34,9 +35,8 @@ Result<std::string_view> text_field(const Json& json, std::string_view key) {
 }
 
 // Files of old torch versions do not say whether an argument was given by name; the op's schema does.
-bool is_keyword_by_schema(Symbol op, std::string_view name, std::size_t position) {
+bool is_keyword_by_schema(const OpDef* def, std::string_view name, std::size_t position) {
   if (name.empty()) return false;
-  const OpDef* def = op_def(op);
   if (def == nullptr) return true;  // by name is always right
   int index = def->arg_index(Symbol(name));
   return index != static_cast<int>(position) || def->args[position].keyword_only;
@@ -60,7 +60,7 @@ Status GraphReader::index_table(const Json& graph, std::string_view key, TypeTab
   TRY(std::size_t count, json.member_count());
   table.members.reserve(count);
   return table.json->for_each_member([&](std::string_view name, const Json& type) -> Status {
-    if (!table.members.emplace(name, type).second) return type.error("a second type for this value");
+    if (!table.members.emplace(name, type).second) return type.fault("a second type for this value");
     return {};
   });
 }
@@ -70,10 +70,10 @@ Status GraphReader::index_table(const Json& graph, std::string_view key, TypeTab
 Result<Value*> GraphReader::value(const Json& name) const {
   TRY(std::string_view text, name.string());
   auto found = bindings_.find(text);
-  if (found == bindings_.end()) return name.error(fmt::format("unknown value {}", quote(text)));
+  if (found == bindings_.end()) return name.fault(fmt::format("unknown value {}", quote(text)));
   const Binding& binding = found->second;
   if (binding.subclass) {
-    return name.error(fmt::format("{} is a weight of the tensor subclass {}; only its parts can be used",
+    return name.fault(fmt::format("{} is a weight of the tensor subclass {}; only its parts can be used",
                                   quote(text), quote(binding.subclass->class_name)),
                       "unwrap the weight with torchao's unwrap_tensor_subclass, or call "
                       "exported_program.run_decompositions() before saving");
@@ -84,9 +84,9 @@ Result<Value*> GraphReader::value(const Json& name) const {
 // Takes a name for a value that is about to be made.
 Result<std::string_view> GraphReader::reserve(const Json& name) {
   TRY(std::string_view text, name.string());
-  if (text.empty()) return name.error("a value without a name");
+  if (text.empty()) return name.fault("a value without a name");
   if (!bindings_.try_emplace(text).second)
-    return name.error(fmt::format("value {} is defined twice", quote(text)));
+    return name.fault(fmt::format("value {} is defined twice", quote(text)));
   return text;
 }
 
@@ -104,7 +104,7 @@ Result<Type> GraphReader::type_of(std::string_view kind, const Json& name) const
     symbolic = Type::Kind::SymBool;
   }
   auto found = table->members.find(text);
-  if (found == table->members.end()) return name.error(fmt::format("no type for value {}", quote(text)));
+  if (found == table->members.end()) return name.fault(fmt::format("no type for value {}", quote(text)));
   if (table == &tensors_) {
     TRY(TensorType type,
         read_tensor_type(found->second, [&](const Json& size) { return scope_.symbols.size(size); }));
@@ -142,7 +142,7 @@ Status GraphReader::read_definition(std::string_view kind, const Json& json,
   }
   bool is_symbolic = kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool";
   if (!is_symbolic && kind != "as_tensor" && kind != "as_custom_obj") {
-    return json.error(fmt::format("{} cannot be a graph input or a node's result", quote(kind)));
+    return json.fault(fmt::format("{} cannot be a graph input or a node's result", quote(kind)));
   }
   TRY(Json name, json.field(is_symbolic ? "as_name" : "name"));
   TRY(std::string_view text, reserve(name));
@@ -165,7 +165,7 @@ Result<Value*> GraphReader::read_input(const Json& argument, std::string_view co
   }
   std::vector<Definition> definitions;
   TRY_STATUS(read_definitions(argument, definitions));
-  if (definitions.size() != 1) return argument.error("a graph input must be one value");
+  if (definitions.size() != 1) return argument.fault("a graph input must be one value");
   Value* value = graph_.add_input(Symbol(definitions[0].name), std::move(definitions[0].type));
   bindings_[definitions[0].name].value = value;
   return value;
@@ -173,7 +173,7 @@ Result<Value*> GraphReader::read_input(const Json& argument, std::string_view co
 
 Status GraphReader::define_subclass(const Json& argument, std::shared_ptr<const SubclassValue> subclass) {
   TRY(auto choice, argument.choice());
-  if (choice.first != "as_tensor") return argument.error("a weight that is not a tensor");
+  if (choice.first != "as_tensor") return argument.fault("a weight that is not a tensor");
   TRY(Json name, choice.second.field("name"));
   TRY(std::string_view text, reserve(name));
   bindings_[text].subclass = std::move(subclass);
@@ -209,7 +209,7 @@ Status GraphReader::read_nodes(const Json& graph) {
 
 Status GraphReader::read_node(const Json& json) {
   if (scope_.counters.nodes >= json.limits().nodes) {
-    return json.error(fmt::format("more nodes than the limit nodes, {}", json.limits().nodes));
+    return json.fault(fmt::format("more nodes than the limit nodes, {}", json.limits().nodes));
   }
   TRY(std::string_view target, text_field(json, "target"));
   if (target == subclass_access) return read_subclass_access(json);
@@ -219,7 +219,7 @@ Status GraphReader::read_node(const Json& json) {
   auto call = read_call(json);
   if (!call) {
     if (call.error().source.empty()) call.error().source = source.str();
-    return std::unexpected(std::move(call).error());
+    return Failure(std::move(call).error());
   }
   Node* node = graph_.add(call->op, call->args, call->kwargs, result_specs(json, *call));
   node->debug_handle = handle;
@@ -235,9 +235,9 @@ Result<GraphReader::Call> GraphReader::read_call(const Json& json) {
   TRY(Json target_json, json.field("target"));
   TRY(std::string_view target, target_json.string());
   call.op = op_of_target(target);
-  if (call.op.empty()) return target_json.error("a node without an operator");
-  if (const OpDef* def = op_def(call.op); def != nullptr && def->origin == OpOrigin::Compiler)
-    return target_json.error(fmt::format("{} is an op of the compiler's own", quote(target)));
+  if (call.op.empty()) return target_json.fault("a node without an operator");
+  if (const OpDef* def = graph_.ops().find(call.op); def != nullptr && def->origin == OpOrigin::Compiler)
+    return target_json.fault(fmt::format("{} is an op of the compiler's own", quote(target)));
   TRY_STATUS(read_call_inputs(json, call));
   TRY(Json outputs, json.field("outputs"));
   TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, call.results); }));
@@ -258,11 +258,11 @@ Status GraphReader::read_named_argument(const Json& json, Call& call) {
   TRY(Json kind_json, json.optional_field("kind"));
   bool is_keyword = false;
   if (kind_json.is_null()) {
-    is_keyword = is_keyword_by_schema(call.op, name, call.args.size());
+    is_keyword = is_keyword_by_schema(graph_.ops().find(call.op), name, call.args.size());
   } else {
     TRY(std::int64_t kind, kind_json.integer());
     if (kind != by_position && kind != by_name)
-      return kind_json.error("an argument is given by position (1) or name (2)");
+      return kind_json.fault("an argument is given by position (1) or name (2)");
     is_keyword = kind == by_name;
   }
   TRY(Argument argument, read_argument(*this, argument_json));
@@ -270,7 +270,7 @@ Status GraphReader::read_named_argument(const Json& json, Call& call) {
     call.args.push_back(argument);
     return {};
   }
-  if (name.empty()) return json.error("an argument by name without a name");
+  if (name.empty()) return json.fault("an argument by name without a name");
   call.kwargs.push_back({Symbol(name), argument});
   return {};
 }
@@ -297,7 +297,7 @@ Status GraphReader::read_subclass_access(const Json& json) {
   TRY(Json outputs, json.field("outputs"));
   TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, definitions); }));
   if (definitions.size() != 1 || definitions[0].name.empty())
-    return outputs.error("one tensor is needed here");
+    return outputs.fault("one tensor is needed here");
   bindings_[definitions[0].name] = std::move(part);
   return {};
 }
@@ -318,7 +318,7 @@ Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
   }));
   auto weight = bindings_.find(weight_name);
   if (weight == bindings_.end() || !weight->second.subclass) {
-    return inputs.error(
+    return inputs.fault(
         fmt::format("{} is not a weight of a tensor subclass in this graph", quote(weight_name)));
   }
   const SubclassValue& subclass = *weight->second.subclass;
@@ -328,13 +328,13 @@ Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
   if (auto inner = subclass.subclasses.find(part_name); inner != subclass.subclasses.end()) {
     return Binding{.value = nullptr, .subclass = inner->second};
   }
-  return inputs.error(fmt::format("{}, of the tensor subclass {}, has no part {} that can be read",
+  return inputs.fault(fmt::format("{}, of the tensor subclass {}, has no part {} that can be read",
                                   quote(weight_name), quote(subclass.class_name), quote(part_name)));
 }
 
 Result<Graph*> GraphReader::read_body(const Json& json) {
   if (depth_ >= json.limits().graph_depth) {
-    return json.error(fmt::format("control flow inside control flow beyond the limit graph_depth, {}",
+    return json.fault(fmt::format("control flow inside control flow beyond the limit graph_depth, {}",
                                   json.limits().graph_depth));
   }
   TRY(std::string_view wanted, text_field(json, "name"));
@@ -342,7 +342,7 @@ Result<Graph*> GraphReader::read_body(const Json& json) {
   std::string name(wanted.empty() ? "body" : wanted);
   for (int i = 1; !scope_.counters.graph_names.insert(name).second; ++i)
     name = fmt::format("{}_{}", wanted, i);
-  scope_.method.bodies.push_back(std::make_unique<Graph>(Symbol(name)));
+  scope_.method.bodies.push_back(std::make_unique<Graph>(Symbol(name), graph_.ops()));
   Graph* body = scope_.method.bodies.back().get();
   GraphReader reader(scope_, *body, depth_ + 1);
   TRY_STATUS(reader.index_types(graph_json));

@@ -19,10 +19,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/program.h"
+#include "depute/program.h"
+#include "depute/result.h"
 #include "read/json.h"
 #include "read/pt2_types.h"
-#include "support/result.h"
 
 namespace depute {
 

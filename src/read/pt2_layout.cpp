@@ -6,6 +6,7 @@
 
 #include "read/foreign_file.h"
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -14,8 +15,8 @@ constexpr std::string_view format_entry = "archive_format";
 constexpr std::string_view old_program_entry = "serialized_exported_program.json";
 constexpr std::string_view export_hint = "save the result of torch.export.export with torch.export.save";
 
-std::unexpected<Diagnostic> not_a_program(const Archive& archive, const ForeignFile& foreign) {
-  return error("read_pt2", archive.name(), not_a_program(foreign), foreign.hint);
+Failure not_a_program(const Archive& archive, const ForeignFile& foreign) {
+  return failure("read_pt2", archive.name(), not_a_program(foreign), foreign.hint);
 }
 
 // An entry's short text must be `expected`; the entry may be missing.
@@ -25,8 +26,8 @@ Status check_text(const Archive& archive, const std::string& name, std::string_v
   TRY(EntryBytes bytes, archive.read(*entry));
   std::string_view text(reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size());
   if (text == expected) return {};
-  return error("read_pt2", archive.place(*entry),
-               fmt::format("{} is needed here, not {}", quote(expected), quote(text)));
+  return failure("read_pt2", archive.place(*entry),
+                 fmt::format("{} is needed here, not {}", quote(expected), quote(text)));
 }
 
 PayloadEntries find_payloads(const Archive& archive, const std::string& directory, const std::string& model,
@@ -47,8 +48,8 @@ Result<std::vector<ModelEntries>> find_named_models(const Archive& archive, cons
     if (!entry.name.starts_with(directory) || !entry.name.ends_with(suffix)) continue;
     if (entry.name.size() <= directory.size() + suffix.size()) continue;
     if (models.size() == limits.models) {
-      return error("read_pt2", archive.name(),
-                   fmt::format("more models than the limit models, {}", limits.models));
+      return failure("read_pt2", archive.name(),
+                     fmt::format("more models than the limit models, {}", limits.models));
     }
     std::string_view name = entry.name.substr(directory.size());
     name.remove_suffix(suffix.size());
@@ -59,8 +60,8 @@ Result<std::vector<ModelEntries>> find_named_models(const Archive& archive, cons
   }
   if (!models.empty()) return models;
   if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
-  return error("read_pt2", archive.name(),
-               fmt::format("the archive has no program: no entry {}*.json", directory), export_hint);
+  return failure("read_pt2", archive.name(),
+                 fmt::format("the archive has no program: no entry {}*.json", directory), export_hint);
 }
 
 ModelEntries find_old_model(const Archive& archive, const std::string& prefix) {
@@ -80,8 +81,8 @@ Result<std::vector<ModelEntries>> find_models(const Archive& archive, const Read
     return std::vector<ModelEntries>{find_old_model(archive, std::string(*prefix))};
   }
   if (auto foreign = recognise_foreign(archive)) return not_a_program(archive, *foreign);
-  return error("read_pt2", archive.name(), "not a .pt2 archive: there is no entry archive_format",
-               export_hint);
+  return failure("read_pt2", archive.name(), "not a .pt2 archive: there is no entry archive_format",
+                 export_hint);
 }
 
 }  // namespace depute

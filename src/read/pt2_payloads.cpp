@@ -4,6 +4,7 @@
 
 #include "read/pt2_types.h"
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -30,7 +31,7 @@ Result<Payloads> Payloads::from_config(const Archive& archive, const ArchiveEntr
   TRY(std::size_t count, c.table.member_count());
   c.members.reserve(count);
   TRY_STATUS(c.table.for_each_member([&](std::string_view name, const Json& member) -> Status {
-    if (!c.members.emplace(name, member).second) return member.error("a second tensor of this name");
+    if (!c.members.emplace(name, member).second) return member.fault("a second tensor of this name");
     return {};
   }));
   return payloads;
@@ -61,7 +62,7 @@ Result<SavedTensor> Payloads::load_member(const Json& member) {
   TRY(std::string_view path, path_json.string());
   const ArchiveEntry* entry = archive_->find(directory_ + std::string(path));
   if (entry == nullptr)
-    return path_json.error(fmt::format("the archive has no entry {}", quote(directory_ + std::string(path))));
+    return path_json.fault(fmt::format("the archive has no entry {}", quote(directory_ + std::string(path))));
   TRY(Json pickle_json, member.optional_field("use_pickle"));
   bool is_pickled = false;
   if (!pickle_json.is_null()) {
@@ -73,7 +74,7 @@ Result<SavedTensor> Payloads::load_member(const Json& member) {
   }
   SavedTensor tensor;
   TRY(Json meta, member.field("tensor_meta"));
-  if (meta.is_null()) return meta.error("a tensor is needed here, not another object");
+  if (meta.is_null()) return meta.fault("a tensor is needed here, not another object");
   TRY(tensor.data.type, read_tensor_type(meta, read_constant_size));
   TRY(Json offset_json, meta.field("storage_offset"));
   TRY(SymInt offset, read_constant_size(offset_json));
@@ -84,7 +85,7 @@ Result<SavedTensor> Payloads::load_member(const Json& member) {
   }
   tensor.data.storage = storage;
   if (!fits_storage(tensor.data)) {
-    return meta.error(fmt::format("the tensor reaches beyond its storage of {} bytes", storage->size()));
+    return meta.fault(fmt::format("the tensor reaches beyond its storage of {} bytes", storage->size()));
   }
   return tensor;
 }

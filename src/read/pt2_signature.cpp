@@ -7,6 +7,7 @@
 
 #include "read/pt2_argument.h"
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -55,7 +56,7 @@ Status SignatureReader::read_inputs(const Json& signature, const Json& graph) {
   TRY(std::vector<Json> specs, elements_of(specs_json));
   TRY(std::vector<Json> inputs, elements_of(inputs_json));
   if (specs.size() != inputs.size()) {
-    return specs_json.error(fmt::format("{} input specs for {} graph inputs", specs.size(), inputs.size()));
+    return specs_json.fault(fmt::format("{} input specs for {} graph inputs", specs.size(), inputs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) TRY_STATUS(read_input(specs[i], inputs[i]));
   return {};
@@ -89,7 +90,7 @@ Status SignatureReader::read_input(const Json& spec, const Json& argument) {
     TRY_STATUS(add_input(argument, {.kind = Kind::Token}));
     return check_name(json, *graph_.graph().inputs().back());
   }
-  return spec.error(fmt::format("input kind {} is not known", quote(kind)));
+  return spec.fault(fmt::format("input kind {} is not known", quote(kind)));
 }
 
 Status SignatureReader::add_input(const Json& argument, InputSpec spec, std::string_view constant_name) {
@@ -103,7 +104,7 @@ Status SignatureReader::check_name(const Json& spec, const Value& value) const {
   TRY(Json arg, spec.field("arg"));
   TRY(Json name, arg.field("name"));
   TRY(Value * named, graph_.value(name));
-  if (named != &value) return name.error("the signature and the graph's inputs are in different order");
+  if (named != &value) return name.fault("the signature and the graph's inputs are in different order");
   return {};
 }
 
@@ -114,13 +115,13 @@ Status SignatureReader::read_user_input(const Json& spec, const Json& argument) 
   const Value& value = *graph_.graph().inputs().back();
   if (literal) {  // how files before torch 2.4 write a constant input
     if (!is_same_literal_kind(*literal, value.type()))
-      return arg.error("the graph's input is of another kind");
+      return arg.fault("the graph's input is of another kind");
     method_.inputs.back().constant = *literal;
     return {};
   }
   TRY(Argument named, read_argument(graph_, arg));
   if (!named.is_value() || named.as_value() != &value) {
-    return arg.error("the signature and the graph's inputs are in different order");
+    return arg.fault("the signature and the graph's inputs are in different order");
   }
   return {};
 }
@@ -131,9 +132,9 @@ Status SignatureReader::read_constant_input(const Json& spec, const Json& argume
   TRY_STATUS(add_input(argument, {.kind = InputSpec::Kind::UserInput}, name));
   TRY(Json value_json, spec.field("value"));
   TRY(std::optional<Argument> literal, read_literal(value_json));
-  if (!literal) return value_json.error("a constant input must be None, a number, true, false or a text");
+  if (!literal) return value_json.fault("a constant input must be None, a number, true, false or a text");
   if (!is_same_literal_kind(*literal, graph_.graph().inputs().back()->type())) {
-    return value_json.error("the graph's input is of another kind");
+    return value_json.fault("the graph's input is of another kind");
   }
   method_.inputs.back().constant = *literal;
   return {};
@@ -159,10 +160,10 @@ Status SignatureReader::read_data_input(const Json& spec, const Json& argument, 
   TRY_STATUS(add_input(argument, input));
   const Value& value = *graph_.graph().inputs().back();
   TRY_STATUS(check_name(spec, value));
-  if (!value.type().is_tensor()) return argument.error("a weight that is not a tensor");
+  if (!value.type().is_tensor()) return argument.fault("a weight that is not a tensor");
   const TensorType& data = weight.data.type;
   if (value.tensor().dtype != data.dtype || value.tensor().sizes != data.sizes) {
-    return argument.error(fmt::format("the graph wants {} here, but the data of {} is {}",
+    return argument.fault(fmt::format("the graph wants {} here, but the data of {} is {}",
                                       str(value.tensor()), quote(name), str(data)));
   }
   return {};
@@ -174,7 +175,7 @@ Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constan
   Payloads& second = is_constant ? weights_ : constants_;
   if (first.contains(name)) return first.load(name);
   if (second.contains(name)) return second.load(name);
-  return name_json.error(fmt::format("the archive has no data for {}", quote(name)));
+  return name_json.fault(fmt::format("the archive has no data for {}", quote(name)));
 }
 
 // One graph input for each tensor in a subclass weight.
@@ -217,12 +218,12 @@ Status SignatureReader::read_outputs(const Json& signature) {
   TRY_STATUS(specs.for_each([&](const Json& spec) { return read_output(spec, index++); }));
   std::size_t outputs = graph_.graph().outputs().size();
   if (index == outputs) return {};
-  return specs.error(fmt::format("{} output specs for {} graph outputs", index, outputs));
+  return specs.fault(fmt::format("{} output specs for {} graph outputs", index, outputs));
 }
 
 Status SignatureReader::read_output(const Json& spec, std::size_t index) {
   using Kind = OutputSpec::Kind;
-  if (index >= graph_.graph().outputs().size()) return spec.error("no graph output for this spec");
+  if (index >= graph_.graph().outputs().size()) return spec.fault("no graph output for this spec");
   TRY(auto choice, spec.choice());
   const auto& [kind, json] = choice;
   OutputSpec output;
@@ -238,7 +239,7 @@ Status SignatureReader::read_output(const Json& spec, std::size_t index) {
   } else if (kind == "token") {
     output.kind = Kind::Token;
   } else if (kind != "user_output" && kind != "loss_output") {
-    return spec.error(fmt::format("output kind {} cannot be compiled", quote(kind)),
+    return spec.fault(fmt::format("output kind {} cannot be compiled", quote(kind)),
                       "export the model for inference, without gradients");
   }
   TRY_STATUS(check_output(json, kind == "user_output", graph_.graph().outputs()[index]));
@@ -259,21 +260,21 @@ Status SignatureReader::check_output(const Json& spec, bool is_argument, const A
   }
   bool is_same = value.kind == output.kind && (!value.is_value() || value.as_value() == output.as_value());
   if (is_same) return {};
-  return arg.error("the signature and the graph's outputs are in different order");
+  return arg.fault("the signature and the graph's outputs are in different order");
 }
 
 Result<Symbol> SignatureReader::mutated_key(const Json& name) const {
   TRY(std::string_view text, name.string());
   auto found = keys_.find(text);
   if (found == keys_.end())
-    return name.error(fmt::format("{} is no buffer or parameter of this program", quote(text)));
+    return name.fault(fmt::format("{} is no buffer or parameter of this program", quote(text)));
   return found->second;
 }
 
 Result<Symbol> SignatureReader::mutated_input(const Json& name) const {
   TRY(Value * value, graph_.value(name));
   const InputSpec* spec = input_spec(method_, *value);
-  if (spec == nullptr || spec->kind != InputSpec::Kind::UserInput) return name.error("not a user input");
+  if (spec == nullptr || spec->kind != InputSpec::Kind::UserInput) return name.fault("not a user input");
   return value->name();
 }
 

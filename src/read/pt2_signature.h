@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "read/json.h"
 #include "read/pt2_graph.h"
 #include "read/pt2_payloads.h"

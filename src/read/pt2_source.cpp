@@ -1,4 +1,5 @@
 #include "read/pt2_source.h"
+#include "support/try.h"
 
 #include <charconv>
 #include <optional>

@@ -1,9 +1,9 @@
 // Where a node comes from in the user's model, out of the metadata that torch.export keeps with it.
 #pragma once
 
-#include "ir/graph.h"
+#include "depute/graph.h"
+#include "depute/result.h"
 #include "read/json.h"
-#include "support/result.h"
 
 namespace depute {
 

@@ -6,6 +6,7 @@
 
 #include "read/quote.h"
 #include "read/srepr.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -15,10 +16,10 @@ constexpr std::int64_t strided_layout = 7;
 Status read_dims(const Json& json, const ReadSize& read_size, Dims& dims) {
   return json.for_each([&](const Json& element) -> Status {
     if (dims.size() == max_rank) {
-      return element.error(fmt::format("more dimensions than the limit max_rank, {}", max_rank));
+      return element.fault(fmt::format("more dimensions than the limit max_rank, {}", max_rank));
     }
     TRY(SymInt size, read_size(element));
-    if (size.is_constant() && size.value() < 0) return element.error("a size or stride is negative");
+    if (size.is_constant() && size.value() < 0) return element.fault("a size or stride is negative");
     dims.push_back(size);
     return {};
   });
@@ -40,7 +41,7 @@ Result<Range> read_range(const Json& json) {
   if (!max.is_null()) {
     TRY(range.max, max.integer());
   }
-  if (range.min > range.max) return json.error("an empty range");
+  if (range.min > range.max) return json.fault("an empty range");
   return range;
 }
 
@@ -50,12 +51,12 @@ Result<TensorType> read_tensor_type(const Json& meta, const ReadSize& read_size)
   TRY(Json dtype_json, meta.field("dtype"));
   TRY(std::int64_t number, dtype_json.integer());
   auto dtype = scalar_type_from_pt2(number);
-  if (!dtype) return dtype_json.error(fmt::format("element type {} is not known", number));
+  if (!dtype) return dtype_json.fault(fmt::format("element type {} is not known", number));
   TRY(Json layout_json, meta.optional_field("layout"));
   if (!layout_json.is_null()) {
     TRY(std::int64_t layout, layout_json.integer());
     if (layout != strided_layout)
-      return layout_json.error("sparse and other special layouts cannot be compiled");
+      return layout_json.fault("sparse and other special layouts cannot be compiled");
   }
   Dims sizes;
   TRY(Json sizes_json, meta.field("sizes"));
@@ -64,17 +65,17 @@ Result<TensorType> read_tensor_type(const Json& meta, const ReadSize& read_size)
   TRY(Json strides_json, meta.field("strides"));
   TRY_STATUS(read_dims(strides_json, read_size, strides));
   if (sizes.size() != strides.size()) {
-    return meta.error(fmt::format("{} sizes, but {} strides", sizes.size(), strides.size()));
+    return meta.fault(fmt::format("{} sizes, but {} strides", sizes.size(), strides.size()));
   }
   TensorType type = make_tensor(*dtype, std::move(sizes), std::move(strides));
   if (type.is_static() && !type.static_bytes())
-    return sizes_json.error("the tensor's size overflows 64 bits");
+    return sizes_json.fault("the tensor's size overflows 64 bits");
   return type;
 }
 
 Result<SymInt> read_constant_size(const Json& json) {
   TRY(auto choice, json.choice());
-  if (choice.first != "as_int") return json.error("data has a size that is not a number");
+  if (choice.first != "as_int") return json.fault("data has a size that is not a number");
   return choice.second.integer();
 }
 
@@ -91,7 +92,7 @@ Status SymbolReader::read_ranges(const Json& constraints) {
     Range& stored = ranges_[range_key(replace_symbols(expr, source))];
     stored.min = std::max(stored.min, range.min);
     stored.max = std::min(stored.max, range.max);
-    if (stored.min > stored.max) return json.error("the ranges of this expression exclude each other");
+    if (stored.min > stored.max) return json.fault("the ranges of this expression exclude each other");
     return {};
   });
 }
@@ -111,17 +112,17 @@ Result<const SymExpr*> SymbolReader::expression(const Json& json) {
     TRY(bool truth, value.boolean());
     return sym_call(truth ? "true" : "false", {});
   }
-  if (kind != "as_expr") return json.error(fmt::format("{} is not a kind of symbolic value", quote(kind)));
+  if (kind != "as_expr") return json.fault(fmt::format("{} is not a kind of symbolic value", quote(kind)));
   TRY(Json text_json, value.field("expr_str"));
   TRY(std::string_view text, text_json.string());
   if (text.size() > json.limits().expression_bytes) {
-    return text_json.error(fmt::format("an expression of {} bytes; the limit expression_bytes is {}",
+    return text_json.fault(fmt::format("an expression of {} bytes; the limit expression_bytes is {}",
                                        text.size(), json.limits().expression_bytes));
   }
   if (auto found = by_text_.find(text); found != by_text_.end()) return found->second;
   auto expr =
       parse_srepr(text, [&](std::string_view name, std::int64_t least) { return symbol(name, least); });
-  if (!expr) return text_json.error(expr.error().message);
+  if (!expr) return text_json.fault(expr.error().message);
   by_text_.emplace(text, *expr);
   return *expr;
 }
@@ -130,7 +131,7 @@ Result<SymInt> SymbolReader::size(const Json& json) {
   TRY(auto choice, json.choice());
   if (choice.first == "as_int") return choice.second.integer();
   TRY(const SymExpr* expr, expression(json));
-  if (expr->kind == SymExpr::Kind::Float) return json.error("a size that is not an integer");
+  if (expr->kind == SymExpr::Kind::Float) return json.fault("a size that is not an integer");
   return SymInt(expr);
 }
 

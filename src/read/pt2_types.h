@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/type.h"
+#include "depute/result.h"
+#include "depute/type.h"
 #include "read/json.h"
-#include "support/result.h"
 
 namespace depute {
 

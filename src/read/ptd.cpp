@@ -4,10 +4,11 @@
 
 #include <limits>
 
+#include "depute/type.h"
 #include "flat_tensor_generated.h"
-#include "ir/type.h"
 #include "read/flatbuffer_file.h"
 #include "read/pte_method.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -30,8 +31,8 @@ class PtdReader {
   }
 
  private:
-  std::unexpected<Diagnostic> fail(std::string_view place, std::string_view message) const {
-    return error("read_ptd", fmt::format("{}: {}", name_, place), message);
+  Failure fail(std::string_view place, std::string_view message) const {
+    return failure("read_ptd", fmt::format("{}: {}", name_, place), message);
   }
 
   Status read_header() {

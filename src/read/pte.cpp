@@ -8,6 +8,7 @@
 #include "read/flatbuffer_file.h"
 #include "read/pte_method.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -34,8 +35,8 @@ class PteReader {
   }
 
  private:
-  std::unexpected<Diagnostic> fail(std::string_view place, std::string_view message) const {
-    return error("read_pte", fmt::format("{}: {}", name_, place), message);
+  Failure fail(std::string_view place, std::string_view message) const {
+    return failure("read_pte", fmt::format("{}: {}", name_, place), message);
   }
 
   Status read_header() {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "depute/result.h"
 #include "schema/execution_plan.h"
-#include "support/result.h"
 
 namespace depute {
 

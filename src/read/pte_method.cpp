@@ -1,4 +1,5 @@
 #include "read/pte_method.h"
+#include "support/try.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ class MethodReader {
     for (const auto* value : elements(table_.values())) {
       if (Status status = read_value(*value); !status) {
         status.error().where = fmt::format(".values[{}]{}", plan_.values.size(), status.error().where);
-        return std::unexpected(std::move(status).error());
+        return Failure(std::move(status).error());
       }
     }
     TRY_STATUS(check_lists());
@@ -31,7 +32,7 @@ class MethodReader {
       for (const auto* instruction : elements(chain->instructions())) {
         if (Status status = read_instruction(*instruction); !status) {
           status.error().where = fmt::format(".instructions[{}]", plan_.instructions.size());
-          return std::unexpected(std::move(status).error());
+          return Failure(std::move(status).error());
         }
       }
     }
@@ -39,8 +40,8 @@ class MethodReader {
   }
 
  private:
-  static std::unexpected<Diagnostic> fail(std::string_view place, std::string_view message) {
-    return error("read_pte", place, message);
+  static Failure fail(std::string_view place, std::string_view message) {
+    return failure("read_pte", place, message);
   }
 
   // Counts what is about to be copied against the file's size.

@@ -7,9 +7,9 @@
 #include <ranges>
 #include <type_traits>
 
+#include "depute/result.h"
 #include "program_generated.h"
 #include "schema/execution_plan.h"
-#include "support/result.h"
 
 namespace depute::internal {
 

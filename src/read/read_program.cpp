@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 #include "read/foreign_file.h"
 #include "read/read_pt2.h"
 #include "read/srepr.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -119,40 +120,42 @@ bool same_view(const TensorData& a, const TensorData& b) {
 
 }  // namespace
 
-Result<Program> read_program(const std::string& path) {
+Result<Program> read_program(const std::string& path, const std::shared_ptr<const OpTable>& ops) {
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
-  return read_program(std::move(file));
+  return read_program(std::move(file), ops);
 }
 
 Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path) {
   return path == "-" ? MappedFile::standard_input() : MappedFile::open_any(path);
 }
 
-Result<Program> read_program(std::shared_ptr<const MappedFile> file) {
+Result<Program> read_program(std::shared_ptr<const MappedFile> file,
+                             const std::shared_ptr<const OpTable>& ops) {
   const std::string& path = file->path();
-  if (file->bytes().empty()) return error("read", path, "the file is empty");
-  if (starts_like_zip(file->bytes())) return read_pt2(std::move(file));
+  if (file->bytes().empty()) return failure("read", path, "the file is empty");
+  if (starts_like_zip(file->bytes())) return read_pt2(std::move(file), {.ops = ops});
   auto foreign = recognise_foreign(file->bytes());
   // The parser tells better what is wrong with a program in the text form.
   if (foreign && !(foreign->is_text && path.ends_with(".ir"))) {
-    return error("read", path, not_a_program(*foreign), foreign->hint);
+    return failure("read", path, not_a_program(*foreign), foreign->hint);
   }
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  return parse_program(text, path);
+  return parse_program(text, path, ops);
 }
 
 namespace {
 
 Status join(Program& to, Program from, Symbol name) {
   if (from.methods.size() != 1) {
-    return error(
+    return failure(
         "read", name.str(),
         fmt::format("a method is read from a file with one method, this one has {}", from.methods.size()));
   }
   if (to.find_method(name.str()) != nullptr)
-    return error("read", name.str(), "there is a method of this name already");
+    return failure("read", name.str(), "there is a method of this name already");
   if (!from.delegates.empty())
-    return error("read", name.str(), "a program with delegates cannot be joined to another");
+    return failure("read", name.str(), "a program with delegates cannot be joined to another");
+  if (from.ops != to.ops) use_ops(from, to.ops);
   renumber_behind(to, from);
   if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
@@ -169,7 +172,7 @@ Status join(Program& to, Program from, Symbol name) {
     if (!spec.has_data()) continue;
     auto found = renamed.find(spec.target);
     if (found == renamed.end())
-      return error("read", name.str(), fmt::format("no data \"{}\" for an input", spec.target.str()));
+      return failure("read", name.str(), fmt::format("no data \"{}\" for an input", spec.target.str()));
     spec.target = found->second;
   }
   for (OutputSpec& spec : method.outputs) {

@@ -7,6 +7,7 @@
 #include "read/pt2_signature.h"
 #include "read/quote.h"
 #include "support/guarded.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -27,7 +28,7 @@ Status check_version(const Json& root) {
   TRY(Json major_json, version.field("major"));
   TRY(std::int64_t major, major_json.integer());
   if (major == schema_major) return {};
-  return major_json.error(fmt::format("schema version {} is not known, only {} is", major, schema_major),
+  return major_json.fault(fmt::format("schema version {} is not known, only {} is", major, schema_major),
                           "export the model again with torch 2.8 to 2.13");
 }
 
@@ -96,11 +97,11 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
                                      path, options.limits, budget));
   TRY(std::vector<ModelEntries> models, find_models(archive, options.limits));
   if (models.size() > 1 && !options.method.empty()) {
-    return error("read_pt2", path,
-                 fmt::format("the archive has {} models, so its one method cannot be named {}", models.size(),
-                             quote(options.method)));
+    return failure("read_pt2", path,
+                   fmt::format("the archive has {} models, so its one method cannot be named {}",
+                               models.size(), quote(options.method)));
   }
-  Program program;
+  Program program(options.ops);
   ArchiveScope scope{
       .archive = archive, .limits = options.limits, .program = program, .counters = {}, .symbols = {}};
   for (const ModelEntries& model : models) {

@@ -11,18 +11,19 @@
 #include <memory>
 #include <string>
 
-#include "ir/program.h"
+#include "depute/program.h"
+#include "depute/result.h"
 #include "read/limits.h"
 #include "support/mapped_file.h"
-#include "support/result.h"
 
 namespace depute {
 
 struct ReadOptions {
   // Name of the method of an archive with one model. Empty: the model's own name, but "forward" for the name
   // "model", which torch.export.save gives to all.
-  std::string method;
-  ReadLimits limits;
+  std::string method = {};
+  ReadLimits limits = {};
+  std::shared_ptr<const OpTable> ops = torch_ops();  // of the program that is read
 };
 
 // Afterwards every parameter, buffer and constant input has data of its type in Program::data, every node a

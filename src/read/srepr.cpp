@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -54,9 +55,9 @@ class SreprParser {
   }
 
  private:
-  std::unexpected<Diagnostic> fail(std::string_view what) const {
-    return error("read_srepr", "",
-                 fmt::format("{} at column {} of the expression {}", what, at_ + 1, quote(text_)));
+  Failure fail(std::string_view what) const {
+    return failure("read_srepr", "",
+                   fmt::format("{} at column {} of the expression {}", what, at_ + 1, quote(text_)));
   }
 
   void skip_space() {

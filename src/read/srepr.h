@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "ir/sym.h"
-#include "support/result.h"
+#include "depute/result.h"
+#include "depute/sym.h"
 
 namespace depute {
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "read/quote.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -74,8 +75,8 @@ Status TorchSave::check_byte_order() const {
   return fail(fmt::format("the byte order is {}; only little-endian files can be read", quote(order)));
 }
 
-std::unexpected<Diagnostic> TorchSave::fail(std::string_view what) const {
-  return error("read_torch_save", archive_.name(), what);
+Failure TorchSave::fail(std::string_view what) const {
+  return failure("read_torch_save", archive_.name(), what);
 }
 
 Result<std::vector<std::pair<std::string_view, PickleId>>> TorchSave::dictionary() const {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/data.h"
+#include "depute/data.h"
 #include "read/archive.h"
 #include "read/pickle.h"
 
@@ -51,7 +51,7 @@ class TorchSave {
   Status add_parts(PickleId state, std::size_t depth, SavedTensor& subclass);
   Result<std::shared_ptr<const Storage>> storage(PickleId id, ScalarType* dtype);
   Status read_dims(PickleId id, Dims& sizes) const;
-  std::unexpected<Diagnostic> fail(std::string_view what) const;
+  Failure fail(std::string_view what) const;
 
   Archive archive_;
   std::string prefix_;

@@ -26,12 +26,6 @@ struct OwnerQuestion {
   RegionOptions options;         // the mode counts in order only, but for Apart and Connected
 };
 
-enum class Sharing : std::uint8_t {
-  Best,     // the way that places more nodes, or needs fewer regions, or has the smaller border
-  InOrder,  // as if the owners were asked one after another
-  OnePass,
-};
-
 // Why nodes are not with an owner; fields as in RegionPlan.
 struct OwnerAnswer {
   std::vector<Placement> placement;

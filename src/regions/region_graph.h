@@ -15,16 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "depute/region_options.h"
+
 namespace depute {
 
 inline constexpr std::uint32_t no_region = 0xFFFFFFFF;
-
-// What a backend can do with a node.
-enum class Support : std::uint8_t {
-  Unsupported,  // stays outside of all regions
-  Supported,    // is placed in a region
-  Neutral,  // may go either side (views, reshapes): joins a region only where that holds the region together
-};
 
 // Rows of numbers behind one another: row i is items[start[i]] up to items[start[i + 1]].
 struct Csr {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ir/program.h"
+#include "depute/program.h"
 #include "plan/plan.h"
 
 namespace depute {

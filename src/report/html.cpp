@@ -1,7 +1,7 @@
 // The report as one HTML page without scripts or outside files: totals, delegates, and a row per node.
 #include <fmt/format.h>
 
-#include "report/report.h"
+#include "depute/report.h"
 
 namespace depute {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/report.h"
+#include "depute/report.h"
 
 namespace depute {
 namespace {

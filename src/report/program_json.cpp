@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ir/print.h"
-#include "report/report.h"
+#include "depute/print.h"
+#include "depute/report.h"
 
 namespace depute {
 namespace {

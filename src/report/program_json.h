@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

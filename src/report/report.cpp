@@ -1,12 +1,12 @@
-#include "report/report.h"
+#include "report/refusals_report.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/inspect.h"
 #include "ir/copy.h"
-#include "lower/inspect.h"
 
 namespace depute {
 

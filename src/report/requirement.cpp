@@ -1,4 +1,4 @@
-#include "report/requirement.h"
+#include "depute/requirement.h"
 
 #include <fmt/format.h>
 
@@ -88,7 +88,7 @@ Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
     std::string_view part = trim(text.substr(0, comma));
     std::optional<Requirement> requirement = parse_one(part);
     if (!requirement) {
-      return error(
+      return failure(
           "usage", "--require", fmt::format("cannot read '{}'", part),
           "write for example coverage>=95%,partitions<=3 (also delegated, non_delegated; >=, <=, ==)");
     }

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/report.h"
+#include "depute/report.h"
+#include "plan/plan.h"
 #include "support/printable.h"
 
 namespace depute {

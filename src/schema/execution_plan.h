@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
+#include "depute/small_vector.h"
 
 namespace depute {
 
@@ -25,8 +25,8 @@ enum class ShapeDynamism : std::uint8_t { Static, DynamicBound, DynamicUnbound }
 struct PlanTensor {
   int scalar_type = 0;  // ExecuTorch's numbering
   ShapeDynamism dynamism = ShapeDynamism::Static;
-  boost::container::small_vector<std::int32_t, 4> sizes;  // upper bounds when dynamic
-  boost::container::small_vector<std::uint8_t, 8> dim_order;
+  SmallVector<std::int32_t, 4> sizes;  // upper bounds when dynamic
+  SmallVector<std::uint8_t, 8> dim_order;
   std::uint32_t constant = 0;   // data_buffer_idx: 0, or an index of the constants
   std::uint32_t memory_id = 0;  // 0: not planned
   std::uint64_t memory_offset = 0;

@@ -12,7 +12,7 @@
 #include <exception>
 #include <utility>
 
-#include "support/result.h"
+#include "depute/result.h"
 
 namespace depute {
 
@@ -23,7 +23,7 @@ auto guarded(Function&& function) -> decltype(function()) {
   try {
     return std::forward<Function>(function)();
   } catch (const std::exception& exception) {
-    return std::unexpected(diagnostic_of(exception));
+    return Failure(diagnostic_of(exception));
   }
 }
 

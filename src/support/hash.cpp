@@ -1,4 +1,4 @@
-#include "support/hash.h"
+#include "depute/hash.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>

@@ -1,4 +1,5 @@
 #include "support/mapped_file.h"
+#include "support/try.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,8 +18,8 @@ constexpr std::size_t max_populated_bytes = std::size_t{32} << 20;
 
 constexpr std::size_t first_stream_bytes = std::size_t{1} << 20;
 
-std::unexpected<Diagnostic> system_error(const std::string& path) {
-  return error("open", path, std::strerror(errno));
+Failure system_error(const std::string& path) {
+  return failure("open", path, std::strerror(errno));
 }
 
 Result<std::span<const std::byte>> map_file(int descriptor, std::size_t size, const std::string& path) {
@@ -85,8 +86,8 @@ Result<std::span<const std::byte>> read_stream(int descriptor, const std::string
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return system_error(path);
-  if (S_ISDIR(info.st_mode)) return error("open", path, "is a directory, not a file");
-  if (!S_ISREG(info.st_mode)) return error("open", path, "not a regular file");
+  if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
+  if (!S_ISREG(info.st_mode)) return failure("open", path, "not a regular file");
   return open_any(path);
 }
 
@@ -102,12 +103,20 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::standard_input() {
   return take(descriptor, "standard input");
 }
 
+std::shared_ptr<const MappedFile> MappedFile::in_memory(std::span<const std::byte> bytes,
+                                                        std::shared_ptr<const void> owner, std::string name) {
+  std::shared_ptr<MappedFile> file(new MappedFile(std::move(name), -1, bytes));
+  file->owner_ = std::move(owner);
+  file->is_mapped_ = false;
+  return file;
+}
+
 // Owns the descriptor, whatever happens.
 Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const std::string& path) {
   std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor, {}));
   struct stat info{};
   if (fstat(descriptor, &info) != 0) return system_error(path);
-  if (S_ISDIR(info.st_mode)) return error("open", path, "is a directory, not a file");
+  if (S_ISDIR(info.st_mode)) return failure("open", path, "is a directory, not a file");
   if (S_ISREG(info.st_mode)) {
     TRY(file->bytes_, map_file(descriptor, static_cast<std::size_t>(info.st_size), path));
     return file;
@@ -118,7 +127,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (is_mapped_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 

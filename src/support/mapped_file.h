@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "support/result.h"
+#include "depute/result.h"
 
 namespace depute {
 
@@ -21,6 +21,9 @@ class MappedFile {
   // The same for pipes and other streams as well, which are read into memory until they end.
   static Result<std::shared_ptr<const MappedFile>> open_any(const std::string& path);
   static Result<std::shared_ptr<const MappedFile>> standard_input();
+  // Bytes that lie in memory already, as long as `owner` lives; `name` stands for the path.
+  static std::shared_ptr<const MappedFile> in_memory(std::span<const std::byte> bytes,
+                                                     std::shared_ptr<const void> owner, std::string name);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -39,6 +42,8 @@ class MappedFile {
   std::string path_;
   int descriptor_;
   std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;  // of bytes that are not ours to unmap
+  bool is_mapped_ = true;
 };
 
 }  // namespace depute

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute {
 

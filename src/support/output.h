@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "depute/result.h"
 #include "support/mapped_file.h"
-#include "support/result.h"
 
 namespace depute {
 

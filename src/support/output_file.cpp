@@ -1,4 +1,5 @@
 #include "support/output_file.h"
+#include "support/try.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -35,8 +36,8 @@ bool swap_files(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::unexpected<Diagnostic> OutputFile::system_error() const {
-  return error("write", path_, std::strerror(errno));
+Failure OutputFile::system_error() const {
+  return failure("write", path_, std::strerror(errno));
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path) {
@@ -44,9 +45,9 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, const FilePlace& place) {
-  if (place.exists && !place.is_regular()) return error("write", path, "exists and is not a regular file");
+  if (place.exists && !place.is_regular()) return failure("write", path, "exists and is not a regular file");
   auto temporary = TemporaryFile::create(place.path, 0666);
-  if (!temporary) return error("write", path, temporary.error().message);
+  if (!temporary) return failure("write", path, temporary.error().message);
   if (place.exists) fchmod(temporary->descriptor(), place.mode & 0777);
   return OutputFile(path, place.path, std::move(*temporary));
 }
@@ -169,7 +170,7 @@ Status OutputFile::commit() {
 
 Status OutputFile::finish() {
   TRY_STATUS(flush());
-  if (Status closed = temporary_.close(); !closed) return error("write", path_, closed.error().message);
+  if (Status closed = temporary_.close(); !closed) return failure("write", path_, closed.error().message);
   return {};
 }
 
@@ -182,7 +183,7 @@ Status OutputFile::replace() {
 Status OutputFile::swap_in() {
   struct stat info{};
   if (lstat(place_.c_str(), &info) != 0) return replace();
-  if (S_ISDIR(info.st_mode)) return error("write", path_, "is a directory");
+  if (S_ISDIR(info.st_mode)) return failure("write", path_, "is a directory");
   if (!swap_files(temporary_.path(), place_)) return system_error();
   has_swapped_ = true;
   return {};
@@ -197,7 +198,7 @@ Status OutputFile::undo_swap() {
   if (swap_files(temporary_.path(), place_)) return {};
   std::string kept = temporary_.path();
   temporary_.release();
-  return error("write", path_, fmt::format("cannot be put back; what it was is in {}", kept));
+  return failure("write", path_, fmt::format("cannot be put back; what it was is in {}", kept));
 }
 
 }  // namespace depute

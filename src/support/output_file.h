@@ -46,7 +46,7 @@ class OutputFile : public Output {
  private:
   OutputFile(std::string path, std::string place, TemporaryFile temporary)
       : path_(std::move(path)), place_(std::move(place)), temporary_(std::move(temporary)) {}
-  std::unexpected<Diagnostic> system_error() const;
+  Failure system_error() const;
   // Calls `write_some` with what is left of `bytes` until nothing is; it returns what write() does.
   template <typename WriteSome>
   Status write_all(std::span<const std::byte> bytes, WriteSome&& write_some);

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "support/check.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -55,7 +56,7 @@ Status write_all(int descriptor, std::span<const std::byte> bytes, const std::st
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return error("write", path, std::strerror(errno));
+    if (written < 0) return failure("write", path, std::strerror(errno));
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
   return {};
@@ -138,8 +139,8 @@ Status OutputSet::reserve(const std::string& option, const std::string& path) {
     bool is_same = entry->descriptor ? entry->descriptor == other->descriptor : entry->path == other->path;
     if (entry->may_be_shared()) continue;
     if (!is_same && !is_same_file(other->place, entry->place)) continue;
-    return error("usage", option, fmt::format("{} is written by {} already", path, other->option),
-                 "give each output a name of its own");
+    return failure("usage", option, fmt::format("{} is written by {} already", path, other->option),
+                   "give each output a name of its own");
   }
   TRY_STATUS(check_place(*entry));
   entries_.push_back(std::move(entry));
@@ -155,8 +156,8 @@ Status OutputSet::add_late_input(const std::string& path) {
 Status OutputSet::check_inputs(const Entry& entry) const {
   for (const Input& input : inputs_) {
     if (!entry.place.is_regular() || !is_same_file(input.place, entry.place)) continue;
-    return error("usage", entry.option, fmt::format("{} is the input {}", entry.path, input.path),
-                 "give the output another name");
+    return failure("usage", entry.option, fmt::format("{} is the input {}", entry.path, input.path),
+                   "give the output another name");
   }
   return {};
 }
@@ -164,14 +165,14 @@ Status OutputSet::check_inputs(const Entry& entry) const {
 // What can be known before the file is written.
 Status OutputSet::check_place(const Entry& entry) const {
   auto fail = [&](std::string_view message, std::string_view hint = {}) {
-    return error("write", entry.path, message, hint);
+    return failure("write", entry.path, message, hint);
   };
   if (entry.descriptor) {
     int flags = fcntl(*entry.descriptor, F_GETFL);
     bool is_open = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
     return is_open ? Status() : fail("is not open for writing");
   }
-  if (entry.path.empty()) return error("usage", entry.option, "a file name is needed");
+  if (entry.path.empty()) return failure("usage", entry.option, "a file name is needed");
   if (entry.place.is_directory()) return fail("is a directory", "name the file in it");
   if (entry.path.ends_with('/')) return fail("names a directory, not a file");
   if (entry.place.exists && access(entry.path.c_str(), W_OK) != 0) return fail(std::strerror(errno));
@@ -211,7 +212,7 @@ Status OutputSet::write_streams() {
     if (!entry->is_stream || !entry->is_whole) continue;
     int descriptor =
         entry->descriptor ? dup(*entry->descriptor) : ::open(entry->path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) return error("write", entry->path, std::strerror(errno));
+    if (descriptor < 0) return failure("write", entry->path, std::strerror(errno));
     Status written = write_all(descriptor, entry->bytes, entry->path);
     ::close(descriptor);
     TRY_STATUS(written);

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/result.h"
 #include "support/output.h"
 #include "support/output_file.h"
-#include "support/result.h"
 
 namespace depute {
 

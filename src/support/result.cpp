@@ -1,4 +1,4 @@
-#include "support/result.h"
+#include "depute/result.h"
 
 namespace depute {
 
@@ -11,13 +11,13 @@ std::string Diagnostic::str() const {
   return text;
 }
 
-std::unexpected<Diagnostic> error(std::string_view code, std::string_view where, std::string_view message,
-                                  std::string_view hint) {
-  return std::unexpected(Diagnostic{.code = std::string(code),
-                                    .where = std::string(where),
-                                    .message = std::string(message),
-                                    .hint = std::string(hint),
-                                    .source = {}});
+Failure failure(std::string_view code, std::string_view where, std::string_view message,
+                std::string_view hint) {
+  return Failure(Diagnostic{.code = std::string(code),
+                            .where = std::string(where),
+                            .message = std::string(message),
+                            .hint = std::string(hint),
+                            .source = {}});
 }
 
 }  // namespace depute

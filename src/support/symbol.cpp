@@ -1,4 +1,4 @@
-#include "support/symbol.h"
+#include "depute/symbol.h"
 
 #include <array>
 #include <mutex>

@@ -69,13 +69,13 @@ Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mo
     if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor, slot);
     const int reason = errno;
     forget(slot);
-    if (reason != EEXIST) return error("write", target, std::strerror(reason));
+    if (reason != EEXIST) return failure("write", target, std::strerror(reason));
   }
-  return error("write", target, std::strerror(EEXIST));
+  return failure("write", target, std::strerror(EEXIST));
 }
 
 Status TemporaryFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) return error("write", path_, std::strerror(errno));
+  if (::close(std::exchange(descriptor_, -1)) != 0) return failure("write", path_, std::strerror(errno));
   return {};
 }
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "support/result.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -5,9 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/hash.h"
 #include "support/check.h"
-#include "support/hash.h"
 #include "support/parallel_for.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/data.h"
+#include "depute/data.h"
 #include "support/output.h"
 
 namespace depute {

@@ -273,10 +273,10 @@ class ProgramBuilder {
 Result<flatbuffers::DetachedBuffer> build_program_flatbuffer(const Plan& plan, const SegmentLayout& layout) {
   std::uint64_t bound = size_bound(plan, layout);
   if (bound > max_flatbuffer_bytes) {
-    return error("write_pte", "",
-                 fmt::format("the plan may take {} bytes, and a .pte's flatbuffer holds {}", bound,
-                             max_flatbuffer_bytes),
-                 "lower the methods into several files");
+    return failure("write_pte", "",
+                   fmt::format("the plan may take {} bytes, and a .pte's flatbuffer holds {}", bound,
+                               max_flatbuffer_bytes),
+                   "lower the methods into several files");
   }
   return ProgramBuilder(plan, layout).run();
 }

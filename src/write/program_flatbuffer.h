@@ -9,8 +9,8 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include "depute/result.h"
 #include "plan/plan.h"
-#include "support/result.h"
 
 namespace depute {
 

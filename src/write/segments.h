@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "ir/data.h"
+#include "depute/data.h"
 #include "schema/file_layout.h"
 #include "write/blobs.h"
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "flat_tensor_generated.h"
+#include "support/try.h"
 #include "write/program_flatbuffer.h"
 #include "write/segments.h"
 
@@ -22,7 +23,7 @@ Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
   std::uint64_t bound = 1024;
   for (const PtdEntry& entry : entries) bound += entry.key.size() + ptd_entry_bytes;
   if (bound > max_flatbuffer_bytes) {
-    return error("write_ptd", "", fmt::format("{} names are more than a .ptd file holds", entries.size()));
+    return failure("write_ptd", "", fmt::format("{} names are more than a .ptd file holds", entries.size()));
   }
   flatbuffers::FlatBufferBuilder builder;
   std::vector<Offset<ft01::DataSegment>> segments;

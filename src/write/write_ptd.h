@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
+#include "depute/result.h"
 #include "schema/execution_plan.h"
 #include "support/output.h"
-#include "support/result.h"
 #include "write/blobs.h"
 #include "write/segments.h"
 

@@ -9,11 +9,12 @@
 #include <map>
 #include <unordered_map>
 
-#include "lower/named_data_store.h"
-#include "ops/verify_input.h"
+#include "depute/named_data_store.h"
+#include "depute/verify_input.h"
 #include "program_generated.h"
 #include "support/guarded.h"
 #include "support/output_file.h"
+#include "support/try.h"
 #include "write/blobs.h"
 #include "write/program_flatbuffer.h"
 #include "write/segments.h"
@@ -188,8 +189,8 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
 
 Status check_alignment(std::string_view option, std::uint64_t alignment) {
   if (std::has_single_bit(alignment) && alignment <= max_alignment) return {};
-  return error("write_pte", option,
-               fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
+  return failure("write_pte", option,
+                 fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
 }
 
 // What goes where: the .pte's named data, and the entries of each .ptd file.
@@ -215,9 +216,9 @@ Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::str
   bool is_same =
       blob.size == data.storage->size() && blob.offset == 0 && have_same_bytes(*blob.storage, *data.storage);
   if (!is_same) {
-    return error("write_pte", owner,
-                 fmt::format("its data \"{}\" differ from the constant of this name", data.key),
-                 "backends must derive a key from the bytes it names");
+    return failure("write_pte", owner,
+                   fmt::format("its data \"{}\" differ from the constant of this name", data.key),
+                   "backends must derive a key from the bytes it names");
   }
   constant.blob.alignment = std::max<std::uint64_t>(constant.blob.alignment, data.alignment);
   return {};
@@ -226,7 +227,7 @@ Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::str
 Result<Distribution> distribute(const Program& program, const Plan& plan, const std::string& path,
                                 const WriteOptions& options) {
   if (!plan.external.empty() && options.ptd.empty()) {
-    return error("write_pte", path, "the plan has external constants, and there is no .ptd file for them");
+    return failure("write_pte", path, "the plan has external constants, and there is no .ptd file for them");
   }
   Distribution result;
   std::unordered_map<std::string_view, std::size_t> constants;
@@ -261,7 +262,7 @@ Status check_data(const TensorData& data) {
   if (data.storage != nullptr && data.type.is_static() && fits_storage(data) && data.is_dense() &&
       !data.storage->is_elided())
     return {};
-  return error("write_pte", "", "the plan has a constant without dense data");
+  return failure("write_pte", "", "the plan has a constant without dense data");
 }
 
 // What the segments are collected from; the instructions are the planner's.
@@ -269,8 +270,8 @@ Status check_plan(const Program& program, const Plan& plan) {
   for (const ExecutionPlan& method : plan.methods) {
     for (const PlanDelegate& delegate : method.delegates) {
       if (delegate.index < program.delegates.size()) continue;
-      return error("write_pte", method.name, "the plan has a delegate that the program does not have",
-                   "give the program that the plan was made of");
+      return failure("write_pte", method.name, "the plan has a delegate that the program does not have",
+                     "give the program that the plan was made of");
     }
   }
   for (const TensorData& data : plan.constants) TRY_STATUS(check_data(data));

@@ -9,18 +9,18 @@
 #include <set>
 #include <utility>
 
+#include "depute/capability_partitioner.h"
+#include "depute/config_partitioner.h"
+#include "depute/equal.h"
+#include "depute/group_partitioner.h"
+#include "depute/interpret.h"
+#include "depute/pattern_partitioner.h"
+#include "depute/tagged_partitioner.h"
+#include "depute/to_backend.h"
+#include "depute/whole_program_partitioner.h"
 #include "ir/copy.h"
-#include "ir/equal.h"
 #include "ir/verify.h"
-#include "kernels/interpret.h"
-#include "lower/to_backend.h"
 #include "partition/bodies.h"
-#include "partition/capability_partitioner.h"
-#include "partition/config_partitioner.h"
-#include "partition/group_partitioner.h"
-#include "partition/pattern_partitioner.h"
-#include "partition/tagged_partitioner.h"
-#include "partition/whole_program_partitioner.h"
 
 namespace depute {
 namespace {
@@ -41,7 +41,7 @@ void expect_types_of_rules(const Program& program) {
   for (const auto& method : program.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
       for (const Node& node : graph->nodes()) {
-        const OpDef* def = op_def(node);
+        const OpDef* def = node.def();
         if (def == nullptr || def->origin != OpOrigin::Backend || def->infer == nullptr) continue;
         auto types = def->infer(OpCall(node));
         ASSERT_TRUE(types.has_value()) << node.op().str() << ": " << types.error().str();
@@ -208,7 +208,7 @@ Program with_own_ops(const Subject& subject, const TestProgram& given) {
   Program program = clone(given.program);
   std::vector<Symbol> names = own_ops(subject);
   if (names.empty()) return program;
-  auto bound = bind_backend_ops(program, names);
+  auto bound = bind_backend_ops(program, subject.registry.ops(), names);
   EXPECT_TRUE(bound.has_value()) << bound.error().str();
   if (!bound || *bound == 0) return program;
   EXPECT_TRUE(verify(program).empty());

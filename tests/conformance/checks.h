@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lower/registry.h"
+#include "depute/registry.h"
 #include "programs.h"
 
 namespace depute {

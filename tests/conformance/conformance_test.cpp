@@ -24,12 +24,12 @@
 #include <thread>
 
 #include "checks.h"
+#include "depute/equal.h"
+#include "depute/inspect.h"
+#include "depute/normalise.h"
+#include "depute/to_backend.h"
 #include "ir/copy.h"
-#include "ir/equal.h"
 #include "ir/verify.h"
-#include "lower/inspect.h"
-#include "lower/to_backend.h"
-#include "normalise/normalise.h"
 #include "programs.h"
 
 namespace depute {

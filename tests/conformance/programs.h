@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/program.h"
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
+#include "depute/program.h"
 
 namespace depute {
 

@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "checks.h"
-#include "ir/parse.h"
-#include "lower/function_backend.h"
-#include "partition/capability_partitioner.h"
+#include "depute/capability_partitioner.h"
+#include "depute/function_backend.h"
+#include "depute/parse.h"
 
 namespace depute {
 namespace {
@@ -59,10 +59,10 @@ class WrongBackends : public testing::Test {
  protected:
   // Takes mul, relu, and its own op.
   void add(FunctionBackend::Preprocess preprocess, std::vector<BackendOpSpec> own = {}) {
-    ASSERT_TRUE(add_backend_library("wrong").has_value());
     BackendEntry entry;
     entry.name = "tried";
     entry.backend = std::make_unique<FunctionBackend>("Tried", std::move(preprocess));
+    entry.libraries = {"wrong"};
     entry.ops = std::move(own);
     entry.make_partitioner = [](const BackendOptions&) -> Result<std::unique_ptr<Partitioner>> {
       return std::make_unique<CapabilityPartitioner>(

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "ir/data.h"
+#include "depute/data.h"
 #include "read/archive.h"
 #include "read/torch_save.h"
 

@@ -20,19 +20,20 @@
 #include <string_view>
 #include <vector>
 
-#include "compile.h"
-#include "ir/print.h"
+#include "depute/compiler.h"
+#include "depute/normalise.h"
+#include "depute/op.h"
+#include "depute/print.h"
+#include "depute/tagged_partitioner.h"
+#include "depute/to_backend.h"
+#include "depute/whole_program_partitioner.h"
 #include "ir/verify.h"
-#include "lower/to_backend.h"
-#include "normalise/normalise.h"
-#include "ops/op_def.h"
-#include "partition/tagged_partitioner.h"
-#include "partition/whole_program_partitioner.h"
 #include "plan/plan.h"
 #include "read/archive.h"
 #include "read/pte.h"
 #include "read/read_pt2.h"
 #include "support/mapped_file.h"
+#include "support/try.h"
 #include "write/write_pte.h"
 #include "zip_writer.h"
 
@@ -78,9 +79,9 @@ class AnyBackend : public Backend {
   }
 };
 
-const Registry& registry() {
-  static const Registry* all = [] {
-    auto* made = new Registry(make_registry());
+const Compiler& compiler() {
+  static const Compiler* all = [] {
+    auto* made = new Compiler();
     BackendEntry entry;
     entry.name = "any";
     entry.backend = std::make_unique<AnyBackend>();
@@ -174,15 +175,15 @@ void check_output(const std::string& path) {
 void compile_archive(const std::string& input, const PlanOfAction& plan) {
   CompileOptions options;
   options.input = input;
-  options.backends = plan.backends();
-  options.plan_together = plan.way == PlanOfAction::Together;
+  options.lower.backends = plan.backends();
+  options.lower.plan_together = plan.way == PlanOfAction::Together;
   options.output = scratch_path(".pte");
   if (plan.external) options.ptd = scratch_path(".ptd");
   options.debug_map = scratch_path(".json");
   options.reports = {scratch_path(".html")};
-  options.jobs = plan.jobs;
-  options.verify_each_pass = plan.verify_each_pass;
-  auto compiled = compile(options, registry());
+  options.lower.jobs = plan.jobs;
+  options.lower.verify_each_pass = plan.verify_each_pass;
+  auto compiled = compiler().compile(options);
   if (!compiled) return check_refusal(compiled.error());
   if (auto faults = verify(compiled->program); !faults.empty()) fail("unsound", faults[0].str());
   check_output(options.output);
@@ -213,7 +214,7 @@ Status run_steps(const std::string& input, const PlanOfAction& plan) {
   }
   tag_nodes(program, plan.dice);
   TRY(Lowered lowered,
-      to_backend(program, TaggedPartitioner({"AnyBackend", {}}), registry(), {.jobs = plan.jobs}));
+      to_backend(program, TaggedPartitioner({"AnyBackend", {}}), compiler().registry(), {.jobs = plan.jobs}));
   if (auto faults = verify(lowered.program); !faults.empty()) fail("unsound", faults[0].str());
   TRY(program, normalise_leftovers(std::move(lowered.program)));
   TRY(Plan planned, make_plan(program));

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
 #include "read/read_pt2.h"
 #include "zip_writer.h"

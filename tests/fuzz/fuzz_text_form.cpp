@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
 
 namespace {

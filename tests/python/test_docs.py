@@ -94,7 +94,7 @@ def test_pages_that_are_named_exist():
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), target
-        for target in re.findall(r"(?<![\w/])(?:src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
+        for target in re.findall(r"(?<![\w/])(?:include/depute|src|docs|tests|bench|examples)/[\w./-]+\.(?:h|cpp|md|py|pt2)\b", text):
             assert (ROOT / Path(target)).exists(), target
 
 
@@ -107,6 +107,6 @@ def test_readme_shows_a_program_that_compiles(tmp_path):
         body = [line for line in lines if not line.startswith("#include")]
         program = tmp_path / "program.cpp"
         program.write_text("\n".join([*includes, "int main() {", *body, "}", ""]))
-        command = ["g++", "-std=c++23", "-fsyntax-only", "-Wall", "-Werror", f"-I{ROOT}/src", program]
+        command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Werror", f"-I{ROOT}/include", program]
         run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
         assert run.returncode == 0, run.stderr

@@ -58,3 +58,59 @@ def test_backends_are_named_in_their_folders(backend):
 
 def test_there_are_backends():
     assert len(BACKENDS) >= 2
+
+
+# --- walls between the folders of src/: what a file includes, its CMake target links
+
+FOLDERS = sorted(path.parent.name for path in (ROOT / "src").glob("*/CMakeLists.txt"))
+PUBLIC = ROOT / "include" / "depute"
+
+
+def links():
+    """Folder -> the folders it links, itself among them, by the lines of CMake."""
+    direct = {}
+    for folder in FOLDERS:
+        text = (ROOT / "src" / folder / "CMakeLists.txt").read_text()
+        for words in re.findall(r"depute_library\(([^)]*)\)", text):
+            name, *dependencies = words.split()
+            direct[name] = {word.removeprefix("depute_") for word in dependencies} & set(FOLDERS)
+    whole = {}
+    for folder in direct:
+        reached, waiting = {folder}, [folder]
+        while waiting:
+            for other in direct[waiting.pop()] - reached:
+                reached.add(other)
+                waiting.append(other)
+        whole[folder] = reached
+    return whole
+
+
+def includes(path):
+    return re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE)
+
+
+def owner(header, known={}):
+    """The folder that a header of include/depute belongs to: the one with its source file, else the deepest of those it includes."""
+    if header not in known:
+        sources = [folder for folder in FOLDERS if (ROOT / "src" / folder / f"{PUBLIC.joinpath(header).stem}.cpp").exists()]
+        if sources:
+            known[header] = sources[0]
+        else:
+            inner = {owner(name.removeprefix("depute/")) for name in includes(PUBLIC / header)} - {None}
+            depth = links()
+            known[header] = max(inner, key=lambda folder: len(depth[folder])) if inner else None
+    return known[header]
+
+
+def test_folders_include_only_what_they_link():
+    linked = links()
+    assert set(FOLDERS) == set(linked)
+    wrong = []
+    for folder in FOLDERS:
+        for path in files_of(f"src/{folder}"):
+            for name in includes(path):
+                first, _, rest = name.partition("/")
+                other = owner(rest) if first == "depute" else first if first in FOLDERS else None
+                if other is not None and other not in linked[folder]:
+                    wrong.append(f"{path.relative_to(ROOT)} includes {name}, which is {other}'s")
+    assert wrong == []

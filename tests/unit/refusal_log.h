@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "support/result.h"
+#include "depute/result.h"
 
 namespace depute {
 

@@ -19,13 +19,13 @@
 
 #include "backends/xnnpack/print_graph.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/normalise.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
-#include "normalise/normalise.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
@@ -71,7 +71,7 @@ Outcome run_parse(const Program& program, const Options& options) {
   auto again = parse_program(text, "<printed>");
   if (!again) return {{}, {again.error()}};
   if (auto difference = first_difference(program, *again)) {
-    return {{}, {error("parse", "<printed>", "reads back differently: " + *difference).error()}};
+    return {{}, {failure("parse", "<printed>", "reads back differently: " + *difference).error()}};
   }
   return {text, {}};
 }
@@ -131,7 +131,7 @@ Outcome run_normalise(const Program& program, const Options& options) {
     for (const std::string& name : split(options.named.at("passes"))) {
       auto pass = std::ranges::find(all_passes(), name, &Pass::name);
       if (pass == all_passes().end())
-        return {{}, {error("normalise", name, "there is no such pass").error()}};
+        return {{}, {failure("normalise", name, "there is no such pass").error()}};
       passes.push_back(*pass);
     }
   }
@@ -143,7 +143,7 @@ Outcome run_normalise(const Program& program, const Options& options) {
 // The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between; with --own the
 // compiler's own. The program is not looked at.
 Outcome run_ops(const Program&, const Options& options) {
-  constexpr std::array<std::pair<OpFlags, std::string_view>, 4> flag_names = {
+  constexpr std::array<std::pair<OpFlag, std::string_view>, 4> flag_names = {
       {{core, "core"}, {pointwise, "pointwise"}, {view, "view"}, {depute::random, "random"}}};
   std::string text;
   for (const OpDef* def : options.has("own") ? compiler_ops() : all_ops()) {

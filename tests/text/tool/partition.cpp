@@ -8,19 +8,20 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/print.h"
-#include "lower/registry.h"
+#include "depute/capability_partitioner.h"
+#include "depute/filtered_partitioner.h"
+#include "depute/group_partitioner.h"
+#include "depute/pattern_partitioner.h"
+#include "depute/plan_together.h"
+#include "depute/print.h"
+#include "depute/registry.h"
+#include "depute/tagged_partitioner.h"
+#include "depute/whole_program_partitioner.h"
+#include "depute/why_apart.h"
 #include "partition/bodies.h"
-#include "partition/capability_partitioner.h"
-#include "partition/filtered_partitioner.h"
-#include "partition/group_partitioner.h"
 #include "partition/node_names.h"
-#include "partition/pattern_partitioner.h"
-#include "partition/plan_together.h"
 #include "partition/tag_data.h"
-#include "partition/tagged_partitioner.h"
-#include "partition/whole_program_partitioner.h"
-#include "partition/why_apart.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -106,7 +107,8 @@ Result<std::unique_ptr<Partitioner>> make_controlled(const Program& program, con
   }
   const Registry registry = make_registry();
   const BackendEntry* entry = registry.find(backend);
-  if (entry == nullptr) return error("usage", "--backend", fmt::format("there is no backend '{}'", backend));
+  if (entry == nullptr)
+    return failure("usage", "--backend", fmt::format("there is no backend '{}'", backend));
   TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, key_values));
   return filtered(std::move(partitioner), std::move(controls));
 }
@@ -160,7 +162,7 @@ Result<std::string> why_text(const Method& method, const PartitionResult& result
   const NodeNames nodes(*method.graph);
   const std::vector<std::string> pair = split(names, '+');
   if (pair.size() != 2 || nodes.find(pair[0]) == nullptr || nodes.find(pair[1]) == nullptr)
-    return error("usage", "--why", fmt::format("'{}' is no pair of nodes", names));
+    return failure("usage", "--why", fmt::format("'{}' is no pair of nodes", names));
   return why_apart(result, *nodes.find(pair[0]), *nodes.find(pair[1])).text + "\n";
 }
 

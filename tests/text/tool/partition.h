@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "ir/program.h"
-#include "support/result.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 

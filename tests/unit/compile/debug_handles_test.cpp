@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "compile.h"
+#include "depute/compiler.h"
 
 namespace depute {
 namespace {
@@ -47,8 +47,8 @@ TEST_P(DebugHandles, SurviveEveryPass) {
   auto [sample, backend] = GetParam();
   CompileOptions options;
   options.input = std::string("tests/models/samples/") + sample + ".pt2";
-  if (*backend != 0) options.backends.push_back({backend, {}});
-  auto compiled = compile(options, make_registry());
+  if (*backend != 0) options.lower.backends.push_back({backend, {}});
+  auto compiled = Compiler().compile(options);
   ASSERT_TRUE(compiled) << compiled.error().str();
   EXPECT_GT(check(compiled->program, "method"), 0);
 }

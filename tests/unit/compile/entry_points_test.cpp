@@ -8,11 +8,11 @@
 #include <new>
 #include <stdexcept>
 
-#include "compile.h"
-#include "ir/parse.h"
-#include "lower/to_backend.h"
-#include "normalise/normalise.h"
-#include "partition/whole_program_partitioner.h"
+#include "depute/compiler.h"
+#include "depute/normalise.h"
+#include "depute/parse.h"
+#include "depute/to_backend.h"
+#include "depute/whole_program_partitioner.h"
 #include "plan/plan.h"
 #include "support/check.h"
 #include "support/guarded.h"
@@ -77,7 +77,7 @@ TEST(EntryPoints, RefuseAProgramThatIsNotSound) {
 }
 
 TEST(EntryPoints, CompileNeedsAProgram) {
-  auto compiled = compile({}, make_registry());
+  auto compiled = Compiler().compile({});
   ASSERT_FALSE(compiled.has_value());
   EXPECT_EQ(compiled.error().code, "usage");
 }
@@ -152,7 +152,7 @@ TEST(EntryPoints, CompileTakesADelegateWithoutBytes) {
   options.output = output_path();
   options.reports = {output_path() + ".json"};
   options.debug_map = output_path() + ".map";
-  auto compiled = compile(options, make_registry());
+  auto compiled = Compiler().compile(options);
   ASSERT_TRUE(compiled.has_value()) << compiled.error().str();
   EXPECT_EQ(compiled->report.delegates.at(0).blob_bytes, 0u);
   for (const std::string& file : {path, options.output, options.reports[0], options.debug_map})

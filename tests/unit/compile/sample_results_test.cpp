@@ -7,10 +7,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "compile.h"
-#include "kernels/interpret.h"
+#include "depute/compiler.h"
+#include "depute/interpret.h"
+#include "depute/normalise.h"
 #include "kernels/tensors.h"
-#include "normalise/normalise.h"
 #include "read/read_program.h"
 
 namespace depute {
@@ -119,13 +119,13 @@ TEST_P(CompiledSamples, OfTheNormalisedProgram) {
 }
 
 TEST_P(CompiledSamples, OfTheProgramLoweredToEachBackend) {
-  Registry registry = make_registry();
-  for (const BackendEntry& backend : registry.entries()) {
+  const Compiler compiler;
+  for (const BackendEntry& backend : compiler.registry().entries()) {
     SCOPED_TRACE(backend.name);
     CompileOptions options;
     options.input = path();
-    options.backends.push_back({backend.name, {}});
-    auto compiled = compile(options, registry);
+    options.lower.backends.push_back({backend.name, {}});
+    auto compiled = compiler.compile(options);
     ASSERT_TRUE(compiled) << compiled.error().str();
     expect(compiled->program);
   }

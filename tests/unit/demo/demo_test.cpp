@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "ir/parse.h"
-#include "lower/inspect.h"
-#include "lower/to_backend.h"
+#include "depute/inspect.h"
+#include "depute/parse.h"
+#include "depute/to_backend.h"
 #include "plan/plan.h"
 #include "write/write_pte.h"
 

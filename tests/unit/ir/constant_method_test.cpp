@@ -1,10 +1,10 @@
 // Methods that return constants, as they stand in the program.
-#include "ir/constant_method.h"
+#include "depute/constant_method.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
 
 namespace depute {

@@ -1,5 +1,5 @@
 // Storages and their parts, and the dense bytes of tensors that are views.
-#include "ir/data.h"
+#include "depute/data.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
 
 namespace depute {

@@ -1,10 +1,10 @@
 // What equality and hashes see, and what they do not.
-#include "ir/equal.h"
+#include "depute/equal.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

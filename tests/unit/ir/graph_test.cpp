@@ -1,12 +1,12 @@
 // Editing graphs: use lists stay right through every edit, names stay unique, iteration survives erasing.
-#include "ir/graph.h"
+#include "depute/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "ir/print.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

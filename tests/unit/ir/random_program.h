@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "ir/verify.h"
 #include "random_program.h"
 

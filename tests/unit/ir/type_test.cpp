@@ -1,5 +1,5 @@
 // Types: contiguous strides, dimension orders, sizes in bytes, spelling.
-#include "ir/type.h"
+#include "depute/type.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

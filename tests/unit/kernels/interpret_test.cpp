@@ -1,11 +1,11 @@
 // Whole programs: control flow, delegates, ops that only have a decomposition, and what is refused.
-#include "kernels/interpret.h"
+#include "depute/interpret.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 #include "kernels/tensors.h"
 
 namespace depute {
@@ -25,7 +25,7 @@ std::vector<double> numbers_of(const Content& content) {
 
 Result<std::vector<Content>> run(std::string_view text, std::vector<Content> inputs) {
   auto program = parse_program(text);
-  if (!program) return std::unexpected(program.error());
+  if (!program) return Failure(program.error());
   return interpret(*program, *program->methods.front(), inputs);
 }
 

@@ -1,15 +1,15 @@
 // What the recorded cases do not show: which ops have kernels, what is refused, what is shared and what
 // waits.
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "ir/parse.h"
+#include "depute/op.h"
+#include "depute/parse.h"
 #include "kernels/kernel_call.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
@@ -31,7 +31,7 @@ const std::set<std::string_view> without_kernel = {
 
 TEST(Kernels, AreThereForTheCoreOps) {
   for (const OpDef* def : all_ops()) {
-    if (!def->is(core) || !def->is_pure() || def->is(symbolic)) continue;
+    if (!def->is(OpFlag::core) || !def->is_pure() || def->is(OpFlag::symbolic)) continue;
     EXPECT_NE(has_kernel(def->name), without_kernel.contains(def->name.str())) << def->schema;
   }
 }

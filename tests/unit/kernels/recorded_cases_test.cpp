@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "kernels/kernels.h"
+#include "depute/kernels.h"
 #include "kernels/tensors.h"
 
 namespace depute {

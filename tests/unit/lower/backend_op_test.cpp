@@ -1,14 +1,14 @@
 // Backend ops: libraries, registration, binding, types, what they stand for, and emission.
-#include "lower/backend_op.h"
+#include "depute/backend_op.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "depute/delegate_mapping.h"
+#include "depute/interpret.h"
+#include "depute/op.h"
 #include "ir/verify.h"
-#include "kernels/interpret.h"
-#include "lower/delegate_mapping.h"
 #include "lowering_testing.h"
-#include "ops/op_def.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {
@@ -35,16 +35,28 @@ method forward(%x: f32[2, 3], %y: f32[3]) {
 }
 )";
 
+// The table that all tests here add to, each its own names.
+const std::shared_ptr<BackendOps>& ops() {
+  static const auto all = std::make_shared<BackendOps>();
+  return all;
+}
+
+Program parse(std::string_view text) {
+  auto program = parse_program(text, "<text>", ops());
+  EXPECT_TRUE(program.has_value()) << program.error().str();
+  return program ? std::move(*program) : Program();
+}
+
 Symbol registered(const std::string& name, std::string_view pattern = mul_relu,
                   const std::string& kernel = "") {
-  EXPECT_TRUE(add_backend_library("unit_test").has_value());
-  Status status = register_backend_op({.name = name, .pattern = std::string(pattern), .kernel = kernel});
+  EXPECT_TRUE(ops()->add_library("unit_test").has_value());
+  Status status = ops()->add({.name = name, .pattern = std::string(pattern), .kernel = kernel});
   EXPECT_TRUE(status.has_value()) << status.error().str();
   return Symbol(name);
 }
 
 std::string refusal(const BackendOpSpec& spec) {
-  Status status = register_backend_op(spec);
+  Status status = ops()->add(spec);
   if (!is_refused(status)) return "accepted";
   EXPECT_TRUE(status.error().code == "to_backend.bad-backend-op" || status.error().code == "pattern")
       << status.error().code;
@@ -52,26 +64,26 @@ std::string refusal(const BackendOpSpec& spec) {
 }
 
 TEST(BackendOp, LibrariesOfTheStart) {
-  std::vector<std::string> libraries = backend_libraries();
+  std::vector<std::string> libraries = ops()->libraries();
   libraries.resize(3);
   EXPECT_THAT(libraries, ElementsAre("executorch_prim", "quantized_decomposed", "DO_NOT_USE_TEST_ONLY"));
 }
 
 TEST(BackendOp, HasASchemaAndIsFoundWithItsPattern) {
   Symbol name = registered("unit_test.found.default");
-  const BackendOp* op = find_backend_op(name);
+  const BackendOp* op = ops()->find_backend_op(name);
   ASSERT_NE(op, nullptr);
   EXPECT_EQ(op->schema, "unit_test.found.default(Tensor a, Tensor b) -> Tensor");
   EXPECT_EQ(op_names(*op->pattern->method().graph), "aten.mul.Tensor;aten.relu.default;");
-  EXPECT_NE(op_def(name), nullptr);
-  EXPECT_EQ(find_backend_op(Symbol("aten.relu.default")), nullptr);
+  EXPECT_NE(ops()->find(name), nullptr);
+  EXPECT_EQ(ops()->find_backend_op(Symbol("aten.relu.default")), nullptr);
 }
 
 TEST(BackendOp, TakesThePlaceOfItsPattern) {
   Symbol name = registered("unit_test.bound.default");
   Program program = parse(model);
   Program before = clone(program);
-  auto count = bind_backend_ops(program, std::span(&name, 1));
+  auto count = bind_backend_ops(program, ops(), std::span(&name, 1));
   ASSERT_TRUE(count.has_value()) << count.error().str();
   EXPECT_EQ(*count, 1u);
   EXPECT_TRUE(verify(program).empty());
@@ -103,7 +115,7 @@ Origins origins_of(const Node& node) {
 TEST(BackendOp, KeepsTheHandlesAndLinesOfAllThatItReplaces) {
   Symbol name = registered("unit_test.origins.default");
   Program program = parse(model);
-  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   const Node& node = *program.methods[0]->graph->first();
   Origins want = {{1, 2}, {2, 3}};
   EXPECT_EQ(origins_of(node), want);
@@ -136,7 +148,7 @@ TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
   Symbol name = registered("unit_test.restored.default");
   Program program = parse(model);
   Program before = clone(program);
-  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   ASSERT_TRUE(expand_backend_ops(program, BackendOpsToExpand::All).has_value());
   const Node* node = program.methods[0]->graph->first();
   for (const Node& want : before.methods[0]->graph->nodes()) {
@@ -148,7 +160,7 @@ TEST(BackendOp, ItsPatternComesBackWithHandlesAndLines) {
 TEST(BackendOp, IsExpandedToItsPattern) {
   Symbol name = registered("unit_test.expanded.default");
   Program program = parse(model);
-  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto count = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
   ASSERT_TRUE(count.has_value()) << count.error().str();
   EXPECT_EQ(*count, 1u);
@@ -159,7 +171,7 @@ TEST(BackendOp, IsExpandedToItsPattern) {
 TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
   Symbol name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
   Program program = parse(model);
-  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::WithoutKernel), 0u);
   EXPECT_EQ(*expand_backend_ops(program, BackendOpsToExpand::All), 1u);
 }
@@ -170,7 +182,7 @@ TEST(BackendOp, TypesFollowFromThePattern) {
       "program\nmethod forward(%x: f32[2, 3], %y: f32[3]) {\n"
       "  %r: f32[2, 3] = unit_test.typed.default(%x, %y)\n  return %r\n}\n");
   const Node& node = *program.methods[0]->graph->first();
-  auto types = op_def(name)->infer(OpCall(node));
+  auto types = ops()->find(name)->infer(OpCall(node));
   ASSERT_TRUE(types.has_value()) << types.error().str();
   EXPECT_THAT(*types, ElementsAre(node.result()->type()));
 }
@@ -178,7 +190,7 @@ TEST(BackendOp, TypesFollowFromThePattern) {
 TEST(BackendOp, MayBeTakenByABackend) {
   Symbol name = registered("unit_test.taken.default");
   Program program = parse(model);
-  ASSERT_TRUE(bind_backend_ops(program, std::span(&name, 1)).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&name, 1)).has_value());
   auto lowered = to_backend(program, FunctionPartitioner([](auto&, const Method& method) {
                               PartitionResult result;
                               result.partition_tags[Symbol("t")] = {"A", {}};
@@ -193,12 +205,12 @@ TEST(BackendOp, MayBeTakenByABackend) {
 TEST(BackendOp, PacketsGroupOverloads) {
   registered("unit_test.packed.default");
   registered("unit_test.packed.other");
-  EXPECT_THAT(backend_op_packet("unit_test.packed"),
+  EXPECT_THAT(ops()->packet("unit_test.packed"),
               ElementsAre("unit_test.packed.default", "unit_test.packed.other"));
-  EXPECT_THAT(backend_op_packet("quantized_decomposed.quantize_per_tensor"),
+  EXPECT_THAT(ops()->packet("quantized_decomposed.quantize_per_tensor"),
               ElementsAre("quantized_decomposed.quantize_per_tensor.default",
                           "quantized_decomposed.quantize_per_tensor.tensor"));
-  EXPECT_THAT(backend_op_packet("unit_test.nothing"), IsEmpty());
+  EXPECT_THAT(ops()->packet("unit_test.nothing"), IsEmpty());
 }
 
 constexpr std::string_view scaled_pattern = R"(program
@@ -220,15 +232,15 @@ method forward(%x: f32[2, 3]) {
 )";
 
 Symbol registered_spec(const BackendOpSpec& spec) {
-  EXPECT_TRUE(add_backend_library("unit_test").has_value());
-  Status status = register_backend_op(spec);
+  EXPECT_TRUE(ops()->add_library("unit_test").has_value());
+  Status status = ops()->add(spec);
   EXPECT_TRUE(status.has_value()) << status.error().str();
   return Symbol(spec.name);
 }
 
 std::string text_after(std::string_view model_text, Symbol op, bool expanded) {
   Program program = parse(model_text);
-  auto count = bind_backend_ops(program, std::span(&op, 1));
+  auto count = bind_backend_ops(program, ops(), std::span(&op, 1));
   EXPECT_TRUE(count.has_value()) << count.error().str();
   if (expanded) {
     auto back = expand_backend_ops(program, BackendOpsToExpand::WithoutKernel);
@@ -240,7 +252,8 @@ std::string text_after(std::string_view model_text, Symbol op, bool expanded) {
 
 TEST(BackendOp, PatternsBindLiterals) {
   Symbol name = registered("unit_test.scaled.default", scaled_pattern);
-  EXPECT_EQ(find_backend_op(name)->schema, "unit_test.scaled.default(Tensor x, float scale) -> Tensor");
+  EXPECT_EQ(ops()->find_backend_op(name)->schema,
+            "unit_test.scaled.default(Tensor x, float scale) -> Tensor");
   std::string bound = text_after(scaled_model, name, false);
   EXPECT_THAT(bound, HasSubstr("%b_1: f32[2, 3] = unit_test.scaled.default(%x, 2.5) #1"));
   EXPECT_THAT(bound, HasSubstr("unit_test.scaled.default(%b_1, 3.0) #2"));  // an int is a float too
@@ -267,7 +280,7 @@ method forward(%x: f32[2]) {
 }
 )";
   Program program = parse(text);
-  EXPECT_EQ(*bind_backend_ops(program, std::span(&name, 1)), 1u);
+  EXPECT_EQ(*bind_backend_ops(program, ops(), std::span(&name, 1)), 1u);
 }
 
 TEST(BackendOp, OthersOfTheSchemaGetTheirDefaults) {
@@ -353,14 +366,14 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
       "program\nmethod forward(%x: f32[2, 3]) {\n  %r: f32[3, 2] = unit_test.turned.default(%x)\n  return "
       "%r\n}\n");
   const Node& node = *program.methods[0]->graph->first();
-  auto types = op_def(name)->infer(OpCall(node));
+  auto types = ops()->find(name)->infer(OpCall(node));
   ASSERT_TRUE(types.has_value()) << types.error().str();
   EXPECT_THAT(*types, ElementsAre(node.result()->type()));
 
   auto refused = [](const std::string& op, InferFunction rule) {
     Symbol wrong = registered_spec({.name = op, .schema = op + "(Tensor x) -> Tensor", .infer = rule});
     Program call = parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[2] = " + op + "(%x)\n  return %r\n}\n");
-    auto given = op_def(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
+    auto given = ops()->find(wrong)->infer(OpCall(*call.methods[0]->graph->first()));
     return given ? "nothing" : given.error().str();
   };
   EXPECT_EQ(refused("unit_test.turned.twice", two_types),
@@ -374,7 +387,7 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
 }
 
 TEST(BackendOp, WrongSchemasAreRefused) {
-  EXPECT_TRUE(add_backend_library("unit_test").has_value());
+  EXPECT_TRUE(ops()->add_library("unit_test").has_value());
   auto with_schema = [](const std::string& rest, std::string_view pattern = "") {
     static int count = 0;
     std::string name = "unit_test.schema" + std::to_string(++count) + ".default";
@@ -446,10 +459,10 @@ TEST(BackendOp, WrongOnesAreRefused) {
                "program\nmethod p(%a: none) {\n  %r: none = aten.relu.default(%a, 1, 2)\n  return %r\n}\n",
                ""}),
       HasSubstr("[pattern]"));
-  EXPECT_TRUE(is_refused(add_backend_library("no dots.")));
+  EXPECT_TRUE(is_refused(ops()->add_library("no dots.")));
   Program program = parse(model);
   Symbol nobody("unit_test.nobody.default");
-  EXPECT_TRUE(is_refused(bind_backend_ops(program, std::span(&nobody, 1))));
+  EXPECT_TRUE(is_refused(bind_backend_ops(program, ops(), std::span(&nobody, 1))));
 }
 
 }  // namespace

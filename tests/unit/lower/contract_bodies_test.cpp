@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "ir/equal.h"
-#include "ir/print.h"
-#include "kernels/interpret.h"
-#include "lower/inspect.h"
+#include "depute/equal.h"
+#include "depute/inspect.h"
+#include "depute/interpret.h"
+#include "depute/print.h"
 #include "lowering_testing.h"
 
 namespace depute {

@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/equal.h"
-#include "kernels/interpret.h"
-#include "lower/named_data_store.h"
+#include "depute/equal.h"
+#include "depute/interpret.h"
+#include "depute/named_data_store.h"
 #include "lowering_testing.h"
+#include "support/try.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {
@@ -27,10 +28,10 @@ method forward(%x: f32[2]) {
 }
 
 // Hands the node `name` alone to `backend`, as the delegate `tag`.
-Result<Lowered> lower_node(const Program& program, std::string_view name, std::string_view tag,
-                           std::string_view backend, const Registry& registry) {
+Result<Lowered> lower_node(const Program& program, const char* name, const char* tag, const char* backend,
+                           const Registry& registry) {
   return to_backend(program, FunctionPartitioner([&](auto&, const Method& method) {
-                      return tags(method, {{std::string(name), std::string(tag)}}, std::string(backend));
+                      return tags(method, {{name, tag}}, backend);
                     }),
                     registry);
 }

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/interpret.h"
+#include "depute/interpret.h"
+#include "depute/propose_partitions.h"
+#include "depute/whole_program_partitioner.h"
 #include "lowering_testing.h"
-#include "partition/propose_partitions.h"
-#include "partition/whole_program_partitioner.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {

@@ -11,12 +11,12 @@
 #include <set>
 #include <thread>
 
-#include "ir/equal.h"
-#include "ir/print.h"
-#include "kernels/interpret.h"
-#include "lower/inspect.h"
+#include "depute/equal.h"
+#include "depute/inspect.h"
+#include "depute/interpret.h"
+#include "depute/print.h"
+#include "depute/whole_program_partitioner.h"
 #include "lowering_testing.h"
-#include "partition/whole_program_partitioner.h"
 
 namespace depute {
 namespace {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/function_backend.h"
+#include "depute/kernels.h"
+#include "depute/parse.h"
+#include "depute/print.h"
+#include "depute/to_backend.h"
 #include "ir/copy.h"
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "ir/verify.h"
-#include "kernels/kernels.h"
-#include "lower/function_backend.h"
-#include "lower/to_backend.h"
 
 namespace depute {
 

@@ -9,17 +9,18 @@
 #include <random>
 #include <set>
 
+#include "depute/equal.h"
+#include "depute/interpret.h"
+#include "depute/parse.h"
+#include "depute/print.h"
+#include "depute/propose_partitions.h"
+#include "depute/to_backend.h"
+#include "depute/whole_program_partitioner.h"
 #include "ir/copy.h"
 #include "ir/delegate_state.h"
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "ir/verify.h"
-#include "kernels/interpret.h"
-#include "lower/to_backend.h"
-#include "partition/propose_partitions.h"
 #include "partition/tag_data.h"
-#include "partition/whole_program_partitioner.h"
+#include "regions/grow_regions.h"
 
 namespace depute {
 namespace {

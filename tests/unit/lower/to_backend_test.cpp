@@ -1,15 +1,15 @@
 // to_backend and carving: what moves, what stays, and in which order.
-#include "lower/to_backend.h"
+#include "depute/to_backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/parse.h"
+#include "depute/print.h"
+#include "depute/tagged_partitioner.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
-#include "partition/tagged_partitioner.h"
 #include "tests/unit/refusal_log.h"
 
 namespace depute {

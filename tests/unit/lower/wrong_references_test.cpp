@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lower/delegate_mapping.h"
+#include "depute/delegate_mapping.h"
+#include "depute/filtered_partitioner.h"
+#include "depute/group_partitioner.h"
+#include "depute/plan_together.h"
+#include "depute/propose_partitions.h"
 #include "lowering_testing.h"
-#include "partition/filtered_partitioner.h"
-#include "partition/group_partitioner.h"
-#include "partition/plan_together.h"
-#include "partition/propose_partitions.h"
 #include "partition/tag_data.h"
 #include "tests/unit/refusal_log.h"
 

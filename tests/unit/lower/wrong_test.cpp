@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "ir/equal.h"
-#include "lower/to_backend.h"
-#include "lower/validation.h"
+#include "depute/equal.h"
+#include "depute/to_backend.h"
+#include "depute/validation.h"
 #include "lowering_testing.h"
 #include "tests/unit/refusal_log.h"
 
@@ -80,11 +80,12 @@ TEST(WrongPartitioner, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongPartitioner, ReturnsAnError) {
-  Diagnostic failure = refusal(
-      [](auto&, auto&) -> Result<PartitionResult> { return error("mine", "%a", "no such chip", "buy one"); });
-  EXPECT_EQ(failure.code, "to_backend.partitioner-failed");
-  EXPECT_THAT(failure.message, HasSubstr("[mine] %a: no such chip"));
-  EXPECT_EQ(failure.hint, "buy one");
+  Diagnostic refusal = refusal([](auto&, auto&) -> Result<PartitionResult> {
+    return failure("mine", "%a", "no such chip", "buy one");
+  });
+  EXPECT_EQ(refusal.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(refusal.message, HasSubstr("[mine] %a: no such chip"));
+  EXPECT_EQ(refusal.hint, "buy one");
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
@@ -363,12 +364,12 @@ TEST(WrongBackend, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongBackend, ReturnsAnError) {
-  Diagnostic failure = backend_refusal(
-      [](auto&) -> Result<PreprocessResult> { return error("bad", "%a", "no room", "shrink it"); });
-  EXPECT_EQ(failure.code, "to_backend.backend-failed");
-  EXPECT_THAT(failure.str(),
+  Diagnostic refusal = backend_refusal(
+      [](auto&) -> Result<PreprocessResult> { return failure("bad", "%a", "no room", "shrink it"); });
+  EXPECT_EQ(refusal.code, "to_backend.backend-failed");
+  EXPECT_THAT(refusal.str(),
               AllOf(HasSubstr("[bad] %a: no room"), HasSubstr("tag t"), HasSubstr("backend Bad")));
-  EXPECT_EQ(failure.hint, "shrink it");
+  EXPECT_EQ(refusal.hint, "shrink it");
 }
 
 TEST(WrongBackend, ReturnsNoBytes) {
@@ -555,8 +556,8 @@ TEST(WrongBackend, IsNotDeterministicInTheLayoutOfItsData) {
 // A lowering inside of a backend that fails: the backend that it happened in is named, too.
 TEST(WrongBackend, FailsInALoweringOfItsOwn) {
   auto lower_inside = [] { return to_backend("Nobody", parse(model), {}, Registry()).error(); };
-  auto one = [&](auto&) -> Result<PreprocessResult> { return std::unexpected(lower_inside()); };
-  auto all = [&](auto) -> Result<std::vector<MethodResults>> { return std::unexpected(lower_inside()); };
+  auto one = [&](auto&) -> Result<PreprocessResult> { return Failure(lower_inside()); };
+  auto all = [&](auto) -> Result<std::vector<MethodResults>> { return Failure(lower_inside()); };
   for (const Diagnostic& error : {backend_refusal(one), backend_refusal(good, all)}) {
     EXPECT_EQ(error.code, "to_backend.backend-failed");
     EXPECT_THAT(error.str(), AllOf(HasSubstr("backend Bad"), HasSubstr("to_backend.unknown-backend"),

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

@@ -1,5 +1,5 @@
 // The pipeline as a whole: what holds of every normalised program, and what callers may ask of it.
-#include "normalise/normalise.h"
+#include "depute/normalise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "depute/equal.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "normalise/passes.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {
@@ -57,7 +57,7 @@ TEST(Normalise, LeavesCoreOpsOfTheSameResultTypes) {
   auto normalised = normalise(std::move(program), {.verify = true});
   ASSERT_TRUE(normalised.has_value()) << normalised.error().str();
   const Graph& graph = *normalised->methods.at(0)->graph;
-  for (const Node& node : graph.nodes()) EXPECT_TRUE(op_def(node)->is(core)) << print(node);
+  for (const Node& node : graph.nodes()) EXPECT_TRUE(node.def()->is(OpFlag::core)) << print(node);
   ASSERT_EQ(graph.outputs().size(), types.size());
   for (std::size_t i = 0; i < types.size(); ++i) EXPECT_EQ(graph.outputs()[i].as_value()->type(), types[i]);
 }

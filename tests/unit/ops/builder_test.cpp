@@ -1,10 +1,10 @@
 // Building nodes by op name, and the values that hold symbolic sizes.
-#include "ops/builder.h"
+#include "depute/builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/print.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

@@ -1,9 +1,9 @@
 // Calls through their schema, and what is refused before any rule reads them.
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ops/op_def.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {

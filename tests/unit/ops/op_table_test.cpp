@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "ops/op_def.h"
+#include "depute/op.h"
 
 namespace depute {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 const OpDef& def(std::string_view name) {
-  const OpDef* found = op_def(Symbol(name));
+  const OpDef* found = torch_ops()->find(Symbol(name));
   EXPECT_NE(found, nullptr) << name;
   return *found;
 }
@@ -20,13 +20,13 @@ const OpDef& def(std::string_view name) {
 TEST(OpTable, ParsesEveryLine) {
   EXPECT_GT(all_ops().size(), 400u);
   for (const OpDef* op : all_ops()) {
-    EXPECT_EQ(op_def(op->name), op) << op->schema;
+    EXPECT_EQ(torch_ops()->find(op->name), op) << op->schema;
     EXPECT_FALSE(op->args.empty()) << op->schema;
   }
 }
 
 TEST(OpTable, KnowsNothingOfOtherOps) {
-  EXPECT_EQ(op_def(Symbol("mylib.thing.default")), nullptr);
+  EXPECT_EQ(torch_ops()->find(Symbol("mylib.thing.default")), nullptr);
 }
 
 TEST(OpTable, ReadsArguments) {
@@ -70,13 +70,14 @@ TEST(OpTable, MakesCopyingTwins) {
   EXPECT_EQ(copy.schema,
             "aten.split_with_sizes_copy.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]");
   EXPECT_EQ(copy.functional, Symbol("aten.split_with_sizes.default"));
-  EXPECT_FALSE(copy.is(view));
+  EXPECT_FALSE(copy.is(OpFlag::view));
 }
 
 TEST(OpTable, ViewsTellHowToWriteThroughThem) {
   std::set<std::string_view> without;
   for (const OpDef* op : all_ops()) {
-    if (op->is(view) && op->functional.empty() && op->write_back == nullptr) without.insert(op->name.str());
+    if (op->is(OpFlag::view) && op->functional.empty() && op->write_back == nullptr)
+      without.insert(op->name.str());
   }
   EXPECT_THAT(without, testing::UnorderedElementsAre("aten.expand.default", "aten.expand_as.default",
                                                      "aten.narrow.default", "aten.as_strided.default",
@@ -85,7 +86,7 @@ TEST(OpTable, ViewsTellHowToWriteThroughThem) {
 
 TEST(OpTable, TwinsBelongToLines) {
   for (const OpDef* op : all_ops()) {
-    EXPECT_TRUE(op->functional.empty() || op_def(op->functional) != nullptr) << op->schema;
+    EXPECT_TRUE(op->functional.empty() || torch_ops()->find(op->functional) != nullptr) << op->schema;
   }
 }
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ops/builder.h"
-#include "ops/op_def.h"
+#include "depute/builder.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 
 namespace depute {
 namespace {
@@ -41,12 +41,12 @@ TEST(OpTypes, AreThoseOfTorch) {
   ASSERT_EQ(program.methods.size(), 1u);
   std::size_t checked = 0;
   for (const Node& node : program.methods[0]->graph->nodes()) {
-    ASSERT_NE(op_def(node), nullptr) << print(node);
+    ASSERT_NE(node.def(), nullptr) << print(node);
     if (auto status = check_call(node); !status) {
       ADD_FAILURE() << status.error().str() << "\n" << print(node);
       continue;
     }
-    const OpDef* def = op_def(node);
+    const OpDef* def = node.def();
     ASSERT_NE(def->infer, nullptr) << print(node);
     auto types = def->infer(OpCall(node));
     if (!types) {
@@ -63,13 +63,13 @@ TEST(OpTypes, AreThoseOfTorch) {
 std::vector<Value*> decompose_fully(Graph& graph, Node& node, SizeValues& sizes) {
   Node* before = node.previous();
   Builder builder(graph, &node, &sizes);
-  Replacement values = op_def(node)->decompose(builder, OpCall(node));
+  Replacement values = node.def()->decompose(builder, OpCall(node));
   EXPECT_TRUE(values.has_value()) << print(node) << "\n" << values.error().message;
   EXPECT_TRUE(builder.status().has_value()) << print(node) << "\n" << builder.status().error().message;
   if (!values || builder.failed()) return {};
   for (Node* made = before == nullptr ? graph.first() : before->next(); made != nullptr && made != &node;) {
     Node* next = made->next();
-    if (op_def(*made)->decompose != nullptr) {
+    if (made->def()->decompose != nullptr) {
       std::vector<Value*> inner = decompose_fully(graph, *made, sizes);
       for (std::size_t i = 0; i < inner.size(); ++i) {
         EXPECT_EQ(inner[i]->type(), made->result(i)->type()) << print(*made);
@@ -89,7 +89,7 @@ TEST(OpTypes, StayTheSameThroughDecomposition) {
   SizeValues sizes(graph);
   std::size_t checked = 0;
   for (Node& node : graph.nodes()) {
-    if (op_def(node)->decompose == nullptr) continue;
+    if (node.def()->decompose == nullptr) continue;
     std::vector<Value*> values = decompose_fully(graph, node, sizes);
     if (values.empty()) continue;
     EXPECT_EQ(types_text(values), types_text(node.results())) << print(node);

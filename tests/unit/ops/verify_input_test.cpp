@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/verify_input.h"
 #include "ir/verify.h"
 #include "ops/control_flow.h"
-#include "ops/op_def.h"
 #include "ops/own_ops.h"
-#include "ops/verify_input.h"
 #include "support/check.h"
 
 namespace depute {

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 #include "partition/bodies.h"
 
 namespace depute::testing {

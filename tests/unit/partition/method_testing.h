@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/program.h"
-#include "partition/partition_result.h"
+#include "depute/partition_result.h"
+#include "depute/program.h"
 
 namespace depute::testing {
 

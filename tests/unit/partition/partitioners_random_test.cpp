@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "ir/equal.h"
+#include "depute/capability_partitioner.h"
+#include "depute/config_partitioner.h"
+#include "depute/equal.h"
+#include "depute/filtered_partitioner.h"
+#include "depute/group_partitioner.h"
+#include "depute/pattern_partitioner.h"
+#include "depute/plan_together.h"
+#include "depute/tagged_partitioner.h"
+#include "depute/whole_program_partitioner.h"
 #include "partition/bodies.h"
-#include "partition/capability_partitioner.h"
-#include "partition/config_partitioner.h"
-#include "partition/filtered_partitioner.h"
-#include "partition/group_partitioner.h"
 #include "partition/neighbours.h"
-#include "partition/pattern_partitioner.h"
-#include "partition/plan_together.h"
-#include "partition/tagged_partitioner.h"
-#include "partition/whole_program_partitioner.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "depute/capability_partitioner.h"
+#include "depute/config_partitioner.h"
+#include "depute/filtered_partitioner.h"
+#include "depute/plan_together.h"
+#include "depute/propose_partitions.h"
+#include "depute/tagged_partitioner.h"
 #include "partition/bodies.h"
-#include "partition/capability_partitioner.h"
-#include "partition/config_partitioner.h"
-#include "partition/filtered_partitioner.h"
 #include "partition/neighbours.h"
-#include "partition/plan_together.h"
-#include "partition/propose_partitions.h"
 #include "partition/tag_data.h"
-#include "partition/tagged_partitioner.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {

@@ -1,9 +1,9 @@
 // From answers per node to tags, constants and verdicts.
-#include "partition/propose_partitions.h"
+#include "depute/propose_partitions.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 
 namespace depute {
 namespace {

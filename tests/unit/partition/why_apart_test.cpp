@@ -1,5 +1,5 @@
 // Reasons why two nodes are apart, checked by forcing them together.
-#include "partition/why_apart.h"
+#include "depute/why_apart.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
-#include "partition/capability_partitioner.h"
-#include "partition/propose_partitions.h"
+#include "depute/capability_partitioner.h"
+#include "depute/propose_partitions.h"
 #include "tests/unit/partition/method_testing.h"
 
 namespace depute {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
-#include "lower/backend_op.h"
+#include "depute/backend_op.h"
+#include "depute/parse.h"
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 #include "tests/unit/refusal_log.h"
@@ -12,6 +12,12 @@ namespace depute {
 namespace {
 
 using ::testing::HasSubstr;
+
+// The table that all tests here add to, each its own names.
+const std::shared_ptr<BackendOps>& ops() {
+  static const auto all = std::make_shared<BackendOps>();
+  return all;
+}
 
 constexpr const char* pattern = R"(program
 method mul_relu(%a: none, %b: none) {
@@ -22,10 +28,11 @@ method mul_relu(%a: none, %b: none) {
 )";
 
 Result<Plan> plan_of(const std::string& name, const std::string& kernel) {
-  EXPECT_TRUE(add_backend_library("plan_test").has_value());
-  EXPECT_TRUE(register_backend_op({.name = name, .pattern = pattern, .kernel = kernel}).has_value());
+  EXPECT_TRUE(ops()->add_library("plan_test").has_value());
+  EXPECT_TRUE(ops()->add({.name = name, .pattern = pattern, .kernel = kernel}).has_value());
   auto program = parse_program("program\nmethod forward(%x: f32[2], %y: f32[2]) {\n  %r: f32[2] = " + name +
-                               "(%x, %y) from \"model.py\":4\n  return %r\n}\n");
+                                   "(%x, %y) from \"model.py\":4\n  return %r\n}\n",
+                               "<text>", ops());
   EXPECT_TRUE(program.has_value()) << program.error().str();
   return make_plan(*program);
 }
@@ -42,14 +49,15 @@ constexpr const char* all_kinds =
     "*, Scalar s=3, str mode=\"fast\", float[]? weights=None, ScalarType? dtype=None) -> (Tensor, Tensor)";
 
 Result<Plan> plan_of_all(const std::string& arguments, const std::string& kernel = "plan_test::all.out") {
-  EXPECT_TRUE(add_backend_library("plan_test").has_value());
+  EXPECT_TRUE(ops()->add_library("plan_test").has_value());
   std::string name = kernel.empty() ? "plan_test.all.none" : "plan_test.all.default";
   std::string schema = all_kinds;
   schema.replace(0, schema.find('('), name);
-  auto registered = register_backend_op({.name = name, .kernel = kernel, .schema = schema});
+  auto registered = ops()->add({.name = name, .kernel = kernel, .schema = schema});
   EXPECT_TRUE(registered.has_value()) << registered.error().str();
   auto program = parse_program("program\nmethod forward(%x: f32[2]) {\n  %p: f32[2], %q: f32[2] = " + name +
-                               "(" + arguments + ") from \"model.py\":4\n  return %p, %q\n}\n");
+                                   "(" + arguments + ") from \"model.py\":4\n  return %p, %q\n}\n",
+                               "<text>", ops());
   EXPECT_TRUE(program.has_value()) << program.error().str();
   return make_plan(*program);
 }
@@ -92,12 +100,13 @@ TEST(BackendOpPlan, KeywordsAndGivenValuesTakeTheirPlaces) {
 }
 
 TEST(BackendOpPlan, AKernelOfTheRuntimeWithOtherArgumentsIsRefused) {
-  EXPECT_TRUE(add_backend_library("plan_test").has_value());
-  EXPECT_TRUE(register_backend_op({.name = "plan_test.other.default",
-                                   .kernel = "aten::mul.out",
-                                   .schema = "plan_test.other.default(Tensor x) -> Tensor"}));
+  EXPECT_TRUE(ops()->add_library("plan_test").has_value());
+  EXPECT_TRUE(ops()->add({.name = "plan_test.other.default",
+                          .kernel = "aten::mul.out",
+                          .schema = "plan_test.other.default(Tensor x) -> Tensor"}));
   auto program = parse_program(
-      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = plan_test.other.default(%x)\n  return %r\n}\n");
+      "program\nmethod forward(%x: f32[2]) {\n  %r: f32[2] = plan_test.other.default(%x)\n  return %r\n}\n",
+      "<text>", ops());
   auto plan = make_plan(*program);
   ASSERT_TRUE(is_refused(plan));
   EXPECT_THAT(plan.error().str(), HasSubstr("aten::mul.out takes"));

@@ -4,11 +4,11 @@
 
 #include <map>
 
-#include "ir/print.h"
+#include "depute/interpret.h"
+#include "depute/normalise.h"
+#include "depute/print.h"
 #include "ir/verify.h"
-#include "kernels/interpret.h"
 #include "kernels/tensors.h"
-#include "normalise/normalise.h"
 #include "plan/plan_text.h"
 #include "random_control_flow.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "control_flow_machine.h"
-#include "ir/program.h"
+#include "depute/program.h"
 
 namespace depute {
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "read/archive.h"
+#include "support/try.h"
 
 namespace depute {
 

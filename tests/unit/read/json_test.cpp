@@ -1,5 +1,6 @@
 // JSON values with places: errors tell the document, the path and the byte offset.
 #include "read/json.h"
+#include "support/try.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "depute/equal.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "edit_archive.h"
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ops/op_def.h"
 
 namespace depute {
 namespace {

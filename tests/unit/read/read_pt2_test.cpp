@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "depute/equal.h"
+#include "depute/parse.h"
+#include "depute/print.h"
 #include "edit_archive.h"
-#include "ir/equal.h"
-#include "ir/parse.h"
-#include "ir/print.h"
 #include "ir/verify.h"
 
 namespace depute {

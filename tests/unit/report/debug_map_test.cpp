@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 
 namespace depute {
 namespace {

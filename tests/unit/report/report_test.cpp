@@ -1,12 +1,12 @@
 // Requirements and the three forms of the report.
-#include "report/report.h"
+#include "report/refusals_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "report/requirement.h"
+#include "depute/requirement.h"
 
 namespace depute {
 namespace {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "support/temporary_file.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {

@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "support/hash.h"
+#include "depute/hash.h"
+#include "depute/symbol.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"
-#include "support/symbol.h"
 
 namespace depute {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/parse.h"
-#include "lower/named_data_store.h"
+#include "depute/named_data_store.h"
+#include "depute/parse.h"
 #include "plan/plan_text.h"
 #include "read/ptd.h"
 #include "read/pte.h"
@@ -44,7 +44,7 @@ class WritePtd : public testing::Test {
 
   Result<WriteSummary> write(const Program& program, bool with_ptd = true, int jobs = 1) {
     auto plan = make_plan(program, {.external_constants = with_ptd});
-    if (!plan) return std::unexpected(plan.error());
+    if (!plan) return Failure(plan.error());
     return write_pte(program, *plan, path("m.pte"), {.jobs = jobs, .ptd = with_ptd ? path("m.ptd") : ""});
   }
 

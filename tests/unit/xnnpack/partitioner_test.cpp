@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/parse.h"
+#include "depute/parse.h"
 
 namespace depute::xnnpack {
 namespace {

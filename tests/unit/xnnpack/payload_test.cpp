@@ -6,7 +6,7 @@
 
 #include "backends/xnnpack/write_payload.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "ir/parse.h"
+#include "depute/parse.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {

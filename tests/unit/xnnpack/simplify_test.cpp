@@ -5,7 +5,7 @@
 
 #include "backends/xnnpack/print_graph.h"
 #include "backends/xnnpack/xnnpack_backend.h"
-#include "ir/parse.h"
+#include "depute/parse.h"
 
 namespace depute::xnnpack {
 namespace {

@@ -1,0 +1,111 @@
+// The process: its standard streams and signals, and what is printed when something goes wrong.
+#include "depute/command_line.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <span>
+
+#include "cli/commands.h"
+#include "cli/memory.h"
+#include "support/guarded.h"
+#include "support/printable.h"
+#include "support/temporary_file.h"
+
+namespace depute {
+
+int report_error(const Diagnostic& diagnostic) {
+  std::string text = fmt::format("error[{}]: ", diagnostic.code);
+  if (!diagnostic.where.empty()) text += printable(diagnostic.where) + ": ";
+  text += printable(diagnostic.message) + "\n";
+  if (!diagnostic.source.empty()) text += fmt::format("  at {}\n", printable(diagnostic.source));
+  for (const std::string& detail : diagnostic.details) text += fmt::format("  {}\n", printable(detail));
+  if (!diagnostic.hint.empty()) text += fmt::format("  help: {}\n", printable(diagnostic.hint));
+  std::fputs(text.c_str(), stderr);
+  return exit_error;
+}
+
+int report_usage(const Diagnostic& diagnostic) {
+  report_error(diagnostic);
+  return exit_usage;
+}
+
+bool is_terminal() {
+  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
+int report_failure(const Diagnostic& diagnostic) {
+  return diagnostic.code == "usage" ? report_usage(diagnostic) : report_error(diagnostic);
+}
+
+int print_out(const std::string& text) {
+  return print_to(stdout, text);
+}
+
+Status write_to(std::FILE* stream, const std::string& text) {
+  bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+  if (written) return {};
+  return failure("write", stream == stdout ? "standard output" : "standard error", std::strerror(errno));
+}
+
+int print_to(std::FILE* stream, const std::string& text) {
+  Status written = write_to(stream, text);
+  return written ? exit_done : report_error(written.error());
+}
+
+namespace {
+
+// A file that is opened must not get the number of a standard stream that is closed: what is printed would go
+// into it. These stand-ins fail for who reads or writes them.
+void fill_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    int mode = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", mode) != stream) std::_Exit(exit_error);
+  }
+}
+
+extern "C" void clean_up_and_end(int signal) {
+  remove_temporary_files();
+  raise(signal);  // as it would have been without this handler
+}
+
+// A run that is stopped leaves no temporary files. What the caller ignores (nohup) stays ignored.
+void clean_up_on_signals() {
+  struct sigaction action{};
+  action.sa_handler = clean_up_and_end;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    struct sigaction before{};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails instead
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv, const Compiler& compiler) {
+  fill_standard_streams();
+  clean_up_on_signals();
+  set_up_memory();
+  try {
+    const std::array commands = {lower_command(compiler), explain_command(compiler), show_command(),
+                                 backends_command(compiler)};
+    // Of a process that was started without even its own name there are no arguments.
+    const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+    return run_words(words.subspan(words.empty() ? 0 : 1), commands);
+  } catch (const std::exception& exception) {
+    return report_error(diagnostic_of(exception));
+  }
+}
+
+}  // namespace depute

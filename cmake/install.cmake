@@ -1,0 +1,26 @@
+# The library that others link (libdepute.so, with the backends and the command line), and what `cmake --install`
+# puts where: bin/depute, include/depute/, lib/libdepute.so, lib/cmake/depute/ for find_package(depute).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(parts GLOBAL PROPERTY DEPUTE_PARTS)
+list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+add_library(depute_shared SHARED ${objects})
+set(exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+# The archives add nothing to the objects but the libraries of others that these need.
+target_link_libraries(depute_shared PRIVATE ${parts})
+target_link_options(depute_shared PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined)
+set_target_properties(depute_shared PROPERTIES OUTPUT_NAME depute EXPORT_NAME depute LINK_DEPENDS ${exports}
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_compile_features(depute_shared INTERFACE cxx_std_20)
+target_include_directories(depute_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+install(TARGETS depute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS depute_shared EXPORT depute LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/depute DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/depute)
+install(EXPORT depute FILE depute-config.cmake NAMESPACE depute:: DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/depute-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/depute-config-version.cmake DESTINATION ${package})

@@ -1,0 +1,122 @@
+// What a node is called with: the closed set of values that torch.export writes, as small trivially copied
+// cells.
+//
+//   aten.add.Tensor(%x, %y, alpha=2)      ->  args [Value x, Value y], kwargs [("alpha", Int 2)]
+//   aten.index.Tensor(%x, [none, %i])     ->  args [Value x, List [None, Value i]]
+//
+// Lists and texts point into their graph's arena (Graph::list) or the symbol table; a cell is 16 bytes. Which
+// kind of list a schema wants (ints or sym ints, and the empty list) comes from the op's schema, not from the
+// cell.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "depute/scalar_type.h"
+#include "depute/symbol.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+class Graph;
+class Value;
+struct Argument;
+
+struct NamedArgument;  // a key and an Argument; defined below
+
+// torch.memory_format, torch.layout: .pt2 numbering, see facts of the format in docs/formats.md.
+enum class MemoryFormat : std::uint8_t { Contiguous = 1, ChannelsLast, ChannelsLast3d, Preserve };
+enum class Layout : std::uint8_t {
+  SparseCoo = 1,
+  SparseCsr,
+  SparseCsc,
+  SparseBsr,
+  SparseBsc,
+  Mkldnn,
+  Strided
+};
+
+struct Argument {
+  enum class Kind : std::uint8_t {
+    None,
+    Value,
+    Int,
+    Float,
+    Bool,
+    Complex,
+    String,
+    ScalarType,
+    MemoryFormat,
+    Layout,
+    Device,
+    List,
+    Graph,
+    Operator,
+    Delegate,
+    Map,
+  };
+
+  Kind kind = Kind::None;
+  std::uint32_t count = 0;  // List, Map: elements; Complex: 2
+  union {
+    Value* value_ptr;
+    std::int64_t int_value = 0;  // Int, Bool (0 or 1), ScalarType, MemoryFormat, Layout
+    double float_value;
+    Argument* elements;      // List; Complex: two Floats
+    NamedArgument* entries;  // Map
+    Graph* graph_ptr;        // a control-flow body; owned by the Program
+    const void* symbol_id;   // String, Operator, Device ("cpu", "cuda:0"), Delegate (its name)
+  };
+
+  static Argument none() { return {}; }
+  static Argument of(Value* value);  // a null value is None
+  static Argument of(std::int64_t value);
+  static Argument of(int value) { return of(static_cast<std::int64_t>(value)); }
+  static Argument of(double value);
+  static Argument of(bool value);
+  static Argument of(depute::ScalarType value);
+  static Argument of(depute::MemoryFormat value);
+  static Argument of(depute::Layout value);
+  static Argument of(Graph* graph);
+  static Argument text(Kind kind, Symbol text);  // String, Operator, Device, Delegate
+  static Argument string(std::string_view value) { return text(Kind::String, Symbol(value)); }
+
+  bool is_none() const { return kind == Kind::None; }
+  bool is_value() const { return kind == Kind::Value; }
+  bool is_int() const { return kind == Kind::Int; }
+  bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
+  bool is_list() const { return kind == Kind::List; }
+
+  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums.
+  Value* as_value() const;
+  std::int64_t as_int() const;
+  double as_double() const;
+  bool as_bool() const;
+  Graph* as_graph() const;
+  Symbol as_symbol() const;
+  depute::ScalarType as_scalar_type() const;
+  std::span<Argument> as_list() const;
+  std::span<NamedArgument> as_map() const;
+};
+
+struct NamedArgument {
+  Symbol name;
+  Argument value;
+};
+
+// Calls visit(Argument&) on every Value cell below `argument`, in order.
+template <typename Visit>
+void for_each_value(Argument& argument, Visit&& visit) {
+  if (argument.kind == Argument::Kind::Value) {
+    visit(argument);
+  } else if (argument.kind == Argument::Kind::List) {
+    for (Argument& element : argument.as_list()) for_each_value(element, visit);
+  } else if (argument.kind == Argument::Kind::Map) {
+    for (NamedArgument& entry : argument.as_map()) for_each_value(entry.value, visit);
+  }
+}
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,77 @@
+// Backend: turns a subprogram into the bytes its runtime counterpart understands. ExecuTorch's
+// BackendDetails.
+//
+//   class MyBackend : public Backend {
+//     std::string_view id() const override { return "MyBackend"; }
+//     Result<PreprocessResult> preprocess(const Program& p, std::span<const CompileSpec> specs) const
+//     override;
+//   };
+//
+// docs/backends.md walks through the demo backend, which is the one to copy.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/partitioner.h"
+#include "depute/program.h"
+#include "depute/result.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct PreprocessResult {
+  std::shared_ptr<const Storage> processed_bytes;
+  DebugHandleMap debug_handle_map;
+  std::vector<NamedData> data_store_output;
+  std::string delegate_info;
+  // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
+  // later. At most max_arena_padding.
+  std::uint32_t arena_padding = 0;
+};
+
+// A partition as a backend gets it: its subprogram, and the specs it was tagged with.
+struct Partition {
+  const Program* program = nullptr;
+  std::span<const CompileSpec> compile_specs;
+};
+
+// The partitions of one method, in the order of their calls, and what a backend made of them.
+struct MethodPartitions {
+  std::string method;
+  std::vector<Partition> partitions;
+};
+struct MethodResults {
+  std::string method;
+  std::vector<PreprocessResult> results;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // The name the runtime registers its half under: "XnnpackBackend".
+  virtual std::string_view id() const = 0;
+
+  // `edge_program` has one method, whose graph is one partition. Its inputs are the constants that moved in
+  // (parameters, then buffers, then lifted constants), then the arguments of the call in the order in which
+  // nodes use them; its outputs the mutations of buffers that moved in, then the results of the call in node
+  // order. A whole program that becomes one delegate keeps its own order. Must be pure and thread-safe:
+  // partitions are preprocessed side by side, on as many threads as the caller allows.
+  virtual Result<PreprocessResult> preprocess(const Program& edge_program,
+                                              std::span<const CompileSpec> compile_specs) const = 0;
+
+  // All partitions of all methods for this backend at once, methods in program order. Gives one result per
+  // partition, in their order, under the method's name; methods may come in any order. The default calls
+  // preprocess for each partition, on at most `jobs` threads.
+  virtual Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                                    int jobs) const;
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

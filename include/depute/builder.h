@@ -1,0 +1,132 @@
+// Builds nodes whose result types come from the op table; what decompositions and passes write new code with.
+//
+//   Builder b(graph, &before);
+//   b.inherit(node);  // source, debug handle and tag of what is being replaced
+//   Value* y = b.call("aten.mul.Tensor", {x, b.call("aten.sigmoid.default", {x})});
+//
+// A call that does not type-check is a bug of the caller's rule, or a program torch would refuse too: it
+// makes the builder fail, later calls return null, and status() tells the first cause. So rules are written
+// without a check on each line.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "depute/op.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// An Argument made from what rules write: a value, a number, a bool, a list of ints or of values, none.
+struct BuilderArgument {
+  enum class Kind : std::uint8_t { Ready, Ints, Values };
+  Kind kind = Kind::Ready;
+  Argument ready;
+  std::vector<SymInt> ints;
+  std::vector<Value*> values;  // null is None
+
+  BuilderArgument(Argument argument) : ready(argument) {}               // NOLINT: conversions are the point
+  BuilderArgument(Value* value) : ready(Argument::of(value)) {}         // NOLINT
+  BuilderArgument(std::int64_t value) : ready(Argument::of(value)) {}   // NOLINT
+  BuilderArgument(int value) : ready(Argument::of(value)) {}            // NOLINT
+  BuilderArgument(double value) : ready(Argument::of(value)) {}         // NOLINT
+  BuilderArgument(bool value) : ready(Argument::of(value)) {}           // NOLINT
+  BuilderArgument(ScalarType value) : ready(Argument::of(value)) {}     // NOLINT
+  BuilderArgument(const char* text) : ready(Argument::string(text)) {}  // NOLINT
+  BuilderArgument(const Dims& sizes) : kind(Kind::Ints), ints(sizes.begin(), sizes.end()) {}  // NOLINT
+  BuilderArgument(std::vector<SymInt> sizes) : kind(Kind::Ints), ints(std::move(sizes)) {}    // NOLINT
+  BuilderArgument(const std::vector<std::int64_t>& sizes)
+      : kind(Kind::Ints), ints(sizes.begin(), sizes.end()) {}                                 // NOLINT
+  BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
+};
+
+// The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
+//
+// What depends on graph inputs alone is computed at the top of the graph and serves all later nodes. A size
+// that some node computes (a number read from a tensor, say) serves the nodes behind it, so a walk that uses
+// one table must go forward.
+class SizeValues {
+ public:
+  explicit SizeValues(Graph& graph) : graph_(&graph) {}
+
+  // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is
+  // made for it comes from `origin`, the first that needs the size.
+  Value* find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin);
+
+ private:
+  void scan();
+  Value* find_or_build(const SymExpr* expr, Node* before);
+  Value* add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr, Node* before);
+  Value* build_symbol(const SymExpr* expr);
+  Value* build_call(const SymExpr* expr, Node* before);
+  Value* add_at_top(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr);
+
+  Graph* graph_;
+  bool scanned_ = false;
+  NodeOrigin origin_;
+  Node* last_at_top_ = nullptr;
+  std::unordered_map<const SymExpr*, Value*> values_;
+  std::unordered_map<const SymExpr*, bool> from_inputs_;  // values_ that lie at the top of the graph
+  struct InputSize {
+    Value* input;
+    std::int64_t dim;
+    std::int64_t factor;  // the size is factor * symbol
+  };
+  std::unordered_map<const SymExpr*, InputSize> input_sizes_;  // by symbol
+};
+
+class Builder {
+ public:
+  // New nodes go before `before` (null: at the end). `sizes` may be shared by the builders of one walk.
+  explicit Builder(Graph& graph, Node* before = nullptr, SizeValues* sizes = nullptr)
+      : graph_(&graph), before_(before), sizes_(sizes) {}
+
+  Graph& graph() const { return *graph_; }
+  void inherit(const Node& node);  // source, debug handle and tag for the nodes to come
+
+  // Arguments in schema order; missing trailing ones take their defaults. For one result.
+  Value* call(std::string_view op, std::initializer_list<BuilderArgument> args);
+  Value* call(std::string_view op, std::span<const BuilderArgument> args);
+  Value* call(std::string_view op, std::span<const Argument> args);  // those of another call
+  // For any number of results; empty after a failure.
+  std::vector<Value*> call_all(std::string_view op, std::span<const BuilderArgument> args);
+  std::vector<Value*> call_all(std::string_view op, std::initializer_list<BuilderArgument> args);
+  std::vector<Value*> call_all(std::string_view op, std::span<const Argument> args);
+
+  // aten.view.default to these sizes; `x` itself when it has them already.
+  Value* view(Value* x, const Dims& sizes);
+
+  // A size as an argument: an Int, or the value of a node that computes the expression.
+  Argument size(const SymInt& value);
+
+  void fail(Diagnostic diagnostic);
+  bool failed() const { return !status_.has_value(); }
+  const Status& status() const { return status_; }
+
+ private:
+  Argument make_argument(const BuilderArgument& argument);
+  std::vector<Value*> add_node(std::string_view op, std::span<const Argument> args);
+
+  Graph* graph_;
+  Node* before_;
+  SizeValues* sizes_;
+  std::unique_ptr<SizeValues> own_sizes_;  // when none were given
+  Symbol tag_;
+  NodeOrigin origin_;
+  std::span<const NodeOrigin> replaced_;
+  Status status_;
+};
+
+// A replacement by one value.
+inline Replacement one(Value* value) {
+  return std::vector<Value*>{value};
+}
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,116 @@
+// The compiler as a value: it owns its backends, and each step of the pipeline is a call.
+//
+//   Compiler compiler;                                                    // with the backends built in
+//   DEPUTE_TRY(Program program, compiler.load("model.pt2"));
+//   DEPUTE_TRY(Compiled compiled, compiler.lower(std::move(program), {.backends = {{"xnnpack"}}}));
+//   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte
+//
+// compile() is all of it from file to file. Callers who want other steps between them have the parts as
+// functions: normalise() (normalise.h), bind_backend_ops() and expand_backend_ops() (backend_op.h),
+// to_backend() (to_backend.h), lower_leftovers(), make_report() and what adds to it (report.h), unmet()
+// (requirement.h).
+//
+// A compiler that nothing is added to may be used by several threads at a time, for several programs or one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "depute/constant_method.h"
+#include "depute/program.h"
+#include "depute/registry.h"
+#include "depute/report.h"
+#include "depute/requirement.h"
+#include "depute/result.h"
+#include "depute/write_options.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct BackendRequest {
+  std::string name;  // as registered: "xnnpack"
+  BackendOptions options = {};
+};
+
+struct LowerOptions {
+  std::vector<BackendRequest> backends = {};   // asked in this order
+  bool plan_together = false;                  // all backends in one pass, instead of one after another
+  std::vector<ConstantMethod> constants = {};  // added when the program is lowered: no backend sees them
+  int jobs = 1;
+  bool verify_each_pass = false;
+  // Called with each step's and pass's name and the program it gave.
+  std::function<void(std::string_view step, const Program& program)> observe = {};
+};
+
+// What lower() gives.
+struct Compiled {
+  Program program;  // normalised and lowered
+  Report report;
+  std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no file was written
+};
+
+// From files to files. "-" is standard input, or standard output.
+struct CompileOptions {
+  std::string input;  // .pt2 or .ir; may be empty when methods are given
+  std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
+  LowerOptions lower = {};
+  std::vector<Requirement> requirements = {};  // not met: nothing is written
+  std::string output = {};  // .pte; empty: no program is written, and the report tells what would be refused
+  std::string ptd = {};     // .ptd file for constants and delegates' data; empty: they stay in the output
+  std::vector<std::string> reports = {};  // files; .html is a page, anything else JSON
+  std::string debug_map = {};             // JSON file: from instructions of the output to the model's lines
+  WriteOptions write = {};                // its jobs and ptd are those given here
+};
+
+class Compiler {
+ public:
+  // With the backends that are built in, or with those of `registry` alone.
+  Compiler();
+  explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
+
+  Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
+  const Registry& registry() const { return registry_; }
+
+  // Reads a .pt2 archive or the text form, told apart by the first bytes. The program is verified, and its
+  // constants lie where they were: in the mapped file, or in `bytes`, which `owner` keeps alive.
+  Result<Program> load(const std::string& path) const;
+  Result<Program> load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                       const std::string& name = "<memory>") const;
+  // The same for bytes that are the program's from now on.
+  Result<Program> load(std::vector<std::byte> bytes, const std::string& name = "<memory>") const;
+
+  // Normalises the program, hands parts of it to the backends and normalises what is left. The report has no
+  // refusals yet.
+  Result<Compiled> lower(Program program, const LowerOptions& options = {}) const;
+
+  // A lowered program as a .pte, with the .ptd files that it needs by the names they would have beside
+  // `name`.
+  Result<PteBytes> emit(const Program& program, const WriteOptions& options = {},
+                        const std::string& name = "program.pte") const;
+
+  // All files are checked before any work (none is an input or another one, each can be written), and appear
+  // together at the end. A failure leaves none behind, and existing ones as they were.
+  Result<Compiled> compile(const CompileOptions& options) const;
+
+ private:
+  Registry registry_;
+};
+
+// What no backend took: backends' ops without a kernel become what they stand for, and what was kept whole
+// for a backend is decomposed.
+Result<Program> lower_leftovers(Program program, const LowerOptions& options = {});
+
+// The names that `observe` is called with, in order.
+std::vector<std::string_view> step_names();
+
+// The name of the compiler in its output and in `depute --version`: "depute 0.1.0".
+std::string version();
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,67 @@
+// ConfigPartitioner: one small object per op says which nodes are taken, and which neighbours go with them.
+// One file an op keeps a backend's rules apart.
+//
+//   class ConvolutionConfig : public OpConfig {
+//     std::string_view op() const override { return "aten.convolution.default"; }
+//     NodeSupport check(const Program&, const Method&, const Node& node) const override { ... }
+//     void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
+//       add_producers(node, dequantize, nodes);       // neighbours.h
+//       add_only_user(node, "aten.relu.default", nodes);
+//     }
+//   };
+//
+//   dequantize -> conv -> relu          one group: {dequantize conv relu}
+//
+// A node and its neighbours are taken together or not at all. Groups that share a node become one. Constants
+// are values, not nodes: sharing one unites nothing.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "depute/proposing_partitioner.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+class OpConfig {
+ public:
+  virtual ~OpConfig() = default;
+  virtual std::string_view op() const = 0;
+  // Whether this node, which has the op, is taken.
+  virtual NodeSupport check(const Program&, const Method&, const Node&) const { return take(); }
+  // Appends the nodes that go with a taken node.
+  virtual void add_neighbours(const Node&, std::vector<const Node*>&) const {}
+  // Whether this node, which has the op, is to be left whole before partitioning.
+  virtual bool keeps_whole(const Node&) const { return false; }
+};
+
+class ConfigPartitioner : public ProposingPartitioner {
+ public:
+  // Two configs for one op are an error.
+  static Result<std::unique_ptr<ConfigPartitioner>> make(std::vector<std::unique_ptr<OpConfig>> configs,
+                                                         ProposeOptions options);
+
+  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
+
+ protected:
+  Result<Proposal> propose(const Program& program, const Method& method) const override;
+
+ private:
+  using Configs = std::unordered_map<Symbol, std::unique_ptr<OpConfig>>;
+  ConfigPartitioner(Configs configs, ProposeOptions options)
+      : configs_(std::make_shared<const Configs>(std::move(configs))), options_(std::move(options)) {}
+
+  void add_groups(const Program& program, const Method& method, const Graph& graph, Proposal& proposal) const;
+
+  std::shared_ptr<const Configs> configs_;  // what is asked for may outlive the partitioner
+  ProposeOptions options_;
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,309 @@
+// Graphs of nodes: an ordered list of operator calls on values, in single-assignment form.
+//
+//   Node* relu = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("relu"), type}});
+//   graph.replace_uses(*old, relu->result());
+//   graph.erase(*dead);
+//
+// Nodes have several results, as torch.export's own nodes do (there are no getitem nodes). A graph's outputs
+// are the arguments of its last node, `return`, so that outputs are uses like all others. Use lists live in
+// the values and are kept by the edit functions below alone; each edit bumps revision(), from which the pass
+// runner knows what changed. Everything lies in the graph's arena: nodes and values never move, and erased
+// ones are freed with the graph.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "depute/argument.h"
+#include "depute/symbol.h"
+#include "depute/type.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+class Node;
+struct OpDef;  // the record of an op: op.h
+
+// Where a graph finds the records of its nodes' ops. There are PyTorch's (torch_ops) and, of a compiler with
+// backends, these with the backends' own (BackendOps in backend_op.h).
+class OpTable {
+ public:
+  virtual ~OpTable() = default;
+  virtual const OpDef* find(Symbol op) const = 0;  // null: not known. Thread-safe
+};
+
+// PyTorch's ops and the compiler's own. It never goes.
+const std::shared_ptr<const OpTable>& torch_ops();
+
+// One place where a value is used: the cell `argument` in an argument of `user`.
+struct Use {
+  Node* user = nullptr;
+  Argument* argument = nullptr;
+  Use* next = nullptr;
+  Use** link = nullptr;  // the pointer that points here
+};
+
+// Where a node comes from in the user's model; shared by many nodes.
+struct SourceLocation {
+  Symbol file;  // path of the Python file as the program carries it
+  std::int32_t line = 0;
+  Symbol module_path;  // "features.0.conv", from nn_module_stack
+  Symbol original_op;  // the operator the user's program called, before decomposition
+
+  std::string str() const;  // "model.py:12 (features.0.conv)"; empty when nothing is known
+  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
+};
+
+// What tells where a node comes from: its debug handle (0: none) and its place in the user's model.
+struct NodeOrigin {
+  std::uint32_t debug_handle = 0;
+  const SourceLocation* source = nullptr;
+};
+
+class Value {
+ public:
+  Symbol name() const { return name_; }
+  const Type& type() const { return type_; }
+  const TensorType& tensor() const { return type_.tensor; }  // only when type().is_tensor()
+  Node* producer() const { return producer_; }               // null for a graph input
+  std::uint32_t index() const { return index_; }  // among the producer's results, or the graph's inputs
+
+  bool has_uses() const { return uses_ != nullptr; }
+  std::size_t use_count() const;
+  bool has_one_use() const { return uses_ != nullptr && uses_->next == nullptr; }
+
+  // Uses, most recent first; a node that uses the value twice appears twice. Do not edit the graph while
+  // iterating.
+  class UseIterator {
+   public:
+    using value_type = const Use;
+    using difference_type = std::ptrdiff_t;
+    explicit UseIterator(const Use* use = nullptr) : use_(use) {}
+    const Use& operator*() const { return *use_; }
+    const Use* operator->() const { return use_; }
+    UseIterator& operator++() {
+      use_ = use_->next;
+      return *this;
+    }
+    UseIterator operator++(int) {
+      UseIterator old = *this;
+      use_ = use_->next;
+      return old;
+    }
+    friend bool operator==(UseIterator, UseIterator) = default;
+
+   private:
+    const Use* use_;
+  };
+  struct UseRange {
+    const Use* first;
+    UseIterator begin() const { return UseIterator(first); }
+    UseIterator end() const { return UseIterator(); }
+  };
+  UseRange uses() const { return {uses_}; }
+
+ private:
+  friend class Graph;
+  Symbol name_;
+  Type type_;
+  Node* producer_ = nullptr;
+  std::uint32_t index_ = 0;
+  Use* uses_ = nullptr;
+};
+
+struct ResultSpec {
+  Symbol name;
+  Type type;
+};
+
+class Node {
+ public:
+  Symbol op() const { return op_; }
+  // All facts about the op; null for one that the graph's table does not have: it is opaque.
+  const OpDef* def() const { return def_; }
+  std::span<const Argument> args() const { return args_; }
+  std::span<const NamedArgument> kwargs() const { return kwargs_; }
+  const Argument& arg(std::size_t i) const { return args_[i]; }
+  std::span<Value* const> results() const { return results_; }
+  Value* result(std::size_t i = 0) const { return results_[i]; }
+
+  // Every value the arguments hold, in order, once per use (nested lists and kwargs included).
+  std::size_t operand_count() const { return uses_.size(); }
+  Value* operand(std::size_t i) const { return uses_[i].argument->as_value(); }
+
+  bool is_return() const { return is_return_; }
+  Graph& graph() const { return *graph_; }
+  Node* next() const { return next_; }  // null behind the last node (the return is not in the list)
+  Node* previous() const { return previous_; }
+
+  // The name for messages: that of the first result, or the op for a node without results.
+  std::string_view display_name() const;
+
+  Symbol tag;                              // delegation tag; empty when none
+  std::uint32_t debug_handle = 0;          // 0: none
+  const SourceLocation* source = nullptr;  // owned by the Graph's SourceTable or any that outlives it
+  // Of a node that stands in the place of several: where each of them came from, in their order; its own
+  // debug handle and source are those of one of them. Empty for all others. Owned as `source` is.
+  std::span<const NodeOrigin> replaced;
+  mutable std::uint32_t scratch = 0;  // number for the algorithm at hand; no meaning between calls
+
+ private:
+  friend class Graph;
+  Symbol op_;
+  const OpDef* def_ = nullptr;
+  bool is_return_ = false;
+  std::span<Argument> args_;
+  std::span<NamedArgument> kwargs_;
+  std::span<Value*> results_;
+  std::span<Use> uses_;
+  Node* next_ = nullptr;
+  Node* previous_ = nullptr;
+  Graph* graph_ = nullptr;
+};
+
+// Calls visit with each place that a node comes from: its own, or those of the nodes it stands for.
+template <typename Visit>
+void for_each_origin(const Node& node, Visit&& visit) {
+  if (node.replaced.empty()) visit(NodeOrigin{node.debug_handle, node.source});
+  for (const NodeOrigin& origin : node.replaced) visit(origin);
+}
+
+class Graph {
+ public:
+  // `ops` must live as long as the graph does; a Program sees to that for its own.
+  explicit Graph(Symbol name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  const OpTable& ops() const { return *ops_; }
+  void use_ops(const OpTable& ops);  // looks all records up anew
+  Symbol name() const { return name_; }
+  void set_name(Symbol name) { name_ = name; }
+  std::span<Value* const> inputs() const { return inputs_; }
+  std::span<const Argument> outputs() const { return return_->args(); }
+  Node* return_node() const { return return_; }
+  Node* first() const { return first_; }
+  Node* last() const { return last_; }
+  std::size_t node_count() const { return node_count_; }  // without the return
+  std::uint64_t revision() const { return revision_; }
+
+  // All nodes in order, without the return. Erasing the current node or adding nodes before it while
+  // iterating is safe.
+  class NodeIterator {
+   public:
+    using value_type = Node;
+    using difference_type = std::ptrdiff_t;
+    explicit NodeIterator(Node* node = nullptr) : node_(node), next_(node ? node->next() : nullptr) {}
+    Node& operator*() const { return *node_; }
+    Node* operator->() const { return node_; }
+    NodeIterator& operator++() {
+      node_ = next_;
+      next_ = node_ ? node_->next() : nullptr;
+      return *this;
+    }
+    NodeIterator operator++(int) {
+      NodeIterator old = *this;
+      ++*this;
+      return old;
+    }
+    friend bool operator==(const NodeIterator& a, const NodeIterator& b) { return a.node_ == b.node_; }
+
+   private:
+    Node* node_;
+    Node* next_;
+  };
+  struct NodeRange {
+    Node* first;
+    NodeIterator begin() const { return NodeIterator(first); }
+    NodeIterator end() const { return NodeIterator(); }
+  };
+  NodeRange nodes() const { return {first_}; }
+
+  // --- building. Names are made unique in this graph: "add" may become "add_1".
+  Value* add_input(Symbol name, Type type);
+  // Adds a node before `before` (null: at the end). Lists in arguments must come from this graph's list().
+  Node* add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
+            std::span<const ResultSpec> results, Node* before = nullptr);
+  Node* add(Symbol op, std::initializer_list<Argument> args, std::initializer_list<NamedArgument> kwargs,
+            std::initializer_list<ResultSpec> results, Node* before = nullptr);
+  Argument list(std::span<const Argument> elements);
+  Argument list(std::initializer_list<Argument> elements);
+  Argument int_list(std::span<const std::int64_t> values);
+  Argument int_list(std::initializer_list<std::int64_t> values);
+  Argument map(std::span<const NamedArgument> entries);
+  Argument complex(double real, double imaginary);
+  void set_outputs(std::span<const Argument> outputs);
+  const SourceLocation* add_source(SourceLocation source);                       // equal ones are stored once
+  std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);  // a copy, sources included
+
+  // --- editing
+  void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
+  void set_operand(const Use& use, Argument replacement);           // one use
+  void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
+  void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
+  void set_op(Node& node, Symbol op);
+  void set_type(Value& value, Type type);
+  void rename(Value& value, Symbol name);
+  void erase(Node& node);                             // its results must have no uses left
+  void erase_input(std::size_t index);                // it must have no uses left; later inputs move up
+  void retain_inputs(const std::vector<bool>& keep);  // erases all inputs that are not kept, in one go
+  void move_before(Node& node, Node* before);         // null: to the end
+
+  // A copy of `argument` (of another graph) with its lists in this graph and its values mapped by
+  // `map_value`.
+  template <typename MapValue>
+  Argument import(const Argument& argument, MapValue&& map_value) {
+    return import_argument(
+        argument,
+        [](void* context, Value* value) -> Argument {
+          return (*static_cast<std::remove_reference_t<MapValue>*>(context))(value);
+        },
+        &map_value);
+  }
+
+  Symbol unique_name(Symbol wanted);  // `wanted` itself, or with the first free suffix _1, _2, ...
+  bool has_name(Symbol name) const { return names_.contains(name); }  // now, or before it was renamed
+  // Nodes numbered 0, 1, ... in order, in node.scratch; returns how many.
+  std::uint32_t number_nodes() const;
+
+ private:
+  Graph(const OpTable* ops, Symbol name);
+  using ImportFunction = Argument (*)(void* context, Value* value);
+  Argument import_argument(const Argument& argument, ImportFunction map_value, void* context);
+  template <typename T>
+  std::span<T> allocate(std::size_t count);
+  void attach(Node& node);
+  void detach(Node& node);
+  void link(Node& node, Node* before);
+  void unlink(Node& node);
+
+  std::pmr::monotonic_buffer_resource arena_;
+  const OpTable* ops_;
+  Symbol name_;
+  std::vector<Value*> inputs_;
+  std::vector<Value*> all_values_;  // to destroy their types
+  Node* return_ = nullptr;
+  Node* first_ = nullptr;
+  Node* last_ = nullptr;
+  std::size_t node_count_ = 0;
+  std::uint64_t revision_ = 0;
+  std::unordered_map<Symbol, std::uint32_t> names_;  // taken names -> next suffix to try
+  struct SourceHash {
+    std::size_t operator()(const SourceLocation& source) const;
+  };
+  std::unordered_map<SourceLocation, const SourceLocation*, SourceHash> sources_;
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

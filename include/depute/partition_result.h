@@ -1,0 +1,49 @@
+// What a partitioner answers: a tag per node, the backend of each tag, and why the other nodes stay.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "depute/program.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct DelegationSpec {
+  std::string backend_id;
+  std::vector<CompileSpec> compile_specs;
+  friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
+};
+
+// Why a node is or is not delegated. `rule` is from a closed vocabulary per backend ("dtype", "rank",
+// "static-weight", ...).
+struct Verdict {
+  bool delegated = false;
+  std::string owner;    // backend name when delegated; else empty
+  std::string rule;     // id of the rule that refused, empty when delegated
+  std::string seen;     // the value seen: "i64"
+  std::string allowed;  // the values allowed: "f32, f16"
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+struct PartitionResult {
+  std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
+  // Tag by node, for nodes of the method's graph and its bodies. Untagged nodes stay with the portable
+  // runtime; those in the bodies of a tagged control-flow node go with it. Graphs in the order of
+  // walk_graphs (bodies.h), nodes in graph order.
+  std::vector<std::pair<const Node*, Symbol>> node_tags;
+  // Constants, and buffers with their mutation, that move into the delegate with that tag. Constants used by
+  // several tags are listed once for each.
+  std::vector<std::pair<const Value*, Symbol>> constant_tags;
+  // Constants that may lie in one place only: moving one that other tags, or untagged nodes, use too is
+  // refused. Others are copied, which costs a view and no bytes.
+  std::vector<const Value*> no_copy;
+  std::vector<std::pair<const Node*, Verdict>> verdicts;  // of every node looked at, each once
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

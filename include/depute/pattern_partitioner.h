@@ -1,0 +1,40 @@
+// PatternPartitioner: takes what patterns (pattern.h) match, each match whole or not at all.
+//
+//   DEPUTE_TRY(auto patterns, parse_patterns(text));
+//   PatternPartitioner(std::move(patterns), {.owner = "mine", .spec = {"MyBackend", {}}})
+//
+// Matches that lie beside each other share a region; with RegionMode::Apart each is a partition of its own.
+// Bodies are searched as well. Nodes of no match are refused with the rule "pattern".
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "depute/find_matches.h"
+#include "depute/proposing_partitioner.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+class PatternPartitioner : public ProposingPartitioner {
+ public:
+  // Says no to a match for reasons that a pattern cannot express.
+  using Accept = std::function<bool(const Pattern& pattern, const PatternMatch& match)>;
+
+  PatternPartitioner(std::vector<Pattern> patterns, ProposeOptions options, Accept accept = {})
+      : patterns_(std::move(patterns)), options_(std::move(options)), accept_(std::move(accept)) {}
+
+ protected:
+  Result<Proposal> propose(const Program& program, const Method& method) const override;
+
+ private:
+  std::vector<Pattern> patterns_;
+  ProposeOptions options_;
+  Accept accept_;
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

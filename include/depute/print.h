@@ -1,0 +1,29 @@
+// The text form of programs: printed and parsed whole, parse(print(p)) == p. Grammar and samples in
+// docs/ir.md.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "depute/program.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct PrintOptions {
+  // Constants and blobs up to this size are printed whole; larger ones as elided(size, "xxh3:..."),
+  // comparable but not runnable.
+  std::size_t max_inline_bytes = 256;
+  bool originals = false;  // also the subprograms that delegates were made from
+  bool sources = false;    // also where nodes come from: from "model.py":12 "features.0"
+};
+
+std::string print(const Program& program, const PrintOptions& options = {});
+std::string print(const Graph& graph);
+std::string print(const Node& node);
+std::string print(const Argument& argument);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

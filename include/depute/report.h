@@ -1,0 +1,97 @@
+// What happened to a program: every node's owner or the reasons it has none, the delegates, totals and times.
+// The text, JSON and HTML forms all print these same numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "depute/program.h"
+#include "depute/to_backend.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// One node of the normalised program.
+struct NodeReport {
+  Symbol method;
+  Symbol graph;  // the control-flow body it lies in; empty: the method's own graph
+  Symbol node;
+  Symbol op;
+  SourceLocation source;
+  std::uint32_t debug_handle = 0;
+  std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
+  Symbol delegate;    // when delegated
+  std::vector<std::pair<std::string, Verdict>>
+      reasons;  // refusals: backend name and its verdict, in the order asked
+};
+
+// Why the program cannot be executed: it may be explained, but not written.
+struct RefusalReport {
+  Symbol method;
+  Symbol graph;  // as a node has it
+  Symbol node;   // of the lowered program; empty: the cause is not one node
+  Diagnostic cause;
+};
+
+struct DelegateReport {
+  Symbol name;
+  Symbol method;
+  std::string backend_id;
+  std::uint64_t nodes = 0;
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  std::uint64_t blob_bytes = 0;
+  std::uint64_t data_bytes = 0;  // named data
+};
+
+struct StepTime {
+  std::string step;
+  double milliseconds = 0;
+};
+
+struct ExternalFile {
+  std::string path;  // .ptd
+  std::uint64_t bytes = 0;
+};
+
+struct Report {
+  std::string input;
+  std::string output;  // empty when nothing was written
+  std::uint64_t output_bytes = 0;
+  std::vector<ExternalFile> external_files;  // which the output needs
+  std::vector<NodeReport> nodes;
+  std::vector<DelegateReport> delegates;
+  std::vector<RefusalReport> refusals;
+  std::vector<StepTime> times;
+  std::vector<std::string> notes;  // what the user should know of the program that was written
+
+  std::uint64_t delegated_nodes() const;
+  std::uint64_t non_delegated_nodes() const;
+  double coverage() const;  // delegated share of all nodes, in percent; 100 for a program without nodes
+};
+
+// Starts the report with every node on the portable runtime.
+Report make_report(const Program& normalised);
+// Adds what one backend's lowering decided.
+void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
+// Lists the delegates of the lowered program.
+void add_delegates(Report& report, const Program& lowered);
+std::size_t blob_bytes(const Delegate& delegate);  // 0 for one without bytes
+
+struct ExplainOptions {
+  std::string node;  // only this node; empty: all
+  bool colour = false;
+};
+
+std::string summary_text(const Report& report, bool verbose);  // what `lower` prints at its end
+std::string explain_text(const Report& report, const ExplainOptions& options);
+std::string report_json(const Report& report);
+std::string report_html(const Report& report);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,169 @@
+// Errors that come from the user's data: a value or a Diagnostic, passed upward on one line.
+//
+//   Result<Graph> read_graph(Json json);
+//   DEPUTE_TRY(Graph graph, read_graph(json["graph"]));  // returns the Diagnostic to our caller if there is
+//   one return failure("read_pt2", "graph.nodes[3]", "unknown tensor 'x_2'");
+//
+// Result has the words of std::expected, which is not to be had in C++20.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// What went wrong, where, and what the user can do. Printed as "error[code] where: message", then source,
+// details and hint.
+struct Diagnostic {
+  std::string code;     // the step that refuses, e.g. "read_pt2"; messages start with it in brackets
+  std::string where;    // place in the input: entry, JSON path, byte offset, or node name; may be empty
+  std::string message;  // the cause, one sentence without a full stop
+  std::string hint;     // what to do about it; may be empty
+  std::string source;   // the user's Python line ("model.py:12"), when the program carries it
+  std::vector<std::string> details = {};  // a line for each thing or kind of thing that the message counts
+
+  // "[read_pt2] graph.nodes[3]: unknown tensor 'x_2' (model.py:12)", then a line for each detail
+  std::string str() const;
+
+  friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
+};
+
+// A Diagnostic on its way to the caller: every Result can be made of it.
+class [[nodiscard]] Failure {
+ public:
+  explicit Failure(Diagnostic diagnostic)
+      : diagnostic_(std::make_unique<Diagnostic>(std::move(diagnostic))) {}
+
+  Diagnostic& error() { return *diagnostic_; }
+
+ private:
+  template <typename T>
+  friend class Result;
+  std::unique_ptr<Diagnostic> diagnostic_;
+};
+
+// A failed Result of any type.
+Failure failure(std::string_view code, std::string_view where, std::string_view message,
+                std::string_view hint = {});
+
+// value() was asked for, and there is an error instead.
+class BadResultAccess : public std::logic_error {
+ public:
+  explicit BadResultAccess(const Diagnostic& diagnostic) : std::logic_error(diagnostic.str()) {}
+};
+
+// The error of a Result: none as long as it holds a value.
+class ResultError {
+ public:
+  ResultError() = default;
+  explicit ResultError(std::unique_ptr<Diagnostic> error) : error_(std::move(error)) {}
+  ResultError(const ResultError& other)
+      : error_(other.error_ ? std::make_unique<Diagnostic>(*other.error_) : nullptr) {}
+  ResultError(ResultError&&) noexcept = default;
+  ResultError& operator=(const ResultError& other) { return *this = ResultError(other); }
+  ResultError& operator=(ResultError&&) noexcept = default;
+
+  bool has_value() const { return error_ == nullptr; }
+  explicit operator bool() const { return has_value(); }
+  // Only when there is no value.
+  Diagnostic& error() & { return *error_; }
+  const Diagnostic& error() const& { return *error_; }
+  Diagnostic&& error() && { return std::move(*error_); }
+
+ protected:
+  void check() const {
+    if (error_ != nullptr) throw BadResultAccess(*error_);
+  }
+
+ private:
+  std::unique_ptr<Diagnostic> error_;
+};
+
+template <typename T>
+class [[nodiscard]] Result : public ResultError {
+ public:
+  using value_type = T;
+
+  Result() : value_(std::in_place) {}
+  Result(Failure failure) : ResultError(std::move(failure.diagnostic_)) {}  // NOLINT: `return failure(...)`
+  template <typename U = T>
+    requires(std::is_constructible_v<T, U> && !std::derived_from<std::remove_cvref_t<U>, ResultError> &&
+             !std::same_as<std::remove_cvref_t<U>, Failure>)
+  explicit(!std::is_convertible_v<U, T>) Result(U&& value)  // NOLINT: `return value`
+      : value_(std::in_place, std::forward<U>(value)) {}
+
+  template <typename U>
+    requires(!std::same_as<U, T> && std::is_constructible_v<T, U>)
+  explicit(!std::is_convertible_v<U, T>) Result(Result<U> other)  // NOLINT: as its value converts
+      : ResultError(other), value_(other ? std::optional<T>(*std::move(other)) : std::nullopt) {}
+
+  // value() throws BadResultAccess when there is none; * and -> must not be used then.
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  template <typename U>
+  T value_or(U&& otherwise) const& {
+    return has_value() ? *value_ : static_cast<T>(std::forward<U>(otherwise));
+  }
+
+  // True for a Result that holds this value.
+  friend bool operator==(const Result& result, const T& value)
+    requires std::equality_comparable<T>
+  {
+    return result.has_value() && *result.value_ == value;
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+// Success without a value, or a Diagnostic.
+template <>
+class [[nodiscard]] Result<void> : public ResultError {
+ public:
+  using value_type = void;
+
+  Result() = default;
+  Result(Failure failure) : ResultError(std::move(failure.diagnostic_)) {}  // NOLINT: `return failure(...)`
+
+  void value() const { check(); }
+};
+using Status = Result<void>;
+
+}  // namespace depute
+
+#pragma GCC visibility pop
+
+#define DEPUTE_CONCAT_(a, b) a##b
+#define DEPUTE_CONCAT(a, b) DEPUTE_CONCAT_(a, b)
+#define DEPUTE_TRY_(result, declaration, ...)                       \
+  auto result = (__VA_ARGS__);                                      \
+  if (!result) return ::depute::Failure(std::move(result).error()); \
+  declaration = std::move(result).value()
+
+// DEPUTE_TRY(auto x, f()): declares x with f()'s value, or returns f()'s Diagnostic from the enclosing
+// function.
+#define DEPUTE_TRY(declaration, ...) \
+  DEPUTE_TRY_(DEPUTE_CONCAT(depute_try_, __COUNTER__), declaration, __VA_ARGS__)
+
+// DEPUTE_TRY_STATUS(f()): the same for a Status.
+#define DEPUTE_TRY_STATUS(...)                                     \
+  do {                                                             \
+    if (auto depute_status_ = (__VA_ARGS__); !depute_status_) {    \
+      return ::depute::Failure(std::move(depute_status_).error()); \
+    }                                                              \
+  } while (false)

@@ -1,0 +1,118 @@
+// Symbolic integers: sizes that are known only when the program runs, as expressions over named symbols with
+// ranges.
+//
+//   SymInt h = SymInt::symbol("s96");
+//   SymInt half = floor_div(h * 2, 4);            // printed "(s96//2)"
+//   bounds(half, ranges)                          // [0, 64] when s96 is in [1, 128]
+//
+// Expressions are hash-consed: equal ones are the same pointer, and live until the process ends. Sums and
+// products are kept in a canonical form (sorted terms, merged coefficients), so that h + h == 2 * h. The
+// functions are those torch.export writes (FloorDiv, Mod, Max, ...); one that has no arithmetic here is kept
+// by name, printed and parsed all the same.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/result.h"
+#include "depute/symbol.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// A node of an expression tree: a number, a symbol, or a function of expressions.
+struct SymExpr {
+  enum class Kind : std::uint8_t { Int, Float, Symbol, Call };
+  Kind kind;
+  std::int64_t int_value = 0;  // Int
+  double float_value = 0;      // Float
+  Symbol name;                 // Symbol: its name; Call: the function ("Add", "Mul", "FloorDiv", "Max", ...)
+  std::vector<const SymExpr*> args;  // Call
+  std::uint32_t depth = 1;
+  std::uint32_t size = 1;  // nodes of the tree
+};
+
+// An integer that is a constant or an expression.
+class SymInt {
+ public:
+  constexpr SymInt(std::int64_t value = 0) : value_(value) {}  // NOLINT: integers are sizes everywhere
+  explicit SymInt(const SymExpr* expr);                        // an Int expression becomes a constant
+  static SymInt symbol(std::string_view name);
+
+  bool is_constant() const { return expr_ == nullptr; }
+  std::int64_t value() const { return value_; }  // only when is_constant()
+  const SymExpr* expr() const;                   // an expression also for constants
+  std::string str() const;  // infix, as in the text form: "2*s96 + 1", "(s0//2)", "Max(1, s0)"
+
+  friend bool operator==(const SymInt&, const SymInt&) = default;
+  friend bool operator==(const SymInt& a, std::int64_t b) { return a.expr_ == nullptr && a.value_ == b; }
+
+ private:
+  std::int64_t value_ = 0;
+  const SymExpr* expr_ = nullptr;
+};
+
+SymInt operator+(const SymInt& a, const SymInt& b);
+SymInt operator-(const SymInt& a, const SymInt& b);
+SymInt operator*(const SymInt& a, const SymInt& b);
+SymInt floor_div(const SymInt& a, const SymInt& b);
+SymInt mod(const SymInt& a, const SymInt& b);  // Python's: the sign of b
+SymInt sym_max(const SymInt& a, const SymInt& b);
+SymInt sym_min(const SymInt& a, const SymInt& b);
+SymInt product(std::span<const SymInt> factors);
+
+// Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul).
+//
+// Synonyms become one name: PowByNatural is Pow, PythonMod is Mod, CleanDiv is FloorDiv, and relations are
+// called Eq, Ne, Lt, Le, Gt, Ge (sympy's Equality, Unequality, StrictLessThan, LessThan, ...). The truth
+// values are the calls "true" and "false" without arguments. Numbers that would overflow stay unevaluated.
+//
+// An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>" that stands for it: still
+// equal to itself, but without known bounds.
+const SymExpr* sym_int(std::int64_t value);
+const SymExpr* sym_float(double value);
+const SymExpr* sym_symbol(std::string_view name);
+const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
+
+inline constexpr std::uint32_t max_sym_depth = 256;
+inline constexpr std::uint32_t max_sym_size = 4096;
+
+// The infix text of an expression, and back. Parsing fails with the column of the fault, and refuses what
+// exceeds max_sym_depth or max_sym_size.
+std::string str(const SymExpr* expr);
+Result<const SymExpr*> parse_sym(std::string_view text);
+
+// Inclusive bounds. max_bound means "no upper bound known".
+struct Range {
+  static constexpr std::int64_t max_bound = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t min_bound = std::numeric_limits<std::int64_t>::min();
+  std::int64_t min = min_bound;
+  std::int64_t max = max_bound;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// Ranges by symbol name, in text order. A key may also be a whole expression's text ("2*s96"): a constraint
+// on it.
+using Ranges = std::map<std::string, Range, std::less<>>;
+
+Range bounds(const SymExpr* expr, const Ranges& ranges);  // interval arithmetic, saturating
+Range bounds(const SymInt& value, const Ranges& ranges);
+
+// Value with the symbols bound; nothing when one is missing, a division is by zero, or a function has no
+// arithmetic here.
+std::optional<std::int64_t> evaluate(const SymInt& value,
+                                     const std::map<std::string, std::int64_t, std::less<>>& symbols);
+
+// The symbols an expression reads, each once, in first-seen order.
+std::vector<Symbol> symbols_of(const SymExpr* expr);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,53 @@
+// Interned strings: op names, value names, tags, keys. Equal text is the same pointer, so comparing and
+// hashing are free.
+//
+//   Symbol relu("aten.relu.default");
+//   if (node.op() == relu) ...
+//
+// Interned text lives until the process ends. Safe to use from several threads. Never order output by
+// operator< of the pointer: use str().
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+class Symbol {
+ public:
+  constexpr Symbol() = default;  // the empty text
+  explicit Symbol(std::string_view text);
+
+  std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  bool empty() const { return text_ == nullptr; }
+
+  // The interned text's address, for cells that store a symbol in a union; from_id gives the symbol back.
+  const void* id() const { return text_; }
+  static Symbol from_id(const void* id) {
+    Symbol symbol;
+    symbol.text_ = static_cast<const std::string*>(id);
+    return symbol;
+  }
+
+  friend bool operator==(Symbol, Symbol) = default;
+  friend bool operator==(Symbol a, std::string_view b) { return a.str() == b; }
+
+ private:
+  const std::string* text_ = nullptr;
+};
+
+}  // namespace depute
+
+template <>
+struct std::hash<depute::Symbol> {
+  std::size_t operator()(depute::Symbol symbol) const {
+    auto bits = reinterpret_cast<std::size_t>(symbol.id());
+    return (bits >> 4) * 0x9E3779B97F4A7C15ULL;
+  }
+};
+
+#pragma GCC visibility pop

@@ -1,0 +1,84 @@
+// Types of values: tensors with (possibly symbolic) sizes and strides, symbolic scalars, and the rest
+// torch.export knows.
+//
+//   f32[s0, 3, 8, 8]                        a contiguous tensor
+//   f32[8, 16]{strides=[1, 8]}              a transposed one
+//   sym_int[2*s96]   sym_bool   none   custom_obj["ns.Class"]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "depute/scalar_type.h"
+#include "depute/small_vector.h"
+#include "depute/sym.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+using Dims = SmallVector<SymInt, 4>;
+
+inline SymInt product(const Dims& dims) {
+  return product(std::span(dims.data(), dims.size()));
+}
+
+inline constexpr std::size_t max_rank = 16;  // ExecuTorch's own limit
+
+struct TensorType {
+  ScalarType dtype = ScalarType::F32;
+  Dims sizes;    // elements per dimension
+  Dims strides;  // elements; empty means contiguous, and contiguous strides are always stored as empty
+
+  std::size_t rank() const { return sizes.size(); }
+  bool is_contiguous() const { return strides.empty(); }
+  bool is_static() const;  // all sizes constant
+  SymInt numel() const;
+  std::optional<std::int64_t> static_numel() const;
+  std::optional<std::size_t> static_bytes()
+      const;  // of a dense tensor of these sizes; nothing if symbolic or too large
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+TensorType make_tensor(ScalarType dtype, Dims sizes,
+                       Dims strides = {});  // drops strides that are contiguous anyway
+Dims contiguous_strides(const Dims& sizes);
+
+// Dimensions from outermost to innermost in memory (a stable sort by stride, descending); identity when
+// contiguous. Nothing when a stride is symbolic or 0, or the tensor is not dense (a slice of a larger one).
+std::optional<std::vector<std::uint8_t>> dim_order(const TensorType& type);
+
+struct Type {
+  enum class Kind : std::uint8_t {
+    Tensor,
+    SymInt,
+    SymFloat,
+    SymBool,
+    None,
+    CustomObj,
+    Token,
+    String,
+    Int,
+    Float,
+    Bool
+  };
+  Kind kind = Kind::None;
+  TensorType tensor;              // Tensor
+  const SymExpr* expr = nullptr;  // SymInt, SymFloat, SymBool: the value as an expression, when known
+  Symbol class_name;              // CustomObj
+
+  bool is_tensor() const { return kind == Kind::Tensor; }
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+Type tensor_type(TensorType tensor);
+Type sym_type(Type::Kind kind, const SymExpr* expr);
+
+std::string str(const TensorType& type);  // the text form's spelling
+std::string str(const Type& type);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

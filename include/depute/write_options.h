@@ -1,0 +1,57 @@
+// How a program is laid out in a .pte file, and what was written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct WriteOptions {
+  int jobs = 1;  // threads that make and compare bytes
+  // The plan's external constants and delegates' named data go to this .ptd file, which is not written when
+  // there are none (runtimes take no file without data). Empty: named data stay in the .pte. Named data with
+  // a tag go to the file of the tag in any case: external_path().
+  std::string ptd;
+  // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
+  // flatbuffer, whose size is bounded (2 GiB).
+  bool extract_delegate_segments = true;
+  // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
+  std::uint64_t segment_alignment = 128;
+  std::uint64_t delegate_alignment = 16;
+  bool verified = false;  // verify_input() has passed the program, and the plan is one of it
+};
+
+// Larger ones would make a file of padding.
+inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
+
+struct WrittenFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+};
+
+struct WriteSummary {
+  std::uint64_t file_bytes = 0;
+  std::uint64_t flatbuffer_bytes = 0;
+  std::uint64_t constant_bytes = 0;         // segment 0
+  std::vector<WrittenFile> external_files;  // .ptd
+  std::vector<std::string> warnings;
+};
+
+// The .ptd file of a tag: "dir/model_lora.ptd" beside `path`, which is "dir/model.pte" or "dir/model.ptd".
+std::string external_path(const std::string& path, const std::string& tag);
+
+// A program in memory.
+struct PteBytes {
+  std::vector<std::byte> pte;
+  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by the path they would have
+  WriteSummary summary;
+};
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,368 @@
+// The pipeline as one page: read -> normalise -> partition -> lower -> plan -> write.
+#include "depute/compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <tuple>
+
+#include "depute/backend_op.h"
+#include "depute/filtered_partitioner.h"
+#include "depute/normalise.h"
+#include "depute/plan_together.h"
+#include "depute/to_backend.h"
+#include "depute/verify_input.h"
+#include "depute/version.h"
+#include "normalise/passes.h"
+#include "plan/plan.h"
+#include "read/read_program.h"
+#include "report/debug_map.h"
+#include "report/refusals_report.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/output_set.h"
+#include "support/try.h"
+#include "write/write_pte.h"
+
+namespace depute {
+namespace {
+
+// Adds the time since the last call to the report, under the step's name.
+class StepTimer {
+ public:
+  explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
+  void done(std::string_view step) {
+    auto now = std::chrono::steady_clock::now();
+    times_.push_back({std::string(step), std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = now;
+  }
+
+ private:
+  std::vector<StepTime>& times_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// A backend asked for, with the partitioner made from its options.
+struct RequestedBackend {
+  const BackendEntry* entry;
+  std::unique_ptr<Partitioner> partitioner;
+};
+
+std::string backend_names(const Registry& registry) {
+  std::string names;
+  for (const BackendEntry& entry : registry.entries()) names += (names.empty() ? "" : ", ") + entry.name;
+  return names;
+}
+
+Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
+                                                    const Registry& registry) {
+  std::vector<RequestedBackend> backends;
+  for (const BackendRequest& request : requests) {
+    const BackendEntry* entry = registry.find(request.name);
+    if (entry == nullptr) {
+      return failure("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
+                     fmt::format("built in: {}", backend_names(registry)));
+    }
+    BackendOptions own = request.options;
+    TRY(PartitionControls controls, take_partition_controls(entry->name, own));
+    TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, own));
+    backends.push_back({entry, filtered(std::move(partitioner), std::move(controls))});
+  }
+  return backends;
+}
+
+// A program in text form may leave out the bytes of large constants: it can be read and compared, not
+// compiled.
+Status check_data(const Program& program) {
+  for (const auto& [key, data] : program.data) {
+    if (data.storage->is_elided()) {
+      return failure("read", fmt::format("data \"{}\"", key.str()),
+                     "this text leaves out the constant's bytes",
+                     "print the program with `depute show --data`");
+    }
+  }
+  return {};
+}
+
+// What comes from outside is verified here, and nowhere else on the way.
+Result<Program> read_verified(std::shared_ptr<const MappedFile> file, const Registry& registry) {
+  TRY(Program program, read_program(std::move(file), registry.ops()));
+  TRY_STATUS(verify_input(program));
+  TRY_STATUS(check_data(program));
+  return program;
+}
+
+Result<Program> read_verified(const std::string& path, const Registry& registry) {
+  TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+  return read_verified(std::move(file), registry);
+}
+
+Result<Program> read_inputs(const CompileOptions& options, const Registry& registry) {
+  if (options.input.empty() && options.methods.empty())
+    return failure("usage", "", "there is no program to compile");
+  Program program(registry.ops());
+  if (!options.input.empty()) {
+    TRY(program, read_verified(options.input, registry));
+  }
+  for (const auto& [name, file] : options.methods) {
+    TRY(Program method, read_verified(file, registry));
+    TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
+  }
+  return program;
+}
+
+Result<Program> normalise_for(Program program, const std::vector<RequestedBackend>& backends,
+                              const LowerOptions& options) {
+  NormaliseOptions normalise_options;
+  for (const RequestedBackend& backend : backends) {
+    normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
+  }
+  normalise_options.verify = options.verify_each_pass;
+  normalise_options.verified = true;
+  normalise_options.observe = options.observe;
+  return normalise(std::move(program), normalise_options);
+}
+
+void observe(const LowerOptions& options, std::string_view step, const Program& program) {
+  if (options.observe) options.observe(step, program);
+}
+
+// Puts the backends' own ops where their patterns are.
+Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends, const Registry& registry) {
+  std::vector<Symbol> names;
+  for (const RequestedBackend& backend : backends) {
+    for (const BackendOpSpec& op : backend.entry->ops) names.emplace_back(op.name);
+  }
+  if (names.empty()) return {};
+  TRY_STATUS(bind_backend_ops(program, registry.ops(), names));
+  return {};
+}
+
+// Hands the program to the backends; what they leave stays as it is.
+Result<Program> hand_over(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
+                          const LowerOptions& options, Report& report) {
+  ToBackendOptions lowering{
+      .jobs = options.jobs, .check_determinism = options.verify_each_pass, .verified = true};
+  if (options.plan_together && backends.size() > 1) {
+    std::vector<std::unique_ptr<Partitioner>> partitioners;
+    for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
+    SeveralPartitioners all(std::move(partitioners));
+    TRY(Lowered lowered, to_backend(std::move(program), all, registry, lowering));
+    add_verdicts(report, "all backends", lowered.verdicts);
+    return std::move(lowered.program);
+  }
+  for (const RequestedBackend& backend : backends) {
+    TRY(Lowered lowered, to_backend(std::move(program), *backend.partitioner, registry, lowering));
+    add_verdicts(report, backend.entry->name, lowered.verdicts);
+    program = std::move(lowered.program);
+  }
+  return program;
+}
+
+// The steps from a program that was read to one that can be planned.
+Result<Compiled> run_lower(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
+                           const LowerOptions& options) {
+  TRY(program, normalise_for(std::move(program), backends, options));
+  TRY_STATUS(bind_ops(program, backends, registry));
+  observe(options, "normalise", program);
+  Report report = make_report(program);
+  TRY(program, hand_over(std::move(program), std::move(backends), registry, options, report));
+  TRY(program, lower_leftovers(std::move(program), options));
+  add_delegates(report, program);
+  for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
+  observe(options, "lower", program);
+  return Compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
+}
+
+PlanOptions plan_options(std::string_view ptd, bool verified) {
+  return {.external_constants = !ptd.empty(), .verified = verified};
+}
+
+// What would be refused if the program was to be written.
+void find_refusals(const CompileOptions& options, Compiled& compiled) {
+  std::vector<Refusal> refusals;
+  std::ignore = make_plan(compiled.program, plan_options(options.ptd, true), refusals);
+  add_refusals(compiled.report, compiled.program, refusals);
+}
+
+Status check_files(const CompileOptions& options, OutputSet& outputs) {
+  std::vector<std::string> inputs;
+  if (!options.input.empty()) inputs.push_back(options.input);
+  for (const auto& [name, file] : options.methods) inputs.push_back(file);
+  if (std::ranges::count(inputs, "-") > 1) {
+    return failure("usage", "-", "standard input can be read only once");
+  }
+  for (const std::string& input : inputs) outputs.add_input(input);
+  if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
+  if (!options.ptd.empty()) TRY_STATUS(outputs.reserve("--ptd", options.ptd));
+  for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
+  if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  return {};
+}
+
+// Constants of a program in the text form may lie in further files.
+Status check_data_files(const Program& program, OutputSet& outputs) {
+  std::set<std::string> files;
+  for (const auto& [key, data] : program.data) {
+    const MappedFile* file = data.storage->file();
+    if (file != nullptr && files.insert(file->path()).second)
+      TRY_STATUS(outputs.add_late_input(file->path()));
+  }
+  return {};
+}
+
+Status write_text(OutputSet& outputs, const std::string& path, const std::string& text) {
+  TRY(std::unique_ptr<Output> output, outputs.open(path));
+  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
+  return output->commit();
+}
+
+// Named data with a tag have a file beside the output, which needs a name for that.
+Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
+                                            const std::string& path) {
+  bool has_tag = path != options.output && path != options.ptd;
+  if (has_tag && options.ptd.empty() && is_standard_output(options.output)) {
+    return failure("write", path, "the program has tagged data, which lie in a file beside it",
+                   "give -o a file name");
+  }
+  return outputs.open(path);
+}
+
+Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet& outputs,
+                      Compiled& compiled) {
+  const Program& program = compiled.program;
+  Report& report = compiled.report;
+  TRY(Plan plan, make_plan(program, plan_options(options.ptd, true)));
+  timer.done("plan");
+  WriteOptions write_options = options.write;
+  write_options.jobs = options.lower.jobs;
+  write_options.ptd = options.ptd;
+  write_options.verified = true;
+  auto open = [&](const std::string& path) { return open_output(options, outputs, path); };
+  TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write_options));
+  if (!options.debug_map.empty()) {
+    TRY_STATUS(write_text(outputs, options.debug_map, debug_map_json(program, plan, options.output)));
+  }
+  timer.done("write");
+  report.output = options.output;
+  report.output_bytes = written.file_bytes;
+  for (const WrittenFile& file : written.external_files) {
+    report.external_files.push_back({file.path, file.bytes});
+  }
+  report.notes = std::move(written.warnings);
+  for (const std::string& module : plan.kernel_modules) {
+    report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
+  }
+  return {};
+}
+
+Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
+  for (const std::string& path : options.reports) {
+    bool is_html = path.ends_with(".html");
+    TRY_STATUS(write_text(outputs, path, is_html ? report_html(report) : report_json(report)));
+  }
+  return {};
+}
+
+// Requirements, files and reports of what was lowered.
+Status finish(const CompileOptions& options, StepTimer& timer, OutputSet& outputs, Compiled& compiled) {
+  compiled.unmet = unmet(compiled.report, options.requirements);
+  if (options.output.empty()) {
+    find_refusals(options, compiled);
+    timer.done("plan");
+  } else if (compiled.unmet.empty()) {
+    TRY_STATUS(plan_and_write(options, timer, outputs, compiled));
+  }
+  return {};
+}
+
+Result<Compiled> run_compile(const CompileOptions& options, const Registry& registry) {
+  TRY(std::vector<RequestedBackend> backends, find_backends(options.lower.backends, registry));
+  OutputSet outputs;
+  TRY_STATUS(check_files(options, outputs));
+  std::vector<StepTime> times;
+  StepTimer timer(times);
+  LowerOptions lower = options.lower;
+  lower.observe = [&](std::string_view step, const Program& program) {
+    timer.done(step);
+    observe(options.lower, step, program);
+  };
+  TRY(Program program, read_inputs(options, registry));
+  TRY_STATUS(check_data_files(program, outputs));
+  observe(lower, "read", program);
+  TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry, lower));
+  compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
+  TRY_STATUS(finish(options, timer, outputs, compiled));
+  compiled.report.times = std::move(times);
+  if (!compiled.unmet.empty()) return compiled;
+  TRY_STATUS(write_reports(options, compiled.report, outputs));
+  TRY_STATUS(outputs.put_in_place());
+  return compiled;
+}
+
+}  // namespace
+
+Result<Program> Compiler::load(const std::string& path) const {
+  return guarded([&] { return read_verified(path, registry_); });
+}
+
+Result<Program> Compiler::load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                               const std::string& name) const {
+  return guarded(
+      [&] { return read_verified(MappedFile::in_memory(bytes, std::move(owner), name), registry_); });
+}
+
+Result<Program> Compiler::load(std::vector<std::byte> bytes, const std::string& name) const {
+  auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return load(*owner, owner, name);
+}
+
+Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) const {
+  return guarded([&]() -> Result<Compiled> {
+    TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
+    if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
+    TRY_STATUS(verify_input(program));
+    TRY_STATUS(check_data(program));
+    return run_lower(std::move(program), std::move(backends), registry_, options);
+  });
+}
+
+Result<PteBytes> Compiler::emit(const Program& program, const WriteOptions& options,
+                                const std::string& name) const {
+  return guarded([&]() -> Result<PteBytes> {
+    TRY(Plan plan, make_plan(program, plan_options(options.ptd, options.verified)));
+    WriteOptions verified = options;
+    verified.verified = true;  // make_plan() has seen to it
+    return write_pte_bytes(program, plan, verified, name);
+  });
+}
+
+Result<Compiled> Compiler::compile(const CompileOptions& options) const {
+  return guarded([&] { return run_compile(options, registry_); });
+}
+
+Result<Program> lower_leftovers(Program program, const LowerOptions& options) {
+  return guarded([&]() -> Result<Program> {
+    TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
+    return normalise_leftovers(
+        std::move(program),
+        {.verify = options.verify_each_pass, .verified = true, .observe = options.observe});
+  });
+}
+
+std::string version() {
+  return fmt::format("depute {}.{}.{}", DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH);
+}
+
+std::vector<std::string_view> step_names() {
+  std::vector<std::string_view> names = {"read"};
+  for (const Pass& pass : all_passes()) names.push_back(pass.name);
+  names.push_back("normalise");
+  for (const Pass& pass : leftover_passes()) names.push_back(pass.name);
+  names.push_back("lower");
+  return names;
+}
+
+}  // namespace depute

@@ -1,0 +1,38 @@
+// Reads a program, lowers it to the chip and emits it, all in memory; writes the bytes to the second file.
+#include <depute/compiler.h>
+#include <depute/inspect.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "chip.h"
+
+namespace {
+
+depute::Status run(const char* input, const char* output) {
+  depute::Compiler compiler;
+  DEPUTE_TRY_STATUS(compiler.add(chip_backend()));
+  std::ifstream file(input, std::ios::binary);
+  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(chars));
+  DEPUTE_TRY(depute::Program program,
+             compiler.load(std::vector<std::byte>(bytes.begin(), bytes.end()), input));
+  DEPUTE_TRY(depute::Compiled compiled, compiler.lower(std::move(program), {.backends = {{"chip"}}}));
+  DEPUTE_TRY(depute::PteBytes emitted, compiler.emit(compiled.program));
+  for (const depute::DelegateCall& call : depute::get_delegates(compiled.program))
+    std::printf("%s\n", std::string(call.delegate->name.str()).c_str());
+  std::ofstream(output, std::ios::binary)
+      .write(reinterpret_cast<const char*>(emitted.pte.data()),
+             static_cast<std::streamsize>(emitted.pte.size()));
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  depute::Status done = run(argv[1], argv[2]);
+  if (!done) std::fprintf(stderr, "%s\n", done.error().str().c_str());
+  return done ? 0 : 1;
+}

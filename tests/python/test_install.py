@@ -1,0 +1,143 @@
+"""What `cmake --install` puts in place is enough to build on: headers, library, package, program."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from harness import DEPUTE, ROOT, TIMEOUT, sample
+
+BUILD = DEPUTE.parent
+HEADERS = sorted((ROOT / "include" / "depute").glob("*.h"))
+COMPILERS = [name for name in ("g++", "clang++-19", "clang++") if shutil.which(name)]
+
+
+def run(*words, timeout=TIMEOUT, **options):
+    words = [str(word) for word in words]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, **options)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("installed")
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    return prefix
+
+
+@pytest.fixture(scope="module")
+def chip(installed, tmp_path_factory):
+    """tests/outside, built against the installed tree alone."""
+    build = tmp_path_factory.mktemp("chip")
+    run("cmake", "-S", ROOT / "tests" / "outside", "-B", build, f"-DCMAKE_PREFIX_PATH={installed}", "-G", "Ninja")
+    run("cmake", "--build", build, timeout=3 * TIMEOUT)
+    return build
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.ir"
+    path.write_text(
+        "program\nmethod forward(%x: f32[2], %y: f32[2]) {\n"
+        "  %m: f32[2] = aten.mul.Tensor(%x, %y)\n"
+        "  %r: f32[2] = aten.relu.default(%m)\n"
+        "  %t: f32[2] = aten.tan.default(%r)\n"
+        "  %n: f32[2] = aten.neg.default(%t)\n"
+        "  return %n\n}\n"
+    )
+    return path
+
+
+def test_its_command_line_has_the_backend_beside_those_built_in(chip):
+    listed = run(chip / "chipc", "backends")
+    assert re.findall(r"^(\w+) ", listed, re.MULTILINE) == ["demo", "xnnpack", "chip"]
+
+
+def test_its_op_takes_the_place_of_its_pattern(chip, model, tmp_path):
+    out = tmp_path / "m.pte"
+    printed = run(chip / "chipc", "lower", model, "--backend", "chip:fast=1", "-o", out)
+    assert "2 delegates" in printed or "3 of 4" in printed, printed
+    shown = run(chip / "chipc", "show", out)
+    assert "ChipBackend" in shown
+    assert b"fast=1!mul_relu;" in out.read_bytes() and b"fast=1!neg;" in out.read_bytes()
+
+
+def test_its_refusals_are_told_with_the_place(chip, model):
+    done = subprocess.run([chip / "chipc", "lower", model, "--backend", "chip:slow=1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "unknown option 'slow'" in done.stderr
+
+
+def test_in_memory_gives_the_bytes_of_the_file(chip, model, tmp_path):
+    file, memory = tmp_path / "file.pte", tmp_path / "memory.pte"
+    run(chip / "chipc", "lower", model, "--backend", "chip", "-o", file)
+    assert run(chip / "in_memory", model, memory).split() == ["chip0", "chip1"]
+    assert file.read_bytes() == memory.read_bytes()
+
+
+def test_in_memory_reads_archives(chip, tmp_path):
+    file, memory = tmp_path / "file.pte", tmp_path / "memory.pte"
+    run(chip / "chipc", "lower", sample("mlp"), "--backend", "chip", "-o", file)
+    run(chip / "in_memory", sample("mlp"), memory)
+    assert file.read_bytes() == memory.read_bytes()
+
+
+def test_the_installed_program_runs(installed, tmp_path):
+    out = tmp_path / "m.pte"
+    run(installed / "bin" / "depute", "lower", sample("mlp"), "-o", out)
+    assert out.stat().st_size > 0
+
+
+def test_the_library_exports_its_own_names_only(installed):
+    library = next(installed.rglob("libdepute.so"))
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    assert len(names) > 100
+    assert [name for name in names if not re.match(r"_Z(N|NK|TVN|TIN|TSN|TTN)6depute", name)] == []
+    # Functions behind the face stay inside.
+    assert not [name for name in names if re.search(r"6depute(4text6Parser|8internal|13MethodPlanner)", name)]
+
+
+def test_the_headers_install_no_source_and_need_none_of_others(installed):
+    here = sorted(path.name for path in (installed / "include" / "depute").iterdir())
+    assert here == [path.name for path in HEADERS]
+    for header in HEADERS:
+        included = re.findall(r'#include ([<"][^>"]+[>"])', header.read_text())
+        assert all("/" not in name or name.startswith('"depute/') for name in included), header.name
+
+
+def test_no_macro_of_the_headers_can_clash():
+    for header in HEADERS:
+        for macro in re.findall(r"^\s*#define (\w+)", header.read_text(), re.MULTILINE):
+            assert macro.startswith("DEPUTE_"), f"{header.name}: {macro}"
+
+
+def test_every_header_opens_and_closes_what_is_exported():
+    for header in HEADERS:
+        text = header.read_text()
+        if "namespace depute" in text:
+            assert text.count("#pragma GCC visibility push(default)") == 1, header.name
+            assert text.count("#pragma GCC visibility pop") == 1, header.name
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_header_compiles_alone(compiler, installed, tmp_path):
+    def compile_one(header):
+        source = tmp_path / f"{header.stem}.cpp"
+        source.write_text(f"#include <depute/{header.name}>\n#include <depute/{header.name}>\n")
+        flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+        command = [compiler, *flags, f"-I{installed}/include", source]
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT).stderr
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header, said in zip(HEADERS, pool.map(compile_one, HEADERS)):
+            assert said == "", header.name
+
+
+def test_the_version_is_the_same_everywhere(installed):
+    text = (ROOT / "include" / "depute" / "version.h").read_text()
+    version = ".".join(re.findall(r"#define DEPUTE_VERSION_\w+ (\d+)", text))
+    assert run(installed / "bin" / "depute", "--version").strip() == f"depute {version}"
+    package = next(installed.rglob("depute-config-version.cmake")).read_text()
+    assert f'set(PACKAGE_VERSION "{version}")' in package
