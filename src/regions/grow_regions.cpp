@@ -14,18 +14,6 @@
 namespace depute {
 namespace {
 
-AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
-  AtomRegions regions;
-  regions.region.resize(label.size());
-  regions.order.resize(label.size());
-  for (std::size_t atom = 0; atom < label.size(); ++atom) {
-    const bool inside = (label[atom] & 1) == 0;
-    regions.region[atom] = inside ? static_cast<std::uint32_t>(label[atom] / 2) : no_region;
-    regions.order[atom] = static_cast<std::uint32_t>(label[atom] + 1);
-  }
-  return regions;
-}
-
 AtomRegions every_atom(const AtomGraph& graph) {
   AtomRegions regions;
   regions.order.resize(graph.size());

@@ -118,11 +118,7 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(const Program& program, co
   partitioners.push_back(std::move(first));
   partitioners.push_back(std::make_unique<CapabilityPartitioner>(support(options, "then"),
                                                                  propose_options(options, "other", "Other")));
-  const std::string sharing = option(options, "sharing");
-  return std::make_unique<SeveralPartitioners>(std::move(partitioners),
-                                               sharing == "in-order"   ? Sharing::InOrder
-                                               : sharing == "one-pass" ? Sharing::OnePass
-                                                                       : Sharing::Best);
+  return std::make_unique<SeveralPartitioners>(std::move(partitioners));
 }
 
 std::string verdict_text(const Verdict& verdict, Symbol tag) {

@@ -114,7 +114,7 @@ Made several(std::uint32_t variant) {
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("abc"), options("first", variant)));
   all.push_back(groups(variant + 1));
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("cde"), options("last", variant + 2)));
-  return std::make_unique<SeveralPartitioners>(std::move(all), static_cast<Sharing>(variant % 3));
+  return std::make_unique<SeveralPartitioners>(std::move(all));
 }
 
 Made pinned(Made inner, const std::string& pin) {
