@@ -96,7 +96,7 @@ class MethodPlanner {
       std::ranges::sort(members);
       question.groups.add_row(members);
     }
-    if (answers_[owner].judges_worth && !options.worth)
+    if (answers_[owner].judges_worth)
       question.options.worth = [this, owner](std::span<const std::uint32_t> nodes) {
         return worth(owner, nodes);
       };

@@ -68,7 +68,7 @@ std::vector<std::uint32_t> Claimer::owners_alone() const {
 }
 
 // Blocks of groups of which no node belongs to an earlier owner or its blocks; other groups are off from then
-// on. Nodes of groups that are off go to the next owner unless they may be placed alone.
+// on, and their nodes go to the next owner.
 std::vector<Claimer::Block> Claimer::viable_blocks(std::vector<std::uint32_t>& owner, Claims& claims) const {
   std::vector<Block> blocks;
   std::vector<std::uint32_t> blocked_by(graph_.size(), no_owner);
@@ -84,7 +84,6 @@ std::vector<Claimer::Block> Claimer::viable_blocks(std::vector<std::uint32_t>& o
       for (std::uint32_t node : block.nodes) blocked_by[node] = i;
       blocks.push_back(std::move(block));
     }
-    if (owners_[i].options.loose_nodes == LooseNodes::PlaceAlone) continue;
     for (std::uint32_t group = 0; group < groups.size(); ++group) {
       if (claims.group_is_off[i][group] == 0) continue;
       for (std::uint32_t node : groups[group]) {
@@ -112,8 +111,8 @@ std::vector<Claimer::Block> Claimer::blocks_of(
   for (std::uint32_t node = 0; node < graph_.size(); ++node)
     graph.support[node] = belongs_to_other(node) ? Support::Unsupported : support_[owner][node];
   const bool one_each = question.options.mode == RegionMode::Apart;
-  Atoms atoms = contract_groups(graph, question.options.loose_nodes,
-                                one_each ? GroupCircles::Dissolve : GroupCircles::Merge);
+  Atoms atoms =
+      contract_groups(graph, LooseNodes::LeaveOut, one_each ? GroupCircles::Dissolve : GroupCircles::Merge);
   for (DissolvedGroup& group : atoms.dissolved) {
     group.group = numbers[group.group];
     dissolve(owner, std::move(group), claims);

@@ -37,9 +37,11 @@ enum class RegionMode : std::uint8_t {
 
 enum class Horizontal : std::uint8_t {
   All,   // unrelated nodes may share a region
-  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance
+  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance numbers
   None,  // regions fall apart into their connected pieces
 };
+
+inline constexpr std::uint32_t near_distance = 32;
 
 // What a connected piece of a region saves, and what handing it over costs, in one unit of the caller's.
 struct Worth {
@@ -51,12 +53,10 @@ struct Worth {
 struct RegionOptions {
   RegionMode mode = RegionMode::Settled;
   Horizontal horizontal = Horizontal::All;
-  std::uint32_t near_distance = 32;  // in node numbers
   // Connected pieces with fewer supported nodes are refused; pieces that max_nodes cuts off may be smaller.
   std::uint32_t min_nodes = 1;
   // Larger regions are cut; a group is not.
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
-  LooseNodes loose_nodes = LooseNodes::LeaveOut;
   // Asked for the nodes, ascending, of each connected piece; those with gain < cost are refused.
   std::function<Worth(std::span<const std::uint32_t> nodes)> worth;
 };
@@ -94,9 +94,5 @@ struct RegionPlan {
 };
 
 RegionPlan grow_regions(const RegionGraph& graph, const RegionOptions& options = {});
-
-// Size of the values that enter regions (once per region) and leave them; their number if the graph has no
-// bytes.
-std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan);
 
 }  // namespace depute

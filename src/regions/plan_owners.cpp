@@ -150,7 +150,7 @@ class OwnersPlanner {
       const RegionOptions& options = owners_[i].options;
       std::vector<std::uint32_t> near;
       if (options.horizontal == Horizontal::Near)
-        near = near_islands_of(graph_, atoms, drawn_region, options.near_distance);
+        near = near_islands_of(graph_, atoms, drawn_region, near_distance);
       for (std::uint32_t atom = 0; atom < atoms.size(); ++atom) {
         if (drawn_region[atom] == no_region || drawn_.owner[drawn_region[atom]] != i) continue;
         std::uint32_t& first = name[drawn_region[atom]];

@@ -3,11 +3,11 @@
 //   nodes    a -> b -> c -> d        first takes a and d, second takes b, c and d
 //   plan     {a} {b c} {d}           first, second, first
 //
-// With one owner this is grow_regions(). With more, what each takes is settled first (claim_atoms.h), then the
-// order of owners (draw_regions.h), a region for each of its steps, and last the step of each node, so that few
-// values cross borders (owner_labels.h, settle_regions.h). The fewest possible regions are not found by any
-// fast method (it is as hard as the shortest common supersequence), but few more. Time is linear in nodes and
-// edges for a given number of owners.
+// With one owner this is grow_regions(). With more, what each takes is settled first (claim_atoms.h), then
+// the order of owners (draw_regions.h), a region for each of its steps, and last the step of each node, so
+// that few values cross borders (owner_labels.h, settle_regions.h). The fewest possible regions are not found
+// by any fast method (it is as hard as the shortest common supersequence), but few more. Time is linear in
+// nodes and edges for a given number of owners.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,6 @@ ProposeOptions options(const std::string& owner, std::uint32_t variant) {
   ProposeOptions made{.owner = owner, .spec = {owner, {}}};
   made.regions.mode = static_cast<RegionMode>(variant % 5);
   made.regions.horizontal = static_cast<Horizontal>(variant / 5 % 3);
-  made.regions.near_distance = 3;
   if (variant % 7 == 3) made.regions.min_nodes = 2;
   if (variant % 7 == 4) made.regions.max_nodes = 3;
   if (variant % 7 == 5) made.cost = {.launch = 2, .per_kib = 64};

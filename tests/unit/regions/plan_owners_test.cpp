@@ -238,11 +238,21 @@ TEST(PlanOwners, PiecesAreParted) {
   for (int i = 0; i < 3; ++i) graph.add_node(U, {});
   for (RegionOptions options :
        {RegionOptions{.mode = RegionMode::Apart}, RegionOptions{.mode = RegionMode::Connected},
-        RegionOptions{.horizontal = Horizontal::None},
-        RegionOptions{.horizontal = Horizontal::Near, .near_distance = 1}}) {
+        RegionOptions{.horizontal = Horizontal::None}}) {
     EXPECT_EQ(plan(graph, {asks({S, U, S}, options), asks({U, S, U})}).regions.size(), 3U);
   }
   EXPECT_EQ(plan(graph, {asks({S, U, S}), asks({U, S, U})}).regions.size(), 2U);
+}
+
+TEST(PlanOwners, PiecesThatAreFarFromEachOtherAreNotNear) {
+  for (std::uint32_t distance : {near_distance, near_distance + 1}) {
+    RegionGraph graph;
+    for (std::uint32_t node = 0; node <= distance; ++node) graph.add_node(U, {});
+    OwnerQuestion first = asks(std::vector<Support>(graph.size(), U), {.horizontal = Horizontal::Near});
+    first.support.front() = first.support.back() = S;
+    const OwnerQuestion second = asks(std::vector<Support>(graph.size(), U));
+    EXPECT_EQ(plan(graph, {first, second}).regions.size(), distance == near_distance ? 1U : 2U);
+  }
 }
 
 // --- random graphs
@@ -263,7 +273,6 @@ std::vector<OwnerQuestion> random_owners(const RegionGraph& graph, std::size_t c
     if (seed % 5 == 1) question.options.max_nodes = 6;
     if (seed % 7 == 1) question.options.horizontal = static_cast<Horizontal>(seed / 7 % 3);
     if (seed % 11 == 1) question.options.mode = static_cast<RegionMode>(seed / 11 % 5);
-    if (seed % 4 == 1) question.options.loose_nodes = LooseNodes::PlaceAlone;
     if (seed % 6 == 1)
       question.options.worth = [](std::span<const std::uint32_t> nodes) { return Worth{nodes.size(), 3}; };
   }
