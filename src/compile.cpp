@@ -128,19 +128,23 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends)
 
 Result<Program> lower_to_backends(Program program, std::vector<RequestedBackend> backends,
                                   const Registry& registry, const CompileOptions& options, Report& report) {
-  ToBackendOptions lowering{
-      .jobs = options.jobs, .check_determinism = options.verify_each_pass, .verified = true};
+  ToBackendOptions lowering{.jobs = options.jobs,
+                            .check_determinism = options.verify_each_pass,
+                            .verified = true,
+                            .tell_why_apart = options.output.empty() || !options.reports.empty()};
   if (options.plan_together && backends.size() > 1) {
     std::vector<std::unique_ptr<Partitioner>> partitioners;
     for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
     SeveralPartitioners all(std::move(partitioners));
     TRY(Lowered lowered, to_backend(std::move(program), all, registry, lowering));
     add_verdicts(report, "all backends", lowered.verdicts);
+    add_apart(report, std::move(lowered.apart));
     program = std::move(lowered.program);
   } else {
     for (const RequestedBackend& backend : backends) {
       TRY(Lowered lowered, to_backend(std::move(program), *backend.partitioner, registry, lowering));
       add_verdicts(report, backend.entry->name, lowered.verdicts);
+      add_apart(report, std::move(lowered.apart));
       program = std::move(lowered.program);
     }
   }

@@ -152,12 +152,12 @@ std::string result_text(const Program& program, const Method& method, const Part
   return text;
 }
 
-Result<std::string> why_text(const Method& method, const PartitionResult& result, const std::string& names) {
-  const NodeNames nodes(*method.graph);
-  const std::vector<std::string> pair = split(names, '+');
-  if (pair.size() != 2 || nodes.find(pair[0]) == nullptr || nodes.find(pair[1]) == nullptr)
-    return error("usage", "--why", fmt::format("'{}' is no pair of nodes", names));
-  return why_apart(result, *nodes.find(pair[0]), *nodes.find(pair[1])).text + "\n";
+std::string why_text(const Program& program, const PartitionResult& result) {
+  const WhyAllApart all = why_apart(program, result);
+  std::string text;
+  for (const WhyApart& why : all.pairs)
+    text += fmt::format("{} and {} are apart: {}\n", why.first.str(), why.second.str(), why.text);
+  return all.not_told == 0 ? text : text + fmt::format("and {} more\n", all.not_told);
 }
 
 }  // namespace
@@ -168,10 +168,7 @@ Result<std::string> partition_text(const Program& program, const Options& option
   for (const auto& method : program.methods) {
     TRY(PartitionResult result, partitioner->partition(program, *method));
     text += result_text(program, *method, result);
-    if (options.contains("why")) {
-      TRY(const std::string why, why_text(*method, result, option(options, "why")));
-      text += why;
-    }
+    if (options.contains("why")) text += why_text(program, result);
     if (options.contains("patterns")) break;
   }
   return text;

@@ -22,7 +22,7 @@ namespace depute {
 //   --cost 10+1          of a launch and of a KiB; --state: mutated buffers move in, --no-constants: nothing
 //   does
 //   --max-values 4       arguments and results of one delegate
-//   --why a+b            why two nodes are not together
+//   --why                why partitions of one backend are apart
 Result<std::string> partition_text(const Program& program,
                                    const std::map<std::string, std::string, std::less<>>& options);
 
