@@ -1,5 +1,4 @@
 // Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
-#include <array>
 
 #include "depute/builder.h"
 #include "ir/sym_functions.h"

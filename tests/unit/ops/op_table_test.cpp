@@ -35,7 +35,7 @@ TEST(OpTable, HasTheOpsOfSymbolicFunctions) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].op.empty()) continue;
     const OpDef& op = def(rows[i].op);
-    EXPECT_TRUE(op.is(symbolic)) << op.schema;
+    EXPECT_TRUE(op.is(OpFlag::symbolic)) << op.schema;
     EXPECT_TRUE(rows[i].takes(op.args.size())) << op.schema;
     EXPECT_EQ(sym::function_of_op(rows[i].op), static_cast<SymFunction>(i)) << op.schema;
   }
