@@ -35,12 +35,12 @@ class ResultReader {
   }
 
   // Which nodes of a numbered graph an owner takes, or would where it is useful.
-  std::vector<Support> support(const Graph& graph, std::string_view owner) const {
+  std::vector<Support> support(const Graph& graph, const NodeOrder& order, std::string_view owner) const {
     std::vector<Support> support(graph.node_count(), Support::Unsupported);
     for (const auto& [node, verdict] : result_.verdicts) {
       if (&node->graph() != &graph) continue;
-      if (verdict.delegated && verdict.owner == owner) support[node->scratch] = Support::Supported;
-      if (!verdict.delegated && verdict.rule == "no-compute") support[node->scratch] = Support::Neutral;
+      if (verdict.delegated && verdict.owner == owner) support[order[*node]] = Support::Supported;
+      if (!verdict.delegated && verdict.rule == "no-compute") support[order[*node]] = Support::Neutral;
     }
     return support;
   }
@@ -99,23 +99,21 @@ WhyApart forced_apart(const std::vector<const Node*>& nodes, const AtomGraph& gr
 }
 
 WhyApart why_apart_in_graph(const ResultReader& reader, const Graph& graph, std::string_view owner,
-                            const Node* a, const Node* b) {
-  auto [nodes, regions] = number_graph(graph, false);
-  if (a->scratch > b->scratch) std::swap(a, b);
-  regions.support = reader.support(graph, owner);
+                            const Node& one, const Node& other) {
+  auto [nodes, order, regions] = number_graph(graph, false);
+  const auto [a, b] = std::minmax({order[one], order[other]});
+  regions.support = reader.support(graph, order, owner);
   const AtomGraph atoms = contract_groups(regions, LooseNodes::LeaveOut).graph;
 
-  const auto path = path_through_unsupported(atoms, a->scratch, b->scratch);
+  const auto path = path_through_unsupported(atoms, a, b);
   if (!path.empty()) {
     WhyApart why{.reason = Reason::Circle, .path = nodes_at(nodes, path), .path_after = {}, .text = {}};
     why.text = path_text(why.path) + ": one region with both would need its own result";
     return why;
   }
   const LabelRange range = label_regions(atoms);
-  if (range.earliest[b->scratch] > range.latest[a->scratch])
-    return forced_apart(nodes, atoms, range, a->scratch, b->scratch);
-  if (range.earliest[a->scratch] > range.latest[b->scratch])
-    return forced_apart(nodes, atoms, range, b->scratch, a->scratch);
+  if (range.earliest[b] > range.latest[a]) return forced_apart(nodes, atoms, range, a, b);
+  if (range.earliest[a] > range.latest[b]) return forced_apart(nodes, atoms, range, b, a);
   return {
       .reason = Reason::Choice,
       .path = {},
@@ -147,7 +145,7 @@ WhyApart why_apart(const PartitionResult& result, const Node& a, const Node& b) 
                                                   verdict_of_b.owner, name_of(b)));
   }
   if (reader.tag_of(a) == reader.tag_of(b)) return answer(Reason::Together, "they are in one partition");
-  return why_apart_in_graph(reader, a.graph(), verdict_of_a.owner, &a, &b);
+  return why_apart_in_graph(reader, a.graph(), verdict_of_a.owner, a, b);
 }
 
 }  // namespace depute
