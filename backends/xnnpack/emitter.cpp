@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "depute/infer.h"
 #include "support/check.h"
 
 namespace depute::xnnpack {
@@ -71,7 +72,7 @@ const Constant* Emitter::constant_of(ValueId id) const {
 
 ValueId Emitter::add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params) {
   Dims result = sizes(*inputs.begin());
-  for (ValueId input : std::span(inputs).subspan(1)) result = broadcast_sizes(result, sizes(input));
+  for (ValueId input : std::span(inputs).subspan(1)) result = broadcast(result, sizes(input)).value();
   return add_sized(kind, inputs, std::move(result), std::move(params));
 }
 
@@ -142,17 +143,6 @@ ValueId Emitter::expand(ValueId id, const Dims& target) {
 
 void Emitter::result(ValueId id, std::size_t i) {
   values_[node_->result(i)] = id;
-}
-
-Dims broadcast_sizes(const Dims& a, const Dims& b) {
-  const Dims& longer = a.size() >= b.size() ? a : b;
-  const Dims& shorter = a.size() >= b.size() ? b : a;
-  Dims result = longer;
-  const std::size_t missing = longer.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
-    if (result[missing + i] == 1) result[missing + i] = shorter[i];
-  }
-  return result;
 }
 
 }  // namespace depute::xnnpack

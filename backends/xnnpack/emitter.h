@@ -67,7 +67,4 @@ class Emitter {
   std::unordered_map<const depute::Value*, ValueId> values_;
 };
 
-// Sizes of two tensors that are computed with element by element.
-Dims broadcast_sizes(const Dims& a, const Dims& b);
-
 }  // namespace depute::xnnpack

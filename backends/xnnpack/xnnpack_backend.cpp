@@ -18,9 +18,7 @@ Failure refusal_error(const Node& node, const Refusal& refusal) {
   std::string message = fmt::format("XNNPACK cannot take {}: {}", node.op().str(), refusal.rule);
   if (!refusal.seen.empty()) message += fmt::format(", {}", refusal.seen);
   if (!refusal.allowed.empty()) message += fmt::format(" (allowed: {})", refusal.allowed);
-  auto failed = failure("xnnpack", node.display_name(), message);
-  if (node.source != nullptr) failed.error().source = node.source->str();
-  return failed;
+  return node_failure(node, "xnnpack", message, {}, node.display_name());
 }
 
 // What the payload can hold; conditions on nodes are checked with each node.

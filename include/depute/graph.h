@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "depute/argument.h"
+#include "depute/result.h"
 #include "depute/symbol.h"
 #include "depute/type.h"
 
@@ -179,6 +180,10 @@ void for_each_origin(const Node& node, Visit&& visit) {
   if (node.replaced.empty()) visit(NodeOrigin{node.debug_handle, node.source});
   for (const NodeOrigin& origin : node.replaced) visit(origin);
 }
+
+// A failure at a node: "node %add_1" unless `where` says more, with the line of the user's model.
+Failure node_failure(const Node& node, std::string_view code, std::string_view message,
+                     std::string_view hint = {}, std::string_view where = {});
 
 class Graph {
  public:

@@ -56,6 +56,14 @@ Graph::Graph(const OpTable* ops, Symbol name) : ops_(ops), name_(name) {
   return_->graph_ = this;
 }
 
+Failure node_failure(const Node& node, std::string_view code, std::string_view message, std::string_view hint,
+                     std::string_view where) {
+  const std::string place = where.empty() ? fmt::format("node %{}", node.display_name()) : std::string(where);
+  Failure failed = failure(code, place, message, hint);
+  if (node.source != nullptr) failed.error().source = node.source->str();
+  return failed;
+}
+
 void Graph::use_ops(const OpTable& ops) {
   ops_ = &ops;
   for (Node& node : nodes()) node.def_ = ops.find(node.op_);

@@ -1,5 +1,6 @@
 #include "ir/small_float.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -55,11 +56,38 @@ std::uint16_t encode_power_of_two(double value) {
 
 }  // namespace
 
+float half_to_float(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1F;
+  const std::uint32_t fraction = half & 0x3FF;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | (fraction << 13));
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  const float tiny = static_cast<float>(fraction) * 0x1p-24F;
+  return sign != 0 ? -tiny : tiny;
+}
+
+std::uint16_t float_to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude >= 0x7F800000) {
+    return static_cast<std::uint16_t>(sign | 0x7C00 | (magnitude > 0x7F800000 ? 0x200 : 0));
+  }
+  if (magnitude >= 0x477FF000) return static_cast<std::uint16_t>(sign | 0x7C00);
+  if (magnitude < 0x38800000) {  // below the smallest normal half: the adder rounds
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000));
+  }
+  const std::uint32_t rounded = magnitude + 0xFFF + ((magnitude >> 13) & 1);
+  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000) >> 13));
+}
+
 bool is_small_float(ScalarType type) {
   return is_floating(type) && item_size(type) <= 2;
 }
 
 double decode_small_float(ScalarType type, std::uint16_t bits) {
+  if (type == ScalarType::F16) return half_to_float(bits);
   if (type == ScalarType::F8E8M0FNU) return bits == 255 ? nan : std::ldexp(1.0, bits - 127);
   Format f = format_of(type);
   int mantissa = bits & ((1 << f.mantissa_bits) - 1);

@@ -13,6 +13,10 @@ namespace depute {
 // True for floats of one or two bytes.
 bool is_small_float(ScalarType type);
 
+// f16 and f32, fast: for whole weights. Rounds to the nearest, ties to even.
+float half_to_float(std::uint16_t half);
+std::uint16_t float_to_half(float value);
+
 double decode_small_float(ScalarType type, std::uint16_t bits);
 
 // Rounds to the nearest, ties to even. What is too large becomes infinity, or NaN in the types without

@@ -16,8 +16,7 @@ namespace {
 using ContentList = Result<std::vector<Content>>;
 
 Failure cannot_run(const Node& node, std::string_view message) {
-  return failure("interpret", fmt::format("node %{}", node.display_name()),
-                 fmt::format("{}: {}", node.op().str(), message));
+  return node_failure(node, "interpret", fmt::format("{}: {}", node.op().str(), message));
 }
 
 // --- loops over the first dimension of tensors

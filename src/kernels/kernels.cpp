@@ -40,11 +40,9 @@ KernelFunction find_kernel(const OpDef& def) {
   return found == kernels.end() ? nullptr : found->second;
 }
 
-Failure at_node(const Node& node, Diagnostic diagnostic) {
-  diagnostic.where = fmt::format("node %{}", node.display_name());
-  diagnostic.message = fmt::format("{}: {}", node.op().str(), diagnostic.message);
-  if (node.source != nullptr) diagnostic.source = node.source->str();
-  return Failure(std::move(diagnostic));
+Failure at_node(const Node& node, const Diagnostic& diagnostic) {
+  return node_failure(node, diagnostic.code, fmt::format("{}: {}", node.op().str(), diagnostic.message),
+                      diagnostic.hint);
 }
 Failure at_node(const Node& node, std::string message) {
   return at_node(node, Diagnostic{.code = "kernel", .message = std::move(message)});

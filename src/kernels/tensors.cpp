@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ir/small_float.h"
+#include "ops/broadcast.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -181,17 +182,9 @@ TensorData broadcast_to(const TensorData& data, const Shape& sizes) {
 }
 
 Result<Shape> broadcast_sizes(const Shape& a, const Shape& b) {
-  const Shape& longer = a.size() >= b.size() ? a : b;
-  const Shape& shorter = a.size() >= b.size() ? b : a;
-  Shape sizes = longer;
-  std::size_t lead = longer.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
-    std::int64_t& size = sizes[lead + i];
-    if (size == shorter[i] || shorter[i] == 1) continue;
-    if (size != 1) return bad_arguments(fmt::format("sizes {} and {} do not broadcast", size, shorter[i]));
-    size = shorter[i];
-  }
-  return sizes;
+  return broadcast_sizes(a, b, [](std::int64_t size, std::int64_t other) {
+    return bad_arguments(fmt::format("sizes {} and {} do not broadcast", size, other));
+  });
 }
 
 Result<std::size_t> checked_dim(std::int64_t dim, std::size_t rank) {

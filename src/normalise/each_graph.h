@@ -30,9 +30,7 @@ inline Failure pass_error(std::string_view where, std::string_view message, std:
 inline Failure node_error(const Node& node, std::string_view message, std::string_view hint = {}) {
   std::string where =
       fmt::format("{}, %{} ({})", node.graph().name().str(), node.display_name(), node.op().str());
-  auto failure = pass_error(where, message, hint);
-  if (node.source != nullptr) failure.error().source = node.source->str();
-  return failure;
+  return node_failure(node, "normalise", message, hint, where);
 }
 
 }  // namespace depute

@@ -1,4 +1,5 @@
 #include "depute/infer.h"
+#include "ops/broadcast.h"
 #include "support/try.h"
 
 #include <fmt/format.h>
@@ -107,19 +108,9 @@ Types tensor_result(ScalarType dtype, Dims sizes) {
 }
 
 Result<Dims> broadcast(const Dims& a, const Dims& b) {
-  const Dims& longer = a.size() >= b.size() ? a : b;
-  const Dims& shorter = a.size() >= b.size() ? b : a;
-  Dims sizes = longer;
-  std::size_t offset = longer.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
-    SymInt& size = sizes[offset + i];
-    if (shorter[i] == size || shorter[i] == 1) continue;
-    if (size != 1) {
-      return type_error(fmt::format("sizes {} and {} do not broadcast", size.str(), shorter[i].str()));
-    }
-    size = shorter[i];
-  }
-  return sizes;
+  return broadcast_sizes(a, b, [](const SymInt& size, const SymInt& other) {
+    return type_error(fmt::format("sizes {} and {} do not broadcast", size.str(), other.str()));
+  });
 }
 
 Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank) {

@@ -82,11 +82,7 @@ bool is_named(std::span<const NamedArgument> kwargs, Symbol name) {
 }
 
 Status bad_call(const Node& node, std::string message) {
-  Diagnostic diagnostic{.code = "normalise",
-                        .where = fmt::format("node %{}", node.display_name()),
-                        .message = fmt::format("{}: {}", node.op().str(), message)};
-  if (node.source != nullptr) diagnostic.source = node.source->str();
-  return Failure(std::move(diagnostic));
+  return node_failure(node, "normalise", fmt::format("{}: {}", node.op().str(), message));
 }
 
 }  // namespace

@@ -110,10 +110,8 @@ class InputVerifier {
   }
 
   Failure fail(const Node& node, std::string_view message) const {
-    Failure failed =
-        failure("verify", fmt::format("method {}, node %{}", method_.str(), node.display_name()), message);
-    if (node.source != nullptr) failed.error().source = node.source->str();
-    return failed;
+    return node_failure(node, "verify", message, {},
+                        fmt::format("method {}, node %{}", method_.str(), node.display_name()));
   }
 
   std::unordered_set<const Program*> programs_;  // that were met; originals may be shared

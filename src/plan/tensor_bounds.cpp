@@ -40,10 +40,8 @@ Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symb
 
 Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint) {
   std::string where = fmt::format("method {}", method.str());
-  if (node != nullptr) where += fmt::format(", node {}", node->display_name());
-  Failure failed = failure("plan", where, message, hint);
-  if (node != nullptr && node->source != nullptr) failed.error().source = node->source->str();
-  return failed;
+  if (node == nullptr) return failure("plan", where, message, hint);
+  return node_failure(*node, "plan", message, hint, fmt::format("{}, node {}", where, node->display_name()));
 }
 
 Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method) {

@@ -135,6 +135,19 @@ def test_every_header_compiles_alone(compiler, installed, tmp_path):
             assert said == "", header.name
 
 
+@pytest.mark.parametrize("chosen, built", [("demo", ["demo"]), ("xnnpack;demo", ["demo", "xnnpack"])])
+def test_backends_are_chosen_when_it_is_built(chosen, built, tmp_path):
+    run("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DDEPUTE_TESTS=OFF", f"-DDEPUTE_BACKENDS={chosen}")
+    calls = (tmp_path / "backends" / "registry.cpp").read_text()
+    assert re.findall(r"  depute::(\w+)::register_backend\(", calls) == built
+
+
+def test_a_backend_that_is_not_there_is_refused(tmp_path):
+    words = ["cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DDEPUTE_TESTS=OFF", "-DDEPUTE_BACKENDS=nothing"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode != 0 and "there is no backend 'nothing'" in " ".join(done.stderr.split())
+
+
 def test_the_version_is_the_same_everywhere(installed):
     text = (ROOT / "include" / "depute" / "version.h").read_text()
     version = ".".join(re.findall(r"#define DEPUTE_VERSION_\w+ (\d+)", text))

@@ -1,0 +1,243 @@
+// The compiler as a value: what is done in memory is what is done with files, and what a compiler has goes
+// with it.
+#include "depute/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "depute/backend_op.h"
+#include "depute/capability_partitioner.h"
+#include "depute/equal.h"
+#include "depute/function_backend.h"
+#include "depute/inspect.h"
+#include "depute/normalise.h"
+#include "depute/op.h"
+#include "depute/parse.h"
+#include "depute/to_backend.h"
+
+namespace depute {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* mlp = "tests/models/samples/mlp.pt2";
+
+std::vector<std::byte> bytes_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  return bytes(text);
+}
+
+template <typename T>
+T must(Result<T> result) {
+  EXPECT_TRUE(result.has_value()) << result.error().str();
+  return result ? std::move(*result) : T();
+}
+
+TEST(Compiler, InMemoryGivesTheBytesOfTheFile) {
+  const Compiler compiler;
+  const std::string output =
+      (std::filesystem::temp_directory_path() / ("compiler" + std::to_string(::getpid()) + ".pte")).string();
+  for (const BackendEntry& backend : compiler.registry().entries()) {
+    SCOPED_TRACE(backend.name);
+    const LowerOptions options{.backends = {{backend.name}}};
+    must(compiler.compile({.input = mlp, .lower = options, .output = output}));
+    Program program = must(compiler.load(bytes_of_file(mlp)));
+    Compiled compiled = must(compiler.lower(std::move(program), options));
+    PteBytes emitted = must(compiler.emit(compiled.program));
+    EXPECT_EQ(emitted.pte, bytes_of_file(output));
+    EXPECT_TRUE(emitted.external.empty());
+  }
+  std::filesystem::remove(output);
+}
+
+TEST(Compiler, LoadsFilesAndBytesAlike) {
+  const Compiler compiler;
+  Program of_file = must(compiler.load(std::string(mlp)));
+  Program of_bytes = must(compiler.load(bytes_of_file(mlp)));
+  EXPECT_EQ(first_difference(of_file, of_bytes), std::nullopt);
+}
+
+// The caller's memory is used where it lies, as long as the program lives.
+TEST(Compiler, LoadsBorrowedBytesWithoutACopy) {
+  const Compiler compiler;
+  auto owner = std::make_shared<std::vector<std::byte>>(bytes_of_file(mlp));
+  std::weak_ptr<std::vector<std::byte>> watch = owner;
+  {
+    Program program = must(compiler.load(*owner, owner, "mine.pt2"));
+    const std::byte* first = owner->data();
+    const std::byte* last = first + owner->size();
+    owner.reset();
+    EXPECT_FALSE(watch.expired());
+    for (const auto& [key, data] : program.data) {
+      EXPECT_GE(data.dense_bytes().data(), first);
+      EXPECT_LT(data.dense_bytes().data(), last);
+    }
+  }
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(Compiler, RefusalsOfBytesNameThem) {
+  auto program = Compiler().load(bytes("program\nmethod f(%x: f32[2) {\n"), "mine.ir");
+  ASSERT_FALSE(program.has_value());
+  EXPECT_THAT(program.error().where, HasSubstr("mine.ir:2"));
+  auto empty = Compiler().load(std::vector<std::byte>(), "nothing");
+  ASSERT_FALSE(empty.has_value());
+  EXPECT_EQ(empty.error().str(), "[read] nothing: the file is empty");
+}
+
+TEST(Compiler, LowerRefusesWhatIsNotSound) {
+  Program program;
+  program.methods.push_back(nullptr);
+  auto lowered = Compiler().lower(std::move(program));
+  ASSERT_FALSE(lowered.has_value());
+  EXPECT_THAT(lowered.error().str(), HasSubstr("methods is null"));
+}
+
+TEST(Compiler, EmitRefusesWithTheReason) {
+  const Compiler compiler;
+  Program program =
+      must(parse_program("program\nmethod forward(%x: f32[2]) {\n"
+                         "  %y: f32[2] = mylib.thing.default(%x)\n  return %y\n}\n"));
+  auto emitted = compiler.emit(program);
+  ASSERT_FALSE(emitted.has_value());
+  EXPECT_THAT(emitted.error().str(), HasSubstr("mylib.thing.default"));
+}
+
+constexpr const char* square = R"(program
+method square(%x: none) {
+  %m: none = aten.mul.Tensor(%x, %x)
+  return %m
+}
+)";
+
+// A backend `name` that takes its own op NAME.square.default.
+BackendEntry squaring(const std::string& name) {
+  const std::string op = name + ".square.default";
+  BackendEntry entry;
+  entry.name = name;
+  entry.libraries = {name};
+  entry.ops = {{.name = op, .pattern = square}};
+  entry.backend =
+      std::make_unique<FunctionBackend>(name, [](const Program& program) -> Result<PreprocessResult> {
+        return PreprocessResult{.processed_bytes =
+                                    storage_of(program.methods[0]->graph->first()->op().str())};
+      });
+  entry.make_partitioner = [name, op](const BackendOptions&) -> Result<std::unique_ptr<Partitioner>> {
+    return std::make_unique<CapabilityPartitioner>(support_by_op({{op, {}}}),
+                                                   ProposeOptions{.owner = name, .spec = {name, {}}});
+  };
+  return entry;
+}
+
+constexpr const char* squares =
+    "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.mul.Tensor(%x, %x)\n  return %y\n}\n";
+
+TEST(Compiler, HasItsOwnBackendsAndOps) {
+  Compiler one{Registry()};
+  Compiler two{Registry()};
+  ASSERT_TRUE(one.add(squaring("chip_a")).has_value());
+  ASSERT_TRUE(two.add(squaring("chip_b")).has_value());
+  EXPECT_NE(one.registry().ops()->find(Symbol("chip_a.square.default")), nullptr);
+  EXPECT_EQ(two.registry().ops()->find(Symbol("chip_a.square.default")), nullptr);
+  EXPECT_EQ(torch_ops()->find(Symbol("chip_a.square.default")), nullptr);
+  Compiled lowered = must(one.lower(must(one.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+  EXPECT_EQ(lowered.program.delegates.size(), 1u);
+  auto refused = two.lower(must(two.load(bytes(squares))), {.backends = {{"chip_a"}}});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().str(), HasSubstr("there is no backend 'chip_a'"));
+}
+
+// Records belong to the program that uses them: it may outlive its compiler.
+TEST(Compiler, ProgramsOutliveTheCompiler) {
+  Compiled lowered;
+  {
+    Compiler compiler{Registry()};
+    ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+    lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+  }
+  const Node& own = *lowered.program.delegates.at(0)->original->methods[0]->graph->first();
+  ASSERT_NE(own.def(), nullptr);
+  EXPECT_EQ(own.def()->backend_op->name, own.op());
+}
+
+// A program that another compiler loaded is read with this one's records.
+TEST(Compiler, LowersProgramsOfOthers) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  Program program =
+      must(parse_program("program\nmethod forward(%x: f32[2]) {\n"
+                         "  %y: f32[2] = chip_a.square.default(%x)\n  return %y\n}\n"));
+  EXPECT_EQ(program.methods[0]->graph->first()->def(), nullptr);
+  Compiled lowered = must(compiler.lower(std::move(program), {.backends = {{"chip_a"}}}));
+  ASSERT_EQ(lowered.program.delegates.size(), 1u);
+}
+
+// The steps that lower() is made of, one by one, give what it gives.
+TEST(Compiler, ItsStepsCompose) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const Registry& registry = compiler.registry();
+  Compiled whole = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+
+  Program program = must(normalise(must(compiler.load(bytes(squares)))));
+  const Symbol op("chip_a.square.default");
+  EXPECT_EQ(must(bind_backend_ops(program, registry.ops(), std::span(&op, 1))), 1u);
+  Report report = make_report(program);
+  auto partitioner = must(make_partitioner(*registry.find("chip_a"), {}));
+  Lowered lowered = must(to_backend(program, *partitioner, registry));
+  add_verdicts(report, "chip_a", lowered.verdicts);
+  program = must(lower_leftovers(std::move(lowered.program)));
+  add_delegates(report, program);
+  EXPECT_EQ(first_difference(program, whole.program), std::nullopt);
+  EXPECT_EQ(report.delegated_nodes(), whole.report.delegated_nodes());
+  EXPECT_THAT(unmet(report, must(parse_requirements("coverage>=100%,partitions<=1"))), ElementsAre());
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t whole = 0;
+  std::size_t resident = 0;
+  file >> whole >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Model number i: sizes, constants and the number of layers differ; names repeat, as those of torch do.
+std::string model(int i) {
+  std::ostringstream text;
+  const int size = 8 + i % 61;
+  text << "program\ndata \"w\": f32[" << size << "] = zeros\nmethod forward(%x: f32[" << size << "], %w: f32["
+       << size << "] = param \"w\") {\n";
+  std::string last = "x";
+  for (int layer = 0; layer < 20 + i % 7; ++layer) {
+    const std::string next = "v" + std::to_string(layer);
+    text << "  %" << next << ": f32[" << size << "] = aten.add.Tensor(%" << last << ", %w)\n";
+    last = next;
+  }
+  text << "  return %" << last << "\n}\n";
+  return text.str();
+}
+
+TEST(Compiler, AThousandModelsInTurnTakeNoMoreMemoryThanAHundred) {
+  std::size_t after_warm_up = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Compiler compiler;
+    Compiled lowered =
+        must(compiler.lower(must(compiler.load(bytes(model(i)))), {.backends = {{"xnnpack"}}}));
+    EXPECT_FALSE(must(compiler.emit(lowered.program)).pte.empty());
+    if (i == 199) after_warm_up = resident_bytes();
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(resident_bytes(), after_warm_up + (std::size_t{1} << 20));
+#endif
+}
+
+}  // namespace
+}  // namespace depute
