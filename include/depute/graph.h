@@ -141,6 +141,9 @@ class Node {
   std::size_t operand_count() const { return uses_.size(); }
   Value* operand(std::size_t i) const { return uses_[i].argument->as_value(); }
 
+  // Its own number in its graph, from creation on and for ever: what tables by node are indexed by. It says
+  // nothing about the order of nodes; 0 is the return.
+  std::uint32_t id() const { return id_; }
   bool is_return() const { return is_return_; }
   Graph& graph() const { return *graph_; }
   Node* next() const { return next_; }  // null behind the last node (the return is not in the list)
@@ -155,12 +158,12 @@ class Node {
   // Of a node that stands in the place of several: where each of them came from, in their order; its own
   // debug handle and source are those of one of them. Empty for all others. Owned as `source` is.
   std::span<const NodeOrigin> replaced;
-  mutable std::uint32_t scratch = 0;  // number for the algorithm at hand; no meaning between calls
 
  private:
   friend class Graph;
   Symbol op_;
   const OpDef* def_ = nullptr;
+  std::uint32_t id_ = 0;
   bool is_return_ = false;
   std::span<Argument> args_;
   std::span<NamedArgument> kwargs_;
@@ -200,6 +203,9 @@ class Graph {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   std::size_t node_count() const { return node_count_; }  // without the return
+  std::uint32_t node_ids() const {
+    return node_ids_;
+  }  // more than any Node::id() so far, erased nodes included
   std::uint64_t revision() const { return revision_; }
 
   // All nodes in order, without the return. Erasing the current node or adding nodes before it while
@@ -278,8 +284,6 @@ class Graph {
 
   Symbol unique_name(Symbol wanted);  // `wanted` itself, or with the first free suffix _1, _2, ...
   bool has_name(Symbol name) const { return names_.contains(name); }  // now, or before it was renamed
-  // Nodes numbered 0, 1, ... in order, in node.scratch; returns how many.
-  std::uint32_t number_nodes() const;
 
  private:
   Graph(const OpTable* ops, Symbol name);
@@ -301,6 +305,7 @@ class Graph {
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   std::size_t node_count_ = 0;
+  std::uint32_t node_ids_ = 1;  // the return has 0
   std::uint64_t revision_ = 0;
   std::unordered_map<Symbol, std::uint32_t> names_;  // taken names -> next suffix to try
   struct SourceHash {

@@ -60,7 +60,7 @@ class Pattern {
     const Value* made = nullptr;  // a result that is known
     const Value* used = nullptr;  // else an operand that is known; both null for the first step
   };
-  std::span<const PatternNode> nodes() const { return nodes_; }  // numbered as their Node::scratch
+  std::span<const PatternNode> nodes() const { return nodes_; }  // in the order of the graph
   std::span<const Step> steps() const { return steps_; }
 
  private:

@@ -137,6 +137,7 @@ Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const Name
   Node* node = new (arena_.allocate(sizeof(Node), alignof(Node))) Node;
   node->op_ = op;
   node->def_ = ops_->find(op);
+  node->id_ = node_ids_++;
   node->graph_ = this;
   node->args_ = allocate<Argument>(args.size());
   std::ranges::copy(args, node->args_.begin());
@@ -378,13 +379,6 @@ Symbol Graph::unique_name(Symbol wanted) {
     Symbol candidate(fmt::format("{}_{}", wanted.str(), suffix));
     if (names_.try_emplace(candidate, 1).second) return candidate;
   }
-}
-
-std::uint32_t Graph::number_nodes() const {
-  std::uint32_t count = 0;
-  for (Node& node : nodes()) node.scratch = count++;
-  return_->scratch = count;
-  return count;
 }
 
 }  // namespace depute

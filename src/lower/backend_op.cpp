@@ -11,6 +11,7 @@
 #include "depute/lowering_error.h"
 #include "depute/op.h"
 #include "ir/copy.h"
+#include "ir/node_order.h"
 #include "ir/text.h"
 #include "ops/schema.h"
 #include "support/guarded.h"
@@ -345,10 +346,11 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
 }
 
 // Puts one op in the place of one match; false when no place in the order of nodes serves it.
-bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, ReplacedValues& replaced) {
+bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, NodeOrder& order,
+             ReplacedValues& replaced) {
   Node* last = nullptr;
   for (const Node* node : match.nodes) {
-    if (last == nullptr || node->scratch > last->scratch) last = const_cast<Node*>(node);
+    if (last == nullptr || order[*node] > order[*last]) last = const_cast<Node*>(node);
   }
   std::vector<Value*> old;
   std::vector<ResultSpec> results;
@@ -360,14 +362,14 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, Repla
     results.push_back({old.back()->name(), old.back()->type()});
     for (const Use& use : old.back()->uses()) {
       bool is_matched = std::ranges::find(match.nodes, use.user) != match.nodes.end();
-      if (!is_matched && use.user->scratch < last->scratch) return false;
+      if (!is_matched && order[*use.user] < order[*last]) return false;
     }
   }
   std::vector<Argument> args;
   std::vector<NamedArgument> kwargs;
   if (!fill_arguments(graph, op, match, replaced, args, kwargs)) return false;
   Node* node = graph.add(op.name, args, kwargs, results, last->next());
-  node->scratch = last->scratch;
+  order.put_at(*node, *last);
   node->debug_handle = last->debug_handle;
   node->source = last->source;
   node->replaced = origins_of(graph, match);
@@ -377,7 +379,7 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, Repla
     replaced.emplace(old[i], node->result(i));
   }
   std::vector<const Node*> dead = match.nodes;
-  std::ranges::sort(dead, std::greater(), &Node::scratch);
+  std::ranges::sort(dead, std::greater(), [&](const Node* matched) { return order[*matched]; });
   for (const Node* matched : dead) graph.erase(const_cast<Node&>(*matched));
   return true;
 }
@@ -493,10 +495,10 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   for (const auto& method : program.methods) {
     for (const Graph* graph : graphs_below(*method->graph)) {
       std::vector<PatternMatch> matches = find_matches(*method, *graph, patterns);
-      graph->number_nodes();
+      NodeOrder order(*graph);
       ReplacedValues replaced;
       for (const PatternMatch& match : matches)
-        count += replace(const_cast<Graph&>(*graph), *ops[match.pattern], match, replaced) ? 1 : 0;
+        count += replace(const_cast<Graph&>(*graph), *ops[match.pattern], match, order, replaced) ? 1 : 0;
     }
   }
   return count;

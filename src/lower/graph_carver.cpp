@@ -49,9 +49,9 @@ GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& statef
       is_needed_(tags.tags.size(), false),
       unused_(tags.tags.size()) {
   auto count = static_cast<std::uint32_t>(from_.inputs().size());
-  first_result_.reserve(from_.node_count());
+  first_result_.resize(from_.node_ids());
   for (const Node& node : from_.nodes()) {
-    first_result_.push_back(count);
+    first_result_[node.id()] = count;
     count += static_cast<std::uint32_t>(node.results().size());
   }
   used_outside_.assign(count, false);
@@ -68,7 +68,7 @@ GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& statef
 
 std::uint32_t GraphCarver::number_of(const Value& value) const {
   if (value.producer() == nullptr) return value.index();
-  return first_result_[value.producer()->scratch] + value.index();
+  return first_result_[value.producer()->id()] + value.index();
 }
 
 // A constant stays when something outside of the delegates it moves into uses it. One that nothing uses, or a

@@ -62,8 +62,7 @@ class GraphCarver {
   const Graph& from_;
   Graph& to_;
   const BodyMap& bodies_;
-  std::vector<std::uint32_t>
-      first_result_;  // by node number: its first result's value number; inputs come first
+  std::vector<std::uint32_t> first_result_;  // by node id: its first result's value number; inputs come first
   std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
   std::vector<bool> used_outside_;                   // by value number: another tag, or what stays, needs it
   std::vector<bool> is_needed_;                      // by tag: a result is used outside, or state changes

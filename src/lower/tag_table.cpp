@@ -9,6 +9,7 @@
 #include "depute/lowering_error.h"
 #include "depute/op.h"
 #include "ir/copy.h"
+#include "ir/node_order.h"
 #include "support/try.h"
 
 namespace depute {
@@ -45,7 +46,7 @@ class TagReader {
       : program_(program), method_(method), partitions_(partitions) {}
 
   Result<TagTable> run() {
-    number_graphs();
+    make_tables();
     TRY_STATUS(check_references());
     TRY_STATUS(read_node_tags());
     if (!partitions_.node_tags.empty()) TRY_STATUS(check_functional());
@@ -70,9 +71,8 @@ class TagReader {
     return fmt::format("{} '{}'", kind_name(spec.kind), name);
   }
 
-  void number_graphs() {
-    for (const Graph* graph : graphs_below(*method_.graph))
-      all_tags_[graph].resize(graph->number_nodes() + 1);
+  void make_tables() {
+    for (const Graph* graph : graphs_below(*method_.graph)) all_tags_[graph].resize(graph->node_ids());
   }
 
   // What the result speaks of is there, and of this method: all else relies on it.
@@ -124,7 +124,7 @@ class TagReader {
                               fmt::format("tag '{}' has no delegation spec", tag.str()),
                               "add the tag to partition_tags");
       }
-      Symbol& known = graph->second[node->scratch];
+      Symbol& known = graph->second[node->id()];
       if (!known.empty())
         return lowering_error(LoweringFault::TaggedTwice, place(*node, tag), "this node is tagged twice");
       known = tag;
@@ -146,7 +146,7 @@ class TagReader {
     return {};
   }
 
-  Symbol tag_of(const Node& node) const { return all_tags_.at(&node.graph())[node.scratch]; }
+  Symbol tag_of(const Node& node) const { return all_tags_.at(&node.graph())[node.id()]; }
 
   void find_kept_graphs() {
     auto stays = [&](const Node& node) { return tag_of(node).empty(); };
@@ -186,14 +186,14 @@ class TagReader {
     std::unordered_map<Symbol, std::uint32_t> number_of;
     tags.node_tag.assign(by_node.size(), none);
     for (const Node& node : tags.graph->nodes()) {
-      Symbol tag = by_node[node.scratch];
+      Symbol tag = by_node[node.id()];
       if (tag.empty()) continue;
       auto [entry, is_new] = number_of.try_emplace(tag, static_cast<std::uint32_t>(tags.tags.size()));
       if (is_new) {
         tags.tags.push_back(tag);
         tags.members.emplace_back();
       }
-      tags.node_tag[node.scratch] = entry->second;
+      tags.node_tag[node.id()] = entry->second;
       tags.members[entry->second].push_back(&node);
     }
     tags.moved.resize(tags.graph->inputs().size());
@@ -328,7 +328,8 @@ class TagReader {
 
   // Each node once, in node order: "%a (tag t0), %b (outside)".
   std::string nodes_text(std::vector<const Node*> nodes) const {
-    std::ranges::sort(nodes, {}, &Node::scratch);
+    const NodeOrder order(*method_.graph);
+    std::ranges::sort(nodes, {}, [&](const Node* node) { return order[*node]; });
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     std::string text;
     for (const Node* node : nodes) text += (text.empty() ? "" : ", ") + node_text(*node);
@@ -386,7 +387,7 @@ class TagReader {
   const Program& program_;
   const Method& method_;
   const PartitionResult& partitions_;
-  std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node number
+  std::unordered_map<const Graph*, std::vector<Symbol>> all_tags_;  // by node id
   std::unordered_set<const Graph*> kept_;
   std::vector<MutatedBuffer> buffers_;                 // in the order of their first store
   std::unordered_map<Symbol, std::size_t> buffer_of_;  // data key -> place among buffers_

@@ -21,12 +21,12 @@ struct GraphTags {
 
   const Graph* graph = nullptr;
   std::vector<Symbol> tags;                       // by number
-  std::vector<std::uint32_t> node_tag;            // by node number, the return included; `none` without a tag
+  std::vector<std::uint32_t> node_tag;            // by node id, the return included; `none` without a tag
   std::vector<std::vector<const Node*>> members;  // by number, in node order
   std::vector<std::vector<std::uint32_t>> moved;  // by graph input: the tags that it moves into, ascending
   std::vector<std::uint32_t> moved_output;  // by graph output: the tag that takes this mutation, or none
 
-  std::uint32_t tag_of(const Node& node) const { return node_tag[node.scratch]; }
+  std::uint32_t tag_of(const Node& node) const { return node_tag[node.id()]; }
   // True when the value is a constant, or a mutated buffer, that lies inside the delegate of this tag.
   bool moves(const Value& value, std::uint32_t tag) const;
 };
@@ -37,7 +37,6 @@ struct TagTable {
   std::vector<GraphTags> graphs;
 };
 
-// Numbers the nodes of all graphs of the method; they must keep their numbers while the table is used.
 Result<TagTable> read_tags(const Program& program, const Method& method, const PartitionResult& partitions);
 
 }  // namespace depute

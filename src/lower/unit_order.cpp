@@ -12,17 +12,17 @@ namespace depute {
 
 UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
                      std::span<const Symbol> group_names, const CallOrder& calls)
-    : method_(method), group_of_(group_of), group_names_(group_names), calls_(calls) {
-  nodes_.reserve(group_of.size());
+    : method_(method), group_of_(group_of), group_names_(group_names), calls_(calls), place_(graph) {
+  nodes_.reserve(graph.node_count());
   group_begin_.assign(group_names.size() + 2, 0);
   for (const Node& node : graph.nodes()) {
     nodes_.push_back(&node);
-    if (group_of_[node.scratch] != no_group) ++group_begin_[group_of_[node.scratch] + 2];
+    if (group_of_[node.id()] != no_group) ++group_begin_[group_of_[node.id()] + 2];
   }
   for (std::size_t i = 2; i < group_begin_.size(); ++i) group_begin_[i] += group_begin_[i - 1];
   group_members_.resize(group_begin_.back());
   for (const Node* node : nodes_) {
-    std::uint32_t group = group_of_[node->scratch];
+    std::uint32_t group = group_of_[node->id()];
     if (group != no_group)
       group_members_[group_begin_[group + 1]++] = node;  // counting sort: begin[g + 1] ends at g's end
   }
@@ -30,8 +30,8 @@ UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uin
 }
 
 std::uint32_t UnitOrder::unit_of(const Node& node) const {
-  std::uint32_t group = group_of_[node.scratch];
-  return group == no_group ? node.scratch : static_cast<std::uint32_t>(nodes_.size()) + group;
+  std::uint32_t group = group_of_[node.id()];
+  return group == no_group ? place_[node] : static_cast<std::uint32_t>(nodes_.size()) + group;
 }
 
 std::span<const Node* const> UnitOrder::members(std::uint32_t unit) const {

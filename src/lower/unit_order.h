@@ -13,6 +13,7 @@
 
 #include "depute/result.h"
 #include "ir/delegate_state.h"
+#include "ir/node_order.h"
 
 namespace depute {
 
@@ -25,8 +26,7 @@ class UnitOrder {
     std::uint32_t group = no_group;
   };
 
-  // `group_of` by node number (Graph::number_nodes must have been called); `method` and `group_names` for the
-  // error.
+  // `group_of` by node id; `method` and `group_names` for the error.
   UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
             std::span<const Symbol> group_names, const CallOrder& calls);
   Result<std::vector<Unit>> run();
@@ -51,7 +51,8 @@ class UnitOrder {
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
   const CallOrder& calls_;
-  std::vector<const Node*> nodes_;          // by node number
+  NodeOrder place_;                         // of nodes that are units of their own
+  std::vector<const Node*> nodes_;          // by place
   std::vector<std::uint32_t> group_begin_;  // members of group g: group_members_[begin[g] .. begin[g + 1])
   std::vector<const Node*> group_members_;
   std::vector<State> state_;  // by unit: nodes, then groups

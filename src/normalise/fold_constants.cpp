@@ -60,11 +60,10 @@ class Folder {
     for (const Value* input : graph_.inputs()) {
       if (auto content = inputs_.find(input); content != inputs_.end()) know(*input, content->second, 0);
     }
-    graph_.return_node()->scratch = 0;
+    is_folded_.assign(graph_.node_ids(), false);
     for (Node& node : graph_.nodes()) {
-      node.scratch = 0;  // 1: folded
       if (!evaluate(node)) continue;
-      node.scratch = 1;
+      is_folded_[node.id()] = true;
       folded_.push_back(&node);
     }
     for (Node* node : folded_) {
@@ -169,8 +168,8 @@ class Folder {
     known_.emplace(&value, Constant{std::move(content), depth, value.use_count()});
   }
 
-  static bool has_live_use(const Value& value) {
-    return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user->scratch == 0; });
+  bool has_live_use(const Value& value) const {
+    return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_folded_[use.user->id()]; });
   }
 
   // Lets all users have the value's content itself.
@@ -214,6 +213,7 @@ class Folder {
   Graph& graph_;
   std::unordered_map<const Value*, Constant> known_;
   std::vector<Node*> folded_;
+  std::vector<bool> is_folded_;  // by node id
 };
 
 }  // namespace

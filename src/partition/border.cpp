@@ -9,15 +9,15 @@ std::uint64_t value_bytes(const Value& value) {
   return value.tensor().static_bytes().value_or(1);
 }
 
-BorderMeter::BorderMeter(const Method& method, std::span<const InputData> data,
+BorderMeter::BorderMeter(const Method& method, std::span<const InputData> data, const Graph& graph,
                          const std::vector<const Node*>& nodes, bool constants_move)
-    : method_(method), data_(data), nodes_(nodes), constants_move_(constants_move) {}
+    : method_(method), data_(data), graph_(graph), nodes_(nodes), constants_move_(constants_move) {}
 
 Border BorderMeter::measure(std::span<const std::uint32_t> members) {
-  stamp_.resize(nodes_.size(), 0);
+  stamp_.resize(graph_.node_ids(), 0);
   ++current_;
   crossing_.clear();
-  for (std::uint32_t member : members) stamp_[member] = current_;
+  for (std::uint32_t member : members) stamp_[nodes_[member]->id()] = current_;
   for (std::uint32_t member : members) {
     add_operands(*nodes_[member]);
     add_results(*nodes_[member]);

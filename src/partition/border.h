@@ -21,25 +21,26 @@ struct Border {
 // A tensor's bytes; 1 if they are not known before the program runs.
 std::uint64_t value_bytes(const Value& value);
 
-// Measures sets of nodes of one graph. Nodes must be numbered (Node::scratch) as in `nodes`.
+// Measures sets of nodes of one graph, which are given by their numbers in `nodes`.
 class BorderMeter {
  public:
   // `data` of the method's inputs; constants do not count when they move in.
-  BorderMeter(const Method& method, std::span<const InputData> data, const std::vector<const Node*>& nodes,
-              bool constants_move);
+  BorderMeter(const Method& method, std::span<const InputData> data, const Graph& graph,
+              const std::vector<const Node*>& nodes, bool constants_move);
   Border measure(std::span<const std::uint32_t> members);
 
  private:
-  bool is_inside(const Node& node) const { return stamp_[node.scratch] == current_; }
+  bool is_inside(const Node& node) const { return stamp_[node.id()] == current_; }
   bool moves_in(const Value& value) const;
   void add_operands(const Node& node);
   void add_results(const Node& node);
 
   const Method& method_;
   std::span<const InputData> data_;
+  const Graph& graph_;
   const std::vector<const Node*>& nodes_;
   const bool constants_move_;
-  std::vector<std::uint32_t> stamp_;  // per node: the last set it was in
+  std::vector<std::uint32_t> stamp_;  // by node id: the last set it was in
   std::uint32_t current_ = 0;
   std::vector<const Value*> crossing_;
 };

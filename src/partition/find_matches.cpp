@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "depute/op.h"
+#include "ir/node_order.h"
 #include "partition/tag_data.h"
 
 namespace depute {
@@ -83,9 +84,9 @@ class SizeNames {
 // Tries one pattern at one node after another.
 class Matcher {
  public:
-  Matcher(const Method& method, std::span<const InputData> data, const Pattern& pattern,
-          const std::vector<std::uint8_t>& is_taken)
-      : method_(method), data_(data), pattern_(pattern), is_taken_(is_taken) {}
+  Matcher(const Method& method, std::span<const InputData> data, const NodeOrder& order,
+          const Pattern& pattern, const std::vector<std::uint8_t>& is_taken)
+      : method_(method), data_(data), order_(order), pattern_(pattern), is_taken_(is_taken) {}
 
   // The match of which `last` is the pattern's last node.
   std::optional<PatternMatch> match_at(const Node& last) {
@@ -123,14 +124,14 @@ class Matcher {
     return false;
   }
 
-  static std::vector<const Node*> users_of(const Value& value, Symbol op) {
+  std::vector<const Node*> users_of(const Value& value, Symbol op) const {
     std::vector<const Node*> users;
     std::size_t looked_at = 0;
     for (const Use& use : value.uses()) {
       if (++looked_at > max_match_users) break;
       if (!use.user->is_return() && use.user->op() == op) users.push_back(use.user);
     }
-    std::ranges::sort(users, {}, [](const Node* node) { return node->scratch; });
+    std::ranges::sort(users, {}, [&](const Node* node) { return order_[*node]; });
     users.erase(std::unique(users.begin(), users.end()), users.end());
     return users;
   }
@@ -141,7 +142,7 @@ class Matcher {
     const Pattern::PatternNode& wanted = pattern_.nodes()[number];
     if (steps_left_ == 0) return false;
     --steps_left_;
-    if (node.op() != wanted.node->op() || is_taken_[node.scratch] != 0) return false;
+    if (node.op() != wanted.node->op() || is_taken_[node.id()] != 0) return false;
     if (std::ranges::find(nodes_, &node) != nodes_.end()) return false;
     const Call call(node);
     if (!call.is_sound()) return false;
@@ -295,8 +296,9 @@ class Matcher {
 
   const Method& method_;
   std::span<const InputData> data_;
+  const NodeOrder& order_;
   const Pattern& pattern_;
-  const std::vector<std::uint8_t>& is_taken_;  // by node number
+  const std::vector<std::uint8_t>& is_taken_;  // by node id
   std::vector<const Node*> nodes_;             // per node of the pattern
   std::unordered_map<const Value*, const Value*> values_;
   std::unordered_map<const Value*, Argument> literals_;  // of inputs that stand for one
@@ -308,7 +310,8 @@ class Matcher {
 
 std::vector<PatternMatch> find_matches(const Method& method, const Graph& graph,
                                        std::span<const Pattern> patterns) {
-  std::vector<std::uint8_t> is_taken(graph.number_nodes(), 0);
+  const NodeOrder order(graph);
+  std::vector<std::uint8_t> is_taken(graph.node_ids(), 0);
   std::unordered_map<Symbol, std::vector<const Node*>> nodes_by_op;
   for (const Node& node : graph.nodes()) nodes_by_op[node.op()].push_back(&node);
   const std::vector<InputData> data = input_data(method);
@@ -316,12 +319,12 @@ std::vector<PatternMatch> find_matches(const Method& method, const Graph& graph,
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     auto candidates = nodes_by_op.find(patterns[i].nodes().back().node->op());
     if (candidates == nodes_by_op.end()) continue;
-    Matcher matcher(method, data, patterns[i], is_taken);
+    Matcher matcher(method, data, order, patterns[i], is_taken);
     for (const Node* node : candidates->second) {
       std::optional<PatternMatch> match = matcher.match_at(*node);
       if (!match) continue;
       match->pattern = i;
-      for (const Node* member : match->nodes) is_taken[member->scratch] = 1;
+      for (const Node* member : match->nodes) is_taken[member->id()] = 1;
       matches.push_back(std::move(*match));
     }
   }

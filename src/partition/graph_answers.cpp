@@ -29,7 +29,8 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
 }
 
 NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls) {
-  NumberedGraph numbered;
+  NumberedGraph numbered{.nodes = {}, .order = NodeOrder(graph), .regions = {}};
+  const NodeOrder& order = numbered.order;
   RegionGraph& regions = numbered.regions;
   std::vector<std::uint32_t> producers;
   std::vector<std::uint32_t> inputs;
@@ -39,19 +40,18 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder
   regions.preds.items.reserve(2 * graph.node_count());
   regions.bytes.reserve(graph.node_count());
   for (const Node& node : graph.nodes()) {
-    node.scratch = static_cast<std::uint32_t>(numbered.nodes.size());
     numbered.nodes.push_back(&node);
     producers.clear();
     inputs.clear();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& value = *node.operand(i);
       if (value.producer() != nullptr) {
-        producers.push_back(value.producer()->scratch);
+        producers.push_back(order[*value.producer()]);
       } else if (with_inputs) {
         inputs.push_back(value.index());
       }
     }
-    for (const Node* earlier : calls.before(node)) producers.push_back(earlier->scratch);
+    for (const Node* earlier : calls.before(node)) producers.push_back(order[*earlier]);
     std::ranges::sort(producers);
     producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
     std::uint64_t bytes = 0;
@@ -62,7 +62,7 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder
   }
   for (std::size_t i = 0; i < graph.return_node()->operand_count(); ++i) {
     const Node* producer = graph.return_node()->operand(i)->producer();
-    if (producer != nullptr) regions.outputs.push_back(producer->scratch);
+    if (producer != nullptr) regions.outputs.push_back(order[*producer]);
   }
   std::ranges::sort(regions.outputs);
   regions.outputs.erase(std::unique(regions.outputs.begin(), regions.outputs.end()), regions.outputs.end());

@@ -6,6 +6,7 @@
 
 #include "depute/proposal.h"
 #include "ir/delegate_state.h"
+#include "ir/node_order.h"
 #include "regions/region_graph.h"
 
 namespace depute {
@@ -24,10 +25,11 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph);
 // A graph's edges and values, without support and groups.
 struct NumberedGraph {
   std::vector<const Node*> nodes;  // by number
+  NodeOrder order;                 // the numbers of nodes
   RegionGraph regions;
 };
 
-// Numbers the nodes (Node::scratch) in graph order. `with_inputs`: also which inputs of the graph each reads.
+// Nodes are numbered in graph order. `with_inputs`: also which inputs of the graph each reads.
 // Calls that must stay in order depend on each other, too.
 NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls = {});
 

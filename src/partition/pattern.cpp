@@ -77,7 +77,6 @@ Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::st
 
 Status Pattern::compile() {
   TRY_STATUS(check_inputs(*this));
-  method_->graph->number_nodes();
   for (const Node& node : method_->graph->nodes()) TRY_STATUS(add_node(node));
   if (nodes_.empty()) return failure("pattern", name().str(), "a pattern needs a node");
   if (nodes_.size() > max_pattern_nodes) {

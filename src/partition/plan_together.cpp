@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -72,12 +73,12 @@ class MethodPlanner {
     const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
       return proposal.options.regions.horizontal == Horizontal::Near;
     });
-    // Not before: support functions may use the numbers of nodes for themselves.
     NumberedGraph numbered = number_graph(graph, with_inputs, CallOrder(stateful_, graph));
     nodes_ = std::move(numbered.nodes);
+    order_ = std::move(numbered.order);
     meters_.clear();
     for (const Proposal& proposal : proposals_)
-      meters_.emplace_back(method_, data_, nodes_, proposal.options.moved_data != MovedData::None);
+      meters_.emplace_back(method_, data_, graph, nodes_, proposal.options.moved_data != MovedData::None);
 
     std::vector<OwnerQuestion> questions;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
@@ -93,7 +94,7 @@ class MethodPlanner {
     std::vector<std::uint32_t> members;
     for (const auto* group : groups_of(owner, graph)) {
       members.clear();
-      for (const Node* node : *group) members.push_back(node->scratch);
+      for (const Node* node : *group) members.push_back((*order_)[*node]);
       std::ranges::sort(members);
       question.groups.add_row(members);
     }
@@ -144,7 +145,7 @@ class MethodPlanner {
     add_verdicts(graph, plan, tags);
     if (&graph != method_.graph.get()) return;
     const auto tag_of = [&](const Node& node) {
-      const std::uint32_t region = plan.region_of[node.scratch];
+      const std::uint32_t region = plan.region_of[(*order_)[node]];
       return region == no_region || !moves(plan.owner_of[region], MovedData::Constants) ? Symbol()
                                                                                         : tags[region];
     };
@@ -156,7 +157,7 @@ class MethodPlanner {
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       owners.push_back(
           {proposals_[owner].options, answers_[owner], plan.owners[owner], groups_of(owner, graph)});
-    const RefusalReasons reasons(nodes_, std::move(owners));
+    const RefusalReasons reasons(nodes_, *order_, std::move(owners));
     if (result_.verdicts.empty()) {
       result_.verdicts.reserve(nodes_.size());
       result_.node_tags.reserve(plan.regions.items.size());
@@ -250,6 +251,7 @@ class MethodPlanner {
 
   // Of the graph at hand: its nodes by number, and per owner answers and a meter.
   std::vector<const Node*> nodes_;
+  std::optional<NodeOrder> order_;
   std::vector<GraphAnswers> answers_;
   std::vector<BorderMeter> meters_;
 };

@@ -21,12 +21,13 @@ std::string owner_and_reason(const std::string& owner, const Verdict& verdict) {
 
 }  // namespace
 
-RefusalReasons::RefusalReasons(const std::vector<const Node*>& nodes, std::vector<Owner> owners)
+RefusalReasons::RefusalReasons(const std::vector<const Node*>& nodes, const NodeOrder& order,
+                               std::vector<Owner> owners)
     : nodes_(nodes), owners_(std::move(owners)) {
   for (const Owner& owner : owners_) {
     Dissolved& dissolved = dissolved_.emplace_back();
     for (const DissolvedGroup& group : owner.plan.dissolved) {
-      for (const Node* node : *owner.groups[group.group]) dissolved.try_emplace(node->scratch, &group);
+      for (const Node* node : *owner.groups[group.group]) dissolved.try_emplace(order[*node], &group);
     }
   }
 }

@@ -22,8 +22,8 @@ class RefusalReasons {
     std::span<const std::vector<const Node*>* const> groups;
   };
 
-  // Nodes must be numbered (Node::scratch) as in `nodes`.
-  RefusalReasons(const std::vector<const Node*>& nodes, std::vector<Owner> owners);
+  // `order` has the numbers of `nodes`.
+  RefusalReasons(const std::vector<const Node*>& nodes, const NodeOrder& order, std::vector<Owner> owners);
 
   // Of a node in no region; asked once.
   Verdict of(std::uint32_t node) const;

@@ -64,7 +64,8 @@ std::vector<std::uint32_t> depths(const RegionGraph& graph,
   return depth;
 }
 
-Partitions ordered_partitions(const RegionGraph& graph, const GraphResult& result) {
+Partitions ordered_partitions(const NumberedGraph& numbered, const GraphResult& result) {
+  const RegionGraph& graph = numbered.regions;
   std::vector<Symbol> tags;
   std::vector<std::vector<std::uint32_t>> nodes;
   std::unordered_map<Symbol, std::size_t> place;
@@ -72,7 +73,7 @@ Partitions ordered_partitions(const RegionGraph& graph, const GraphResult& resul
     const auto [found, is_new] = place.try_emplace(tag, tags.size());
     if (is_new) tags.push_back(tag);
     if (is_new) nodes.emplace_back();
-    nodes[found->second].push_back(node->scratch);
+    nodes[found->second].push_back(numbered.order[*node]);
   }
   const std::vector<std::uint32_t> depth = depths(graph, nodes);
   std::vector<std::size_t> order(tags.size());
@@ -181,7 +182,7 @@ class OneBackend {
         of_(std::move(of)),
         members_(tags_.size()) {
     RegionGraph regions = numbered.regions;
-    for (const Node* node : result.neutral) regions.support[node->scratch] = Support::Neutral;
+    for (const Node* node : result.neutral) regions.support[numbered.order[*node]] = Support::Neutral;
     for (std::uint32_t node = 0; node < of_.size(); ++node) {
       if (of_[node] == none) continue;
       regions.support[node] = Support::Supported;
@@ -261,7 +262,7 @@ class OneBackend {
 void tell_of_graph(const StatefulDelegates& stateful, const PartitionResult& result, const GraphResult& graph,
                    WhyAllApart& all) {
   const NumberedGraph numbered = number_graph(*graph.graph, false, CallOrder(stateful, *graph.graph));
-  const Partitions partitions = ordered_partitions(numbered.regions, graph);
+  const Partitions partitions = ordered_partitions(numbered, graph);
   std::vector<const DelegationSpec*> backends;
   for (Symbol tag : partitions.tags) {
     const DelegationSpec* spec = &result.partition_tags.at(tag);

@@ -70,7 +70,8 @@ class Flattener {
   Node* add(Scope& scope, Symbol op, std::span<const Argument> args,
             std::span<const NamedArgument> kwargs = {}, std::span<const ResultSpec> results = {}) {
     Node* node = graph().add(op, args, kwargs, results);
-    origins_.push_back(scope.node);
+    origins_.resize(graph().node_ids());
+    origins_[node->id()] = scope.node;
     node->debug_handle = scope.node->debug_handle;
     if (scope.node->source != nullptr) node->source = graph().add_source(*scope.node->source);
     node->replaced = graph().add_origins(scope.node->replaced);

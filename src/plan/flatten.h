@@ -25,9 +25,8 @@ namespace depute {
 inline constexpr std::size_t max_flat_nodes = 10'000'000;
 
 struct FlatMethod {
-  std::unique_ptr<Method> method;  // null for one without control flow, which is flat already
-  std::vector<const Node*>
-      origins;  // for each of its nodes in order, the node that it stands for or comes from
+  std::unique_ptr<Method> method;    // null for one without control flow, which is flat already
+  std::vector<const Node*> origins;  // by id of its nodes, the node that each stands for or comes from
 };
 
 Result<FlatMethod> flatten(const Program& program, const Method& method);

@@ -6,11 +6,11 @@
 
 namespace depute {
 
-Loops::Loops(const Graph& graph) {
+Loops::Loops(const Graph& graph, const NodeOrder& order) {
   std::uint32_t open = none;
   for (const Node& node : graph.nodes()) {
     ControlOp op = control_op(node);
-    std::uint32_t time = node.scratch + 1;
+    std::uint32_t time = order[node] + 1;
     if (op == ControlOp::Loop) {
       if (loops_.empty()) innermost_.assign(graph.node_count() + 2, none);
       loops_.push_back({time, time, open});

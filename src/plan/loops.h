@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "depute/graph.h"
+#include "ir/node_order.h"
 
 namespace depute {
 
 class Loops {
  public:
-  // The nodes must be numbered; time is the node's number + 1.
-  explicit Loops(const Graph& graph);
+  // Time is the node's place + 1.
+  Loops(const Graph& graph, const NodeOrder& order);
 
   // Until when a value that is there since `first` is kept when it is used at `time`: the end of the
   // outermost loop that goes on at `time` and began after `first`.

@@ -259,7 +259,7 @@ std::int32_t MethodPlanner::add_result(const Value& value) {
 
 Status MethodPlanner::plan_node(const Node& node) {
   origin_ = &node;
-  switch (placement_.actions[node.scratch]) {
+  switch (placement_.actions[node.id()]) {
     case NodeAction::Alias: {
       const Value& base = *node.operand(0);
       if (placement_[base].kind == PlaceKind::Constant) {

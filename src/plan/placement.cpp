@@ -29,23 +29,24 @@ enum class Cuts {
 
 class Placer {
  public:
-  Placer(const Program& program, const Method& method, const ValueNumbers& numbers, const State& state,
-         const PlanOptions& options, Cuts cuts)
+  Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
+         const State& state, const PlanOptions& options, Cuts cuts)
       : program_(program),
         method_(method),
         state_(state),
         options_(options),
         cuts_(cuts),
-        loops_(*method.graph),
+        order_(order),
+        loops_(*method.graph, order),
         result_{.numbers = numbers} {
     result_.values.resize(result_.numbers.count());
-    result_.actions.resize(method.graph->node_count(), NodeAction::Call);
+    result_.actions.resize(method.graph->node_ids(), NodeAction::Call);
   }
 
   Result<Placement> run() {
     TRY(std::vector<std::uint64_t> bytes, bound_tensors());
     TRY(result_.stores, stores_of(method_));
-    uses_ = find_uses(program_, method_, result_.numbers, bytes);
+    uses_ = find_uses(program_, method_, order_, result_.numbers, bytes);
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
@@ -106,10 +107,10 @@ class Placer {
   }
 
   void place_results(const Node& node) {
-    const auto& view = uses_.views[node.scratch];
+    const auto& view = uses_.views[node.id()];
     if (view) {
       NodeAction action = view_action(node, *view);
-      result_.actions[node.scratch] = action;
+      result_.actions[node.id()] = action;
       if (action != NodeAction::Call) return place_view(node, *view);
     }
     for (const Value* value : node.results()) {
@@ -166,10 +167,10 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* value : node.results()) {
         std::uint32_t& first = first_use_[result_.numbers[*value]];
-        if (first == 0) first = node.scratch + 1;
-        touch(*value, node.scratch + 1);
+        if (first == 0) first = time_of(node);
+        touch(*value, time_of(node));
       }
-      for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), node.scratch + 1);
+      for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), time_of(node));
     }
     for (const Argument& output : method_.graph->outputs()) {
       if (output.is_value()) touch(*output.as_value(), end_time());
@@ -180,7 +181,8 @@ class Placer {
     std::uint32_t& last = last_use_[placed(value).base];
     last = std::max(last, loops_.kept_until(first_use_[placed(value).base], time));
   }
-  std::uint32_t end_time() const { return static_cast<std::uint32_t>(result_.actions.size()) + 1; }
+  std::uint32_t time_of(const Node& node) const { return order_[node] + 1; }
+  std::uint32_t end_time() const { return time_of(*method_.graph->return_node()); }
 
   // Groups planned values into blocks, packs them, and gives every value its offset.
   void make_blocks() {
@@ -188,11 +190,11 @@ class Placer {
     for (const Value* input : method_.graph->inputs()) add_block(*input, 0);
     find_stored();
     for (const Node& node : method_.graph->nodes()) {
-      if (result_.actions[node.scratch] != NodeAction::Call) continue;
+      if (result_.actions[node.id()] != NodeAction::Call) continue;
       if (control_op(node) == ControlOp::Variable) continue;
       if (store_in_place(node) || write_over_operand(node)) continue;
-      if (writes_variable(node)) add_block(*node.operand(0), node.scratch + 1);
-      for (const Value* value : node.results()) add_block(*value, node.scratch + 1);
+      if (writes_variable(node)) add_block(*node.operand(0), time_of(node));
+      for (const Value* value : node.results()) add_block(*value, time_of(node));
     }
     finish_variables();
     place_state();
@@ -216,7 +218,7 @@ class Placer {
   void finish_variables() {
     for (const Node& node : method_.graph->nodes()) {
       ControlOp op = control_op(node);
-      if (op == ControlOp::Variable) add_block(*node.result(), node.scratch + 1);
+      if (op == ControlOp::Variable) add_block(*node.result(), time_of(node));
       if (op == ControlOp::SetItem) placed(*node.operand(0)).tensor.dynamism = ShapeDynamism::DynamicBound;
     }
   }
@@ -255,7 +257,7 @@ class Placer {
     const PlacedValue& over = placed(operand);
     if (over.kind != PlaceKind::Planned || block_of_[over.base] == no_block) return false;
     const MemoryBlock& block = blocks_[block_of_[over.base]];
-    if (block.last != node.scratch + 1 || block.bytes != over.bytes) return false;
+    if (block.last != time_of(node) || block.bytes != over.bytes) return false;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& other = *node.operand(i);
       const PlacedValue& place = placed(other);
@@ -300,7 +302,7 @@ class Placer {
                    (def != nullptr && (def->is(OpFlag::copies_first) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
-    bool is_free = last < node.scratch + 1 || (last == node.scratch + 1 && may_overwrite(node, *target));
+    bool is_free = last < time_of(node) || (last == time_of(node) && may_overwrite(node, *target));
     if (is_free) written_in_[number] = target;
     return is_free;
   }
@@ -392,6 +394,7 @@ class Placer {
   const PlanOptions& options_;
   Cuts cuts_;
   bool has_cuts_ = false;
+  const NodeOrder& order_;
   Loops loops_;
   Placement result_;
   ValueUses uses_;
@@ -410,13 +413,14 @@ class Placer {
 // As few copies as possible, unless they would save memory.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
                                const PlanOptions& options) {
-  ValueNumbers numbers = number_values(*method.graph);
-  Placer with_cuts(program, method, numbers, state, options, Cuts::All);
+  NodeOrder order(*method.graph);
+  ValueNumbers numbers = number_values(*method.graph, order);
+  Placer with_cuts(program, method, order, numbers, state, options, Cuts::All);
   TRY(Placement best, with_cuts.run());
   if (!with_cuts.has_cuts()) return best;
-  TRY(Placement none, Placer(program, method, numbers, state, options, Cuts::None).run());
+  TRY(Placement none, Placer(program, method, order, numbers, state, options, Cuts::None).run());
   if (best.arena_bytes <= none.arena_bytes) return best;
-  TRY(best, Placer(program, method, numbers, state, options, Cuts::Frugal).run());
+  TRY(best, Placer(program, method, order, numbers, state, options, Cuts::Frugal).run());
   return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
 }
 

@@ -49,7 +49,7 @@ struct OldContent {
 struct Placement {
   ValueNumbers numbers;
   std::vector<PlacedValue> values;  // by number
-  std::vector<NodeAction> actions;  // by node
+  std::vector<NodeAction> actions;  // by node id
   std::uint64_t arena_bytes = 0;
   std::uint64_t state_bytes = 0;
   // At the end: copies of old contents, then the stores of what does not lie in its place already.
@@ -59,7 +59,6 @@ struct Placement {
   const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
 };
 
-// Numbers the nodes (node.scratch); they must keep their numbers while the placement is used.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
                                const PlanOptions& options);
 

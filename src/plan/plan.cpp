@@ -68,7 +68,7 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
                                   shared.kernel_modules);
   Result<ExecutionPlan> plan = planner.run();
   for (internal::RefusedNode& refused : planner.take_refused()) {
-    const Node* node = flat.method != nullptr ? flat.origins[refused.node->scratch] : refused.node;
+    const Node* node = flat.method != nullptr ? flat.origins[refused.node->id()] : refused.node;
     refusals.push_back({method.name, node, std::move(refused.cause)});
   }
   return plan;

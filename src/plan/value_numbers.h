@@ -11,11 +11,10 @@ namespace depute {
 
 class ValueNumbers {
  public:
-  // Numbers the nodes (node.scratch); they must keep their numbers while this is used.
-  explicit ValueNumbers(const Graph& graph) : first_result_(graph.number_nodes()) {
+  explicit ValueNumbers(const Graph& graph) : first_result_(graph.node_ids()) {
     count_ = static_cast<std::uint32_t>(graph.inputs().size());
     for (const Node& node : graph.nodes()) {
-      first_result_[node.scratch] = count_;
+      first_result_[node.id()] = count_;
       count_ += static_cast<std::uint32_t>(node.results().size());
     }
   }
@@ -37,10 +36,10 @@ class ValueNumbers {
  private:
   std::uint32_t own_number(const Value& value) const {
     const Node* producer = value.producer();
-    return (producer == nullptr ? 0 : first_result_[producer->scratch]) + value.index();
+    return (producer == nullptr ? 0 : first_result_[producer->id()]) + value.index();
   }
 
-  std::vector<std::uint32_t> first_result_;  // per node
+  std::vector<std::uint32_t> first_result_;  // by node id
   std::vector<std::uint32_t> joined_;        // by own number; empty when nothing is joined
   std::uint32_t count_ = 0;
 };

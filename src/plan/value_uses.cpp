@@ -10,13 +10,13 @@ namespace {
 
 class UseFinder {
  public:
-  UseFinder(const Program& program, const Method& method, const ValueNumbers& numbers,
+  UseFinder(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
             const std::vector<std::uint64_t>& bytes)
-      : method_(method), graph_(*method.graph), numbers_(numbers), bytes_(bytes) {
+      : method_(method), graph_(*method.graph), order_(order), numbers_(numbers), bytes_(bytes) {
     for (const auto& delegate : program.delegates) {
       if (delegate->arena_padding > 0) padding_.emplace(delegate->name, delegate->arena_padding);
     }
-    uses_.views.resize(graph_.node_count());
+    uses_.views.resize(graph_.node_ids());
     uses_.is_output.resize(numbers.count());
     uses_.must_align.resize(numbers.count());
     uses_.last_use.resize(numbers.count());
@@ -25,7 +25,7 @@ class UseFinder {
   }
 
   ValueUses run() {
-    auto end = static_cast<std::uint32_t>(graph_.node_count()) + 1;
+    std::uint32_t end = order_[*graph_.return_node()] + 1;
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Argument& output = graph_.outputs()[i];
       if (!output.is_value()) continue;
@@ -45,10 +45,11 @@ class UseFinder {
   }
 
   void visit(const Node& node) {
-    for (const Value* result : node.results()) touch(*result, node.scratch + 1);
-    for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), node.scratch + 1);
-    uses_.views[node.scratch] = find_view(node);
-    if (const auto& view = uses_.views[node.scratch]) visit_view(node, *view);
+    std::uint32_t time = order_[node] + 1;
+    for (const Value* result : node.results()) touch(*result, time);
+    for (std::size_t i = 0; i < node.operand_count(); ++i) touch(*node.operand(i), time);
+    uses_.views[node.id()] = find_view(node);
+    if (const auto& view = uses_.views[node.id()]) visit_view(node, *view);
     if (!is_delegate_call(node)) return;
     auto padding = padding_.find(called_delegate(node));
     if (padding != padding_.end()) uses_.arena_padding = std::max(uses_.arena_padding, padding->second);
@@ -70,6 +71,7 @@ class UseFinder {
 
   const Method& method_;
   const Graph& graph_;
+  const NodeOrder& order_;
   const ValueNumbers& numbers_;
   const std::vector<std::uint64_t>& bytes_;
   std::unordered_map<Symbol, std::uint32_t> padding_;  // by delegate
@@ -78,9 +80,9 @@ class UseFinder {
 
 }  // namespace
 
-ValueUses find_uses(const Program& program, const Method& method, const ValueNumbers& numbers,
-                    const std::vector<std::uint64_t>& bytes) {
-  return UseFinder(program, method, numbers, bytes).run();
+ValueUses find_uses(const Program& program, const Method& method, const NodeOrder& order,
+                    const ValueNumbers& numbers, const std::vector<std::uint64_t>& bytes) {
+  return UseFinder(program, method, order, numbers, bytes).run();
 }
 
 }  // namespace depute

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "depute/program.h"
+#include "ir/node_order.h"
 #include "plan/value_numbers.h"
 #include "plan/views.h"
 
 namespace depute {
 
 struct ValueUses {
-  std::vector<std::optional<View>> views;  // by node
+  std::vector<std::optional<View>> views;  // by node id
   std::uint32_t arena_padding = 0;         // the most that a delegate of the method needs
 
   // By value.
@@ -24,8 +25,8 @@ struct ValueUses {
   std::vector<std::uint64_t> cut_bytes;  // of all cuts of it
 };
 
-// Time is the node's number + 1; outputs are read after the last node. `bytes` is the size of each value.
-ValueUses find_uses(const Program& program, const Method& method, const ValueNumbers& numbers,
-                    const std::vector<std::uint64_t>& bytes);
+// Time is the node's place + 1; outputs are read after the last node. `bytes` is the size of each value.
+ValueUses find_uses(const Program& program, const Method& method, const NodeOrder& order,
+                    const ValueNumbers& numbers, const std::vector<std::uint64_t>& bytes);
 
 }  // namespace depute

@@ -13,15 +13,10 @@
 namespace depute {
 namespace {
 
-std::uint32_t time_of(const Node& node) {
-  return node.scratch + 1;
-}
-
 class Joiner {
  public:
-  explicit Joiner(const Graph& graph) : graph_(graph), numbers_(graph), loops_(graph) {
-    graph.return_node()->scratch = static_cast<std::uint32_t>(graph.node_count());
-  }
+  Joiner(const Graph& graph, const NodeOrder& order)
+      : graph_(graph), order_(order), numbers_(graph), loops_(graph, order) {}
 
   ValueNumbers run() {
     for (const Node& node : graph_.nodes()) {
@@ -37,6 +32,8 @@ class Joiner {
   struct Place {
     std::vector<const Value*> values;
   };
+
+  std::uint32_t time_of(const Node& node) const { return order_[node] + 1; }
 
   Place& place(const Value& value) {
     Place& found = places_[numbers_[value]];
@@ -89,7 +86,7 @@ class Joiner {
   }
 
   // When the place is first there, and since when it holds something.
-  static std::uint32_t begin(const Place& place) {
+  std::uint32_t begin(const Place& place) const {
     std::uint32_t first = time_of(*place.values.front()->producer());
     for (const Value* value : place.values) first = std::min(first, time_of(*value->producer()));
     return first;
@@ -142,6 +139,7 @@ class Joiner {
   }
 
   const Graph& graph_;
+  const NodeOrder& order_;
   ValueNumbers numbers_;
   Loops loops_;
   std::unordered_map<std::uint32_t, Place> places_;  // by number
@@ -149,8 +147,8 @@ class Joiner {
 
 }  // namespace
 
-ValueNumbers number_values(const Graph& graph) {
-  return Joiner(graph).run();
+ValueNumbers number_values(const Graph& graph, const NodeOrder& order) {
+  return Joiner(graph, order).run();
 }
 
 }  // namespace depute

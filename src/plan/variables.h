@@ -7,11 +7,12 @@
 // needs %t after the set, when the variable may take another content. Where it is not, the set copies.
 #pragma once
 
+#include "ir/node_order.h"
 #include "plan/value_numbers.h"
 
 namespace depute {
 
 // Numbers for the values of the graph; values that are one place have one number.
-ValueNumbers number_values(const Graph& graph);
+ValueNumbers number_values(const Graph& graph, const NodeOrder& order);
 
 }  // namespace depute

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "depute/print.h"
+#include "ir/node_order.h"
 
 namespace depute {
 namespace {
@@ -147,8 +148,34 @@ TEST(Graph, MoveAndInsert) {
   graph.move_before(*b, b);
   unary(graph, "op", x, "d", graph.return_node());
   EXPECT_THAT(names(graph), ElementsAre("a", "b", "c", "d"));
-  EXPECT_EQ(graph.number_nodes(), 4u);
-  EXPECT_EQ(c->scratch, 2u);
+}
+
+TEST(Graph, NodesKeepTheirIds) {
+  Graph graph(Symbol("g"));
+  Value* x = input(graph, "x");
+  Node* a = unary(graph, "op", x, "a");
+  Node* b = unary(graph, "op", x, "b", a);
+  EXPECT_EQ(graph.return_node()->id(), 0u);
+  EXPECT_THAT((std::vector{a->id(), b->id()}), ElementsAre(1u, 2u));
+  graph.erase(*a);
+  Node* c = unary(graph, "op", x, "c", b);
+  graph.move_before(*c, nullptr);
+  EXPECT_THAT((std::vector{b->id(), c->id()}), ElementsAre(2u, 3u)) << "an id is not given again";
+  EXPECT_EQ(graph.node_ids(), 4u);
+}
+
+TEST(NodeOrder, KnowsPlacesAndThoseOfNodesInThePlaceOfOthers) {
+  Graph graph(Symbol("g"));
+  Value* x = input(graph, "x");
+  Node* a = unary(graph, "op", x, "a");
+  Node* b = unary(graph, "op", x, "b", a);
+  NodeOrder order(graph);
+  EXPECT_THAT((std::vector{order[*b], order[*a], order[*graph.return_node()]}), ElementsAre(0u, 1u, 2u));
+  Node* c = unary(graph, "op", x, "c", b->next());
+  order.put_at(*c, *b);
+  graph.erase(*b);
+  EXPECT_EQ(order[*c], 0u);
+  EXPECT_EQ(order[*a], 1u);
 }
 
 TEST(Graph, SetArgumentsAndOneUse) {

@@ -18,6 +18,7 @@
 #include "depute/whole_program_partitioner.h"
 #include "ir/copy.h"
 #include "ir/delegate_state.h"
+#include "ir/node_order.h"
 #include "ir/verify.h"
 #include "partition/tag_data.h"
 #include "regions/grow_regions.h"
@@ -338,14 +339,14 @@ class RandomPartitioner : public Partitioner {
                    PartitionResult& result) const {
     RegionGraph regions;
     std::vector<const Node*> nodes;
-    graph.number_nodes();
+    const NodeOrder order(graph);
     for (const Node& node : graph.nodes()) {
       nodes.push_back(&node);
       std::set<std::uint32_t> producers;
       for (std::size_t i = 0; i < node.operand_count(); ++i) {
-        if (const Node* producer = node.operand(i)->producer()) producers.insert(producer->scratch);
+        if (const Node* producer = node.operand(i)->producer()) producers.insert(order[*producer]);
       }
-      for (const Node* earlier : calls.before(node)) producers.insert(earlier->scratch);
+      for (const Node* earlier : calls.before(node)) producers.insert(order[*earlier]);
       std::vector<std::uint32_t> list(producers.begin(), producers.end());
       regions.add_node(random() % 4 == 0 ? Support::Unsupported : Support::Supported, list);
     }
