@@ -80,12 +80,12 @@ TEST(WrongPartitioner, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongPartitioner, ReturnsAnError) {
-  Diagnostic refusal = refusal([](auto&, auto&) -> Result<PartitionResult> {
+  Diagnostic refused = refusal([](auto&, auto&) -> Result<PartitionResult> {
     return failure("mine", "%a", "no such chip", "buy one");
   });
-  EXPECT_EQ(refusal.code, "to_backend.partitioner-failed");
-  EXPECT_THAT(refusal.message, HasSubstr("[mine] %a: no such chip"));
-  EXPECT_EQ(refusal.hint, "buy one");
+  EXPECT_EQ(refused.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(refused.message, HasSubstr("[mine] %a: no such chip"));
+  EXPECT_EQ(refused.hint, "buy one");
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
