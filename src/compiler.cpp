@@ -167,15 +167,17 @@ Result<Program> hand_over(Program program, std::vector<RequestedBackend> backend
 
 // The steps from a program that was read to one that can be planned.
 Result<Compiled> run_lower(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
-                           const LowerOptions& options) {
+                           const LowerOptions& options, StepTimer& timer) {
   TRY(program, normalise_for(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
+  timer.done("normalise");
   observe(options, "normalise", program);
   Report report = make_report(program);
   TRY(program, hand_over(std::move(program), std::move(backends), registry, options, report));
   TRY(program, lower_leftovers(std::move(program), options));
   add_delegates(report, program);
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
+  timer.done("lower");
   observe(options, "lower", program);
   return Compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
 }
@@ -290,14 +292,11 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   StepTimer timer(times);
   LowerOptions lower = options.lower;
   lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
-  lower.observe = [&](std::string_view step, const Program& program) {
-    timer.done(step);
-    observe(options.lower, step, program);
-  };
   TRY(Program program, read_inputs(options, registry));
   TRY_STATUS(check_data_files(program, outputs));
+  timer.done("read");
   observe(lower, "read", program);
-  TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry, lower));
+  TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
   TRY_STATUS(finish(options, timer, outputs, compiled));
   compiled.report.times = std::move(times);
@@ -330,7 +329,11 @@ Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) c
     if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
     TRY_STATUS(verify_input(program));
     TRY_STATUS(check_data(program));
-    return run_lower(std::move(program), std::move(backends), registry_, options);
+    std::vector<StepTime> times;
+    StepTimer timer(times);
+    TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry_, options, timer));
+    compiled.report.times = std::move(times);
+    return compiled;
   });
 }
 

@@ -25,10 +25,10 @@
 namespace depute {
 
 struct PreprocessResult {
-  std::shared_ptr<const Storage> processed_bytes;
-  DebugHandleMap debug_handle_map;
-  std::vector<NamedData> data_store_output;
-  std::string delegate_info;
+  std::shared_ptr<const Storage> processed_bytes = {};
+  DebugHandleMap debug_handle_map = {};
+  std::vector<NamedData> data_store_output = {};
+  std::string delegate_info = {};
   // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
   // later. At most max_arena_padding.
   std::uint32_t arena_padding = 0;
@@ -37,7 +37,7 @@ struct PreprocessResult {
 // A partition as a backend gets it: its subprogram, and the specs it was tagged with.
 struct Partition {
   const Program* program = nullptr;
-  std::span<const CompileSpec> compile_specs;
+  std::span<const CompileSpec> compile_specs = {};
 };
 
 // The partitions of one method, in the order of their calls, and what a backend made of them.

@@ -18,8 +18,8 @@ namespace depute {
 
 // An op that the backend takes, if `check` agrees; without one, always.
 struct OpSupport {
-  std::string op;
-  SupportFunction check;
+  std::string op = {};
+  SupportFunction check = {};
 };
 
 // Other ops are refused with the rule "op". Of two lines for an op the first counts.

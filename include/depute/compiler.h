@@ -33,7 +33,7 @@
 namespace depute {
 
 struct BackendRequest {
-  std::string name;  // as registered: "xnnpack"
+  std::string name = {};  // as registered: "xnnpack"
   BackendOptions options = {};
 };
 
@@ -58,7 +58,7 @@ struct Compiled {
 
 // From files to files. "-" is standard input, or standard output.
 struct CompileOptions {
-  std::string input;  // .pt2 or .ir; may be empty when methods are given
+  std::string input = {};  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
   LowerOptions lower = {};
   std::vector<Requirement> requirements = {};  // not met: nothing is written

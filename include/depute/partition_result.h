@@ -13,8 +13,8 @@
 namespace depute {
 
 struct DelegationSpec {
-  std::string backend_id;
-  std::vector<CompileSpec> compile_specs;
+  std::string backend_id = {};
+  std::vector<CompileSpec> compile_specs = {};
   friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
 };
 
@@ -22,10 +22,10 @@ struct DelegationSpec {
 // "static-weight", ...).
 struct Verdict {
   bool delegated = false;
-  std::string owner;    // backend name when delegated; else empty
-  std::string rule;     // id of the rule that refused, empty when delegated
-  std::string seen;     // the value seen: "i64"
-  std::string allowed;  // the values allowed: "f32, f16"
+  std::string owner = {};    // backend name when delegated; else empty
+  std::string rule = {};     // id of the rule that refused, empty when delegated
+  std::string seen = {};     // the value seen: "i64"
+  std::string allowed = {};  // the values allowed: "f32, f16"
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

@@ -55,8 +55,8 @@ struct Method {
 };
 
 struct CompileSpec {
-  std::string key;
-  std::vector<std::byte> value;
+  std::string key = {};
+  std::vector<std::byte> value = {};
   friend bool operator==(const CompileSpec&, const CompileSpec&) = default;
 };
 
@@ -67,11 +67,11 @@ using DebugHandleMap = std::vector<std::pair<DelegateDebugId, std::vector<std::u
 
 // A blob that a backend wants to share by key between delegates and methods.
 struct NamedData {
-  std::string key;
-  std::shared_ptr<const Storage> storage;
+  std::string key = {};
+  std::shared_ptr<const Storage> storage = {};
   std::size_t alignment = 16;  // bytes, a power of two
   // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
-  std::string external_tag;
+  std::string external_tag = {};
   // The tensor that the bytes are, when they are one: runtimes can then load it by its key from a .ptd file,
   // which has layouts (a .pte's named data have none).
   std::optional<TensorType> layout = std::nullopt;
@@ -109,7 +109,8 @@ struct SymbolTextLess {
 
 class Program {
  public:
-  explicit Program(std::shared_ptr<const OpTable> op_table = torch_ops()) : ops(std::move(op_table)) {}
+  Program() : Program(torch_ops()) {}
+  explicit Program(std::shared_ptr<const OpTable> op_table) : ops(std::move(op_table)) {}
   Program(Program&&) = default;
   Program& operator=(Program&&) = default;
 

@@ -59,22 +59,22 @@ enum class MovedData : std::uint8_t {
 };
 
 struct ProposeOptions {
-  std::string owner;    // the backend's name in verdicts; tags are owner0, owner1, ...
-  DelegationSpec spec;  // of every tag
-  RegionOptions regions;
+  std::string owner = {};    // the backend's name in verdicts; tags are owner0, owner1, ...
+  DelegationSpec spec = {};  // of every tag
+  RegionOptions regions = {};
   // Nodes that the backend takes together or not at all, whatever it answers for each. Nodes of one group are
   // in one graph.
-  std::vector<std::vector<const Node*>> groups;
+  std::vector<std::vector<const Node*>> groups = {};
   MovedData moved_data = MovedData::Constants;
-  DelegateCost cost;
+  DelegateCost cost = {};
   // Arguments and results that one delegate may have; regions with more are made smaller.
   std::size_t max_values = std::numeric_limits<std::size_t>::max();
   bool take_delegates = false;  // also ask for calls of delegates that an earlier backend made
 };
 
 struct Proposal {
-  SupportFunction support;
-  ProposeOptions options;
+  SupportFunction support = {};
+  ProposeOptions options = {};
 };
 
 }  // namespace depute

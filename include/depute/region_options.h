@@ -49,7 +49,7 @@ struct RegionOptions {
   // Larger regions are cut; a group is not.
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
   // Asked for the nodes, ascending, of each connected piece; those with gain < cost are refused.
-  std::function<Worth(std::span<const std::uint32_t> nodes)> worth;
+  std::function<Worth(std::span<const std::uint32_t> nodes)> worth = {};
 };
 
 }  // namespace depute

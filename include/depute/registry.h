@@ -20,8 +20,8 @@ using BackendOptions = std::vector<std::pair<std::string, std::string>>;
 
 // One line of a support matrix: what an op needs to be taken, from the backend's own rules.
 struct SupportRow {
-  std::string op;
-  std::string conditions;
+  std::string op = {};
+  std::string conditions = {};
 };
 
 struct BackendEntry {

@@ -24,11 +24,11 @@ namespace depute {
 // What went wrong, where, and what the user can do. Printed as "error[code] where: message", then source,
 // details and hint.
 struct Diagnostic {
-  std::string code;     // the step that refuses, e.g. "read_pt2"; messages start with it in brackets
-  std::string where;    // place in the input: entry, JSON path, byte offset, or node name; may be empty
-  std::string message;  // the cause, one sentence without a full stop
-  std::string hint;     // what to do about it; may be empty
-  std::string source;   // the user's Python line ("model.py:12"), when the program carries it
+  std::string code = {};     // the step that refuses, e.g. "read_pt2"; messages start with it in brackets
+  std::string where = {};    // place in the input: entry, JSON path, byte offset, or node name; may be empty
+  std::string message = {};  // the cause, one sentence without a full stop
+  std::string hint = {};     // what to do about it; may be empty
+  std::string source = {};   // the user's Python line ("model.py:12"), when the program carries it
   std::vector<std::string> details = {};  // a line for each thing or kind of thing that the message counts
 
   // "[read_pt2] graph.nodes[3]: unknown tensor 'x_2' (model.py:12)", then a line for each detail

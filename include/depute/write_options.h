@@ -16,7 +16,7 @@ struct WriteOptions {
   // The plan's external constants and delegates' named data go to this .ptd file, which is not written when
   // there are none (runtimes take no file without data). Empty: named data stay in the .pte. Named data with
   // a tag go to the file of the tag in any case: external_path().
-  std::string ptd;
+  std::string ptd = {};
   // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
   // flatbuffer, whose size is bounded (2 GiB).
   bool extract_delegate_segments = true;

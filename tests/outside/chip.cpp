@@ -1,5 +1,4 @@
 #include "chip.h"
-#include "support/try.h"
 
 #include <depute/capability_partitioner.h>
 #include <depute/delegate_mapping.h>
@@ -33,7 +32,7 @@ class Chip : public Backend {
   }
 };
 
-Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendOptions& options) {
+Result<std::unique_ptr<Partitioner>> partitioner_of(const BackendOptions& options) {
   DelegationSpec spec{.backend_id = "ChipBackend"};
   for (const auto& [key, value] : options) {
     if (key != "fast") return failure("usage", "--backend chip", "unknown option '" + key + "'");
@@ -56,7 +55,7 @@ depute::BackendEntry chip_backend() {
   entry.name = "chip";
   entry.description = "A chip of somebody else's";
   entry.backend = std::make_unique<Chip>();
-  entry.make_partitioner = make_partitioner;
+  entry.make_partitioner = partitioner_of;
   entry.options = {{"fast", "any value"}};
   entry.libraries = {"chip"};
   entry.ops = {{.name = "chip.mul_relu.default", .pattern = R"(program

@@ -10,6 +10,7 @@ BACKENDS = [path.parent.name for path in (ROOT / "backends").glob("*/CMakeLists.
 
 # Files beside src/ops (the records) and src/kernels (one kernel an op) that name ops, and why.
 NAME_OPS = {
+    "src/ir/sym_functions.cpp": "the ops that compute symbolic sizes",
     "src/normalise/drop_softmax_guards.cpp": "the pattern it looks for",
     "src/normalise/drop_layouts.cpp": "the op it makes",
     "src/normalise/functionalise.cpp": "the op it makes",
