@@ -22,7 +22,7 @@ struct ControlFlow {
   enum class Kind { Cond, WhileLoop, Map, Scan };
   Kind kind = Kind::Cond;
   Argument predicate;                 // Cond
-  SmallVector<Graph*, 2> bodies;      // Cond: taken when true, when false; WhileLoop: test, body
+  SmallVector<const Graph*, 2> bodies;  // Cond: taken when true, when false; WhileLoop: test, body
   std::span<const Argument> carried;  // WhileLoop, Scan
   std::span<const Argument> mapped;   // Map, Scan: tensors, cut along their first dimension
   std::span<const Argument> operands;
