@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "regions/grow_regions.h"
+#include "tests/unit/regions/grow_regions_testing.h"
 
 namespace depute {
 namespace {
@@ -81,7 +82,7 @@ void grow(benchmark::State& state, const RegionGraph& graph, RegionMode mode) {
   RegionPlan plan;
   for (auto _ : state) plan = grow_regions(graph, {.mode = mode});
   state.counters["regions"] = static_cast<double>(plan.regions.size());
-  state.counters["border"] = static_cast<double>(border_of(graph, plan));
+  state.counters["border"] = static_cast<double>(testing::border_of(graph, plan));
   state.SetItemsProcessed(state.iterations() * graph.size());
 }
 

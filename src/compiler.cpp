@@ -143,19 +143,23 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
 // Hands the program to the backends; what they leave stays as it is.
 Result<Program> hand_over(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
                           const LowerOptions& options, Report& report) {
-  ToBackendOptions lowering{
-      .jobs = options.jobs, .check_determinism = options.verify_each_pass, .verified = true};
+  ToBackendOptions lowering{.jobs = options.jobs,
+                            .check_determinism = options.verify_each_pass,
+                            .verified = true,
+                            .tell_why_apart = options.tell_why_apart};
   if (options.plan_together && backends.size() > 1) {
     std::vector<std::unique_ptr<Partitioner>> partitioners;
     for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
     SeveralPartitioners all(std::move(partitioners));
     TRY(Lowered lowered, to_backend(std::move(program), all, registry, lowering));
     add_verdicts(report, "all backends", lowered.verdicts);
+    add_apart(report, std::move(lowered.apart));
     return std::move(lowered.program);
   }
   for (const RequestedBackend& backend : backends) {
     TRY(Lowered lowered, to_backend(std::move(program), *backend.partitioner, registry, lowering));
     add_verdicts(report, backend.entry->name, lowered.verdicts);
+    add_apart(report, std::move(lowered.apart));
     program = std::move(lowered.program);
   }
   return program;
@@ -285,6 +289,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   std::vector<StepTime> times;
   StepTimer timer(times);
   LowerOptions lower = options.lower;
+  lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
   lower.observe = [&](std::string_view step, const Program& program) {
     timer.done(step);
     observe(options.lower, step, program);

@@ -43,6 +43,8 @@ struct LowerOptions {
   std::vector<ConstantMethod> constants = {};  // added when the program is lowered: no backend sees them
   int jobs = 1;
   bool verify_each_pass = false;
+  // Report::apart: why backends have several delegates. compile() asks for it when someone reads the report.
+  bool tell_why_apart = false;
   // Called with each step's and pass's name and the program it gave.
   std::function<void(std::string_view step, const Program& program)> observe = {};
 };

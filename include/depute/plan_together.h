@@ -20,14 +20,13 @@ namespace depute {
 
 // Proposals in order of priority. Fails only as propose_partitions() does, and without proposals.
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
-                                      std::span<const Proposal> proposals, Sharing sharing = Sharing::Best);
+                                      std::span<const Proposal> proposals);
 
 // Partitioners in order of priority, as one. Each must give a proposal.
 class SeveralPartitioners : public Partitioner {
  public:
-  explicit SeveralPartitioners(std::vector<std::unique_ptr<Partitioner>> partitioners,
-                               Sharing sharing = Sharing::Best)
-      : partitioners_(std::move(partitioners)), sharing_(sharing) {}
+  explicit SeveralPartitioners(std::vector<std::unique_ptr<Partitioner>> partitioners)
+      : partitioners_(std::move(partitioners)) {}
 
   // What any of them wants to see whole.
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
@@ -35,7 +34,6 @@ class SeveralPartitioners : public Partitioner {
 
  private:
   std::vector<std::unique_ptr<Partitioner>> partitioners_;
-  Sharing sharing_;
 };
 
 }  // namespace depute

@@ -18,12 +18,6 @@ enum class Support : std::uint8_t {
   Neutral,  // may go either side (views, reshapes): joins a region only where that holds the region together
 };
 
-// What becomes of the nodes of a dissolved group that no other group holds.
-enum class LooseNodes : std::uint8_t {
-  LeaveOut,    // unsupported: a group is placed whole or not at all
-  PlaceAlone,  // what they are alone
-};
-
 enum class RegionMode : std::uint8_t {
   Settled,    // fewest regions, small borders
   Fx,         // fewest regions, latest labels: the sets that torch's capability based partitioner finds
@@ -34,9 +28,11 @@ enum class RegionMode : std::uint8_t {
 
 enum class Horizontal : std::uint8_t {
   All,   // unrelated nodes may share a region
-  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance
+  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance numbers
   None,  // regions fall apart into their connected pieces
 };
+
+inline constexpr std::uint32_t near_distance = 32;
 
 // What a connected piece of a region saves, and what handing it over costs, in one unit of the caller's.
 struct Worth {
@@ -48,21 +44,12 @@ struct Worth {
 struct RegionOptions {
   RegionMode mode = RegionMode::Settled;
   Horizontal horizontal = Horizontal::All;
-  std::uint32_t near_distance = 32;  // in node numbers
   // Connected pieces with fewer supported nodes are refused; pieces that max_nodes cuts off may be smaller.
   std::uint32_t min_nodes = 1;
   // Larger regions are cut; a group is not.
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
-  LooseNodes loose_nodes = LooseNodes::LeaveOut;
   // Asked for the nodes, ascending, of each connected piece; those with gain < cost are refused.
   std::function<Worth(std::span<const std::uint32_t> nodes)> worth;
-};
-
-// How several owners share a graph.
-enum class Sharing : std::uint8_t {
-  Best,     // the way that places more nodes, or needs fewer regions, or has the smaller border
-  InOrder,  // as if the owners were asked one after another
-  OnePass,
 };
 
 }  // namespace depute

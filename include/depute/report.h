@@ -65,6 +65,7 @@ struct Report {
   std::vector<ExternalFile> external_files;  // which the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
+  AllApart apart;  // why backends have several
   std::vector<RefusalReport> refusals;
   std::vector<StepTime> times;
   std::vector<std::string> notes;  // what the user should know of the program that was written
@@ -78,6 +79,7 @@ struct Report {
 Report make_report(const Program& normalised);
 // Adds what one backend's lowering decided.
 void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
+void add_apart(Report& report, AllApart apart);
 // Lists the delegates of the lowered program.
 void add_delegates(Report& report, const Program& lowered);
 std::size_t blob_bytes(const Delegate& delegate);  // 0 for one without bytes

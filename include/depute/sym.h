@@ -7,8 +7,8 @@
 //
 // Expressions are hash-consed: equal ones are the same pointer, and live until the process ends. Sums and
 // products are kept in a canonical form (sorted terms, merged coefficients), so that h + h == 2 * h. The
-// functions are those torch.export writes (FloorDiv, Mod, Max, ...); one that has no arithmetic here is kept
-// by name, printed and parsed all the same.
+// functions are those torch.export writes (FloorDiv, Mod, Max, ...), a row each in sym_functions.cpp; one
+// that has no arithmetic here is kept by name, printed and parsed all the same.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,45 @@
 
 namespace depute {
 
+// A function, as the number of its row in sym_functions.cpp. Those that something other than their row asks
+// for have enumerators; the rows of the others follow.
+enum class SymFunction : std::uint8_t {
+  Other,  // one that has no row
+  Add,
+  Mul,
+  Pow,
+  FloorDiv,
+  Mod,
+  Max,
+  Min,
+  LShift,
+  RShift,
+  Rational,
+  Identity,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or,
+  Not,
+  True,
+  False,
+  ExprCondPair,
+  Unnamed,  // the first of the others
+};
+
 // A node of an expression tree: a number, a symbol, or a function of expressions.
 struct SymExpr {
   enum class Kind : std::uint8_t { Int, Float, Symbol, Call };
   Kind kind;
-  std::int64_t int_value = 0;  // Int
-  double float_value = 0;      // Float
-  Symbol name;                 // Symbol: its name; Call: the function ("Add", "Mul", "FloorDiv", "Max", ...)
-  std::vector<const SymExpr*> args;  // Call
+  SymFunction function = SymFunction::Other;  // Call
+  std::int64_t int_value = 0;                 // Int
+  double float_value = 0;                     // Float
+  Symbol name;                                // Symbol: its name; Call: its function's, which says the same
+  std::vector<const SymExpr*> args;           // Call
   std::uint32_t depth = 1;
   std::uint32_t size = 1;  // nodes of the tree
 };
@@ -70,16 +101,19 @@ SymInt product(std::span<const SymInt> factors);
 
 // Interned constructors; `sym_call` simplifies (constant folding, canonical Add and Mul).
 //
-// Synonyms become one name: PowByNatural is Pow, PythonMod is Mod, CleanDiv is FloorDiv, and relations are
-// called Eq, Ne, Lt, Le, Gt, Ge (sympy's Equality, Unequality, StrictLessThan, LessThan, ...). The truth
-// values are the calls "true" and "false" without arguments. Numbers that would overflow stay unevaluated.
+// A function may be given by name, as files do: synonyms become one name (PythonMod is Mod, sympy's Equality
+// is Eq). The truth values are the calls True and False without arguments. Numbers that would overflow stay
+// unevaluated.
 //
 // An expression beyond max_sym_depth or max_sym_size becomes a symbol "deep_<hash>" that stands for it: still
 // equal to itself, but without known bounds.
 const SymExpr* sym_int(std::int64_t value);
 const SymExpr* sym_float(double value);
 const SymExpr* sym_symbol(std::string_view name);
+const SymExpr* sym_call(SymFunction function, std::vector<const SymExpr*> args);  // not Other
 const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
+// The function that `call` calls, of other arguments.
+const SymExpr* sym_call_like(const SymExpr* call, std::vector<const SymExpr*> args);
 
 inline constexpr std::uint32_t max_sym_depth = 256;
 inline constexpr std::uint32_t max_sym_size = 4096;

@@ -26,6 +26,7 @@
 #include "depute/program.h"
 #include "depute/registry.h"
 #include "depute/result.h"
+#include "depute/why_apart.h"
 
 #pragma GCC visibility push(default)
 
@@ -35,7 +36,8 @@ struct ToBackendOptions {
   int jobs = 1;
   // Calls each partitioner and each backend twice, and refuses one that gives two different answers.
   bool check_determinism = false;
-  bool verified = false;  // verify_input() has passed the program
+  bool verified = false;        // verify_input() has passed the program
+  bool tell_why_apart = false;  // fill Lowered::apart, which takes time
 };
 
 // A node's verdict as data, so that it outlives the graph it was given on.
@@ -49,9 +51,27 @@ struct NodeVerdict {
   Verdict verdict;
 };
 
+// Why two delegates of one backend are not one, as data: why_apart.h.
+struct ApartDelegates {
+  Symbol method;
+  Symbol graph;  // as a node's verdict has it
+  Symbol first;  // delegates
+  Symbol second;
+  WhyApart::Reason reason = WhyApart::Reason::Choice;
+  std::vector<Symbol> path;  // nodes
+  std::vector<Symbol> path_after;
+  std::string text;
+};
+
+struct AllApart {
+  std::vector<ApartDelegates> pairs;  // in method order
+  std::size_t not_told = 0;           // pairs beside them
+};
+
 struct Lowered {
   Program program;
   std::vector<NodeVerdict> verdicts;  // of every node a partitioner looked at, in method and node order
+  AllApart apart;
 };
 
 // Errors carry an id of lowering_error.h and name method, tag, node, backend and the user's line, as far as

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "depute/hash.h"
+#include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 
 namespace depute {
@@ -73,18 +74,18 @@ const SymExpr* stand_in(const SymExpr& expr) {
 
 }  // namespace
 
-const SymExpr* sym::make_call(Symbol function, std::vector<const SymExpr*> args) {
-  SymExpr expr{.kind = SymExpr::Kind::Call, .name = function, .args = std::move(args)};
+const SymExpr* sym::make_call(SymFunction function, std::vector<const SymExpr*> args) {
+  return make_call(function, name_of(function), std::move(args));
+}
+
+const SymExpr* sym::make_call(SymFunction function, Symbol name, std::vector<const SymExpr*> args) {
+  SymExpr expr{.kind = SymExpr::Kind::Call, .function = function, .name = name, .args = std::move(args)};
   for (const SymExpr* arg : expr.args) {
     expr.depth = std::max(expr.depth, arg->depth + 1);
     expr.size = std::min(expr.size + arg->size, max_sym_size + 1);
   }
   if (expr.depth > max_sym_depth || expr.size > max_sym_size) return stand_in(expr);
   return intern(std::move(expr));
-}
-
-bool sym::is_call(const SymExpr* expr, std::string_view function) {
-  return expr->kind == SymExpr::Kind::Call && expr->name == function;
 }
 
 std::uint64_t sym::stand_ins_made() {
@@ -126,7 +127,7 @@ std::string SymInt::str() const {
 SymInt operator+(const SymInt& a, const SymInt& b) {
   std::int64_t sum = 0;
   if (a.is_constant() && b.is_constant() && !__builtin_add_overflow(a.value(), b.value(), &sum)) return sum;
-  return SymInt(sym_call("Add", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::Add, {a.expr(), b.expr()}));
 }
 
 SymInt operator-(const SymInt& a, const SymInt& b) {
@@ -137,25 +138,25 @@ SymInt operator*(const SymInt& a, const SymInt& b) {
   std::int64_t product = 0;
   if (a.is_constant() && b.is_constant() && !__builtin_mul_overflow(a.value(), b.value(), &product))
     return product;
-  return SymInt(sym_call("Mul", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::Mul, {a.expr(), b.expr()}));
 }
 
 SymInt floor_div(const SymInt& a, const SymInt& b) {
-  return SymInt(sym_call("FloorDiv", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::FloorDiv, {a.expr(), b.expr()}));
 }
 
 SymInt mod(const SymInt& a, const SymInt& b) {
-  return SymInt(sym_call("Mod", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::Mod, {a.expr(), b.expr()}));
 }
 
 SymInt sym_max(const SymInt& a, const SymInt& b) {
   if (a.is_constant() && b.is_constant()) return std::max(a.value(), b.value());
-  return SymInt(sym_call("Max", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::Max, {a.expr(), b.expr()}));
 }
 
 SymInt sym_min(const SymInt& a, const SymInt& b) {
   if (a.is_constant() && b.is_constant()) return std::min(a.value(), b.value());
-  return SymInt(sym_call("Min", {a.expr(), b.expr()}));
+  return SymInt(sym_call(SymFunction::Min, {a.expr(), b.expr()}));
 }
 
 SymInt product(std::span<const SymInt> factors) {

@@ -1,24 +1,21 @@
 // Bounds of symbolic expressions by interval arithmetic: (s0//2) + 1 lies in [1, 33] when s0 lies in [1, 64].
 //
-// Bounds are sound and may be wider than the truth: a symbol that occurs twice counts as two. Integers
-// saturate at the ends of int64, which mean "unknown"; intervals of floats are widened by one step at every
-// operation.
+// Bounds are sound and may be wider than the truth: a symbol that occurs twice counts as two.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <unordered_map>
 
 #include "depute/sym.h"
+#include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
+#include "ir/sym_intervals.h"
 
-namespace depute {
+namespace depute::sym {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-constexpr Range everything = {};
 
 bool is_low_infinite(std::int64_t bound) {
   return bound == Range::min_bound;
@@ -38,24 +35,74 @@ std::int64_t saturate(Wide value) {
   return static_cast<std::int64_t>(value);
 }
 
-std::int64_t negate(std::int64_t bound) {
+std::int64_t negate_bound(std::int64_t bound) {
   if (is_low_infinite(bound)) return Range::max_bound;
   if (is_high_infinite(bound)) return Range::min_bound;
   return -bound;
-}
-
-Range negate(Range range) {
-  return {negate(range.max), negate(range.min)};
-}
-
-Range hull(Range a, Range b) {
-  return {std::min(a.min, b.min), std::max(a.max, b.max)};
 }
 
 // Both hold. Contradicting facts leave the first alone.
 Range intersect(Range a, Range b) {
   Range both = {std::max(a.min, b.min), std::min(a.max, b.max)};
   return both.min <= both.max ? both : a;
+}
+
+std::int64_t multiply_bound(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (is_infinite(a) || is_infinite(b)) return (a < 0) == (b < 0) ? Range::max_bound : Range::min_bound;
+  return saturate(static_cast<Wide>(a) * b);
+}
+
+// a // b for b > 0, where a and b may be infinite.
+std::int64_t divide_bound(std::int64_t a, std::int64_t b) {
+  if (is_infinite(a)) return a;
+  if (is_high_infinite(b)) return a < 0 ? -1 : 0;
+  return floor_quotient(a, b);
+}
+
+// Floor division grows with a; with b it moves one way, which depends on the sign of a.
+Range divide_by_positive(Range a, Range b) {
+  return {std::min(divide_bound(a.min, b.min), divide_bound(a.min, b.max)),
+          std::max(divide_bound(a.max, b.min), divide_bound(a.max, b.max))};
+}
+
+FloatRange widen(double low, double high) {
+  if (std::isnan(low) || std::isnan(high)) return {};
+  return {std::nextafter(low, -infinity), std::nextafter(high, infinity)};
+}
+
+FloatRange to_float(Range range) {
+  FloatRange result;
+  if (!is_low_infinite(range.min)) result.min = std::nextafter(static_cast<double>(range.min), -infinity);
+  if (!is_high_infinite(range.max)) result.max = std::nextafter(static_cast<double>(range.max), infinity);
+  return result;
+}
+
+bool is_identifier(std::string_view text) {
+  return std::ranges::all_of(text,
+                             [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+// True when an argument is (or may be) no integer.
+bool has_float_part(const SymExpr* expr) {
+  return std::ranges::any_of(expr->args, [](const SymExpr* arg) {
+    if (arg->kind == SymExpr::Kind::Float) return true;
+    if (arg->kind != SymExpr::Kind::Call) return false;
+    ResultKind result = row_of(arg->function).result;
+    return result == ResultKind::Float || (result == ResultKind::LikeArguments && has_float_part(arg));
+  });
+}
+
+}  // namespace
+
+// --- intervals
+
+Range negate(Range range) {
+  return {negate_bound(range.max), negate_bound(range.min)};
+}
+
+Range hull(Range a, Range b) {
+  return {std::min(a.min, b.min), std::max(a.max, b.max)};
 }
 
 Range add(Range a, Range b) {
@@ -67,12 +114,6 @@ Range add(Range a, Range b) {
   return sum;
 }
 
-std::int64_t multiply_bound(std::int64_t a, std::int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  if (is_infinite(a) || is_infinite(b)) return (a < 0) == (b < 0) ? Range::max_bound : Range::min_bound;
-  return saturate(static_cast<Wide>(a) * b);
-}
-
 Range multiply(Range a, Range b) {
   std::array<std::int64_t, 4> corners = {multiply_bound(a.min, b.min), multiply_bound(a.min, b.max),
                                          multiply_bound(a.max, b.min), multiply_bound(a.max, b.max)};
@@ -80,20 +121,7 @@ Range multiply(Range a, Range b) {
   return {low, high};
 }
 
-// a // b for b > 0, where a and b may be infinite.
-std::int64_t divide_bound(std::int64_t a, std::int64_t b) {
-  if (is_infinite(a)) return a;
-  if (is_high_infinite(b)) return a < 0 ? -1 : 0;
-  return sym::floor_quotient(a, b);
-}
-
-// Floor division grows with a; with b it moves one way, which depends on the sign of a.
-Range divide_by_positive(Range a, Range b) {
-  return {std::min(divide_bound(a.min, b.min), divide_bound(a.min, b.max)),
-          std::max(divide_bound(a.max, b.min), divide_bound(a.max, b.max))};
-}
-
-Range divide(Range a, Range b) {
+Range floor_divide(Range a, Range b) {
   std::optional<Range> result;
   if (b.max > 0) result = divide_by_positive(a, {std::max<std::int64_t>(b.min, 1), b.max});
   if (b.min < 0) {
@@ -138,22 +166,8 @@ Range raise(Range base, const SymExpr* exponent) {
   return {std::min(bound(base.min), bound(base.max)), high};
 }
 
-// An interval of floats, closed; infinite ends are unknown.
-struct FloatRange {
-  double min = -infinity;
-  double max = infinity;
-};
-
-FloatRange widen(double low, double high) {
-  if (std::isnan(low) || std::isnan(high)) return {};
-  return {std::nextafter(low, -infinity), std::nextafter(high, infinity)};
-}
-
-FloatRange to_float(Range range) {
-  FloatRange result;
-  if (!is_low_infinite(range.min)) result.min = std::nextafter(static_cast<double>(range.min), -infinity);
-  if (!is_high_infinite(range.max)) result.max = std::nextafter(static_cast<double>(range.max), infinity);
-  return result;
+FloatRange add(FloatRange a, FloatRange b) {
+  return widen(a.min + b.min, a.max + b.max);
 }
 
 FloatRange multiply(FloatRange a, FloatRange b) {
@@ -177,160 +191,82 @@ Range to_range(FloatRange range, double (*round)(double)) {
   return result;
 }
 
-class Bounder {
- public:
-  explicit Bounder(const Ranges& ranges) : ranges_(ranges) {
-    for (const auto& [key, range] : ranges) {
-      if (!is_identifier(key)) add_constraint(key, range);
+// --- expressions
+
+Bounder::Bounder(const Ranges& ranges) : ranges_(ranges) {
+  for (const auto& [key, range] : ranges) {
+    if (!is_identifier(key)) add_constraint(key, range);
+  }
+}
+
+Range Bounder::of(const SymExpr* expr) const {
+  Range range = plain(expr);
+  auto found = known_.find(expr);
+  return found == known_.end() ? range : intersect(found->second, range);
+}
+
+// A key that is an expression bounds it, and the symbol of c*s + k that it was made from.
+void Bounder::add_constraint(std::string_view key, Range range) {
+  auto expr = parse_sym(key);
+  if (!expr) return;
+  remember(*expr, range);
+  const SymExpr* scaled = *expr;
+  if (is_call(scaled, SymFunction::Add) && scaled->args.size() == 2 &&
+      scaled->args[1]->kind == SymExpr::Kind::Int) {
+    range = add(range, negate(Range{scaled->args[1]->int_value, scaled->args[1]->int_value}));
+    scaled = scaled->args[0];
+    remember(scaled, range);
+  }
+  auto [coefficient, rest] = split_term(scaled);
+  if (coefficient <= 1 || rest == nullptr || rest->kind != SymExpr::Kind::Symbol) return;
+  remember(rest, {negate_bound(divide_bound(negate_bound(range.min), coefficient)),
+                  divide_bound(range.max, coefficient)});
+}
+
+void Bounder::remember(const SymExpr* expr, Range range) {
+  auto [entry, is_new] = known_.try_emplace(expr, range);
+  if (!is_new) entry->second = intersect(entry->second, range);
+}
+
+Range Bounder::plain(const SymExpr* expr) const {
+  switch (expr->kind) {
+    case SymExpr::Kind::Int:
+      return {expr->int_value, expr->int_value};
+    case SymExpr::Kind::Float:
+      return everything;
+    case SymExpr::Kind::Symbol: {
+      auto found = ranges_.find(expr->name.str());
+      return found == ranges_.end() ? everything : found->second;
     }
+    case SymExpr::Kind::Call:
+      break;
   }
+  return of_call(expr);
+}
 
-  Range of(const SymExpr* expr) const {
-    Range range = plain(expr);
-    auto found = known_.find(expr);
-    return found == known_.end() ? range : intersect(found->second, range);
-  }
+Range Bounder::of_call(const SymExpr* expr) const {
+  const FunctionRow& row = row_of(expr->function);
+  if (row.result == ResultKind::Truth) return {0, 1};
+  if (row.bounds == nullptr || expr->args.empty() || !row.takes(expr->args.size())) return everything;
+  if (row.result == ResultKind::LikeArguments && has_float_part(expr)) return everything;
+  return row.bounds(*this, expr->args);
+}
 
- private:
-  static bool is_identifier(std::string_view text) {
-    return std::ranges::all_of(
-        text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-  }
+FloatRange Bounder::of_float(const SymExpr* expr) const {
+  if (expr->kind == SymExpr::Kind::Float) return widen(expr->float_value, expr->float_value);
+  const FunctionRow& row = row_of(expr->function);
+  if (row.result != ResultKind::Float && !has_float_part(expr)) return to_float(of(expr));
+  if (row.float_bounds == nullptr || !row.takes(expr->args.size())) return {};
+  return row.float_bounds(*this, expr->args);
+}
 
-  // A key that is an expression bounds it, and the symbol of c*s + k that it was made from.
-  void add_constraint(std::string_view key, Range range) {
-    auto expr = parse_sym(key);
-    if (!expr) return;
-    remember(*expr, range);
-    const SymExpr* scaled = *expr;
-    if (sym::is_call(scaled, "Add") && scaled->args.size() == 2 &&
-        scaled->args[1]->kind == SymExpr::Kind::Int) {
-      range = add(range, negate(Range{scaled->args[1]->int_value, scaled->args[1]->int_value}));
-      scaled = scaled->args[0];
-      remember(scaled, range);
-    }
-    auto [coefficient, rest] = sym::split_term(scaled);
-    if (coefficient <= 1 || rest == nullptr || rest->kind != SymExpr::Kind::Symbol) return;
-    remember(rest,
-             {negate(divide_bound(negate(range.min), coefficient)), divide_bound(range.max, coefficient)});
-  }
+}  // namespace depute::sym
 
-  void remember(const SymExpr* expr, Range range) {
-    auto [entry, is_new] = known_.try_emplace(expr, range);
-    if (!is_new) entry->second = intersect(entry->second, range);
-  }
-
-  Range plain(const SymExpr* expr) const {
-    switch (expr->kind) {
-      case SymExpr::Kind::Int:
-        return {expr->int_value, expr->int_value};
-      case SymExpr::Kind::Float:
-        return everything;
-      case SymExpr::Kind::Symbol: {
-        auto found = ranges_.find(expr->name.str());
-        return found == ranges_.end() ? everything : found->second;
-      }
-      case SymExpr::Kind::Call:
-        break;
-    }
-    return expr->args.size() == 2 ? of_binary(expr) : of_call(expr);
-  }
-
-  template <typename Combine>
-  Range fold(const SymExpr* expr, Combine combine) const {
-    Range result = of(expr->args[0]);
-    for (std::size_t i = 1; i < expr->args.size(); ++i) result = combine(result, of(expr->args[i]));
-    return result;
-  }
-
-  Range of_binary(const SymExpr* expr) const {
-    std::string_view f = expr->name.str();
-    const SymExpr* a = expr->args[0];
-    const SymExpr* b = expr->args[1];
-    if (f == "FloorDiv") return divide(of(a), of(b));
-    if (f == "CeilDiv") return negate(divide(negate(of(a)), of(b)));
-    if (f == "Mod") return remainder(of(a), of(b));
-    if (f == "Pow") return raise(of(a), b);
-    if (f == "ExprCondPair") return of(a);
-    return of_call(expr);
-  }
-
-  Range of_call(const SymExpr* expr) const {
-    std::string_view f = expr->name.str();
-    if (sym::is_predicate(f)) return {0, 1};
-    if (expr->args.empty()) return everything;
-    bool has_floats = has_float_part(expr);
-    if ((f == "Add" || f == "Mul") && !has_floats) {
-      return f == "Add" ? fold(expr, add) : fold(expr, [](Range a, Range b) { return multiply(a, b); });
-    }
-    if (f == "Max" && !has_floats) {
-      return fold(expr,
-                  [](Range a, Range b) { return Range{std::max(a.min, b.min), std::max(a.max, b.max)}; });
-    }
-    if (f == "Min" && !has_floats) {
-      return fold(expr,
-                  [](Range a, Range b) { return Range{std::min(a.min, b.min), std::min(a.max, b.max)}; });
-    }
-    if (f == "Piecewise") return fold(expr, hull);
-    if (f == "Where" && expr->args.size() == 3) return hull(of(expr->args[1]), of(expr->args[2]));
-    if (f == "TruncToInt") return to_range(of_float(expr->args[0]), std::trunc);
-    if (f == "FloorToInt") return to_range(of_float(expr->args[0]), std::floor);
-    if (f == "CeilToInt") return to_range(of_float(expr->args[0]), std::ceil);
-    if (f == "RoundToInt") return to_range(of_float(expr->args[0]), std::nearbyint);
-    return everything;
-  }
-
-  static bool is_float_function(std::string_view f) {
-    return f == "ToFloat" || f == "IntTrueDiv" || f == "FloatTrueDiv" || f == "Rational" || f == "FloatPow" ||
-           f == "TruncToFloat" || f.starts_with("OpaqueUnaryFn");
-  }
-
-  // True when an argument is (or may be) no integer.
-  static bool has_float_part(const SymExpr* expr) {
-    return std::ranges::any_of(expr->args, [](const SymExpr* arg) {
-      if (arg->kind == SymExpr::Kind::Float) return true;
-      if (arg->kind != SymExpr::Kind::Call) return false;
-      std::string_view f = arg->name.str();
-      return is_float_function(f) ||
-             ((f == "Add" || f == "Mul" || f == "Max" || f == "Min") && has_float_part(arg));
-    });
-  }
-
-  FloatRange of_float(const SymExpr* expr) const {
-    if (expr->kind == SymExpr::Kind::Float) return widen(expr->float_value, expr->float_value);
-    if (expr->kind != SymExpr::Kind::Call || !(is_float_function(expr->name.str()) || has_float_part(expr))) {
-      return to_float(of(expr));
-    }
-    std::string_view f = expr->name.str();
-    if (f == "ToFloat" && expr->args.size() == 1) return of_float(expr->args[0]);
-    if (f == "Add") {
-      FloatRange sum = {0, 0};
-      for (const SymExpr* arg : expr->args) {
-        FloatRange range = of_float(arg);
-        sum = widen(sum.min + range.min, sum.max + range.max);
-      }
-      return sum;
-    }
-    if (f == "Mul") {
-      FloatRange all = {1, 1};
-      for (const SymExpr* arg : expr->args) all = multiply(all, of_float(arg));
-      return all;
-    }
-    if ((f == "IntTrueDiv" || f == "FloatTrueDiv" || f == "Rational") && expr->args.size() == 2) {
-      return divide(of_float(expr->args[0]), of_float(expr->args[1]));
-    }
-    return {};
-  }
-
-  const Ranges& ranges_;
-  std::unordered_map<const SymExpr*, Range> known_;
-};
-
-}  // namespace
+namespace depute {
 
 Range bounds(const SymExpr* expr, const Ranges& ranges) {
   if (expr->kind == SymExpr::Kind::Int) return {expr->int_value, expr->int_value};
-  return Bounder(ranges).of(expr);
+  return sym::Bounder(ranges).of(expr);
 }
 
 Range bounds(const SymInt& value, const Ranges& ranges) {

@@ -1,15 +1,22 @@
 // What the files of symbolic expressions share: sym.cpp interns them, sym_simplify.cpp makes them canonical,
-// sym_eval.cpp computes their values, sym_bounds.cpp their bounds, sym_text.cpp prints and reads them.
+// sym_eval.cpp computes their values, sym_bounds.cpp their bounds, sym_text.cpp prints and reads them. What
+// they know of single functions is in the rows of sym_functions.cpp.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "depute/sym.h"
 
 namespace depute::sym {
+
+using Exprs = std::vector<const SymExpr*>;
 
 // A value an expression can take. Truth values are the integers 0 and 1.
 struct Number {
@@ -20,13 +27,23 @@ struct Number {
   static Number of(std::int64_t value) { return {false, value, 0}; }
   static Number of(double value) { return {true, 0, value}; }
   double as_double() const { return is_float ? real : static_cast<double>(integer); }
+  bool is_true() const { return as_double() != 0; }
 };
 
-// The function's value; nothing when it has no arithmetic here, divides by zero or overflows.
-std::optional<Number> apply(std::string_view function, std::span<const Number> args);
+// The number without its fraction; nothing when that does not fit.
+std::optional<Number> to_integer(double real);
 
-// True for functions whose value is a truth value: relations, And, Or, Not, true, false.
-bool is_predicate(std::string_view function);
+// The values of expressions for given symbols.
+class Evaluator {
+ public:
+  using Symbols = std::map<std::string, std::int64_t, std::less<>>;
+  explicit Evaluator(const Symbols& symbols) : symbols_(symbols) {}
+  std::optional<Number> value(const SymExpr* expr) const;
+  std::optional<bool> holds(const SymExpr* condition) const;
+
+ private:
+  const Symbols& symbols_;
+};
 
 // Python's integer division and remainder; the divisor is not 0 and the quotient fits.
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b);
@@ -39,10 +56,27 @@ struct Term {
 };
 Term split_term(const SymExpr* term);
 
-// The call as it stands, without simplification.
-const SymExpr* make_call(Symbol function, std::vector<const SymExpr*> args);
+// The call as it stands, without simplification; one of a family of functions has its own name.
+const SymExpr* make_call(SymFunction function, std::vector<const SymExpr*> args);
+const SymExpr* make_call(SymFunction function, Symbol name, std::vector<const SymExpr*> args);
 
-bool is_call(const SymExpr* expr, std::string_view function);
+inline bool is_call(const SymExpr* expr, SymFunction function) {
+  return expr->kind == SymExpr::Kind::Call && expr->function == function;
+}
+
+// The rules of single functions (sym_simplify.cpp), for their rows.
+namespace rules {
+const SymExpr* sum(SymFunction function, const Exprs& args);
+const SymExpr* product(SymFunction function, const Exprs& args);
+const SymExpr* power(SymFunction function, const Exprs& args);
+const SymExpr* floor_div(SymFunction function, const Exprs& args);
+const SymExpr* ceil_div(SymFunction function, const Exprs& args);
+const SymExpr* mod(SymFunction function, const Exprs& args);
+const SymExpr* modular_indexing(SymFunction function, const Exprs& args);
+const SymExpr* extremum(SymFunction function, const Exprs& args);
+const SymExpr* relation(SymFunction function, const Exprs& args);
+const SymExpr* where(SymFunction function, const Exprs& args);
+}  // namespace rules
 
 // How many expressions this thread replaced by a stand-in symbol because they were too deep or too large.
 std::uint64_t stand_ins_made();

@@ -6,37 +6,20 @@
 // Every rule holds for all integers, negative ones too, wherever the left side is defined. Terms and factors
 // are ordered by structure and text, never by address, so the same expression prints the same in every run.
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <unordered_set>
 
 #include "depute/sym.h"
+#include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 
 namespace depute {
 namespace {
 
+using sym::Exprs;
+using sym::is_call;
 using sym::make_call;
-using Exprs = std::vector<const SymExpr*>;
 
-// --- names and order
-
-const Symbol& add_symbol() {
-  static const Symbol name("Add");
-  return name;
-}
-const Symbol& mul_symbol() {
-  static const Symbol name("Mul");
-  return name;
-}
-const Symbol& pow_symbol() {
-  static const Symbol name("Pow");
-  return name;
-}
-const Symbol& floor_div_symbol() {
-  static const Symbol name("FloorDiv");
-  return name;
-}
+// --- order
 
 bool is_int(const SymExpr* expr) {
   return expr->kind == SymExpr::Kind::Int;
@@ -47,12 +30,9 @@ bool is_int(const SymExpr* expr, std::int64_t value) {
 bool is_constant(const SymExpr* expr) {
   return is_int(expr) || expr->kind == SymExpr::Kind::Float;
 }
-bool is_call(const SymExpr* expr, Symbol function) {
-  return expr->kind == SymExpr::Kind::Call && expr->name == function;
-}
 
 // Outside text may call Pow and FloorDiv with any number of arguments.
-bool is_binary_call(const SymExpr* expr, Symbol function) {
+bool is_binary_call(const SymExpr* expr, SymFunction function) {
   return is_call(expr, function) && expr->args.size() == 2;
 }
 
@@ -84,7 +64,7 @@ bool before(const SymExpr* a, const SymExpr* b) {
 }
 
 // The arguments with nested calls of the same function replaced by their arguments.
-Exprs flatten(Symbol function, const Exprs& args) {
+Exprs flatten(SymFunction function, const Exprs& args) {
   Exprs flat;
   for (const SymExpr* arg : args) {
     if (is_call(arg, function)) {
@@ -96,16 +76,14 @@ Exprs flatten(Symbol function, const Exprs& args) {
   return flat;
 }
 
-const SymExpr* simplify(Symbol function, Exprs args);
-
-const SymExpr* add(Exprs args) {
-  return simplify(add_symbol(), std::move(args));
+const SymExpr* sum_of(Exprs args) {
+  return sym_call(SymFunction::Add, std::move(args));
 }
-const SymExpr* mul(Exprs args) {
-  return simplify(mul_symbol(), std::move(args));
+const SymExpr* product_of(Exprs args) {
+  return sym_call(SymFunction::Mul, std::move(args));
 }
 const SymExpr* floor_div_of(const SymExpr* a, const SymExpr* b) {
-  return simplify(floor_div_symbol(), {a, b});
+  return sym_call(SymFunction::FloorDiv, {a, b});
 }
 
 // Takes the integers out of `args` and combines them; when that overflows they all stay.
@@ -137,38 +115,12 @@ bool mul_overflows(std::int64_t a, std::int64_t b, std::int64_t* product) {
 const SymExpr* scaled(std::int64_t coefficient, const SymExpr* rest) {
   if (coefficient == 1) return rest;
   Exprs factors{sym_int(coefficient)};
-  if (is_call(rest, mul_symbol())) {
+  if (is_call(rest, SymFunction::Mul)) {
     factors.insert(factors.end(), rest->args.begin(), rest->args.end());
   } else {
     factors.push_back(rest);
   }
-  return make_call(mul_symbol(), std::move(factors));
-}
-
-const SymExpr* simplify_add(const Exprs& args) {
-  Exprs flat = flatten(add_symbol(), args);
-  std::int64_t constant = take_integers(flat, 0, add_overflows);
-  std::vector<sym::Term> terms;
-  for (const SymExpr* arg : flat) {
-    sym::Term term = sym::split_term(arg);
-    terms.push_back(term.rest ? term : sym::Term{1, arg});
-  }
-  std::ranges::sort(terms, [](const auto& a, const auto& b) {
-    if (a.rest != b.rest) return before(a.rest, b.rest);
-    return a.coefficient < b.coefficient;
-  });
-  Exprs sum;
-  for (std::size_t i = 0; i < terms.size();) {
-    const SymExpr* rest = terms[i].rest;
-    std::int64_t coefficient = terms[i++].coefficient;
-    while (i < terms.size() && terms[i].rest == rest && !is_constant(rest) &&
-           !add_overflows(coefficient, terms[i].coefficient, &coefficient)) {
-      ++i;
-    }
-    if (coefficient != 0) sum.push_back(scaled(coefficient, rest));
-  }
-  if (constant != 0 || sum.empty()) sum.push_back(sym_int(constant));
-  return sum.size() == 1 ? sum[0] : make_call(add_symbol(), std::move(sum));
+  return make_call(SymFunction::Mul, std::move(factors));
 }
 
 // --- Mul: constant * b1**e1 * b2**e2 * ...
@@ -179,7 +131,7 @@ struct Power {
 };
 
 Power split_power(const SymExpr* factor) {
-  if (is_binary_call(factor, pow_symbol()) && is_int(factor->args[1]) && factor->args[1]->int_value > 0) {
+  if (is_binary_call(factor, SymFunction::Pow) && is_int(factor->args[1]) && factor->args[1]->int_value > 0) {
     return {factor->args[0], factor->args[1]->int_value};
   }
   return {factor, 1};
@@ -199,8 +151,9 @@ Exprs merge_factors(const Exprs& factors) {
            !add_overflows(power.exponent, powers[i].exponent, &power.exponent)) {
       ++i;
     }
-    merged.push_back(power.exponent == 1 ? power.base
-                                         : make_call(pow_symbol(), {power.base, sym_int(power.exponent)}));
+    merged.push_back(power.exponent == 1
+                         ? power.base
+                         : make_call(SymFunction::Pow, {power.base, sym_int(power.exponent)}));
   }
   return merged;
 }
@@ -212,32 +165,19 @@ const SymExpr* distribute(std::int64_t coefficient, const SymExpr* sum) {
     sym::Term term = sym::split_term(arg);
     std::int64_t product = 0;
     if (mul_overflows(coefficient, term.coefficient, &product)) return nullptr;
-    terms.push_back(term.rest ? mul({sym_int(product), term.rest}) : sym_int(product));
+    terms.push_back(term.rest ? product_of({sym_int(product), term.rest}) : sym_int(product));
   }
-  return add(std::move(terms));
-}
-
-const SymExpr* simplify_mul(const Exprs& args) {
-  Exprs flat = flatten(mul_symbol(), args);
-  if (std::ranges::any_of(flat, [](const SymExpr* arg) { return is_int(arg, 0); })) return sym_int(0);
-  std::int64_t coefficient = take_integers(flat, 1, mul_overflows);
-  Exprs factors = merge_factors(flat);
-  if (factors.empty()) return sym_int(coefficient);
-  if (factors.size() == 1 && coefficient != 1 && is_call(factors[0], add_symbol())) {
-    if (const SymExpr* sum = distribute(coefficient, factors[0])) return sum;
-  }
-  if (coefficient != 1) factors.insert(factors.begin(), sym_int(coefficient));
-  return factors.size() == 1 ? factors[0] : make_call(mul_symbol(), std::move(factors));
+  return sum_of(std::move(terms));
 }
 
 // --- division
 
 Exprs factors_of(const SymExpr* product) {
-  return is_call(product, mul_symbol()) ? product->args : Exprs{product};
+  return is_call(product, SymFunction::Mul) ? product->args : Exprs{product};
 }
 
 Exprs terms_of(const SymExpr* sum) {
-  return is_call(sum, add_symbol()) ? sum->args : Exprs{sum};
+  return is_call(sum, SymFunction::Add) ? sum->args : Exprs{sum};
 }
 
 // term / divisor when the divisor's factors are all among the term's; null otherwise.
@@ -262,10 +202,11 @@ const SymExpr* exact_quotient(const SymExpr* term, const SymExpr* divisor) {
   Exprs quotient{sym_int(a.coefficient / b.coefficient)};
   for (const Power& power : powers) {
     if (power.exponent == 0) continue;
-    quotient.push_back(power.exponent == 1 ? power.base
-                                           : make_call(pow_symbol(), {power.base, sym_int(power.exponent)}));
+    quotient.push_back(power.exponent == 1
+                           ? power.base
+                           : make_call(SymFunction::Pow, {power.base, sym_int(power.exponent)}));
   }
-  return mul(std::move(quotient));
+  return product_of(std::move(quotient));
 }
 
 // The greatest integer that divides all terms of both sums.
@@ -284,39 +225,133 @@ std::int64_t common_divisor(const SymExpr* a, const SymExpr* b) {
 const SymExpr* divide_terms(const SymExpr* sum, std::int64_t divisor) {
   Exprs terms;
   for (const SymExpr* term : terms_of(sum)) terms.push_back(exact_quotient(term, sym_int(divisor)));
-  return add(std::move(terms));
+  return sum_of(std::move(terms));
 }
 
 // True unless the value is known to be an integer: the rules of integer division do not hold for 1/2*s0.
 bool may_be_fractional(const SymExpr* expr) {
-  static const std::unordered_set<std::string_view> integral = {"Add", "Mul", "FloorDiv", "CeilDiv", "Mod",
-                                                                "Max", "Min", "LShift",   "RShift",  "Where"};
-  static const std::unordered_set<std::string_view> rounding = {"TruncToInt", "FloorToInt", "CeilToInt",
-                                                                "RoundToInt"};
-  std::string_view name = expr->name.str();
   switch (expr->kind) {
     case SymExpr::Kind::Int:
       return false;
     case SymExpr::Kind::Float:
       return true;
-    case SymExpr::Kind::Symbol:
+    case SymExpr::Kind::Symbol: {
+      std::string_view name = expr->name.str();
       return name.starts_with("zf") || name.starts_with("zuf");  // torch's names for float symbols
+    }
     case SymExpr::Kind::Call:
       break;
   }
-  if (rounding.contains(name)) return false;
-  if (name == "Pow") return split_power(expr).base == expr || may_be_fractional(expr->args[0]);
-  return !integral.contains(name) || std::ranges::any_of(expr->args, may_be_fractional);
+  if (is_call(expr, SymFunction::Pow) && split_power(expr).base == expr) return true;
+  switch (sym::row_of(expr->function).result) {
+    case sym::ResultKind::Integer:
+      return false;
+    case sym::ResultKind::IntegerOfIntegers:
+    case sym::ResultKind::LikeArguments:
+      return std::ranges::any_of(expr->args, may_be_fractional);
+    case sym::ResultKind::Unknown:
+    case sym::ResultKind::Truth:
+    case sym::ResultKind::Float:
+      break;
+  }
+  return true;
 }
 
 bool are_integers(const SymExpr* a, const SymExpr* b) {
   return !may_be_fractional(a) && !may_be_fractional(b);
 }
 
+// --- calls of numbers
+
+const SymExpr* truth(bool value) {
+  return make_call(value ? SymFunction::True : SymFunction::False, {});
+}
+
+std::optional<bool> truth_of(const SymExpr* expr) {
+  if (is_call(expr, SymFunction::True)) return true;
+  if (is_call(expr, SymFunction::False)) return false;
+  return std::nullopt;
+}
+
+std::optional<sym::Number> number_of(const SymExpr* expr) {
+  if (is_int(expr)) return sym::Number::of(expr->int_value);
+  if (expr->kind == SymExpr::Kind::Float) return sym::Number::of(expr->float_value);
+  if (auto value = truth_of(expr)) return sym::Number::of(std::int64_t{*value});
+  return std::nullopt;
+}
+
+// The value of a call of numbers; null when it stays a call.
+const SymExpr* fold(const sym::FunctionRow& row, const Exprs& args) {
+  if (args.empty() || row.value == nullptr || !row.is_folded) return nullptr;
+  std::vector<sym::Number> numbers;
+  for (const SymExpr* arg : args) {
+    auto number = number_of(arg);
+    if (!number) return nullptr;
+    numbers.push_back(*number);
+  }
+  auto result = row.value(numbers);
+  if (!result) return nullptr;
+  if (row.result == sym::ResultKind::Truth) return truth(result->integer != 0);
+  return result->is_float ? sym_float(result->real) : sym_int(result->integer);
+}
+
+}  // namespace
+
+sym::Term sym::split_term(const SymExpr* term) {
+  if (is_int(term)) return {term->int_value, nullptr};
+  if (!is_call(term, SymFunction::Mul) || !is_int(term->args[0])) return {1, term};
+  Exprs rest(term->args.begin() + 1, term->args.end());
+  return {term->args[0]->int_value,
+          rest.size() == 1 ? rest[0] : make_call(SymFunction::Mul, std::move(rest))};
+}
+
+// --- rules of functions
+
+const SymExpr* sym::rules::sum(SymFunction /*function*/, const Exprs& args) {
+  Exprs flat = flatten(SymFunction::Add, args);
+  std::int64_t constant = take_integers(flat, 0, add_overflows);
+  std::vector<sym::Term> terms;
+  for (const SymExpr* arg : flat) {
+    sym::Term term = sym::split_term(arg);
+    terms.push_back(term.rest ? term : sym::Term{1, arg});
+  }
+  std::ranges::sort(terms, [](const auto& a, const auto& b) {
+    if (a.rest != b.rest) return before(a.rest, b.rest);
+    return a.coefficient < b.coefficient;
+  });
+  Exprs sum;
+  for (std::size_t i = 0; i < terms.size();) {
+    const SymExpr* rest = terms[i].rest;
+    std::int64_t coefficient = terms[i++].coefficient;
+    while (i < terms.size() && terms[i].rest == rest && !is_constant(rest) &&
+           !add_overflows(coefficient, terms[i].coefficient, &coefficient)) {
+      ++i;
+    }
+    if (coefficient != 0) sum.push_back(scaled(coefficient, rest));
+  }
+  if (constant != 0 || sum.empty()) sum.push_back(sym_int(constant));
+  return sum.size() == 1 ? sum[0] : make_call(SymFunction::Add, std::move(sum));
+}
+
+const SymExpr* sym::rules::product(SymFunction /*function*/, const Exprs& args) {
+  Exprs flat = flatten(SymFunction::Mul, args);
+  if (std::ranges::any_of(flat, [](const SymExpr* arg) { return is_int(arg, 0); })) return sym_int(0);
+  std::int64_t coefficient = take_integers(flat, 1, mul_overflows);
+  Exprs factors = merge_factors(flat);
+  if (factors.empty()) return sym_int(coefficient);
+  if (factors.size() == 1 && coefficient != 1 && is_call(factors[0], SymFunction::Add)) {
+    if (const SymExpr* sum = distribute(coefficient, factors[0])) return sum;
+  }
+  if (coefficient != 1) factors.insert(factors.begin(), sym_int(coefficient));
+  return factors.size() == 1 ? factors[0] : make_call(SymFunction::Mul, std::move(factors));
+}
+
 // floor((q*b + r) / b) = q + floor(r/b); floor(g*a / (g*b)) = floor(a/b); floor(floor(a/b) / c) =
 // floor(a/(b*c)) for c > 0.
-const SymExpr* simplify_floor_div(const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(floor_div_symbol(), {a, b});
+const SymExpr* sym::rules::floor_div(SymFunction function, const Exprs& args) {
+  const SymExpr* a = args[0];
+  const SymExpr* b = args[1];
+  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, args);
   if (is_int(a, 0) || is_int(b, 1)) return a;
   if (a == b) return sym_int(1);
   Exprs quotients;
@@ -326,27 +361,31 @@ const SymExpr* simplify_floor_div(const SymExpr* a, const SymExpr* b) {
     (quotient ? quotients : rest).push_back(quotient ? quotient : term);
   }
   if (!quotients.empty()) {
-    quotients.push_back(floor_div_of(add(std::move(rest)), b));
-    return add(std::move(quotients));
+    quotients.push_back(floor_div_of(sum_of(std::move(rest)), b));
+    return sum_of(std::move(quotients));
   }
   if (std::int64_t divisor = common_divisor(a, b); divisor > 1) {
     return floor_div_of(divide_terms(a, divisor), divide_terms(b, divisor));
   }
-  if (is_binary_call(a, floor_div_symbol()) && is_int(b) && b->int_value > 0) {
-    return floor_div_of(a->args[0], mul({a->args[1], b}));
+  if (is_binary_call(a, function) && is_int(b) && b->int_value > 0) {
+    return floor_div_of(a->args[0], product_of({a->args[1], b}));
   }
-  return make_call(floor_div_symbol(), {a, b});
+  return make_call(function, args);
 }
 
-const SymExpr* simplify_ceil_div(Symbol function, const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, {a, b});
+const SymExpr* sym::rules::ceil_div(SymFunction function, const Exprs& args) {
+  const SymExpr* a = args[0];
+  const SymExpr* b = args[1];
+  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, args);
   const SymExpr* quotient = exact_quotient(a, b);
-  return quotient ? quotient : make_call(function, {a, b});
+  return quotient ? quotient : make_call(function, args);
 }
 
 // (q*b + r) mod b = r mod b; coefficients are reduced by a constant b.
-const SymExpr* simplify_mod(Symbol function, const SymExpr* a, const SymExpr* b) {
-  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, {a, b});
+const SymExpr* sym::rules::mod(SymFunction function, const Exprs& args) {
+  const SymExpr* a = args[0];
+  const SymExpr* b = args[1];
+  if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, args);
   if (is_int(b, 1) || is_int(b, -1)) return sym_int(0);
   Exprs rest;
   for (const SymExpr* term : terms_of(a)) {
@@ -360,20 +399,39 @@ const SymExpr* simplify_mod(Symbol function, const SymExpr* a, const SymExpr* b)
       rest.push_back(scaled(coefficient % b->int_value, factor));
     }
   }
-  const SymExpr* reduced = add(std::move(rest));
+  const SymExpr* reduced = sum_of(std::move(rest));
   if (is_int(reduced, 0)) return reduced;
   if (is_int(reduced) && is_int(b)) return sym_int(sym::floor_remainder(reduced->int_value, b->int_value));
   return make_call(function, {reduced, b});
 }
 
-// --- the rest
+// (base // divisor) mod modulus.
+const SymExpr* sym::rules::modular_indexing(SymFunction /*function*/, const Exprs& args) {
+  return sym_call(SymFunction::Mod, {floor_div_of(args[0], args[1]), args[2]});
+}
+
+const SymExpr* sym::rules::power(SymFunction function, const Exprs& args) {
+  const SymExpr* base = args[0];
+  const SymExpr* exponent = args[1];
+  if (is_int(exponent, 0)) return sym_int(1);
+  if (is_int(exponent, 1)) return base;
+  if (is_int(exponent) && exponent->int_value > 0 && is_binary_call(base, function) &&
+      is_int(base->args[1]) && base->args[1]->int_value > 0) {
+    std::int64_t product = 0;
+    if (!mul_overflows(base->args[1]->int_value, exponent->int_value, &product)) {
+      return power(function, {base->args[0], sym_int(product)});
+    }
+  }
+  return make_call(function, args);
+}
 
 // Max and Min: flat, each argument once, the numbers combined.
-const SymExpr* simplify_extremum(Symbol function, const Exprs& args) {
+const SymExpr* sym::rules::extremum(SymFunction function, const Exprs& args) {
+  if (args.empty()) return make_call(function, {});
   Exprs flat = flatten(function, args);
   std::ranges::sort(flat, before);
   flat.erase(std::ranges::unique(flat).begin(), flat.end());
-  bool is_max = function == "Max";
+  bool is_max = function == SymFunction::Max;
   const SymExpr* constant = nullptr;
   std::erase_if(flat, [&](const SymExpr* e) {
     if (!is_int(e)) return false;
@@ -384,123 +442,42 @@ const SymExpr* simplify_extremum(Symbol function, const Exprs& args) {
   return flat.size() == 1 ? flat[0] : make_call(function, std::move(flat));
 }
 
-const SymExpr* simplify_pow(const SymExpr* base, const SymExpr* exponent) {
-  if (is_int(exponent, 0)) return sym_int(1);
-  if (is_int(exponent, 1)) return base;
-  if (is_int(exponent) && exponent->int_value > 0 && is_binary_call(base, pow_symbol()) &&
-      is_int(base->args[1]) && base->args[1]->int_value > 0) {
-    std::int64_t product = 0;
-    if (!mul_overflows(base->args[1]->int_value, exponent->int_value, &product)) {
-      return simplify_pow(base->args[0], sym_int(product));
-    }
-  }
-  return make_call(pow_symbol(), {base, exponent});
-}
-
-const SymExpr* truth(bool value) {
-  static const Symbol yes("true");
-  static const Symbol no("false");
-  return make_call(value ? yes : no, {});
-}
-
-std::optional<bool> truth_of(const SymExpr* expr) {
-  if (sym::is_call(expr, "true")) return true;
-  if (sym::is_call(expr, "false")) return false;
-  return std::nullopt;
-}
-
-std::optional<sym::Number> number_of(const SymExpr* expr) {
-  if (is_int(expr)) return sym::Number::of(expr->int_value);
-  if (expr->kind == SymExpr::Kind::Float) return sym::Number::of(expr->float_value);
-  if (auto value = truth_of(expr)) return sym::Number::of(std::int64_t{*value});
-  return std::nullopt;
-}
-
-// The value of a call of numbers; null when it stays a call.
-const SymExpr* fold(Symbol function, const Exprs& args) {
-  static const Symbol rational("Rational");
-  if (args.empty() || function == rational) return nullptr;
-  std::vector<sym::Number> numbers;
-  for (const SymExpr* arg : args) {
-    auto number = number_of(arg);
-    if (!number) return nullptr;
-    numbers.push_back(*number);
-  }
-  auto result = sym::apply(function.str(), numbers);
-  if (!result) return nullptr;
-  if (sym::is_predicate(function.str())) return truth(result->integer != 0);
-  return result->is_float ? sym_float(result->real) : sym_int(result->integer);
-}
-
 // s0 < s0 + 1 is true: a relation between integers that differ by a number.
-const SymExpr* simplify_relation(Symbol function, const SymExpr* a, const SymExpr* b) {
+const SymExpr* sym::rules::relation(SymFunction function, const Exprs& args) {
+  const SymExpr* a = args[0];
+  const SymExpr* b = args[1];
   if (are_integers(a, b)) {
-    const SymExpr* difference = add({a, mul({sym_int(-1), b})});
-    if (is_int(difference)) return fold(function, {difference, sym_int(0)});
+    const SymExpr* difference = sum_of({a, product_of({sym_int(-1), b})});
+    if (is_int(difference)) return fold(row_of(function), {difference, sym_int(0)});
   }
-  return make_call(function, {a, b});
+  return make_call(function, args);
 }
 
-bool is_relation(std::string_view name) {
-  return name == "Eq" || name == "Ne" || name == "Lt" || name == "Le" || name == "Gt" || name == "Ge";
+const SymExpr* sym::rules::where(SymFunction function, const Exprs& args) {
+  auto condition = truth_of(args[0]);
+  if (!condition) return make_call(function, args);
+  return *condition ? args[1] : args[2];
 }
 
-const SymExpr* simplify_binary(Symbol function, const SymExpr* a, const SymExpr* b) {
-  std::string_view name = function.str();
-  if (name == "FloorDiv") return simplify_floor_div(a, b);
-  if (name == "CeilDiv") return simplify_ceil_div(function, a, b);
-  if (name == "Mod") return simplify_mod(function, a, b);
-  if (name == "Pow") return simplify_pow(a, b);
-  if (is_relation(name)) return simplify_relation(function, a, b);
-  return make_call(function, {a, b});
-}
+// --- calls
 
-const SymExpr* simplify(Symbol function, Exprs args) {
-  if (const SymExpr* value = fold(function, args)) return value;
-  std::string_view name = function.str();
-  if (name == "Add") return simplify_add(args);
-  if (name == "Mul") return simplify_mul(args);
-  if ((name == "Max" || name == "Min") && !args.empty()) return simplify_extremum(function, args);
-  if (name == "Identity" && args.size() == 1) return args[0];
-  if (name == "Where" && args.size() == 3 && truth_of(args[0])) return *truth_of(args[0]) ? args[1] : args[2];
-  if (args.size() == 2) return simplify_binary(function, args[0], args[1]);
+const SymExpr* sym_call(SymFunction function, Exprs args) {
+  const sym::FunctionRow& row = sym::row_of(function);
+  if (!row.takes(args.size())) return make_call(function, std::move(args));
+  if (const SymExpr* value = fold(row, args)) return value;
+  if (row.simplify != nullptr) return row.simplify(function, args);
   return make_call(function, std::move(args));
 }
 
-// Functions that torch writes under several names.
-std::string_view canonical_name(std::string_view function) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> synonyms = {{
-      {"PowByNatural", "Pow"},
-      {"PythonMod", "Mod"},
-      {"CleanDiv", "FloorDiv"},
-      {"Equality", "Eq"},
-      {"Unequality", "Ne"},
-      {"StrictLessThan", "Lt"},
-      {"LessThan", "Le"},
-      {"StrictGreaterThan", "Gt"},
-      {"GreaterThan", "Ge"},
-      {"True", "true"},
-      {"False", "false"},
-  }};
-  auto found = std::ranges::find(synonyms, function, [](const auto& pair) { return pair.first; });
-  return found == synonyms.end() ? function : found->second;
+const SymExpr* sym_call(std::string_view name, Exprs args) {
+  SymFunction function = sym::function_named(name);
+  if (!sym::row_of(function).is_family) return sym_call(function, std::move(args));
+  return make_call(function, Symbol(name), std::move(args));
 }
 
-}  // namespace
-
-sym::Term sym::split_term(const SymExpr* term) {
-  if (is_int(term)) return {term->int_value, nullptr};
-  if (!::depute::is_call(term, mul_symbol()) || !is_int(term->args[0])) return {1, term};
-  Exprs rest(term->args.begin() + 1, term->args.end());
-  return {term->args[0]->int_value, rest.size() == 1 ? rest[0] : make_call(mul_symbol(), std::move(rest))};
-}
-
-const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args) {
-  std::string_view name = canonical_name(function);
-  if (name == "ModularIndexing" && args.size() == 3) {
-    return sym_call("Mod", {sym_call("FloorDiv", {args[0], args[1]}), args[2]});
-  }
-  return simplify(Symbol(name), std::move(args));
+const SymExpr* sym_call_like(const SymExpr* call, Exprs args) {
+  if (!sym::row_of(call->function).is_family) return sym_call(call->function, std::move(args));
+  return make_call(call->function, call->name, std::move(args));
 }
 
 }  // namespace depute

@@ -12,11 +12,11 @@
 // Floor division always carries its own parentheses. A name is an identifier or any text in double quotes.
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <cmath>
 
 #include "depute/sym.h"
+#include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
 #include "ir/text.h"
 #include "support/try.h"
@@ -32,8 +32,7 @@ constexpr std::string_view smallest_integer = "-9223372036854775808";  // its op
 
 // Words that read as numbers when they stand alone.
 bool is_number_word(std::string_view text) {
-  return text == "inf" || text == "nan" || text == "true" || text == "false" || text == "True" ||
-         text == "False";
+  return text == "inf" || text == "nan" || sym::function_of_word(text);
 }
 
 void print_name(std::string& out, std::string_view name, bool is_function) {
@@ -68,18 +67,31 @@ class SymPrinter {
   }
 
   void call(const SymExpr* expr, Precedence context) {
-    bool infix = expr->args.size() >= 2;
-    if (infix && expr->name == "Add") return wrapped(expr, context > Precedence::Sum, &SymPrinter::sum);
-    if (infix && expr->name == "Mul")
-      return wrapped(expr, context > Precedence::Product, &SymPrinter::product);
-    if (expr->args.size() == 2 && expr->name == "FloorDiv") return wrapped(expr, true, &SymPrinter::division);
-    if (expr->args.size() == 2 && expr->name == "Pow") {
-      return wrapped(expr, context == Precedence::Atom, &SymPrinter::power);
+    std::size_t count = expr->args.size();
+    switch (sym::row_of(expr->function).form) {
+      case sym::Form::Call:
+        break;
+      case sym::Form::Word:
+        if (count > 0) break;
+        out_ += expr->name.str();
+        return;
+      case sym::Form::Sum:
+        if (count >= 2) return wrapped(expr, context > Precedence::Sum, &SymPrinter::sum);
+        break;
+      case sym::Form::Product:
+        if (count >= 2) return wrapped(expr, context > Precedence::Product, &SymPrinter::product);
+        break;
+      case sym::Form::Quotient:
+        if (count == 2) return wrapped(expr, true, &SymPrinter::quotient);
+        break;
+      case sym::Form::Power:
+        if (count == 2) return wrapped(expr, context == Precedence::Atom, &SymPrinter::power);
+        break;
     }
-    if (expr->args.empty() && (expr->name == "true" || expr->name == "false")) {
-      out_ += expr->name.str();
-      return;
-    }
+    name_and_arguments(expr);
+  }
+
+  void name_and_arguments(const SymExpr* expr) {
     print_name(out_, expr->name.str(), true);
     out_ += '(';
     for (std::size_t i = 0; i < expr->args.size(); ++i) {
@@ -119,20 +131,21 @@ class SymPrinter {
     }
     for (std::size_t i = first; i < expr->args.size(); ++i) {
       if (i > first) out_ += '*';
-      bool is_power = sym::is_call(expr->args[i], "Pow") && expr->args[i]->args.size() == 2;
+      bool is_power =
+          sym::row_of(expr->args[i]->function).form == sym::Form::Power && expr->args[i]->args.size() == 2;
       print(expr->args[i], is_power ? Precedence::Product : Precedence::Atom);
     }
   }
 
-  void division(const SymExpr* expr) {
+  void quotient(const SymExpr* expr) {
     print(expr->args[0], Precedence::Product);
-    out_ += "//";
+    out_ += sym::row_of(expr->function).infix;
     print(expr->args[1], Precedence::Atom);
   }
 
   void power(const SymExpr* expr) {
     print(expr->args[0], Precedence::Atom);
-    out_ += "**";
+    out_ += sym::row_of(expr->function).infix;
     print(expr->args[1], Precedence::Atom);
   }
 
@@ -140,13 +153,6 @@ class SymPrinter {
 };
 
 // --- parsing
-
-struct Relation {
-  std::string_view text;
-  std::string_view function;
-};
-constexpr std::array<Relation, 6> relations = {
-    {{"<=", "Le"}, {">=", "Ge"}, {"==", "Eq"}, {"!=", "Ne"}, {"<", "Lt"}, {">", "Gt"}}};
 
 class SymParser {
  public:
@@ -160,11 +166,9 @@ class SymParser {
   Parsed relation() {
     if (++nesting_ > max_sym_depth) return too_large("deeper than max_sym_depth", max_sym_depth);
     TRY(const SymExpr* left, sum());
-    for (const Relation& relation : relations) {
-      if (!accept(relation.text)) continue;
+    if (SymFunction relation = infix(sym::Level::Relation); relation != SymFunction::Other) {
       TRY(const SymExpr* right, sum());
-      TRY(left, call(relation.function, {left, right}));
-      break;
+      TRY(left, call(relation, {left, right}));
     }
     --nesting_;
     return left;
@@ -186,15 +190,15 @@ class SymParser {
     do {
       TRY(const SymExpr* term, product());
       if (negative) {
-        TRY(term, call("Mul", {sym_int(-1), term}));
+        TRY(term, call(SymFunction::Mul, {sym_int(-1), term}));
       }
       TRY_STATUS(push(terms, term));
       negative = false;
-      if (accept("+")) continue;
+      if (infix(sym::Level::Sum) != SymFunction::Other) continue;
       negative = accept("-");
       if (!negative) break;
     } while (true);
-    return terms.size() == 1 ? Parsed(terms[0]) : call("Add", std::move(terms));
+    return terms.size() == 1 ? Parsed(terms[0]) : call(SymFunction::Add, std::move(terms));
   }
 
   Parsed product() {
@@ -203,16 +207,15 @@ class SymParser {
     TRY(const SymExpr* first, factor());
     factors.push_back(first);
     while (true) {
-      std::string_view op = operator_here();
-      if (op.empty()) break;
-      accept(op);
+      SymFunction function = infix(sym::Level::Product);
+      if (function == SymFunction::Other) break;
       TRY(const SymExpr* right, factor());
-      if (op == "*") {
+      if (function == SymFunction::Mul) {
         TRY_STATUS(push(factors, right));
         continue;
       }
       TRY(const SymExpr* left, joined(factors));
-      TRY(left, divide(op, left, right));
+      TRY(left, function == SymFunction::Rational ? fraction(left, right) : call(function, {left, right}));
       factors = {left};
     }
     return joined(factors);
@@ -229,31 +232,18 @@ class SymParser {
   }
 
   Parsed joined(const Exprs& factors) {
-    return factors.size() == 1 ? Parsed(factors[0]) : call("Mul", factors);
+    return factors.size() == 1 ? Parsed(factors[0]) : call(SymFunction::Mul, factors);
   }
 
-  std::string_view operator_here() {
-    skip_spaces();
-    std::string_view rest = text_.substr(position_);
-    if (rest.starts_with("//")) return "//";
-    if (rest.starts_with("**")) return "";
-    for (std::string_view op : {"*", "/", "%"}) {
-      if (rest.starts_with(op)) return op;
-    }
-    return "";
-  }
-
-  // a / b is a fraction, as sympy prints 1/2*s0.
-  Parsed divide(std::string_view op, const SymExpr* left, const SymExpr* right) {
-    if (op == "//") return call("FloorDiv", {left, right});
-    if (op == "%") return call("Mod", {left, right});
+  // a / b, as sympy prints 1/2*s0.
+  Parsed fraction(const SymExpr* left, const SymExpr* right) {
     if (right->kind == SymExpr::Kind::Int) {
-      if (left->kind == SymExpr::Kind::Int) return call("Rational", {left, right});
-      TRY(const SymExpr* inverse, call("Rational", {sym_int(1), right}));
-      return call("Mul", {left, inverse});
+      if (left->kind == SymExpr::Kind::Int) return call(SymFunction::Rational, {left, right});
+      TRY(const SymExpr* inverse, call(SymFunction::Rational, {sym_int(1), right}));
+      return call(SymFunction::Mul, {left, inverse});
     }
-    TRY(const SymExpr* inverse, call("Pow", {right, sym_int(-1)}));
-    return call("Mul", {left, inverse});
+    TRY(const SymExpr* inverse, call(SymFunction::Pow, {right, sym_int(-1)}));
+    return call(SymFunction::Mul, {left, inverse});
   }
 
   Parsed factor() {
@@ -266,7 +256,7 @@ class SymParser {
       if (++nesting_ > max_sym_depth) return too_large("deeper than max_sym_depth", max_sym_depth);
       TRY(const SymExpr* positive, factor());
       --nesting_;
-      return call("Mul", {sym_int(-1), positive});
+      return call(SymFunction::Mul, {sym_int(-1), positive});
     }
     return power(false);
   }
@@ -275,7 +265,8 @@ class SymParser {
   Parsed power(bool negative) {
     std::size_t start = position_;
     TRY(const SymExpr* base, negative ? number(true) : atom());
-    if (!accept("**")) return base;
+    SymFunction function = infix(sym::Level::Power);
+    if (function == SymFunction::Other) return base;
     if (negative) {
       std::size_t behind = position_;
       position_ = start;
@@ -285,8 +276,8 @@ class SymParser {
     if (++nesting_ > max_sym_depth) return too_large("deeper than max_sym_depth", max_sym_depth);
     TRY(const SymExpr* exponent, factor());
     --nesting_;
-    TRY(const SymExpr* result, call("Pow", {base, exponent}));
-    return negative ? call("Mul", {sym_int(-1), result}) : Parsed(result);
+    TRY(const SymExpr* result, call(function, {base, exponent}));
+    return negative ? call(SymFunction::Mul, {sym_int(-1), result}) : Parsed(result);
   }
 
   Parsed atom() {
@@ -320,7 +311,7 @@ class SymParser {
     if (quoted || !is_number_word(name)) return sym_symbol(name);
     if (name == "inf") return sym_float(HUGE_VAL);
     if (name == "nan") return sym_float(std::nan(""));
-    return sym_call(name, {});
+    return sym_call(*sym::function_of_word(name), {});
   }
 
   Parsed arguments(const std::string& function) {
@@ -375,7 +366,9 @@ class SymParser {
     return fault(is_float ? "not a number" : "an integer that does not fit 64 bits");
   }
 
-  Parsed call(std::string_view function, Exprs args) {
+  // By name or as an enumerator.
+  template <typename Function>
+  Parsed call(const Function& function, Exprs args) {
     const SymExpr* expr = sym_call(function, std::move(args));
     if (sym::stand_ins_made() != stand_ins_) return too_large("larger than max_sym_size", max_sym_size);
     return expr;
@@ -400,6 +393,14 @@ class SymParser {
     if (!text_.substr(position_).starts_with(token)) return false;
     position_ += token.size();
     return true;
+  }
+
+  // Takes the infix operator of the level; Other when none stands here.
+  SymFunction infix(sym::Level level) {
+    skip_spaces();
+    SymFunction function = sym::infix_at(text_.substr(position_), level);
+    position_ += sym::row_of(function).infix.size();
+    return function;
   }
 
   std::string_view text_;

@@ -18,6 +18,7 @@
 #include "depute/kernels.h"
 #include "depute/op.h"
 #include "kernels/tensors.h"
+#include "ops/families.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -73,23 +74,10 @@ struct KernelLine {
   KernelFunction run;
 };
 
-// Kernels by family, as in src/ops.
-std::span<const KernelLine> pointwise_kernels();
-std::span<const KernelLine> activation_kernels();
-std::span<const KernelLine> view_kernels();
-std::span<const KernelLine> memory_kernels();
-std::span<const KernelLine> combining_kernels();
-std::span<const KernelLine> creation_kernels();
-std::span<const KernelLine> reduction_kernels();
-std::span<const KernelLine> row_kernels();
-std::span<const KernelLine> linear_algebra_kernels();
-std::span<const KernelLine> convolution_kernels();
-std::span<const KernelLine> pooling_kernels();
-std::span<const KernelLine> norm_kernels();
-std::span<const KernelLine> resize_kernels();
-std::span<const KernelLine> indexing_kernels();
-std::span<const KernelLine> quantised_kernels();
-std::span<const KernelLine> symbolic_kernels();
+// pointwise_kernels() and so on.
+#define DEPUTE_DECLARE_KERNELS(family) std::span<const KernelLine> family##_kernels();
+DEPUTE_KERNEL_FAMILIES(DEPUTE_DECLARE_KERNELS)
+#undef DEPUTE_DECLARE_KERNELS
 
 // One result.
 inline Contents one(Result<Content> content) {

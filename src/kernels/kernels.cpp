@@ -19,14 +19,10 @@ using KernelMap = std::unordered_map<Symbol, KernelFunction>;
 
 KernelMap make_kernels() {
   KernelMap kernels;
-  for (auto family : {internal::pointwise_kernels, internal::activation_kernels, internal::view_kernels,
-                      internal::memory_kernels, internal::combining_kernels, internal::creation_kernels,
-                      internal::reduction_kernels, internal::row_kernels, internal::linear_algebra_kernels,
-                      internal::convolution_kernels, internal::pooling_kernels, internal::norm_kernels,
-                      internal::resize_kernels, internal::indexing_kernels, internal::quantised_kernels,
-                      internal::symbolic_kernels}) {
-    for (const KernelLine& line : family()) kernels.emplace(Symbol(line.op), line.run);
-  }
+#define DEPUTE_ADD_KERNELS(family) \
+  for (const KernelLine& line : internal::family##_kernels()) kernels.emplace(Symbol(line.op), line.run);
+  DEPUTE_KERNEL_FAMILIES(DEPUTE_ADD_KERNELS)
+#undef DEPUTE_ADD_KERNELS
   return kernels;
 }
 

@@ -168,9 +168,14 @@ class NodeOwners {
       auto taken = taken_.find(&node.graph());
       return taken == taken_.end() ? Symbol() : (*this)(*taken->second);
     }
-    auto delegates = delegate_of_.find(&node.graph());
+    return delegate_of(node.graph(), tag->second);
+  }
+
+  // Empty for a partition that nobody needs.
+  Symbol delegate_of(const Graph& graph, Symbol tag) const {
+    auto delegates = delegate_of_.find(&graph);
     if (delegates == delegate_of_.end()) return {};
-    auto found = delegates->second.find(tag->second);
+    auto found = delegates->second.find(tag);
     return found == delegates->second.end() ? Symbol() : found->second;
   }
 
@@ -181,17 +186,21 @@ class NodeOwners {
   std::unordered_map<const Graph*, const Node*> taken_;  // bodies that went along with a node
 };
 
-void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& verdicts) {
-  NodeOwners owners(method);
+// The graph's name, but empty for the method's own.
+Symbol body_name(const PartitionedMethod& method, const Graph& graph) {
+  return &graph == method.method->graph.get() ? Symbol() : graph.name();
+}
+
+void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners,
+                     std::vector<NodeVerdict>& verdicts) {
   for (const auto& [node, verdict] : method.result.verdicts) {
-    NodeVerdict record{
-        .method = method.method->name,
-        .graph = &node->graph() == method.method->graph.get() ? Symbol() : node->graph().name(),
-        .node = Symbol(node->display_name()),
-        .op = node->op(),
-        .source = node->source != nullptr ? node->source->str() : std::string(),
-        .delegate = owners(*node),
-        .verdict = verdict};
+    NodeVerdict record{.method = method.method->name,
+                       .graph = body_name(method, node->graph()),
+                       .node = Symbol(node->display_name()),
+                       .op = node->op(),
+                       .source = node->source != nullptr ? node->source->str() : std::string(),
+                       .delegate = owners(*node),
+                       .verdict = verdict};
     if (verdict.delegated && record.delegate.empty())
       record.verdict = {.delegated = false,
                         .owner = {},
@@ -199,6 +208,31 @@ void record_verdicts(const PartitionedMethod& method, std::vector<NodeVerdict>& 
                         .seen = "nothing needs its result",
                         .allowed = {}};
     verdicts.push_back(std::move(record));
+  }
+}
+
+std::vector<Symbol> names_of(const std::vector<const Node*>& nodes) {
+  std::vector<Symbol> names;
+  for (const Node* node : nodes) names.emplace_back(node->display_name());
+  return names;
+}
+
+void record_apart(const Program& program, const PartitionedMethod& method, const NodeOwners& owners,
+                  AllApart& apart) {
+  WhyAllApart all = why_apart(program, method.result);
+  apart.not_told += all.not_told;
+  for (WhyApart& why : all.pairs) {
+    const Symbol first = owners.delegate_of(*why.graph, why.first);
+    const Symbol second = owners.delegate_of(*why.graph, why.second);
+    if (first.empty() || second.empty()) continue;  // nobody needs one of them
+    apart.pairs.push_back({.method = method.method->name,
+                           .graph = body_name(method, *why.graph),
+                           .first = first,
+                           .second = second,
+                           .reason = why.reason,
+                           .path = names_of(why.path),
+                           .path_after = names_of(why.path_after),
+                           .text = std::move(why.text)});
   }
 }
 
@@ -290,7 +324,9 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   Lowered lowered;
   lowered.program.ranges = program.ranges;
   for (PartitionedMethod& method : methods) {
-    record_verdicts(method, lowered.verdicts);
+    const NodeOwners owners(method);
+    record_verdicts(method, owners, lowered.verdicts);
+    if (options.tell_why_apart) record_apart(program, method, owners, lowered.apart);
     lowered.program.methods.push_back(std::move(method.carved.method));
   }
   copy_used_data(program, lowered.program);

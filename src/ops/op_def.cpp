@@ -86,15 +86,10 @@ void parse(Entry& entry) {
 class TorchOps final : public OpTable {
  public:
   TorchOps() {
-    for (auto family : {internal::pointwise_ops,   internal::activation_ops,   internal::view_ops,
-                        internal::memory_ops,      internal::reduction_ops,    internal::linear_algebra_ops,
-                        internal::convolution_ops, internal::pooling_ops,      internal::norm_ops,
-                        internal::resize_ops,      internal::attention_ops,    internal::rnn_ops,
-                        internal::creation_ops,    internal::indexing_ops,     internal::combining_ops,
-                        internal::symbolic_ops,    internal::control_flow_ops, internal::quantised_ops,
-                        internal::control_ops,     internal::own_ops}) {
-      for (const OpLine& line : family()) add(line);
-    }
+#define DEPUTE_ADD_OPS(family) \
+  for (const OpLine& line : internal::family##_ops()) add(line);
+    DEPUTE_OP_FAMILIES(DEPUTE_ADD_OPS)
+#undef DEPUTE_ADD_OPS
   }
 
   const OpDef* find(Symbol op) const override {

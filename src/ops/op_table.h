@@ -10,6 +10,7 @@
 
 #include "depute/infer.h"
 #include "depute/op.h"
+#include "ops/families.h"
 
 namespace depute::internal {
 
@@ -33,28 +34,10 @@ struct OpLine {
   OpRules rules;
 };
 
-// The families, in the order all_ops() lists them.
-std::span<const OpLine> pointwise_ops();
-std::span<const OpLine> activation_ops();
-std::span<const OpLine> view_ops();
-std::span<const OpLine> memory_ops();
-std::span<const OpLine> reduction_ops();
-std::span<const OpLine> linear_algebra_ops();
-std::span<const OpLine> convolution_ops();
-std::span<const OpLine> pooling_ops();
-std::span<const OpLine> norm_ops();
-std::span<const OpLine> resize_ops();
-std::span<const OpLine> attention_ops();
-std::span<const OpLine> rnn_ops();
-std::span<const OpLine> creation_ops();
-std::span<const OpLine> indexing_ops();
-std::span<const OpLine> combining_ops();
-std::span<const OpLine> symbolic_ops();
-std::span<const OpLine> control_flow_ops();
-std::span<const OpLine> quantised_ops();
-// The compiler's own: the marks of flat methods, and those of own_ops.cpp.
-std::span<const OpLine> control_ops();
-std::span<const OpLine> own_ops();
+// pointwise_ops() and so on.
+#define DEPUTE_DECLARE_OPS(family) std::span<const OpLine> family##_ops();
+DEPUTE_OP_FAMILIES(DEPUTE_DECLARE_OPS)
+#undef DEPUTE_DECLARE_OPS
 
 // --- rules of classes
 

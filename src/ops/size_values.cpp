@@ -1,26 +1,22 @@
 // Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
-#include <array>
 
 #include "depute/builder.h"
+#include "ir/sym_functions.h"
 
 namespace depute {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> sym_ops = {{
-    {"Add", "_operator.add"},
-    {"Mul", "_operator.mul"},
-    {"FloorDiv", "_operator.floordiv"},
-    {"Mod", "_operator.mod"},
-    {"PythonMod", "_operator.mod"},
-    {"Max", "torch.sym_max"},
-    {"Min", "torch.sym_min"},
-}};
+// True for functions whose values may be sizes: relations and divisions of floats make none.
+bool makes_sizes(const sym::FunctionRow& row) {
+  return row.result == sym::ResultKind::IntegerOfIntegers || row.result == sym::ResultKind::LikeArguments;
+}
 
-std::string_view sym_op(Symbol function) {
-  for (auto [name, op] : sym_ops) {
-    if (function == name) return op;
-  }
-  return {};
+// The op that computes the function, of two sizes each time; empty when the runtime has no kernel for it.
+std::string_view sym_op(SymFunction function) {
+  const sym::FunctionRow& row = sym::row_of(function);
+  if (row.op.empty() || !row.takes(2) || !makes_sizes(row)) return {};
+  const OpDef* def = torch_ops()->find(Symbol(row.op));
+  return def != nullptr && !def->out_name.empty() ? row.op : std::string_view();
 }
 
 bool is_size_symbol(const SymExpr* expr) {
@@ -30,7 +26,7 @@ bool is_size_symbol(const SymExpr* expr) {
 // factor * symbol, or nothing.
 std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr* expr) {
   if (is_size_symbol(expr)) return std::pair(std::int64_t{1}, expr);
-  if (expr->kind != SymExpr::Kind::Call || expr->name != "Mul" || expr->args.size() != 2) return {};
+  if (!sym::is_call(expr, SymFunction::Mul) || expr->args.size() != 2) return {};
   const SymExpr* a = expr->args[0];
   const SymExpr* b = expr->args[1];
   if (b->kind == SymExpr::Kind::Int) std::swap(a, b);
@@ -128,7 +124,7 @@ Value* SizeValues::build_symbol(const SymExpr* expr) {
 
 // A chain of two-argument operations: a + b + c is (a + b) + c.
 Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
-  std::string_view op = sym_op(expr->name);
+  std::string_view op = sym_op(expr->function);
   if (op.empty() || expr->args.empty()) return nullptr;
   std::vector<Argument> args;
   bool from_inputs = true;
@@ -146,7 +142,7 @@ Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
   const SymExpr* total_expr = expr->args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     bool is_last = i + 1 == args.size();
-    total_expr = is_last ? expr : sym_call(expr->name.str(), {total_expr, expr->args[i]});
+    total_expr = is_last ? expr : sym_call_like(expr, {total_expr, expr->args[i]});
     if (from_inputs) {
       total = Argument::of(add_at_top(op, {total, args[i]}, total_expr));
       continue;

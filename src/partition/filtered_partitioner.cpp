@@ -16,18 +16,15 @@ NodeSupport refuse_pinned(std::string_view pin) {
   return refuse("pinned", pin);
 }
 
-// Groups without a pinned node. The other nodes of the rest are refused with the pinned one, unless they may
-// be taken alone.
+// Groups without a pinned node. The other nodes of the rest are refused with the pinned one.
 std::unordered_map<const Node*, NodeSupport> drop_pinned_groups(const Pins& pins, ProposeOptions& options) {
   std::unordered_map<const Node*, NodeSupport> refused;
   std::erase_if(options.groups, [&](const std::vector<const Node*>& group) {
     const auto pinned =
         std::ranges::find_if(group, [&](const Node* node) { return pins.pin_of(*node).has_value(); });
     if (pinned == group.end()) return false;
-    if (options.regions.loose_nodes == LooseNodes::LeaveOut) {
-      for (const Node* node : group)
-        refused.emplace(node, refuse("group", fmt::format("%{} is pinned", (*pinned)->display_name())));
-    }
+    for (const Node* node : group)
+      refused.emplace(node, refuse("group", fmt::format("%{} is pinned", (*pinned)->display_name())));
     return true;
   });
   return refused;

@@ -31,12 +31,10 @@ std::uint64_t delegate_cost(const DelegateCost& cost, std::uint64_t bytes) {
 
 class MethodPlanner {
  public:
-  MethodPlanner(const Program& program, const Method& method, std::span<const Proposal> proposals,
-                Sharing sharing)
+  MethodPlanner(const Program& program, const Method& method, std::span<const Proposal> proposals)
       : program_(program),
         method_(method),
         proposals_(proposals),
-        sharing_(sharing),
         data_(input_data(program, method)),
         stateful_(program),
         groups_(proposals.size()) {}
@@ -85,8 +83,8 @@ class MethodPlanner {
     std::vector<OwnerQuestion> questions;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       questions.push_back(question(owner, graph));
-    OwnersPlan plan = plan_owners(numbered.regions, questions, sharing_);
-    while (shrink_regions(plan, questions)) plan = plan_owners(numbered.regions, questions, sharing_);
+    OwnersPlan plan = plan_owners(numbered.regions, questions);
+    while (shrink_regions(plan, questions)) plan = plan_owners(numbered.regions, questions);
     record(graph, plan);
   }
 
@@ -100,7 +98,7 @@ class MethodPlanner {
       std::ranges::sort(members);
       question.groups.add_row(members);
     }
-    if (answers_[owner].judges_worth && !options.worth)
+    if (answers_[owner].judges_worth)
       question.options.worth = [this, owner](std::span<const std::uint32_t> nodes) {
         return worth(owner, nodes);
       };
@@ -242,7 +240,6 @@ class MethodPlanner {
   const Program& program_;
   const Method& method_;
   std::span<const Proposal> proposals_;
-  const Sharing sharing_;
   const std::vector<InputData> data_;
   const StatefulDelegates stateful_;
   std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // per owner
@@ -262,13 +259,13 @@ class MethodPlanner {
 }  // namespace
 
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
-                                      std::span<const Proposal> proposals, Sharing sharing) {
+                                      std::span<const Proposal> proposals) {
   if (proposals.empty()) return failure("partition", method.name.str(), "there is no proposal to plan");
   for (const Proposal& proposal : proposals) {
     if (!proposal.support)
       return failure("partition", proposal.options.owner, "the proposal has no support function");
   }
-  return MethodPlanner(program, method, proposals, sharing).run();
+  return MethodPlanner(program, method, proposals).run();
 }
 
 OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& program) const {
@@ -305,7 +302,7 @@ Result<PartitionResult> SeveralPartitioners::partition(const Program& program, c
     }
     proposals.push_back(std::move(*proposal));
   }
-  return plan_together(program, method, proposals, sharing_);
+  return plan_together(program, method, proposals);
 }
 
 }  // namespace depute

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -16,136 +17,281 @@ namespace {
 
 using Reason = WhyApart::Reason;
 
-std::string name_of(const Node& node) {
-  return fmt::format("%{}", node.display_name());
+constexpr std::uint32_t none = 0xFFFFFFFF;
+
+// What a result says about the nodes of one graph.
+struct GraphResult {
+  const Graph* graph;
+  std::vector<std::pair<const Node*, Symbol>> tags;
+  std::vector<const Node*> neutral;
+};
+
+std::vector<GraphResult> by_graph(const PartitionResult& result) {
+  std::vector<GraphResult> graphs;
+  std::unordered_map<const Graph*, std::size_t> place;
+  for (const auto& [node, tag] : result.node_tags) {
+    const auto [found, is_new] = place.try_emplace(&node->graph(), graphs.size());
+    if (is_new) graphs.push_back({.graph = &node->graph(), .tags = {}, .neutral = {}});
+    graphs[found->second].tags.emplace_back(node, tag);
+  }
+  for (const auto& [node, verdict] : result.verdicts) {
+    const auto found = place.find(&node->graph());
+    if (found == place.end() || verdict.delegated || verdict.rule != "no-compute") continue;
+    graphs[found->second].neutral.push_back(node);
+  }
+  return graphs;
 }
 
-// What a result says about two nodes.
-class ResultReader {
+// The partitions of a numbered graph in an order in which they can run.
+struct Partitions {
+  std::vector<Symbol> tags;
+  std::vector<std::uint32_t> of;  // per node, or none
+};
+
+// Per node: the most edges on a path to it, where each partition is one node.
+std::vector<std::uint32_t> depths(const RegionGraph& graph,
+                                  const std::vector<std::vector<std::uint32_t>>& partitions) {
+  RegionGraph contracted = graph;
+  std::ranges::fill(contracted.support, Support::Supported);
+  for (const auto& nodes : partitions) contracted.add_group(nodes);
+  const AtomGraph atoms = contract_groups(contracted, LooseNodes::LeaveOut).graph;
+  std::vector<std::uint32_t> of_atom(atoms.size(), 0);
+  for (std::uint32_t atom = 0; atom < atoms.size(); ++atom) {
+    for (std::uint32_t pred : atoms.preds[atom]) of_atom[atom] = std::max(of_atom[atom], of_atom[pred] + 1);
+  }
+  std::vector<std::uint32_t> depth(graph.size());
+  for (std::uint32_t node = 0; node < graph.size(); ++node) depth[node] = of_atom[atoms.atom_of[node]];
+  return depth;
+}
+
+Partitions ordered_partitions(const NumberedGraph& numbered, const GraphResult& result) {
+  const RegionGraph& graph = numbered.regions;
+  std::vector<Symbol> tags;
+  std::vector<std::vector<std::uint32_t>> nodes;
+  std::unordered_map<Symbol, std::size_t> place;
+  for (const auto& [node, tag] : result.tags) {
+    const auto [found, is_new] = place.try_emplace(tag, tags.size());
+    if (is_new) tags.push_back(tag);
+    if (is_new) nodes.emplace_back();
+    nodes[found->second].push_back(numbered.order[*node]);
+  }
+  const std::vector<std::uint32_t> depth = depths(graph, nodes);
+  std::vector<std::size_t> order(tags.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return depth[nodes[i].front()]; });
+  Partitions partitions{.tags = {}, .of = std::vector<std::uint32_t>(graph.size(), none)};
+  for (std::size_t i : order) {
+    for (std::uint32_t node : nodes[i])
+      partitions.of[node] = static_cast<std::uint32_t>(partitions.tags.size());
+    partitions.tags.push_back(tags[i]);
+  }
+  return partitions;
+}
+
+// For each node outside: the last partition from which a path leads there that passes no other one, and the
+// node before it. A partition is entered from the one before it if its last source is that: what comes from
+// it has no other partition to pass.
+class Sources {
  public:
-  explicit ResultReader(const PartitionResult& result) : result_(result) {}
-
-  Symbol tag_of(const Node& node) const {
-    auto found = std::ranges::find(result_.node_tags, &node, [](const auto& entry) { return entry.first; });
-    return found == result_.node_tags.end() ? Symbol() : found->second;
-  }
-  Verdict verdict_of(const Node& node) const {
-    auto found = std::ranges::find(result_.verdicts, &node, [](const auto& entry) { return entry.first; });
-    return found == result_.verdicts.end() ? Verdict() : found->second;
-  }
-
-  // Which nodes of a numbered graph an owner takes, or would where it is useful.
-  std::vector<Support> support(const Graph& graph, const NodeOrder& order, std::string_view owner) const {
-    std::vector<Support> support(graph.node_count(), Support::Unsupported);
-    for (const auto& [node, verdict] : result_.verdicts) {
-      if (&node->graph() != &graph) continue;
-      if (verdict.delegated && verdict.owner == owner) support[order[*node]] = Support::Supported;
-      if (!verdict.delegated && verdict.rule == "no-compute") support[order[*node]] = Support::Neutral;
+  Sources(const AtomGraph& graph, const std::vector<std::uint32_t>& partition)
+      : graph_(graph), partition_(partition), plain_(graph.size()), passed_(graph.size()) {
+    for (std::uint32_t node = 0; node < graph.size(); ++node) {
+      if (partition[node] == none) find(node);
     }
-    return support;
+  }
+
+  // A shortest path from the partition before to one of these nodes that passes an unsupported node; empty if
+  // there is none.
+  std::vector<std::uint32_t> path(std::uint32_t from, std::span<const std::uint32_t> nodes) const {
+    std::vector<std::uint32_t> path;
+    std::uint32_t shortest = none;
+    for (std::uint32_t node : nodes) {
+      for (std::uint32_t pred : graph_.preds[node]) {
+        const Source& source = passed_[pred];
+        if (partition_[pred] != none || source.partition != from || source.length >= shortest) continue;
+        shortest = source.length;
+        path = {node, pred};
+      }
+    }
+    for (bool has_passed = true; !path.empty() && partition_[path.back()] == none;) {
+      const Source& source = (has_passed ? passed_ : plain_)[path.back()];
+      has_passed = source.before_has_passed;
+      path.push_back(source.before);
+    }
+    std::ranges::reverse(path);
+    return path;
   }
 
  private:
-  const PartitionResult& result_;
-};
+  struct Source {
+    std::uint32_t partition = none;
+    std::uint32_t length = 0;
+    std::uint32_t before = none;
+    bool before_has_passed = false;
+  };
 
-// The shortest path between two atoms that passes an unsupported one; empty if there is none.
-std::vector<std::uint32_t> path_through_unsupported(const AtomGraph& graph, std::uint32_t from,
-                                                    std::uint32_t to) {
-  constexpr std::uint32_t unseen = 0xFFFFFFFF;
-  // Atoms twice: as reached before an unsupported one was passed, and after.
-  const std::uint32_t count = graph.size();
-  std::vector<std::uint32_t> parent(2 * count, unseen);
-  std::vector<std::uint32_t> queue{from};
-  parent[from] = from;
-  for (std::size_t i = 0; i < queue.size() && parent[count + to] == unseen; ++i) {
-    const bool has_passed = queue[i] >= count;
-    for (std::uint32_t next : graph.succs[queue[i] % count]) {
-      const bool passes = has_passed || graph.support[next] == Support::Unsupported;
-      const std::uint32_t place = next + (passes ? count : 0);
-      if (parent[place] != unseen) continue;
-      parent[place] = queue[i];
-      queue.push_back(place);
+  // Later partitions are better, then shorter paths.
+  static void improve(Source& source, const Source& other) {
+    if (other.partition == none) return;
+    const bool is_better = source.partition == none || source.partition < other.partition ||
+                           (source.partition == other.partition && source.length > other.length);
+    if (is_better) source = other;
+  }
+
+  // An unsupported node is passed on every path through it.
+  void find(std::uint32_t node) {
+    Source& plain = graph_.support[node] == Support::Unsupported ? passed_[node] : plain_[node];
+    for (std::uint32_t pred : graph_.preds[node]) {
+      if (partition_[pred] != none) {
+        improve(plain, {partition_[pred], 1, pred, false});
+        continue;
+      }
+      improve(plain, {plain_[pred].partition, plain_[pred].length + 1, pred, false});
+      improve(passed_[node], {passed_[pred].partition, passed_[pred].length + 1, pred, true});
     }
   }
-  std::vector<std::uint32_t> path;
-  if (parent[count + to] == unseen) return path;
-  for (std::uint32_t place = count + to; place != from; place = parent[place]) path.push_back(place % count);
-  path.push_back(from);
-  std::ranges::reverse(path);
-  return path;
-}
+
+  const AtomGraph& graph_;
+  const std::vector<std::uint32_t>& partition_;  // per node, or none
+  std::vector<Source> plain_;                    // on paths of neutral nodes
+  std::vector<Source> passed_;                   // on paths with an unsupported one
+};
 
 std::vector<const Node*> nodes_at(const std::vector<const Node*>& nodes,
                                   std::span<const std::uint32_t> path) {
   std::vector<const Node*> result;
-  for (std::uint32_t atom : path) result.push_back(nodes[atom]);
+  for (std::uint32_t node : path) result.push_back(nodes[node]);
   return result;
 }
 
-WhyApart forced_apart(const std::vector<const Node*>& nodes, const AtomGraph& graph, const LabelRange& range,
-                      std::uint32_t early, std::uint32_t late) {
-  WhyApart why{.reason = Reason::OneMore, .path = {}, .path_after = {}, .text = {}};
-  why.path = nodes_at(nodes, path_before(graph, range, late));
-  why.path_after = nodes_at(nodes, path_after(graph, range, early));
-  const std::int32_t before = range.earliest[late] / 2 + 1;
-  const std::int32_t after = (range.last - range.latest[early]) / 2 + 1;
-  why.text = fmt::format(
-      "one region for both would force one region more than {}: up to {} there are {} ({}), from {} on there "
-      "are {} ({})",
-      range.region_count(), name_of(*nodes[late]), before, path_text(why.path), name_of(*nodes[early]), after,
-      path_text(why.path_after));
-  return why;
+std::vector<const Node*> without_middle(std::vector<const Node*> path) {
+  constexpr std::size_t half = max_apart_path / 2;
+  if (path.size() > max_apart_path) path.erase(path.begin() + half, path.end() - half);
+  return path;
 }
 
-WhyApart why_apart_in_graph(const ResultReader& reader, const Graph& graph, std::string_view owner,
-                            const Node& one, const Node& other) {
-  auto [nodes, order, regions] = number_graph(graph, false);
-  const auto [a, b] = std::minmax({order[one], order[other]});
-  regions.support = reader.support(graph, order, owner);
-  const AtomGraph atoms = contract_groups(regions, LooseNodes::LeaveOut).graph;
+// The partitions of one backend in one graph.
+class OneBackend {
+ public:
+  // `of`: per node, or none.
+  OneBackend(const NumberedGraph& numbered, const GraphResult& result, std::vector<Symbol> tags,
+             std::vector<std::uint32_t> of)
+      : nodes_(numbered.nodes),
+        result_(result),
+        tags_(std::move(tags)),
+        of_(std::move(of)),
+        members_(tags_.size()) {
+    RegionGraph regions = numbered.regions;
+    for (const Node* node : result.neutral) regions.support[numbered.order[*node]] = Support::Neutral;
+    for (std::uint32_t node = 0; node < of_.size(); ++node) {
+      if (of_[node] == none) continue;
+      regions.support[node] = Support::Supported;
+      members_[of_[node]].push_back(node);
+    }
+    graph_ = contract_groups(regions, LooseNodes::LeaveOut).graph;
+    range_ = label_regions(graph_);
+  }
 
-  const auto path = path_through_unsupported(atoms, a, b);
-  if (!path.empty()) {
-    WhyApart why{.reason = Reason::Circle, .path = nodes_at(nodes, path), .path_after = {}, .text = {}};
-    why.text = path_text(why.path) + ": one region with both would need its own result";
+  void tell(WhyAllApart& all) const {
+    const Sources sources(graph_, of_);
+    for (std::uint32_t second = 1; second < tags_.size(); ++second) {
+      if (all.pairs.size() == max_apart_told) {
+        all.not_told += tags_.size() - second;
+        return;
+      }
+      WhyApart why = circle(sources, second);
+      if (why.path.empty()) why = one_more(second);
+      why.graph = result_.graph;
+      why.first = tags_[second - 1];
+      why.second = tags_[second];
+      all.pairs.push_back(std::move(why));
+    }
+  }
+
+ private:
+  WhyApart circle(const Sources& sources, std::uint32_t second) const {
+    WhyApart why;
+    const auto path = nodes_at(nodes_, sources.path(second - 1, members_[second]));
+    if (path.empty()) return why;
+    why.reason = Reason::Circle;
+    why.text = path_text(path) + ": one partition with both would need its own result";
+    why.path = without_middle(path);
     return why;
   }
-  const LabelRange range = label_regions(atoms);
-  if (range.earliest[b] > range.latest[a]) return forced_apart(nodes, atoms, range, a, b);
-  if (range.earliest[a] > range.latest[b]) return forced_apart(nodes, atoms, range, b, a);
-  return {
-      .reason = Reason::Choice,
-      .path = {},
-      .path_after = {},
-      .text = "nothing forces them apart: smaller borders, limits on regions, other backends or groups did"};
+
+  WhyApart one_more(std::uint32_t second) const {
+    std::uint32_t late = members_[second].front();
+    std::uint32_t early = late;
+    for (std::uint32_t partition : {second - 1, second}) {
+      for (std::uint32_t node : members_[partition]) {
+        if (range_.earliest[node] > range_.earliest[late]) late = node;
+        if (range_.latest[node] < range_.latest[early]) early = node;
+      }
+    }
+    if (range_.earliest[late] <= range_.latest[early]) return choice();
+    const auto before = nodes_at(nodes_, path_before(graph_, range_, late));
+    const auto after = nodes_at(nodes_, path_after(graph_, range_, early));
+    WhyApart why;
+    why.reason = Reason::OneMore;
+    why.text = fmt::format(
+        "one partition for both would force one more than {}: up to %{} there are {} ({}), from %{} on there "
+        "are {} "
+        "({})",
+        range_.region_count(), nodes_[late]->display_name(), range_.earliest[late] / 2 + 1, path_text(before),
+        nodes_[early]->display_name(), (range_.last - range_.latest[early]) / 2 + 1, path_text(after));
+    why.path = without_middle(before);
+    why.path_after = without_middle(after);
+    return why;
+  }
+
+  static WhyApart choice() {
+    WhyApart why;
+    why.text = "nothing forces them apart: smaller borders, limits, the mode, other backends or groups did";
+    return why;
+  }
+
+  const std::vector<const Node*>& nodes_;
+  const GraphResult& result_;
+  const std::vector<Symbol> tags_;
+  const std::vector<std::uint32_t> of_;
+  std::vector<std::vector<std::uint32_t>> members_;  // per partition
+  AtomGraph graph_;
+  LabelRange range_;
+};
+
+void tell_of_graph(const StatefulDelegates& stateful, const PartitionResult& result, const GraphResult& graph,
+                   WhyAllApart& all) {
+  const NumberedGraph numbered = number_graph(*graph.graph, false, CallOrder(stateful, *graph.graph));
+  const Partitions partitions = ordered_partitions(numbered, graph);
+  std::vector<const DelegationSpec*> backends;
+  for (Symbol tag : partitions.tags) {
+    const DelegationSpec* spec = &result.partition_tags.at(tag);
+    if (std::ranges::none_of(backends, [&](const DelegationSpec* other) { return *other == *spec; }))
+      backends.push_back(spec);
+  }
+  for (const DelegationSpec* backend : backends) {
+    std::vector<Symbol> tags;
+    std::vector<std::uint32_t> number(partitions.tags.size(), none);
+    for (std::size_t i = 0; i < partitions.tags.size(); ++i) {
+      if (result.partition_tags.at(partitions.tags[i]) != *backend) continue;
+      number[i] = static_cast<std::uint32_t>(tags.size());
+      tags.push_back(partitions.tags[i]);
+    }
+    if (tags.size() < 2) continue;
+    std::vector<std::uint32_t> of = partitions.of;
+    for (std::uint32_t& partition : of) partition = partition == none ? none : number[partition];
+    OneBackend(numbered, graph, std::move(tags), std::move(of)).tell(all);
+  }
 }
 
 }  // namespace
 
-WhyApart why_apart(const PartitionResult& result, const Node& a, const Node& b) {
-  const ResultReader reader(result);
-  const auto answer = [](Reason reason, std::string text) {
-    return WhyApart{.reason = reason, .path = {}, .path_after = {}, .text = std::move(text)};
-  };
-  if (&a.graph() != &b.graph()) {
-    return answer(Reason::OtherGraph,
-                  fmt::format("{} is in graph {}, {} in graph {}", name_of(a), a.graph().name().str(),
-                              name_of(b), b.graph().name().str()));
-  }
-  const Verdict verdict_of_a = reader.verdict_of(a);
-  for (const Node* node : {&a, &b}) {
-    const Verdict verdict = reader.verdict_of(*node);
-    if (verdict.delegated) continue;
-    return answer(Reason::NotDelegated, fmt::format("{} is not delegated: {}", name_of(*node), verdict.rule));
-  }
-  const Verdict verdict_of_b = reader.verdict_of(b);
-  if (verdict_of_a.owner != verdict_of_b.owner) {
-    return answer(Reason::OtherOwner, fmt::format("{} takes {}, {} takes {}", verdict_of_a.owner, name_of(a),
-                                                  verdict_of_b.owner, name_of(b)));
-  }
-  if (reader.tag_of(a) == reader.tag_of(b)) return answer(Reason::Together, "they are in one partition");
-  return why_apart_in_graph(reader, a.graph(), verdict_of_a.owner, a, b);
+WhyAllApart why_apart(const Program& program, const PartitionResult& result) {
+  WhyAllApart all;
+  if (result.partition_tags.size() < 2) return all;
+  const StatefulDelegates stateful(program);
+  for (const GraphResult& graph : by_graph(result)) tell_of_graph(stateful, result, graph, all);
+  return all;
 }
 
 }  // namespace depute

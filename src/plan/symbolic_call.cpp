@@ -4,8 +4,7 @@
 //   _operator.pow(a, 3)       mul(mul(a, a), a)
 //   _operator.lshift(a, 2)    mul(a, 4)
 //   _operator.and_(a, b)      sym_ite(a, b, false)
-#include <fmt/format.h>
-
+#include "ir/sym_functions.h"
 #include "plan/method_planner.h"
 #include "support/try.h"
 
@@ -50,41 +49,49 @@ Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
     return literal(&node, argument);
   };
   std::int32_t& result = index_[placement_.numbers[*node.result()]];
-  std::string_view op = node.op().str();
-  auto set = [&](EValue::Kind kind, std::string_view kernel, std::int32_t a, std::int32_t b) {
-    result = pool_.add_scalar(kind);
-    call(kernel, {a, b, result});
-    return true;
-  };
-  if (!op.starts_with("_operator.")) return false;
-  TRY(std::int32_t a, operand(0));
-  if (op == "_operator.pos") {
-    result = a;
+  SymFunction function = sym::function_of_op(node.op().str());
+  if (function == SymFunction::Identity) {
+    TRY(result, operand(0));
     return true;
   }
   if (node.args().size() != 2) return false;
-  if (op == "_operator.pow" && is_constant_in(node.arg(1), 0, max_power)) {
-    result = power(a, node.arg(1).as_int());
-    return true;
+  switch (function) {
+    case SymFunction::Pow: {
+      if (!is_constant_in(node.arg(1), 0, max_power)) return false;
+      TRY(std::int32_t base, operand(0));
+      result = power(base, node.arg(1).as_int());
+      return true;
+    }
+    case SymFunction::LShift:
+    case SymFunction::RShift: {
+      if (!is_constant_in(node.arg(1), 0, max_shift)) return false;
+      TRY(std::int32_t a, operand(0));
+      std::int32_t factor = pool_.integer(std::int64_t{1} << node.arg(1).as_int());
+      bool is_left = function == SymFunction::LShift;
+      result = pool_.add_scalar(EValue::Kind::Int);
+      call(is_left ? "executorch_prim::mul.Scalar" : "executorch_prim::floordiv.Scalar", {a, factor, result});
+      return true;
+    }
+    case SymFunction::Ne: {
+      TRY(std::int32_t a, operand(0));
+      TRY(std::int32_t b, operand(1));
+      result = not_equal(a, b);
+      return true;
+    }
+    case SymFunction::And:
+    case SymFunction::Or: {
+      if (node.result()->type().kind != Type::Kind::SymBool) return false;
+      TRY(std::int32_t a, operand(0));
+      TRY(std::int32_t b, operand(1));
+      bool is_and = function == SymFunction::And;
+      result = pool_.add_scalar(EValue::Kind::Bool);
+      std::int32_t otherwise = pool_.boolean(!is_and);
+      call("executorch_prim::sym_ite.Scalar", {a, is_and ? b : otherwise, is_and ? otherwise : b, result});
+      return true;
+    }
+    default:
+      return false;  // the op has a kernel, or there is nothing to compute it by
   }
-  bool is_shift = is_constant_in(node.arg(1), 0, max_shift);
-  std::int32_t factor = is_shift ? pool_.integer(std::int64_t{1} << node.arg(1).as_int()) : 0;
-  if (op == "_operator.lshift" && is_shift)
-    return set(EValue::Kind::Int, "executorch_prim::mul.Scalar", a, factor);
-  if (op == "_operator.rshift" && is_shift) {
-    return set(EValue::Kind::Int, "executorch_prim::floordiv.Scalar", a, factor);
-  }
-  TRY(std::int32_t b, operand(1));
-  if (op == "_operator.ne") {
-    result = not_equal(a, b);
-    return true;
-  }
-  bool is_and = op == "_operator.and_";
-  if ((!is_and && op != "_operator.or_") || node.result()->type().kind != Type::Kind::SymBool) return false;
-  result = pool_.add_scalar(EValue::Kind::Bool);
-  std::int32_t otherwise = pool_.boolean(!is_and);
-  call("executorch_prim::sym_ite.Scalar", {a, is_and ? b : otherwise, is_and ? otherwise : b, result});
-  return true;
 }
 
 }  // namespace depute::internal

@@ -110,7 +110,7 @@ Result<const SymExpr*> SymbolReader::expression(const Json& json) {
   }
   if (kind == "as_bool") {
     TRY(bool truth, value.boolean());
-    return sym_call(truth ? "true" : "false", {});
+    return sym_call(truth ? SymFunction::True : SymFunction::False, {});
   }
   if (kind != "as_expr") return json.fault(fmt::format("{} is not a kind of symbolic value", quote(kind)));
   TRY(Json text_json, value.field("expr_str"));

@@ -35,7 +35,7 @@ class SymbolRenamer {
       std::vector<const SymExpr*> args;
       args.reserve(expr->args.size());
       for (const SymExpr* arg : expr->args) args.push_back(rename(arg));
-      renamed = sym_call(expr->name.str(), std::move(args));
+      renamed = sym_call_like(expr, std::move(args));
     }
     return done_[expr] = renamed;
   }

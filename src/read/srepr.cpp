@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/sym_functions.h"
 #include "read/quote.h"
 #include "support/try.h"
 
@@ -89,7 +90,10 @@ class SreprParser {
       TRY(const SymExpr* expr, build(call));
       return Item{.expr = expr, .text = {}};
     }
-    if (word == "true" || word == "false") return Item{.expr = sym_call(word, {}), .text = {}};
+    // sympy writes true; Python's True is none of its expressions.
+    if (auto function = sym::function_of_word(word); function && sym::name_of(*function) == word) {
+      return Item{.expr = sym_call(*function, {}), .text = {}};
+    }
     TRY(std::int64_t value, integer(word));
     return Item{.expr = sym_int(value), .text = {}};
   }
@@ -186,7 +190,7 @@ const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols)
     std::vector<const SymExpr*> args;
     args.reserve(e->args.size());
     for (const SymExpr* arg : e->args) args.push_back(self(self, arg));
-    return done[e] = sym_call(e->name.str(), std::move(args));
+    return done[e] = sym_call_like(e, std::move(args));
   };
   return replace(replace, expr);
 }

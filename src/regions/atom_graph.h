@@ -47,6 +47,12 @@ struct Atoms {
   std::vector<DissolvedGroup> dissolved;  // by group
 };
 
+// What becomes of the nodes of a dissolved group that no other group holds.
+enum class LooseNodes : std::uint8_t {
+  LeaveOut,    // unsupported: a group is placed whole or not at all
+  PlaceAlone,  // what they are alone
+};
+
 // What happens to groups that need each other in a circle.
 enum class GroupCircles : std::uint8_t {
   Merge,     // they become one atom, with the placeable nodes between them

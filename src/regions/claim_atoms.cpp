@@ -32,23 +32,28 @@ Claims Claimer::claim() const {
   claims.group_is_off = group_is_off_;
   for (;;) {
     std::vector<std::uint32_t> owner = owners_alone();
-    const std::vector<GroupId> groups = viable_groups(owner, claims);
-    Atoms atoms = contract(owner, groups);
+    const std::vector<Block> blocks = viable_blocks(owner, claims);
+    Atoms atoms = contract(owner, blocks);
     if (atoms.dissolved.empty()) {
-      for (const auto& [of, group] : groups) {
-        for (std::uint32_t node : owners_[of].groups[group]) owner[node] = of;
+      for (const Block& block : blocks) {
+        for (std::uint32_t node : block.nodes) owner[node] = block.owner;
       }
       claims.atoms = std::move(atoms.graph);
       name_owners(owner, claims);
       return claims;
     }
-    for (DissolvedGroup& group : atoms.dissolved) {
-      const GroupId id = groups[group.group];
-      claims.group_is_off[id.owner][id.group] = 1;
-      group.group = id.group;
-      claims.dissolved[id.owner].push_back(std::move(group));
+    for (const DissolvedGroup& dissolved : atoms.dissolved) {
+      const Block& block = blocks[dissolved.group];
+      const std::size_t kept = block.groups.size() / 2;  // those declared first have another chance
+      for (std::size_t i = kept; i < block.groups.size(); ++i)
+        dissolve(block.owner, {block.groups[i], dissolved.enclosed, dissolved.path}, claims);
     }
   }
+}
+
+void Claimer::dissolve(std::uint32_t owner, DissolvedGroup group, Claims& claims) {
+  claims.group_is_off[owner][group.group] = 1;
+  claims.dissolved[owner].push_back(std::move(group));
 }
 
 // Per node: the first owner that takes it by itself.
@@ -62,42 +67,73 @@ std::vector<std::uint32_t> Claimer::owners_alone() const {
   return owner;
 }
 
-// Groups of which no node belongs to an earlier owner or its groups; others are off from then on. Nodes of
-// groups that are off go to the next owner unless they may be placed alone.
-std::vector<Claimer::GroupId> Claimer::viable_groups(std::vector<std::uint32_t>& owner,
-                                                     Claims& claims) const {
-  std::vector<GroupId> groups;
-  std::vector<std::uint32_t> grouped_by(graph_.size(), no_owner);
-  auto& group_is_off = claims.group_is_off;
+// Blocks of groups of which no node belongs to an earlier owner or its blocks; other groups are off from then
+// on, and their nodes go to the next owner.
+std::vector<Claimer::Block> Claimer::viable_blocks(std::vector<std::uint32_t>& owner, Claims& claims) const {
+  std::vector<Block> blocks;
+  std::vector<std::uint32_t> blocked_by(graph_.size(), no_owner);
   for (std::uint32_t i = 0; i < owners_.size(); ++i) {
-    for (std::uint32_t group = 0; group < owners_[i].groups.size(); ++group) {
-      const auto nodes = owners_[i].groups[group];
-      const auto belongs_to_other = [&](std::uint32_t node) {
-        return (owner[node] != no_owner && owner[node] < i) ||
-               (grouped_by[node] != no_owner && grouped_by[node] < i);
-      };
-      const auto other = std::ranges::find_if(nodes, belongs_to_other);
-      if (other != nodes.end() && group_is_off[i][group] == 0) {
-        group_is_off[i][group] = 1;
-        claims.dissolved[i].push_back({group, *other, {}});
-      }
-      if (group_is_off[i][group] == 0) {
-        groups.push_back({i, group});
-        for (std::uint32_t node : nodes) grouped_by[node] = i;
-      } else if (owners_[i].options.loose_nodes == LooseNodes::LeaveOut) {
-        for (std::uint32_t node : nodes) {
-          if (owner[node] == i) owner[node] = next_owner(node, i);
-        }
+    const Csr& groups = owners_[i].groups;
+    const auto belongs_to_other = [&](std::uint32_t node) { return owner[node] < i || blocked_by[node] < i; };
+    for (std::uint32_t group = 0; group < groups.size(); ++group) {
+      const auto other = std::ranges::find_if(groups[group], belongs_to_other);
+      if (other != groups[group].end() && claims.group_is_off[i][group] == 0)
+        dissolve(i, {group, *other, {}}, claims);
+    }
+    for (Block& block : blocks_of(i, belongs_to_other, claims)) {
+      for (std::uint32_t node : block.nodes) blocked_by[node] = i;
+      blocks.push_back(std::move(block));
+    }
+    for (std::uint32_t group = 0; group < groups.size(); ++group) {
+      if (claims.group_is_off[i][group] == 0) continue;
+      for (std::uint32_t node : groups[group]) {
+        if (owner[node] == i) owner[node] = next_owner(node, i);
       }
     }
   }
-  return groups;
+  return blocks;
 }
 
-Atoms Claimer::contract(const std::vector<std::uint32_t>& owner, const std::vector<GroupId>& groups) const {
+// The groups of one owner that can stay whole beside each other, as if there was no later one.
+std::vector<Claimer::Block> Claimer::blocks_of(
+    std::uint32_t owner, const std::function<bool(std::uint32_t node)>& belongs_to_other,
+    Claims& claims) const {
+  const OwnerQuestion& question = owners_[owner];
+  std::vector<std::uint32_t> numbers;
   RegionGraph graph = graph_;
   graph.groups = {};
-  for (const auto& [of, group] : groups) graph.add_group(owners_[of].groups[group]);
+  for (std::uint32_t group = 0; group < question.groups.size(); ++group) {
+    if (claims.group_is_off[owner][group] != 0 || question.groups[group].empty()) continue;
+    graph.add_group(question.groups[group]);
+    numbers.push_back(group);
+  }
+  if (numbers.empty()) return {};
+  for (std::uint32_t node = 0; node < graph_.size(); ++node)
+    graph.support[node] = belongs_to_other(node) ? Support::Unsupported : support_[owner][node];
+  const bool one_each = question.options.mode == RegionMode::Apart;
+  Atoms atoms =
+      contract_groups(graph, LooseNodes::LeaveOut, one_each ? GroupCircles::Dissolve : GroupCircles::Merge);
+  for (DissolvedGroup& group : atoms.dissolved) {
+    group.group = numbers[group.group];
+    dissolve(owner, std::move(group), claims);
+  }
+  std::vector<Block> blocks(atoms.graph.size());  // by atom
+  for (std::uint32_t group : numbers) {
+    if (claims.group_is_off[owner][group] != 0) continue;
+    blocks[atoms.graph.atom_of[question.groups[group].front()]].groups.push_back(group);
+  }
+  for (std::uint32_t atom = 0; atom < blocks.size(); ++atom) {
+    blocks[atom].owner = owner;
+    blocks[atom].nodes.assign(atoms.graph.nodes[atom].begin(), atoms.graph.nodes[atom].end());
+  }
+  std::erase_if(blocks, [](const Block& block) { return block.groups.empty(); });
+  return blocks;
+}
+
+Atoms Claimer::contract(const std::vector<std::uint32_t>& owner, const std::vector<Block>& blocks) const {
+  RegionGraph graph = graph_;
+  graph.groups = {};
+  for (const Block& block : blocks) graph.add_group(block.nodes);
   for (std::uint32_t node = 0; node < graph_.size(); ++node)
     graph.support[node] = owner[node] != no_owner ? Support::Supported : support_of_unclaimed(node);
   return contract_groups(graph, LooseNodes::PlaceAlone, GroupCircles::Dissolve);

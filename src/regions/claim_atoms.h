@@ -2,11 +2,13 @@
 //
 //   first takes {a b} as a group, second takes b and c         a b: first       c: second
 //
-// A group goes to its owner unless an earlier owner has one of its nodes. Groups that lie across one another
-// are dissolved, later declared ones first; their nodes go to the next owner that takes them.
+// A group goes to its owner unless an earlier owner has one of its nodes. Groups of one owner that need each
+// other become one block. Blocks of two owners that need each other are dissolved, later ones first; their
+// nodes go to the next owner that takes them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,14 +37,20 @@ class Claimer {
   Claims claim() const;
 
  private:
-  struct GroupId {
+  // Groups that an owner takes together: one, or several that need each other.
+  struct Block {
     std::uint32_t owner;
-    std::uint32_t group;
+    std::vector<std::uint32_t> groups;
+    std::vector<std::uint32_t> nodes;
   };
 
+  static void dissolve(std::uint32_t owner, DissolvedGroup group, Claims& claims);
   std::vector<std::uint32_t> owners_alone() const;
-  std::vector<GroupId> viable_groups(std::vector<std::uint32_t>& owner, Claims& claims) const;
-  Atoms contract(const std::vector<std::uint32_t>& owner, const std::vector<GroupId>& groups) const;
+  std::vector<Block> viable_blocks(std::vector<std::uint32_t>& owner, Claims& claims) const;
+  std::vector<Block> blocks_of(std::uint32_t owner,
+                               const std::function<bool(std::uint32_t node)>& belongs_to_other,
+                               Claims& claims) const;
+  Atoms contract(const std::vector<std::uint32_t>& owner, const std::vector<Block>& blocks) const;
   std::uint32_t next_owner(std::uint32_t node, std::uint32_t after) const;
   Support support_of_unclaimed(std::uint32_t node) const;
   void name_owners(const std::vector<std::uint32_t>& owner_of_node, Claims& claims) const;

@@ -14,18 +14,6 @@
 namespace depute {
 namespace {
 
-AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
-  AtomRegions regions;
-  regions.region.resize(label.size());
-  regions.order.resize(label.size());
-  for (std::size_t atom = 0; atom < label.size(); ++atom) {
-    const bool inside = (label[atom] & 1) == 0;
-    regions.region[atom] = inside ? static_cast<std::uint32_t>(label[atom] / 2) : no_region;
-    regions.order[atom] = static_cast<std::uint32_t>(label[atom] + 1);
-  }
-  return regions;
-}
-
 AtomRegions every_atom(const AtomGraph& graph) {
   AtomRegions regions;
   regions.order.resize(graph.size());
@@ -70,7 +58,7 @@ class RegionGrower {
       : graph_(graph),
         options_(options),
         atoms_(contract_groups(
-            graph, options.loose_nodes,
+            graph, LooseNodes::LeaveOut,
             options.mode == RegionMode::Apart ? GroupCircles::Dissolve : GroupCircles::Merge)),
         atom_graph_(atoms_.graph) {}
 
@@ -108,7 +96,7 @@ class RegionGrower {
       case Horizontal::All:
         return;
       case Horizontal::Near:
-        region = near_islands_of(graph_, atom_graph_, region, options_.near_distance);
+        region = near_islands_of(graph_, atom_graph_, region, near_distance);
         return;
       case Horizontal::None:
         region = islands_of(atom_graph_, region);
@@ -187,29 +175,6 @@ class RegionGrower {
 RegionPlan grow_regions(const RegionGraph& graph, const RegionOptions& options) {
   check_input(graph);
   return RegionGrower(graph, options).run();
-}
-
-std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan) {
-  std::vector<std::uint8_t> returned(graph.size(), 0);
-  for (std::uint32_t node : graph.outputs) returned[node] = 1;
-  std::vector<std::uint32_t> last_entered(plan.regions.size(), no_region);
-  const Csr readers = transposed(graph.preds);
-  std::uint64_t total = 0;
-  for (std::uint32_t node = 0; node < graph.size(); ++node) {
-    const std::uint32_t own = plan.region_of[node];
-    bool leaves = own != no_region && returned[node] != 0;
-    std::uint64_t crossings = 0;
-    for (std::uint32_t reader : readers[node]) {
-      const std::uint32_t region = plan.region_of[reader];
-      if (region == own) continue;
-      leaves |= own != no_region;
-      if (region == no_region || last_entered[region] == node) continue;
-      last_entered[region] = node;
-      ++crossings;
-    }
-    total += (crossings + (leaves ? 1 : 0)) * (graph.bytes.empty() ? 1 : graph.bytes[node]);
-  }
-  return total;
 }
 
 }  // namespace depute

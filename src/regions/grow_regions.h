@@ -61,8 +61,4 @@ struct RegionPlan {
 
 RegionPlan grow_regions(const RegionGraph& graph, const RegionOptions& options = {});
 
-// Size of the values that enter regions (once per region) and leave them; their number if the graph has no
-// bytes.
-std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan);
-
 }  // namespace depute

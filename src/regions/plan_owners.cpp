@@ -1,12 +1,14 @@
 #include "regions/plan_owners.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
-#include "regions/one_pass.h"
-#include "support/check.h"
+#include "regions/claim_atoms.h"
+#include "regions/draw_regions.h"
+#include "regions/judge_islands.h"
+#include "regions/owner_labels.h"
+#include "regions/settle_regions.h"
+#include "regions/shape_regions.h"
 
 namespace depute {
 namespace {
@@ -27,165 +29,193 @@ OwnersPlan plan_for_one(const RegionGraph& graph, const OwnerQuestion& owner) {
   return result;
 }
 
-// Owners one after another. Regions that are there already are single, unsupported units for the next owner.
-class InOrder {
+class OwnersPlanner {
  public:
-  InOrder(const RegionGraph& graph, std::span<const OwnerQuestion> owners) : graph_(graph), owners_(owners) {
-    plan_.region_of.assign(graph.size(), no_region);
+  OwnersPlanner(const RegionGraph& graph, std::span<const OwnerQuestion> owners)
+      : graph_(graph), owners_(owners), claimer_(graph, owners) {
+    plan_.owners.resize(owners.size());
   }
 
   OwnersPlan run() {
-    for (const OwnerQuestion& owner : owners_) add_owner(owner);
-    sort_regions();
+    const std::size_t last_round = max_refusal_rounds * owners_.size();
+    for (std::size_t round = 0;; ++round) {
+      claims_ = claimer_.claim();
+      drawn_ = draw_with(round < last_round);
+      if (has_foreign_island()) drawn_ = draw_with(false);
+      if (!refuse_islands() || round == last_round) break;
+    }
+    split_regions();
+    emit();
     return std::move(plan_);
   }
 
  private:
-  // All regions so far contracted.
-  AtomGraph contract_regions() const {
-    RegionGraph placeable = graph_;
-    std::ranges::fill(placeable.support, Support::Supported);
-    placeable.groups = plan_.regions;
-    Atoms atoms = contract_groups(placeable, LooseNodes::LeaveOut);
-    CHECK(atoms.dissolved.empty());
-    return std::move(atoms.graph);
+  struct Drawn {
+    AtomRegions regions;
+    std::vector<std::uint32_t> owner;  // per region
+  };
+
+  // Also takes neutral atoms off the edges of regions. Claimed ones stay where they joined.
+  Drawn draw_with(bool join_claimed) const {
+    DrawnRegions drawn = draw_regions(claims_, join_claimed);
+    Drawn result{.regions = regions_from_labels(settled(std::move(drawn.label), drawn.owner)),
+                 .owner = std::move(drawn.owner)};
+    check_order(claims_.atoms, result.regions);
+    trim_neutral(claims_.atoms, result.regions.region);
+    return result;
   }
 
-  void add_owner(const OwnerQuestion& owner) {
-    const AtomGraph units = contract_regions();
-    OwnerAnswer answer;
-    RegionGraph graph = unit_graph(units, owner);
-    add_groups(units, owner, graph, answer);
-    RegionOptions options = owner.options;
-    if (options.worth) {
-      options.worth = [&](std::span<const std::uint32_t> members) {
-        std::vector<std::uint32_t> nodes;
-        for (std::uint32_t unit : members) nodes.push_back(units.nodes[unit].front());
-        return owner.options.worth(nodes);
-      };
+  // Labels with a smaller border. What joined another owner's region stays there, and so does what its own
+  // owner wants to run early.
+  std::vector<std::int32_t> settled(std::vector<std::int32_t> drawn,
+                                    std::span<const std::uint32_t> owner_of_region) const {
+    std::vector<std::uint8_t> stays(drawn.size(), 0);
+    for (std::uint32_t atom = 0; atom < drawn.size(); ++atom) {
+      const std::uint32_t owner = claims_.owner[atom];
+      if (owner == no_owner) continue;
+      const bool has_joined = owner_of_region[static_cast<std::size_t>(drawn[atom]) / 2] != owner;
+      stays[atom] = has_joined || owners_[owner].options.mode == RegionMode::Earliest ? 1 : 0;
     }
-    RegionPlan plan = grow_regions(graph, options);
-    add_regions(units, plan.regions);
-    for (DissolvedGroup& group : plan.dissolved) {
-      group.path = nodes_along(graph_, units.nodes, units.atom_of, group.path);
-      group.enclosed = units.nodes[group.enclosed].front();
-      answer.dissolved.push_back(std::move(group));
-    }
-    answer.refused_islands = std::move(plan.refused_islands);
-    if (!plan.refused_island_of.empty()) answer.refused_island_of.resize(graph_.size());
-    answer.placement.resize(graph_.size());
-    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
-      const std::uint32_t unit = units.atom_of[node];
-      answer.placement[node] = plan.placement[unit];
-      if (!plan.refused_island_of.empty()) answer.refused_island_of[node] = plan.refused_island_of[unit];
-    }
-    plan_.owners.push_back(std::move(answer));
+    const OwnerLabels labels(claims_, owner_of_region);
+    return settle_regions(claims_.atoms, labels.range(std::move(drawn), stays), labels);
   }
 
-  bool is_taken(std::uint32_t node) const { return plan_.region_of[node] != no_region; }
+  std::uint32_t region_owner(std::uint32_t atom) const { return drawn_.owner[drawn_.regions.region[atom]]; }
 
-  RegionGraph unit_graph(const AtomGraph& units, const OwnerQuestion& owner) const {
-    RegionGraph graph;
-    graph.preds = units.preds;
-    graph.bytes = units.weight;
-    graph.support.reserve(units.size());
-    for (std::uint32_t unit = 0; unit < units.size(); ++unit) {
-      const std::uint32_t node = units.nodes[unit].front();
-      graph.support.push_back(is_taken(node) ? Support::Unsupported : owner.support[node]);
-      if (graph_.graph_inputs.size() > 0) graph.graph_inputs.add_row(graph_.graph_inputs[node]);
-      if (units.returned[unit] != 0) graph.outputs.push_back(unit);
+  // An island of atoms that all belong to other owners is nothing its owner wants.
+  bool has_foreign_island() const {
+    const std::vector<std::uint32_t> island = islands_of(claims_.atoms, drawn_.regions.region);
+    std::vector<std::uint8_t> has_own(island.size(), 0);
+    for (std::uint32_t atom = 0; atom < island.size(); ++atom) {
+      if (island[atom] != no_region && claims_.owner[atom] == region_owner(atom)) has_own[island[atom]] = 1;
     }
-    return graph;
+    return std::ranges::any_of(
+        island, [&](std::uint32_t first) { return first != no_region && has_own[first] == 0; });
   }
 
-  // A group of which an earlier owner has a node is no group any more.
-  void add_groups(const AtomGraph& units, const OwnerQuestion& owner, RegionGraph& graph,
-                  OwnerAnswer& answer) const {
-    std::vector<std::uint32_t> members;
-    for (std::uint32_t group = 0; group < owner.groups.size(); ++group) {
-      members.clear();
-      const auto nodes = owner.groups[group];
-      const auto taken = std::ranges::find_if(nodes, [&](std::uint32_t node) { return is_taken(node); });
-      if (taken == nodes.end()) {
-        for (std::uint32_t node : nodes) members.push_back(units.atom_of[node]);
-      } else {
-        answer.dissolved.push_back({.group = group, .enclosed = *taken, .path = {}});
-        if (owner.options.loose_nodes == LooseNodes::LeaveOut) {
-          for (std::uint32_t node : nodes) graph.support[units.atom_of[node]] = Support::Unsupported;
-        }
+  bool judges(std::uint32_t owner) const {
+    return owners_[owner].options.min_nodes > 1 || owners_[owner].options.worth;
+  }
+
+  // Takes islands that are too small or not worth their cost out. The next round may give them to others.
+  bool refuse_islands() {
+    bool any = false;
+    for (std::uint32_t owner = 0; owner < owners_.size(); ++owner) any |= judges(owner);
+    if (!any) return false;
+    any = false;
+    const Islands islands = find_islands(claims_.atoms, drawn_.regions.region);
+    std::vector<std::uint8_t> refused(claims_.atoms.size(), 0);
+    std::vector<std::vector<std::uint32_t>> refused_nodes(owners_.size());
+    for (std::uint32_t atom = 0; atom < claims_.atoms.size(); ++atom) {
+      if (islands.of[atom] != atom || !judges(region_owner(atom))) continue;
+      const std::uint32_t owner = region_owner(atom);
+      const auto refusal =
+          judge_island(owners_[owner].options, islands.supported_nodes[atom], islands.nodes[atom]);
+      if (!refusal) continue;
+      any = true;
+      refused[atom] = 1;
+      record_refusal(owner, islands.nodes[atom], *refusal, refused_nodes[owner]);
+    }
+    for (std::uint32_t owner = 0; owner < owners_.size(); ++owner)
+      claimer_.refuse(owner, refused_nodes[owner], claims_);
+    for (std::uint32_t atom = 0; atom < claims_.atoms.size(); ++atom) {
+      if (islands.of[atom] != no_region && refused[islands.of[atom]] != 0)
+        drawn_.regions.region[atom] = no_region;
+    }
+    return any;
+  }
+
+  // Only nodes that the owner claimed are refused; others had joined.
+  void record_refusal(std::uint32_t owner, std::span<const std::uint32_t> nodes, const RefusedIsland& refusal,
+                      std::vector<std::uint32_t>& refused_nodes) {
+    OwnerAnswer& answer = plan_.owners[owner];
+    answer.refused_island_of.resize(graph_.size(), no_region);
+    for (std::uint32_t node : nodes) {
+      if (claims_.owner[claims_.atoms.atom_of[node]] != owner) continue;
+      answer.refused_island_of[node] = static_cast<std::uint32_t>(answer.refused_islands.size());
+      refused_nodes.push_back(node);
+    }
+    answer.refused_islands.push_back(refusal);
+  }
+
+  // What each owner says about unrelated pieces in one region.
+  void split_regions() {
+    const AtomGraph& atoms = claims_.atoms;
+    std::vector<std::uint32_t>& region = drawn_.regions.region;
+    const std::vector<std::uint32_t> island = islands_of(atoms, region);
+    const std::vector<std::uint32_t> drawn_region = region;
+    std::vector<std::uint32_t> name(atoms.size(), no_region);  // regions by their first atom
+    std::vector<std::uint32_t> owner(atoms.size(), no_owner);
+    for (std::uint32_t i = 0; i < owners_.size(); ++i) {
+      const RegionOptions& options = owners_[i].options;
+      std::vector<std::uint32_t> near;
+      if (options.horizontal == Horizontal::Near)
+        near = near_islands_of(graph_, atoms, drawn_region, near_distance);
+      for (std::uint32_t atom = 0; atom < atoms.size(); ++atom) {
+        if (drawn_region[atom] == no_region || drawn_.owner[drawn_region[atom]] != i) continue;
+        std::uint32_t& first = name[drawn_region[atom]];
+        if (first == no_region) first = atom;
+        region[atom] = options.mode == RegionMode::Apart        ? atom
+                       : options.mode == RegionMode::Connected  ? island[atom]
+                       : options.horizontal == Horizontal::None ? island[atom]
+                       : options.horizontal == Horizontal::Near ? near[atom]
+                                                                : first;
+        owner[region[atom]] = i;
       }
-      graph.add_group(members);
     }
+    drawn_.owner = std::move(owner);
   }
 
-  void add_regions(const AtomGraph& units, const Csr& regions) {
+  void emit() {
+    const AtomGraph& atoms = claims_.atoms;
+    const auto owner_of = [&](std::uint32_t atom) { return drawn_.owner[drawn_.regions.region[atom]]; };
+    const Csr rows = collect_regions(drawn_.regions);
+    std::vector<std::uint32_t> limits;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      limits.push_back(std::max(owners_[owner_of(rows[row].front())].options.max_nodes, 1U));
+    const Csr pieces = cut_regions(atoms, rows, limits);
+    plan_.region_of.assign(graph_.size(), no_region);
     std::vector<std::uint32_t> nodes;
-    for (std::size_t region = 0; region < regions.size(); ++region) {
+    for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
       nodes.clear();
-      for (std::uint32_t unit : regions[region]) nodes.push_back(units.nodes[unit].front());
+      for (std::uint32_t atom : pieces[piece])
+        nodes.insert(nodes.end(), atoms.nodes[atom].begin(), atoms.nodes[atom].end());
       std::ranges::sort(nodes);
-      for (std::uint32_t node : nodes)
-        plan_.region_of[node] = static_cast<std::uint32_t>(plan_.regions.size());
+      for (std::uint32_t node : nodes) plan_.region_of[node] = piece;
       plan_.regions.add_row(nodes);
-      plan_.owner_of.push_back(static_cast<std::uint32_t>(plan_.owners.size()));
+      plan_.owner_of.push_back(owner_of(pieces[piece].front()));
     }
+    for (std::uint32_t owner = 0; owner < owners_.size(); ++owner) explain(owner);
   }
 
-  // In the order in which they can run.
-  void sort_regions() {
-    const AtomGraph units = contract_regions();
-    std::vector<std::uint32_t> order(plan_.regions.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, {},
-                      [&](std::uint32_t region) { return units.atom_of[plan_.regions[region].front()]; });
-    OwnersPlan sorted;
-    for (std::uint32_t region : order) {
-      for (std::uint32_t node : plan_.regions[region])
-        plan_.region_of[node] = static_cast<std::uint32_t>(sorted.regions.size());
-      sorted.regions.add_row(plan_.regions[region]);
-      sorted.owner_of.push_back(plan_.owner_of[region]);
+  void explain(std::uint32_t owner) {
+    OwnerAnswer& answer = plan_.owners[owner];
+    answer.dissolved = std::move(claims_.dissolved[owner]);
+    answer.placement.assign(graph_.size(), Placement::Unsupported);
+    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
+      const std::uint32_t region = plan_.region_of[node];
+      if (region != no_region && plan_.owner_of[region] == owner) {
+        answer.placement[node] = Placement::InRegion;
+      } else if (!answer.refused_island_of.empty() && answer.refused_island_of[node] != no_region) {
+        answer.placement[node] = placement_of(answer.refused_islands[answer.refused_island_of[node]]);
+      } else if (owners_[owner].support[node] == Support::Neutral) {
+        answer.placement[node] = Placement::Neutral;
+      }
     }
-    plan_.regions = std::move(sorted.regions);
-    plan_.owner_of = std::move(sorted.owner_of);
   }
 
   const RegionGraph& graph_;
   std::span<const OwnerQuestion> owners_;
+  Claimer claimer_;
+  Claims claims_;
+  Drawn drawn_;
   OwnersPlan plan_;
 };
 
-// Nodes that some owner takes, alone or in a group, and that are in no region.
-std::size_t nodes_left_out(const OwnersPlan& plan, std::span<const OwnerQuestion> owners) {
-  std::vector<std::uint8_t> is_wanted(plan.region_of.size(), 0);
-  for (const OwnerQuestion& owner : owners) {
-    for (std::size_t node = 0; node < is_wanted.size(); ++node)
-      is_wanted[node] |= owner.support[node] == Support::Supported;
-    for (std::uint32_t node : owner.groups.items) is_wanted[node] = 1;
-  }
-  std::size_t count = 0;
-  for (std::size_t node = 0; node < is_wanted.size(); ++node)
-    count += is_wanted[node] != 0 && plan.region_of[node] == no_region;
-  return count;
-}
-
-// Better plans compare less: fewer nodes left out, fewer regions, a smaller border.
-std::tuple<std::size_t, std::size_t, std::uint64_t> rank_of(const RegionGraph& graph, const OwnersPlan& plan,
-                                                            std::span<const OwnerQuestion> owners) {
-  RegionPlan regions;
-  regions.regions = plan.regions;
-  regions.region_of = plan.region_of;
-  return {nodes_left_out(plan, owners), plan.regions.size(), border_of(graph, regions)};
-}
-
 }  // namespace
 
-OwnersPlan plan_owners(const RegionGraph& graph, std::span<const OwnerQuestion> owners, Sharing sharing) {
-  if (owners.size() == 1) return plan_for_one(graph, owners.front());
-  if (sharing == Sharing::OnePass) return plan_in_one_pass(graph, owners);
-  OwnersPlan in_order = InOrder(graph, owners).run();
-  if (sharing == Sharing::InOrder) return in_order;
-  OwnersPlan one_pass = plan_in_one_pass(graph, owners);
-  return rank_of(graph, one_pass, owners) < rank_of(graph, in_order, owners) ? one_pass : in_order;
+OwnersPlan plan_owners(const RegionGraph& graph, std::span<const OwnerQuestion> owners) {
+  return owners.size() == 1 ? plan_for_one(graph, owners.front()) : OwnersPlanner(graph, owners).run();
 }
 
 }  // namespace depute

@@ -3,13 +3,11 @@
 //   nodes    a -> b -> c -> d        first takes a and d, second takes b, c and d
 //   plan     {a} {b c} {d}           first, second, first
 //
-// With two owners or more, the fewest possible regions are not found by any fast method (it is as hard as
-// the shortest common supersequence), so there are two ways, and the better result is taken:
-//
-//   in order   the first owner grows its regions, they become single nodes, the second owner grows its own
-//              around them, and so on: what lowering for one backend after another gives
-//   one pass   nodes are taken as they become ready, a region at a time; the owner that has the longest
-//              alternation of regions still before it goes first (one_pass.h)
+// With one owner this is grow_regions(). With more, what each takes is settled first (claim_atoms.h), then
+// the order of owners (draw_regions.h), a region for each of its steps, and last the step of each node, so
+// that few values cross borders (owner_labels.h, settle_regions.h). The fewest possible regions are not found
+// by any fast method (it is as hard as the shortest common supersequence), but few more. Time is linear in
+// nodes and edges for a given number of owners.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +21,7 @@ namespace depute {
 struct OwnerQuestion {
   std::vector<Support> support;  // per node
   Csr groups;                    // sets of nodes that this owner takes whole
-  RegionOptions options;         // the mode counts in order only, but for Apart and Connected
+  RegionOptions options;         // with other owners, the mode Fx is Settled
 };
 
 // Why nodes are not with an owner; fields as in RegionPlan.
@@ -42,7 +40,6 @@ struct OwnersPlan {
 };
 
 // `graph` gives edges, outputs, inputs and bytes; its support and groups are not looked at.
-OwnersPlan plan_owners(const RegionGraph& graph, std::span<const OwnerQuestion> owners,
-                       Sharing sharing = Sharing::Best);
+OwnersPlan plan_owners(const RegionGraph& graph, std::span<const OwnerQuestion> owners);
 
 }  // namespace depute

@@ -20,9 +20,27 @@ bool in_region(std::int32_t label) {
   return (label & 1) == 0;
 }
 
+// Which labels an atom may carry when all regions are of one owner.
+class ParityLabels {
+ public:
+  explicit ParityLabels(const AtomGraph& graph) : graph_(graph) {}
+  std::int32_t at_least(std::uint32_t atom, std::int32_t label) const { return label + gap(atom, label); }
+  std::int32_t at_most(std::uint32_t atom, std::int32_t label) const { return label - gap(atom, label); }
+
+ private:
+  std::int32_t gap(std::uint32_t atom, std::int32_t label) const {
+    if (graph_.support[atom] == Support::Neutral) return 0;
+    return (label ^ (graph_.support[atom] == Support::Unsupported ? 1 : 0)) & 1;
+  }
+
+  const AtomGraph& graph_;
+};
+
+template <typename Labels>
 class Settler {
  public:
-  Settler(const AtomGraph& graph, const LabelRange& range) : graph_(graph), range_(range) {
+  Settler(const AtomGraph& graph, const LabelRange& range, const Labels& labels)
+      : graph_(graph), range_(range), labels_(labels) {
     for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {
       if (range.earliest[atom] != range.latest[atom]) movable_.push_back(atom);
     }
@@ -67,11 +85,8 @@ class Settler {
     for (std::uint32_t pred : graph_.preds[atom]) low = std::max(low, label_[pred]);
     std::int32_t high = range_.last + 1;
     for (std::uint32_t succ : graph_.succs[atom]) high = std::min(high, label_[succ]);
-    if (graph_.support[atom] != Support::Neutral) {
-      const std::int32_t parity = graph_.support[atom] == Support::Unsupported ? 1 : 0;
-      low += (low ^ parity) & 1;
-      high -= (high ^ parity) & 1;
-    }
+    low = labels_.at_least(atom, low);
+    high = labels_.at_most(atom, high);
     if (low == high) return;
     const std::int32_t free_end = sweep == Sweep::TowardsInputs ? high : low;
     const std::int64_t gain =
@@ -139,6 +154,7 @@ class Settler {
 
   const AtomGraph& graph_;
   const LabelRange& range_;
+  const Labels& labels_;
   std::vector<std::uint32_t> movable_;  // atoms whose label is not forced
   std::vector<std::int32_t> label_;
   std::vector<std::int32_t> best_;
@@ -149,7 +165,12 @@ class Settler {
 }  // namespace
 
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range) {
-  return Settler(graph, range).run();
+  return Settler(graph, range, ParityLabels(graph)).run();
+}
+
+std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range,
+                                         const OwnerLabels& labels) {
+  return Settler(graph, range, labels).run();
 }
 
 }  // namespace depute

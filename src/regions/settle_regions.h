@@ -16,9 +16,14 @@
 #include <vector>
 
 #include "regions/label_regions.h"
+#include "regions/owner_labels.h"
 
 namespace depute {
 
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range);
+
+// The same where each even label belongs to one of several owners.
+std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range,
+                                         const OwnerLabels& labels);
 
 }  // namespace depute

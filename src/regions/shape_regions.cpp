@@ -247,6 +247,18 @@ class RegionCutter {
 
 }  // namespace
 
+AtomRegions regions_from_labels(const std::vector<std::int32_t>& label) {
+  AtomRegions regions;
+  regions.region.resize(label.size());
+  regions.order.resize(label.size());
+  for (std::size_t atom = 0; atom < label.size(); ++atom) {
+    const bool inside = (label[atom] & 1) == 0;
+    regions.region[atom] = inside ? static_cast<std::uint32_t>(label[atom] / 2) : no_region;
+    regions.order[atom] = static_cast<std::uint32_t>(label[atom] + 1);
+  }
+  return regions;
+}
+
 std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<std::uint32_t>& region) {
   DisjointSets sets(graph.size());
   for (std::uint32_t atom = 0; atom < graph.size(); ++atom) {

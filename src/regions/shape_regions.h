@@ -18,6 +18,9 @@ struct AtomRegions {
   std::vector<std::uint32_t> order;   // per atom: the same all over a region, and never falling along an edge
 };
 
+// A region for each even label; the order is that of the labels.
+AtomRegions regions_from_labels(const std::vector<std::int32_t>& label);
+
 // Connected pieces of regions, per atom, named by their first atom; no_region outside. Pieces of one region
 // do not reach each other when regions come from labels.
 std::vector<std::uint32_t> islands_of(const AtomGraph& graph, const std::vector<std::uint32_t>& region);

@@ -67,6 +67,17 @@ std::string refusals_list(const Report& report) {
   return html + "</ul>\n";
 }
 
+std::string apart_list(const Report& report) {
+  if (report.apart.pairs.empty()) return {};
+  std::string html = "<p>Why delegates are apart:</p>\n<ul>\n";
+  for (const ApartDelegates& pair : report.apart.pairs) {
+    html += fmt::format("<li>{} and {}: {}</li>\n", escape(pair.first.str()), escape(pair.second.str()),
+                        escape(pair.text));
+  }
+  if (report.apart.not_told > 0) html += fmt::format("<li>and {} more pairs</li>\n", report.apart.not_told);
+  return html + "</ul>\n";
+}
+
 }  // namespace
 
 std::string report_html(const Report& report) {
@@ -89,9 +100,9 @@ std::string report_html(const Report& report) {
         escape(d.name.str()), escape(d.method.str()), escape(d.backend_id), d.nodes, d.inputs, d.outputs,
         d.blob_bytes, d.data_bytes);
   }
-  html +=
-      "</table>\n<table><tr><th>method</th><th>node</th><th>op</th><th>owner</th><th>delegate or reason</th>"
-      "<th>source</th></tr>\n";
+  html += "</table>\n" + apart_list(report) +
+          "<table><tr><th>method</th><th>node</th><th>op</th><th>owner</th><th>delegate or reason</th>"
+          "<th>source</th></tr>\n";
   for (const NodeReport& node : report.nodes) html += node_row(node);
   return html + "</table></body></html>\n";
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "depute/report.h"
 
@@ -34,6 +35,35 @@ Json delegate_json(const DelegateReport& delegate) {
           {"blob_bytes", delegate.blob_bytes}, {"data_bytes", delegate.data_bytes}};
 }
 
+std::string_view reason_word(WhyApart::Reason reason) {
+  switch (reason) {
+    case WhyApart::Reason::Circle:
+      return "circle";
+    case WhyApart::Reason::OneMore:
+      return "one-more";
+    case WhyApart::Reason::Choice:
+      return "choice";
+  }
+  std::unreachable();
+}
+
+Json names_json(const std::vector<Symbol>& names) {
+  Json json = Json::array();
+  for (Symbol name : names) json.push_back(name.str());
+  return json;
+}
+
+Json apart_json(const ApartDelegates& pair) {
+  Json json = {{"method", pair.method.str()},
+               {"delegates", {pair.first.str(), pair.second.str()}},
+               {"reason", reason_word(pair.reason)},
+               {"path", names_json(pair.path)},
+               {"path_after", names_json(pair.path_after)},
+               {"text", pair.text}};
+  if (!pair.graph.empty()) json["graph"] = pair.graph.str();
+  return json;
+}
+
 Json refusal_json(const RefusalReport& refusal) {
   Json json = {{"method", refusal.method.str()},
                {"node", refusal.node.empty() ? Json(nullptr) : Json(refusal.node.str())},
@@ -64,6 +94,9 @@ std::string report_json(const Report& report) {
   json["delegates"] = Json::array();
   for (const DelegateReport& delegate : report.delegates)
     json["delegates"].push_back(delegate_json(delegate));
+  json["apart"] = Json::array();
+  for (const ApartDelegates& pair : report.apart.pairs) json["apart"].push_back(apart_json(pair));
+  json["apart_not_told"] = report.apart.not_told;
   json["nodes"] = Json::array();
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
   json["refusals"] = Json::array();

@@ -123,6 +123,11 @@ void add_verdicts(Report& report, std::string_view backend_name, const std::vect
   }
 }
 
+void add_apart(Report& report, AllApart apart) {
+  report.apart.not_told += apart.not_told;
+  for (ApartDelegates& pair : apart.pairs) report.apart.pairs.push_back(std::move(pair));
+}
+
 void add_refusals(Report& report, const Program& lowered, const std::vector<Refusal>& refusals) {
   if (refusals.empty()) return;
   ReportedNodes reported(report, lowered);

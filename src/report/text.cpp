@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "depute/report.h"
 #include "plan/plan.h"
@@ -58,6 +59,24 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
                         missing == 1 ? "node" : "nodes");
   }
   if (!text.empty()) text += "`depute lower` does not write this program\n";
+  return text;
+}
+
+// "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result". For
+// a single node: what is said of its delegate.
+std::string apart_text(const Report& report, const ExplainOptions& options) {
+  std::set<Symbol, SymbolTextLess> asked;
+  for (const NodeReport& node : report.nodes) {
+    if (node.node == options.node) asked.insert(node.delegate);
+  }
+  std::string text;
+  for (const ApartDelegates& pair : report.apart.pairs) {
+    if (!options.node.empty() && !asked.contains(pair.first) && !asked.contains(pair.second)) continue;
+    text += fmt::format("{} and {} are apart: {}\n", printable(pair.first.str()),
+                        printable(pair.second.str()), printable(pair.text));
+  }
+  if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
+    text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
   return text;
 }
 
@@ -155,7 +174,7 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
                       delegates == 1 ? "delegate" : "delegates");
-  return text + refusals_text(report, options);
+  return text + apart_text(report, options) + refusals_text(report, options);
 }
 
 }  // namespace depute

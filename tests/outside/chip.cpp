@@ -1,4 +1,5 @@
 #include "chip.h"
+#include "support/try.h"
 
 #include <depute/capability_partitioner.h>
 #include <depute/delegate_mapping.h>
@@ -58,8 +59,7 @@ depute::BackendEntry chip_backend() {
   entry.make_partitioner = make_partitioner;
   entry.options = {{"fast", "any value"}};
   entry.libraries = {"chip"};
-  entry.ops = {{.name = "chip.mul_relu.default",
-                .pattern = R"(program
+  entry.ops = {{.name = "chip.mul_relu.default", .pattern = R"(program
 method mul_relu(%x: none, %y: none) {
   %m: none = aten.mul.Tensor(%x, %y)
   %r: none = aten.relu.default(%m)

@@ -99,7 +99,7 @@ def test_explain_and_lower_agree_on_a_program_that_runs(tmp_path):
     lower(model, tmp_path / "out.pte", "--backend", "xnnpack", "--report", report)
     explained = json.loads(depute("explain", model, "--backend", "xnnpack", "--json").stdout)
     written = json.loads(report.read_text())
-    for key in ("nodes", "delegates", "totals", "refusals"):
+    for key in ("nodes", "delegates", "apart", "totals", "refusals"):
         assert explained[key] == written[key]
     assert explained["refusals"] == []
 
@@ -113,6 +113,40 @@ def test_explain_tells_of_a_node_that_was_decomposed_for_no_backend(tmp_path):
     )
     nodes = json.loads(depute("explain", model, "--json").stdout)["nodes"]
     assert [node["owner"] for node in nodes] == ["no-kernel"]
+
+
+def parted(path, tans):
+    """A chain of relu in which that many nodes are tan, which the backend does not take."""
+    lines = ["program", "method forward(%v0: f32[4, 4]) {"]
+    for i in range(1, 2 * tans + 2):
+        op = "tan" if i % 2 == 0 else "relu"
+        lines.append(f"  %v{i}: f32[4, 4] = aten.{op}.default(%v{i - 1}) #{i}")
+    path.write_text("\n".join([*lines, f"  return %v{2 * tans + 1}", "}", ""]))
+    return path
+
+
+def test_explain_tells_why_delegates_are_apart(tmp_path):
+    model, page, report = parted(tmp_path / "m.ir", 2), tmp_path / "r.html", tmp_path / "r.json"
+    run = depute("explain", model, "--backend", "xnnpack", "--report", page, "--report", report)
+    why = "one partition with both would need its own result"
+    first = f"xnnpack0 and xnnpack1 are apart: %v1 -> %v2 -> %v3: {why}"
+    second = f"xnnpack1 and xnnpack2 are apart: %v3 -> %v4 -> %v5: {why}"
+    assert run.stdout.splitlines()[-2:] == [first, second]
+    assert f"<li>xnnpack1 and xnnpack2: %v3 -&gt; %v4 -&gt; %v5: {why}</li>" in page.read_text()
+    pair = json.loads(report.read_text())["apart"][1]
+    assert pair["delegates"] == ["xnnpack1", "xnnpack2"]
+    assert (pair["method"], pair["reason"], pair["path"]) == ("forward", "circle", ["v3", "v4", "v5"])
+
+    one = depute("explain", model, "--backend", "xnnpack", "--node", "v5").stdout
+    assert second in one and first not in one
+    lower(model, tmp_path / "out.pte", "--backend", "xnnpack", "--report", tmp_path / "lower.json")
+    assert json.loads((tmp_path / "lower.json").read_text())["apart"][1] == pair
+
+
+def test_explain_tells_of_a_hundred_pairs(tmp_path):
+    run = depute("explain", parted(tmp_path / "m.ir", 110), "--backend", "xnnpack")
+    assert run.stdout.count("are apart") == 100
+    assert run.stdout.endswith("\nand 10 more pairs of delegates\n")
 
 
 @pytest.mark.parametrize("together", [(), ("--together",)], ids=["one-by-one", "together"])

@@ -144,7 +144,10 @@ Outcome run_normalise(const Program& program, const Options& options) {
 // compiler's own. The program is not looked at.
 Outcome run_ops(const Program&, const Options& options) {
   constexpr std::array<std::pair<OpFlag, std::string_view>, 4> flag_names = {
-      {{core, "core"}, {pointwise, "pointwise"}, {view, "view"}, {depute::random, "random"}}};
+      {{OpFlag::core, "core"},
+       {OpFlag::pointwise, "pointwise"},
+       {OpFlag::view, "view"},
+       {OpFlag::random, "random"}}};
   std::string text;
   for (const OpDef* def : options.has("own") ? compiler_ops() : all_ops()) {
     text += def->schema + '\t';

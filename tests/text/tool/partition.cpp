@@ -120,11 +120,7 @@ Result<std::unique_ptr<Partitioner>> make_partitioner(const Program& program, co
   partitioners.push_back(std::move(first));
   partitioners.push_back(std::make_unique<CapabilityPartitioner>(support(options, "then"),
                                                                  propose_options(options, "other", "Other")));
-  const std::string sharing = option(options, "sharing");
-  return std::make_unique<SeveralPartitioners>(std::move(partitioners),
-                                               sharing == "in-order"   ? Sharing::InOrder
-                                               : sharing == "one-pass" ? Sharing::OnePass
-                                                                       : Sharing::Best);
+  return std::make_unique<SeveralPartitioners>(std::move(partitioners));
 }
 
 std::string verdict_text(const Verdict& verdict, Symbol tag) {
@@ -158,12 +154,12 @@ std::string result_text(const Program& program, const Method& method, const Part
   return text;
 }
 
-Result<std::string> why_text(const Method& method, const PartitionResult& result, const std::string& names) {
-  const NodeNames nodes(*method.graph);
-  const std::vector<std::string> pair = split(names, '+');
-  if (pair.size() != 2 || nodes.find(pair[0]) == nullptr || nodes.find(pair[1]) == nullptr)
-    return failure("usage", "--why", fmt::format("'{}' is no pair of nodes", names));
-  return why_apart(result, *nodes.find(pair[0]), *nodes.find(pair[1])).text + "\n";
+std::string why_text(const Program& program, const PartitionResult& result) {
+  const WhyAllApart all = why_apart(program, result);
+  std::string text;
+  for (const WhyApart& why : all.pairs)
+    text += fmt::format("{} and {} are apart: {}\n", why.first.str(), why.second.str(), why.text);
+  return all.not_told == 0 ? text : text + fmt::format("and {} more\n", all.not_told);
 }
 
 }  // namespace
@@ -174,10 +170,7 @@ Result<std::string> partition_text(const Program& program, const Options& option
   for (const auto& method : program.methods) {
     TRY(PartitionResult result, partitioner->partition(program, *method));
     text += result_text(program, *method, result);
-    if (options.contains("why")) {
-      TRY(const std::string why, why_text(*method, result, option(options, "why")));
-      text += why;
-    }
+    if (options.contains("why")) text += why_text(program, result);
     if (options.contains("patterns")) break;
   }
   return text;

@@ -14,7 +14,7 @@ namespace depute {
 //
 //   --take add+relu      ops (or parts of their names) that the backend "mine" takes; --neutral view: where
 //                        useful; --free cat: takes, but gains nothing
-//   --then mul           a second backend "other" takes these; --sharing in-order, one-pass or best
+//   --then mul           a second backend "other" takes these
 //   --groups a+b,c+d     nodes that "mine" takes together; --patterns: all methods but the first are patterns
 //   --whole, --tagged    everything as one delegate; the tags that stand in the program
 //   --backend xnnpack    a built-in backend's partitioner
@@ -22,7 +22,7 @@ namespace depute {
 //   --cost 10+1          of a launch and of a KiB; --state: mutated buffers move in, --no-constants: nothing
 //   does
 //   --max-values 4       arguments and results of one delegate
-//   --why a+b            why two nodes are not together
+//   --why                why partitions of one backend are apart
 Result<std::string> partition_text(const Program& program,
                                    const std::map<std::string, std::string, std::less<>>& options);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "depute/parse.h"
+#include "ir/sym_functions.h"
 #include "kernels/tensors.h"
 
 namespace depute {
@@ -46,6 +47,49 @@ method forward(%w: f32[2] = param "w", %x: f32[s0]) {
   EXPECT_THAT(numbers_of((*outputs)[0]), ElementsAre(231, 861, 252, 902, 273, 943));
   EXPECT_EQ(std::get<std::int64_t>((*outputs)[1]), 3);
   EXPECT_TRUE(std::holds_alternative<std::monostate>((*outputs)[2]));
+}
+
+double number_of(const Content& content) {
+  if (const auto* integer = std::get_if<std::int64_t>(&content)) return static_cast<double>(*integer);
+  if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;
+  return std::get<double>(content);
+}
+
+std::string_view number_type(sym::ResultKind result) {
+  if (result == sym::ResultKind::Truth) return "sym_bool";
+  return result == sym::ResultKind::Float ? "sym_float" : "sym_int";
+}
+
+// Wherever the function has a value, its op has the same.
+void expect_agreement(const SymExpr* call, const sym::FunctionRow& row) {
+  std::string_view args = "%a, %b, %c";
+  auto program = parse_program(
+      fmt::format("program\nmethod forward(%a: sym_int, %b: sym_int, %c: sym_int) {{\n  %r: {} = {}({})\n"
+                  "  return %r\n}}\n",
+                  number_type(row.result), row.op, args.substr(0, call->args.size() * 4 - 2)));
+  ASSERT_TRUE(program) << program.error().str();
+  for (std::int64_t i = 0; i < 6 * 6 * 6; ++i) {
+    std::int64_t a = i % 6 - 2;
+    std::int64_t b = i / 6 % 6 - 2;
+    std::int64_t c = i / 36 - 2;
+    auto value = evaluate(SymInt(call), {{"a", a}, {"b", b}, {"c", c}});
+    if (!value) continue;
+    auto results = interpret(*program, *program->methods.front(), std::vector<Content>{a, b, c});
+    ASSERT_TRUE(results) << results.error().str();
+    ASSERT_EQ(number_of(results->front()), static_cast<double>(*value)) << fmt::format("{}, {}, {}", a, b, c);
+  }
+}
+
+TEST(Interpret, OpsOfSymbolicFunctionsComputeWhatTheirRowsDo) {
+  const std::vector<const SymExpr*> symbols = {sym_symbol("a"), sym_symbol("b"), sym_symbol("c")};
+  std::span<const sym::FunctionRow> rows = sym::all_functions();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].name);
+    if (rows[i].op.empty() || !has_kernel(Symbol(rows[i].op))) continue;
+    int count = rows[i].arity == sym::any_number ? 2 : rows[i].arity;
+    expect_agreement(sym::make_call(static_cast<SymFunction>(i), {symbols.begin(), symbols.begin() + count}),
+                     rows[i]);
+  }
 }
 
 constexpr std::string_view counting = R"(program

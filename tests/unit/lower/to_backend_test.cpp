@@ -270,6 +270,41 @@ BackendEntry entry_of_echo(std::string name) {
   return entry;
 }
 
+// By the names of delegates: a tag of two graphs has two. What nobody needs has none.
+TEST(ToBackend, TellsWhyDelegatesAreApartIfAsked) {
+  const Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  graph @each(%x: f32[]) {
+    %i: f32[] = aten.relu.default(%x) !t0
+    %t: f32[] = aten.tan.default(%i)
+    %j: f32[] = aten.relu.default(%t) !t1
+    return %j
+  }
+  %a: f32[2] = aten.relu.default(%x) !t0
+  %m: f32[2] = higher_order.map_impl(@each, [%a], [])
+  %b: f32[2] = aten.relu.default(%m) !t1
+  %unused: f32[2] = aten.relu.default(%m) !t2
+  return %b
+}
+)");
+  auto lowered = lower(program);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_TRUE(lowered->apart.pairs.empty());
+
+  const Registry registry = registry_with(std::make_unique<EchoBackend>());
+  lowered = to_backend(program, TaggedPartitioner({"Echo", {}}), registry, {.tell_why_apart = true});
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  ASSERT_EQ(lowered->apart.pairs.size(), 2U);
+  const ApartDelegates& own = lowered->apart.pairs[0];
+  EXPECT_EQ(own.method, Symbol("forward"));
+  EXPECT_TRUE(own.graph.empty());
+  EXPECT_EQ(own.path, (std::vector{Symbol("a"), Symbol("m"), Symbol("b")}));
+  const ApartDelegates& inner = lowered->apart.pairs[1];
+  EXPECT_EQ(inner.graph, Symbol("each"));
+  EXPECT_EQ(inner.first, Symbol("t0_1"));
+  EXPECT_EQ(inner.second, Symbol("t1_1"));
+}
+
 TEST(Registry, RefusesTheSameIdTwice) {
   Registry registry = registry_with(std::make_unique<EchoBackend>());
   EXPECT_EQ(refusal(registry.add(entry_of_echo("other"))),

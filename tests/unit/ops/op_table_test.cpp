@@ -5,6 +5,7 @@
 #include <set>
 
 #include "depute/op.h"
+#include "ir/sym_functions.h"
 
 namespace depute {
 namespace {
@@ -27,6 +28,17 @@ TEST(OpTable, ParsesEveryLine) {
 
 TEST(OpTable, KnowsNothingOfOtherOps) {
   EXPECT_EQ(torch_ops()->find(Symbol("mylib.thing.default")), nullptr);
+}
+
+TEST(OpTable, HasTheOpsOfSymbolicFunctions) {
+  std::span<const sym::FunctionRow> rows = sym::all_functions();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].op.empty()) continue;
+    const OpDef& op = def(rows[i].op);
+    EXPECT_TRUE(op.is(OpFlag::symbolic)) << op.schema;
+    EXPECT_TRUE(rows[i].takes(op.args.size())) << op.schema;
+    EXPECT_EQ(sym::function_of_op(rows[i].op), static_cast<SymFunction>(i)) << op.schema;
+  }
 }
 
 TEST(OpTable, ReadsArguments) {

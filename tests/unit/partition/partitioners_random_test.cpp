@@ -28,7 +28,6 @@ ProposeOptions options(const std::string& owner, std::uint32_t variant) {
   ProposeOptions made{.owner = owner, .spec = {owner, {}}};
   made.regions.mode = static_cast<RegionMode>(variant % 5);
   made.regions.horizontal = static_cast<Horizontal>(variant / 5 % 3);
-  made.regions.near_distance = 3;
   if (variant % 7 == 3) made.regions.min_nodes = 2;
   if (variant % 7 == 4) made.regions.max_nodes = 3;
   if (variant % 7 == 5) made.cost = {.launch = 2, .per_kib = 64};
@@ -114,7 +113,7 @@ Made several(std::uint32_t variant) {
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("abc"), options("first", variant)));
   all.push_back(groups(variant + 1));
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("cde"), options("last", variant + 2)));
-  return std::make_unique<SeveralPartitioners>(std::move(all), static_cast<Sharing>(variant % 3));
+  return std::make_unique<SeveralPartitioners>(std::move(all));
 }
 
 Made pinned(Made inner, const std::string& pin) {

@@ -1,10 +1,12 @@
-// Reasons why two nodes are apart, checked by forcing them together.
+// Reasons why two partitions are apart, checked by forcing them together.
 #include "depute/why_apart.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "depute/capability_partitioner.h"
@@ -24,8 +26,9 @@ NodeSupport support(const Node& node) {
   return is_taken(node) ? take() : refuse("op");
 }
 
-PartitionResult propose(const Program& program, std::vector<std::vector<const Node*>> groups = {}) {
-  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
+PartitionResult propose(const Program& program, RegionOptions regions,
+                        std::vector<std::vector<const Node*>> groups = {}) {
+  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}, .regions = std::move(regions)};
   options.groups = std::move(groups);
   auto result = propose_partitions(program, *program.methods[0], support, std::move(options));
   EXPECT_TRUE(result) << result.error().str();
@@ -48,73 +51,133 @@ bool is_edge(const Node& from, const Node& to) {
   return false;
 }
 
-TEST(WhyApart, ReasonsHoldWhenNodesAreForcedTogether) {
-  std::array<int, 7> seen{};
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
-    const Program program = testing::random_program(seed);
-    const Method& method = *program.methods[0];
-    const PartitionResult result = propose(program);
-    const std::size_t partitions = own_partitions(method, result);
-    std::vector<const Node*> nodes;
-    for (const Node& node : method.graph->nodes()) {
-      if (is_taken(node)) nodes.push_back(&node);
-    }
-    for (std::size_t i = 0; i + 1 < nodes.size(); i += 2) {
-      const Node& a = *nodes[i];
-      const Node& b = *nodes[(i * 7 + seed) % nodes.size()];
-      if (&a == &b) continue;
-      const WhyApart why = why_apart(result, a, b);
-      ++seen[static_cast<std::size_t>(why.reason)];
-      const PartitionResult forced = propose(program, {{&a, &b}});
-      const bool is_kept = why_apart(forced, a, b).reason == Reason::Together;
-      EXPECT_EQ(is_kept, why.reason != Reason::Circle) << "seed " << seed << ": " << why.text;
-      if (why.reason == Reason::OneMore) {
-        EXPECT_GT(own_partitions(method, forced), partitions) << "seed " << seed << ": " << why.text;
-      } else if (why.reason == Reason::Choice) {
-        EXPECT_EQ(own_partitions(method, forced), partitions) << "seed " << seed << ": " << why.text;
-      } else if (why.reason == Reason::Circle) {
-        EXPECT_FALSE(std::ranges::all_of(why.path, [](const Node* node) { return is_taken(*node); }));
-      }
-      for (const auto* path : {&why.path, &why.path_after}) {
-        for (std::size_t step = 1; step < path->size(); ++step)
-          EXPECT_TRUE(is_edge(*(*path)[step - 1], *(*path)[step])) << why.text;
-      }
-    }
+std::vector<const Node*> nodes_of(const PartitionResult& result, const Graph& graph,
+                                  std::initializer_list<Symbol> tags) {
+  std::vector<const Node*> nodes;
+  for (const auto& [node, tag] : result.node_tags) {
+    if (&node->graph() == &graph && std::ranges::find(tags, tag) != tags.end()) nodes.push_back(node);
   }
-  for (Reason reason : {Reason::Together, Reason::Circle, Reason::OneMore, Reason::Choice})
-    EXPECT_GT(seen[static_cast<std::size_t>(reason)], 20) << static_cast<int>(reason);
+  return nodes;
 }
 
-TEST(WhyApart, NodesOfOtherGraphsAndOwners) {
+void expect_paths(const WhyApart& why) {
+  for (const auto* path : {&why.path, &why.path_after}) {
+    for (std::size_t step = 1; step < path->size(); ++step)
+      EXPECT_TRUE(is_edge(*(*path)[step - 1], *(*path)[step])) << why.text;
+  }
+  if (why.reason != Reason::Circle) return;
+  EXPECT_FALSE(std::ranges::all_of(why.path, [](const Node* node) { return is_taken(*node); })) << why.text;
+}
+
+// Unrelated pieces and small limits leave partitions apart that nothing but those keeps apart.
+TEST(WhyApart, ReasonsHoldWhenPartitionsAreForcedTogether) {
+  std::array<int, 3> seen{};
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const Program program = testing::random_program(seed);
+    const Method& method = *program.methods[0];
+    const std::size_t fewest = own_partitions(method, propose(program, {}));
+    const PartitionResult result =
+        propose(program, seed % 2 == 0 ? RegionOptions{.horizontal = Horizontal::None}
+                                       : RegionOptions{.max_nodes = 2});
+    for (const WhyApart& why : why_apart(program, result).pairs) {
+      if (why.graph != method.graph.get()) continue;
+      ++seen[static_cast<std::size_t>(why.reason)];
+      expect_paths(why);
+      const std::vector<const Node*> both = nodes_of(result, *method.graph, {why.first, why.second});
+      const PartitionResult forced = propose(program, {}, {both});
+      const auto node_of = [](const auto& entry) { return entry.first; };
+      const bool is_kept =
+          std::ranges::find(forced.node_tags, both.front(), node_of) != forced.node_tags.end();
+      EXPECT_EQ(is_kept, why.reason != Reason::Circle) << "seed " << seed << ": " << why.text;
+      if (!is_kept) continue;
+      const bool is_more = own_partitions(method, forced) > fewest;
+      EXPECT_EQ(is_more, why.reason == Reason::OneMore) << "seed " << seed << ": " << why.text;
+    }
+  }
+  for (int count : seen) EXPECT_GT(count, 20);
+}
+
+// The result of the second call depends on the first one, though no value leads from one to the other.
+TEST(WhyApart, KnowsTheOrderOfCallsThatKeepState) {
+  const Program program = testing::parsed(R"(program
+delegate counter backend "Counter" {
+  blob ""
+}
+method forward(%x: f32[2], %y: f32[2]) {
+  %a: f32[2] = op.a.default(%x)
+  %c: f32[2] = delegate.call(@counter, %a)
+  %d: f32[2] = delegate.call(@counter, %y)
+  %b: f32[2] = op.b.default(%d)
+  return %b, %c
+}
+)");
+  const Graph& graph = *program.methods[0]->graph;
+  PartitionResult result;
+  for (const auto& [node, tag] : {std::pair(graph.first(), "mine0"), std::pair(graph.last(), "mine1")}) {
+    result.node_tags.emplace_back(node, Symbol(tag));
+    result.partition_tags.try_emplace(Symbol(tag), DelegationSpec{"Mine", {}});
+  }
+  const WhyAllApart all = why_apart(program, result);
+  ASSERT_EQ(all.pairs.size(), 1U);
+  EXPECT_EQ(all.pairs[0].reason, Reason::Circle);
+  EXPECT_EQ(all.pairs[0].text, "%a -> %c -> %d -> %b: one partition with both would need its own result");
+}
+
+// Each backend's partitions are compared with each other, graph by graph.
+TEST(WhyApart, PairsAreOfOneBackendAndOneGraph) {
   const Program program = testing::parsed(R"(program
 method forward(%x: f32[2]) {
   graph @each(%x: f32[2]) {
     %i: f32[2] = op.a.default(%x)
-    return %i
+    %j: f32[2] = op.b.default(%i)
+    return %j
   }
   %a: f32[2] = op.a.default(%x)
   %m: f32[2] = higher_order.map_impl(@each, [%a], [])
   %b: f32[2] = op.b.default(%m)
-  return %b
+  %c: f32[2] = op.a.default(%b)
+  return %c
 }
 )");
   const Graph& graph = *program.methods[0]->graph;
-  const Node& inner = *program.methods[0]->bodies[0]->first();
+  const Graph& body = *program.methods[0]->bodies[0];
   PartitionResult result;
-  for (const auto& [node, owner] : {std::pair(graph.first(), "one"), std::pair(graph.last(), "two")}) {
-    result.node_tags.emplace_back(node, Symbol(owner));
-    result.verdicts.emplace_back(node, Verdict{.delegated = true, .owner = owner});
-  }
-  const auto expect = [&](const Node& other, Reason reason, std::string_view text) {
-    const WhyApart why = why_apart(result, *graph.first(), other);
-    EXPECT_EQ(why.reason, reason);
-    EXPECT_EQ(why.text, text);
+  const auto tag = [&](const Node* node, const char* name, const char* backend) {
+    result.node_tags.emplace_back(node, Symbol(name));
+    result.partition_tags.try_emplace(Symbol(name), DelegationSpec{backend, {}});
   };
-  expect(*graph.first(), Reason::Together, "they are in one partition");
-  expect(*graph.last(), Reason::OtherOwner, "one takes %a, two takes %b");
-  expect(inner, Reason::OtherGraph, "%a is in graph forward, %i in graph each");
-  result.verdicts.emplace_back(graph.first()->next(), Verdict{.rule = "op"});
-  expect(*graph.first()->next(), Reason::NotDelegated, "%m is not delegated: op");
+  tag(graph.first(), "one0", "One");
+  tag(graph.last()->previous(), "two0", "Two");
+  tag(graph.last(), "one1", "One");
+  tag(body.first(), "one2", "One");
+  tag(body.last(), "one3", "One");
+  std::vector<std::string> pairs;
+  for (const WhyApart& why : why_apart(program, result).pairs)
+    pairs.push_back(std::string(why.first.str()) + " " + std::string(why.second.str()));
+  EXPECT_EQ(pairs, (std::vector<std::string>{"one0 one1", "one2 one3"}));
+}
+
+// a -> tan -> b -> tan -> ...: only so many pairs are told, and of long paths only the ends.
+TEST(WhyApart, ManyPartitionsAndLongPaths) {
+  std::string text = "program\nmethod forward(%v0: f32[2]) {\n";
+  PartitionResult result;
+  for (std::uint32_t i = 1; i <= 3 * max_apart_told; ++i)
+    text += fmt::format("  %v{}: f32[2] = op.{}.default(%v{})\n", i, i % 2 == 0 ? "e" : "a", i - 1);
+  const Program program = testing::parsed(fmt::format("{}  return %v{}\n}}\n", text, 3 * max_apart_told));
+  WhyAllApart all = why_apart(program, propose(program, {}));
+  EXPECT_EQ(all.pairs.size(), max_apart_told);
+  EXPECT_EQ(all.not_told, 3 * max_apart_told / 2 - 1 - max_apart_told);
+
+  const Graph& graph = *program.methods[0]->graph;
+  for (const auto& [node, tag] : {std::pair(graph.first(), "mine0"), std::pair(graph.last(), "mine1")}) {
+    result.node_tags.emplace_back(node, Symbol(tag));
+    result.partition_tags.try_emplace(Symbol(tag), DelegationSpec{"Mine", {}});
+  }
+  all = why_apart(program, result);
+  ASSERT_EQ(all.pairs.size(), 1U);
+  EXPECT_EQ(all.pairs[0].path.size(), max_apart_path);
+  EXPECT_EQ(all.pairs[0].path.front(), graph.first());
+  EXPECT_EQ(all.pairs[0].path.back(), graph.last());
 }
 
 }  // namespace

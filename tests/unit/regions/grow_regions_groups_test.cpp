@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "regions/grow_regions.h"
@@ -20,7 +21,7 @@ constexpr Support U = Support::Unsupported;
 
 RegionPlan grow(const RegionGraph& graph, const RegionOptions& options = {}) {
   RegionPlan plan = grow_regions(graph, options);
-  EXPECT_EQ(testing::broken_rule(graph, plan, options.loose_nodes), "");
+  EXPECT_EQ(testing::broken_rule(graph, plan), "");
   return plan;
 }
 
@@ -48,7 +49,6 @@ TEST(GroupedRegions, AGroupAroundAnUnsupportedNodeIsDissolvedWithThePath) {
   EXPECT_THAT(plan.dissolved[0].path, ElementsAre(0, 1, 2));
   EXPECT_EQ(plan.regions.size(), 0U);
   EXPECT_EQ(plan.placement[0], Placement::Unsupported);
-  EXPECT_EQ(grow(graph, {.loose_nodes = LooseNodes::PlaceAlone}).regions.size(), 2U);
 }
 
 // 0 -> 1 and 2 -> 3 with groups {0 3} and {1 2}: each needs the other, so both become one unit.
@@ -175,14 +175,12 @@ TEST(GroupedRegions, RandomGroupsNeverCloseACircle) {
     const RegionGraph graph = testing::random_graph(shape, seed);
     for (RegionMode mode : {RegionMode::Settled, RegionMode::Fx, RegionMode::Earliest, RegionMode::Connected,
                             RegionMode::Apart}) {
-      for (LooseNodes loose_nodes : {LooseNodes::LeaveOut, LooseNodes::PlaceAlone}) {
-        for (std::uint32_t min_nodes : {1U, 3U}) {
-          const RegionOptions options{.mode = mode, .min_nodes = min_nodes, .loose_nodes = loose_nodes};
-          const RegionPlan plan = grow_regions(graph, options);
-          ASSERT_EQ(testing::broken_rule(graph, plan, loose_nodes), "") << "seed " << seed;
-          ASSERT_EQ(plan, grow_regions(graph, options));
-          dissolved += plan.dissolved.size();
-        }
+      for (std::uint32_t min_nodes : {1U, 3U}) {
+        const RegionOptions options{.mode = mode, .min_nodes = min_nodes};
+        const RegionPlan plan = grow_regions(graph, options);
+        ASSERT_EQ(testing::broken_rule(graph, plan), "") << "seed " << seed;
+        ASSERT_EQ(plan, grow_regions(graph, options));
+        dissolved += plan.dissolved.size();
       }
     }
   }
@@ -194,9 +192,11 @@ TEST(GroupedRegions, RandomGroupsNeverCloseACircle) {
 TEST(GroupedRegions, ReasonsArePaths) {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     const RegionGraph graph = testing::random_graph({.nodes = 40, .groups = 8}, seed);
-    const RegionPlan plan = grow_regions(graph, {.loose_nodes = LooseNodes::PlaceAlone});
+    const RegionPlan plan = grow_regions(graph);
     for (const DissolvedGroup& d : plan.dissolved) {
-      EXPECT_EQ(graph.support[d.enclosed], U);
+      const bool is_of_a_group =
+          std::ranges::find(graph.groups.items, d.enclosed) != graph.groups.items.end();
+      EXPECT_TRUE(graph.support[d.enclosed] == U || is_of_a_group);
       EXPECT_THAT(d.path, ::testing::Contains(d.enclosed));
       EXPECT_THAT(d.path, SizeIs(::testing::Ge(3U)));
     }

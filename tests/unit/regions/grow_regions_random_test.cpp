@@ -77,7 +77,7 @@ TEST(RandomRegions, EveryPlanIsValid) {
     for (RegionMode mode : all_modes) {
       for (RegionOptions options :
            {RegionOptions{.mode = mode}, RegionOptions{.mode = mode, .horizontal = Horizontal::None},
-            RegionOptions{.mode = mode, .horizontal = Horizontal::Near, .near_distance = 2},
+            RegionOptions{.mode = mode, .horizontal = Horizontal::Near},
             RegionOptions{.mode = mode, .worth = [](auto nodes) { return Worth{nodes.size(), 3}; }},
             RegionOptions{.mode = mode, .min_nodes = 3}, RegionOptions{.mode = mode, .max_nodes = 7},
             RegionOptions{.mode = mode, .horizontal = Horizontal::None, .min_nodes = 2, .max_nodes = 5}}) {
@@ -113,9 +113,9 @@ TEST(RandomRegions, LevelModesReachTheBoundAndSettlingNeverWidensTheBorder) {
     const RegionPlan latest = grow_regions(graph, {.mode = RegionMode::Fx});
     ASSERT_EQ(settled.regions.size(), settled.fewest_possible);
     ASSERT_EQ(latest.regions.size(), settled.fewest_possible);
-    ASSERT_LE(border_of(graph, settled), border_of(graph, latest)) << "seed " << seed;
-    settled_total += seed % 2 ? 0 : border_of(graph, settled);
-    latest_total += seed % 2 ? 0 : border_of(graph, latest);
+    ASSERT_LE(testing::border_of(graph, settled), testing::border_of(graph, latest)) << "seed " << seed;
+    settled_total += seed % 2 ? 0 : testing::border_of(graph, settled);
+    latest_total += seed % 2 ? 0 : testing::border_of(graph, latest);
   }
   EXPECT_LT(static_cast<double>(settled_total), 0.9 * static_cast<double>(latest_total));
 }

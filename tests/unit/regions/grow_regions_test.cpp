@@ -97,8 +97,8 @@ TEST(GrowRegions, FreeNodesSettleWhereFewerValuesCross) {
   const RegionPlan latest = grow(graph, {.mode = RegionMode::Fx});
   EXPECT_EQ(rows(settled.regions), (Rows{{0, 1, 4}, {3}}));
   EXPECT_EQ(rows(latest.regions), (Rows{{0, 1}, {3, 4}}));
-  EXPECT_EQ(border_of(graph, settled), 4U);
-  EXPECT_EQ(border_of(graph, latest), 6U);
+  EXPECT_EQ(testing::border_of(graph, settled), 4U);
+  EXPECT_EQ(testing::border_of(graph, latest), 6U);
 }
 
 // d could stay beside a or join c: bytes decide which of its two inputs crosses.
@@ -200,38 +200,46 @@ TEST(GrowRegions, NothingIsAskedAgainWhenAllIsRefused) {
 }
 
 TEST(GrowRegions, NearPiecesShareARegion) {
-  // 0, 9 and 19 have nothing in common; 9 lies within 10 numbers of 0, and 19 of 9.
-  RegionGraph graph;
-  for (std::uint32_t node = 0; node < 20; ++node) graph.add_node(node % 10 == 9 || node == 0 ? S : U, {});
-  const auto regions = [&](std::uint32_t distance) {
-    return grow(graph, {.horizontal = Horizontal::Near, .near_distance = distance}).regions.size();
+  // The first, one in the middle and the last have nothing in common.
+  const auto regions = [&](std::uint32_t first_gap, std::uint32_t second_gap) {
+    RegionGraph graph;
+    for (std::uint32_t node = 0; node <= first_gap + second_gap; ++node)
+      graph.add_node(node == 0 || node == first_gap || node == first_gap + second_gap ? S : U, {});
+    return grow(graph, {.horizontal = Horizontal::Near}).regions.size();
   };
-  EXPECT_EQ(regions(10), 1U);
-  EXPECT_EQ(regions(9), 2U);
-  EXPECT_EQ(regions(8), 3U);
+  EXPECT_EQ(regions(near_distance, near_distance), 1U);
+  EXPECT_EQ(regions(near_distance, near_distance + 1), 2U);
+  EXPECT_EQ(regions(near_distance + 1, near_distance + 1), 3U);
+}
+
+// A supported node that lies far from those before it.
+std::uint32_t add_far(RegionGraph& graph, std::initializer_list<std::uint32_t> inputs) {
+  for (std::uint32_t i = 0; i < near_distance; ++i) graph.add_node(U, {});
+  return graph.add_node(S, inputs);
 }
 
 TEST(GrowRegions, PiecesWithACommonInputOrReaderShareARegion) {
-  const RegionOptions near{.horizontal = Horizontal::Near, .near_distance = 0};
+  const RegionOptions near{.horizontal = Horizontal::Near};
   RegionGraph fork;  // one value from outside read by two
   fork.add_node(U, {});
   fork.add_node(S, {0});
-  fork.add_node(S, {0});
+  add_far(fork, {0});
   EXPECT_EQ(grow(fork, near).regions.size(), 1U);
 
   RegionGraph join;  // two values read by one outside
   join.add_node(S, {});
-  join.add_node(S, {});
+  const std::uint32_t far = add_far(join, {});
   EXPECT_EQ(grow(join, near).regions.size(), 2U);
-  join.add_node(U, {0, 1});
+  join.add_node(U, {0, far});
   EXPECT_EQ(grow(join, near).regions.size(), 1U);
 
   RegionGraph inputs;  // one input of the graph
   inputs.add_node(S, {});
-  inputs.add_node(S, {});
-  for (std::uint32_t input : {0U, 1U}) inputs.graph_inputs.add_row(std::vector{input});
+  add_far(inputs, {});
+  for (std::uint32_t node = 0; node < inputs.size(); ++node)
+    inputs.graph_inputs.add_row(std::vector{node == 0 ? 0U : 1U});
   EXPECT_EQ(grow(inputs, near).regions.size(), 2U);
-  inputs.graph_inputs.items[1] = 0;
+  inputs.graph_inputs.items.back() = 0;
   EXPECT_EQ(grow(inputs, near).regions.size(), 1U);
 }
 

@@ -15,11 +15,9 @@ bool is_kept(const RegionPlan& plan, std::uint32_t group) {
 }
 
 // What each node counts as: a node of a kept group is supported whatever it is alone.
-std::vector<Support> effective_support(const RegionGraph& graph, const RegionPlan& plan,
-                                       LooseNodes loose_nodes) {
+std::vector<Support> effective_support(const RegionGraph& graph, const RegionPlan& plan) {
   std::vector<Support> support = graph.support;
   for (const DissolvedGroup& d : plan.dissolved) {
-    if (loose_nodes == LooseNodes::PlaceAlone) break;
     for (std::uint32_t node : graph.groups[d.group]) support[node] = Support::Unsupported;
   }
   for (std::uint32_t group = 0; group < graph.groups.size(); ++group) {
@@ -188,8 +186,8 @@ RegionGraph random_graph(const RandomGraph& shape, std::uint32_t seed) {
   return graph;
 }
 
-std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan, LooseNodes loose_nodes) {
-  const std::vector<Support> support = effective_support(graph, plan, loose_nodes);
+std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan) {
+  const std::vector<Support> support = effective_support(graph, plan);
   if (std::string rule = broken_coverage(graph, plan, support); !rule.empty()) return rule;
   if (!is_acyclic(graph, plan.region_of)) return "regions depend on each other in a circle";
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
@@ -205,6 +203,29 @@ std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan, LooseN
     }
   }
   return broken_witness(graph, plan, support);
+}
+
+std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan) {
+  std::vector<std::uint8_t> returned(graph.size(), 0);
+  for (std::uint32_t node : graph.outputs) returned[node] = 1;
+  std::vector<std::uint32_t> last_entered(plan.regions.size(), no_region);
+  const Csr readers = transposed(graph.preds);
+  std::uint64_t total = 0;
+  for (std::uint32_t node = 0; node < graph.size(); ++node) {
+    const std::uint32_t own = plan.region_of[node];
+    bool leaves = own != no_region && returned[node] != 0;
+    std::uint64_t crossings = 0;
+    for (std::uint32_t reader : readers[node]) {
+      const std::uint32_t region = plan.region_of[reader];
+      if (region == own) continue;
+      leaves |= own != no_region;
+      if (region == no_region || last_entered[region] == node) continue;
+      last_entered[region] = node;
+      ++crossings;
+    }
+    total += (crossings + (leaves ? 1 : 0)) * (graph.bytes.empty() ? 1 : graph.bytes[node]);
+  }
+  return total;
 }
 
 std::uint32_t fewest_regions(const RegionGraph& graph, bool connected) {

@@ -27,8 +27,11 @@ bool is_acyclic(const RegionGraph& graph, const std::vector<std::uint32_t>& regi
 
 // The first broken rule of a valid plan, or "": coverage, no empty region, no circular dependence, kept
 // groups whole, ascending numbers, and a witness that proves the bound.
-std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan,
-                        LooseNodes loose_nodes = LooseNodes::LeaveOut);
+std::string broken_rule(const RegionGraph& graph, const RegionPlan& plan);
+
+// Size of the values that enter regions (once per region) and leave them; their number if the graph has no
+// bytes.
+std::uint64_t border_of(const RegionGraph& graph, const RegionPlan& plan);
 
 // The fewest regions of any valid partition that places all supported nodes, by trying all of them. With
 // `connected`, every region must hold together by its edges. For 9 supported and neutral nodes or so.

@@ -1,0 +1,46 @@
+// The families that ops and reference kernels are kept in, a file each: NAME_ops() gives the lines
+// of one (src/ops), NAME_kernels() of the other (src/kernels). A new family is a word here and its file.
+#pragma once
+
+// In the order in which all_ops() lists them.
+#define DEPUTE_OP_FAMILIES(FAMILY)                                  \
+  FAMILY(pointwise)                                                 \
+  FAMILY(activation)                                                \
+  FAMILY(view)                                                      \
+  FAMILY(memory)                                                    \
+  FAMILY(reduction)                                                 \
+  FAMILY(linear_algebra)                                            \
+  FAMILY(convolution)                                               \
+  FAMILY(pooling)                                                   \
+  FAMILY(norm)                                                      \
+  FAMILY(resize)                                                    \
+  FAMILY(attention)                                                 \
+  FAMILY(rnn)                                                       \
+  FAMILY(creation)                                                  \
+  FAMILY(indexing)                                                  \
+  FAMILY(combining)                                                 \
+  FAMILY(symbolic)                                                  \
+  FAMILY(control_flow)                                              \
+  FAMILY(quantised)                                                 \
+  /* the compiler's own: the marks of flat methods, and the rest */ \
+  FAMILY(control)                                                   \
+  FAMILY(own)
+
+// `row` has what works on one row of a tensor after the other: softmax, sorting, cumulative sums.
+#define DEPUTE_KERNEL_FAMILIES(FAMILY) \
+  FAMILY(pointwise)                    \
+  FAMILY(activation)                   \
+  FAMILY(view)                         \
+  FAMILY(memory)                       \
+  FAMILY(combining)                    \
+  FAMILY(creation)                     \
+  FAMILY(reduction)                    \
+  FAMILY(row)                          \
+  FAMILY(linear_algebra)               \
+  FAMILY(convolution)                  \
+  FAMILY(pooling)                      \
+  FAMILY(norm)                         \
+  FAMILY(resize)                       \
+  FAMILY(indexing)                     \
+  FAMILY(quantised)                    \
+  FAMILY(symbolic)

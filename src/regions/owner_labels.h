@@ -1,0 +1,43 @@
+// Labels for several owners: each even label belongs to the owner of its region.
+//
+//   regions    first  second  first         an atom of first may carry 0 or 4, one of second 2; one that
+//   stays labels     0      2       4             outside -1, 1, 3 or 5; a neutral one those, and what it may
+//   join
+//
+// Each atom has a range, as with one owner: from the label with which it was drawn (draw_regions.h) to the
+// last one that leaves room for what comes after it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "regions/claim_atoms.h"
+#include "regions/label_regions.h"
+
+namespace depute {
+
+class OwnerLabels {
+ public:
+  OwnerLabels(const Claims& claims, std::span<const std::uint32_t> owner_of_region);
+
+  // The nearest label that the atom may carry, from `label` on; from it downwards. For labels from -1 up to
+  // one more than the largest even one.
+  std::int32_t at_least(std::uint32_t atom, std::int32_t label) const;
+  std::int32_t at_most(std::uint32_t atom, std::int32_t label) const;
+
+  // `stays`: atoms (1) that keep the label with which they were drawn.
+  LabelRange range(std::vector<std::int32_t> drawn, std::span<const std::uint8_t> stays) const;
+
+ private:
+  bool may_join(std::uint32_t atom, std::int32_t label) const;
+
+  const Claims& claims_;
+  std::span<const std::uint32_t> owner_of_region_;
+  std::int32_t last_;  // the largest even label
+  // By owner and half of a label: the owner's next region from there on, and the one before.
+  std::vector<std::vector<std::int32_t>> next_;
+  std::vector<std::vector<std::int32_t>> previous_;
+};
+
+}  // namespace depute
