@@ -82,8 +82,8 @@ struct Argument {
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool is_list() const { return kind == Kind::List; }
 
-  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums. What a const argument
-  // holds is const, however deep.
+  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums. What a const
+  // argument holds is const, however deep.
   Value* as_value();
   const Value* as_value() const;
   std::int64_t as_int() const;

@@ -27,23 +27,23 @@ struct BuilderArgument {
   enum class Kind : std::uint8_t { Ready, Value, Ints, Values };
   Kind kind = Kind::Ready;
   Argument ready;
-  const depute::Value* value = nullptr;  // of the builder's graph; null is None
+  const Value* single = nullptr;  // of the builder's graph; null is None
   std::vector<SymInt> ints;
-  std::vector<depute::Value*> values;  // null is None
+  std::vector<Value*> values;  // null is None
 
-  BuilderArgument(Argument argument) : ready(argument) {}               // NOLINT: conversions are the point
-  BuilderArgument(const depute::Value* value) : kind(Kind::Value), value(value) {}  // NOLINT
-  BuilderArgument(std::int64_t value) : ready(Argument::of(value)) {}   // NOLINT
-  BuilderArgument(int value) : ready(Argument::of(value)) {}            // NOLINT
-  BuilderArgument(double value) : ready(Argument::of(value)) {}         // NOLINT
-  BuilderArgument(bool value) : ready(Argument::of(value)) {}           // NOLINT
-  BuilderArgument(ScalarType value) : ready(Argument::of(value)) {}     // NOLINT
-  BuilderArgument(const char* text) : ready(Argument::string(text)) {}  // NOLINT
+  BuilderArgument(Argument argument) : ready(argument) {}  // NOLINT: conversions are the point
+  BuilderArgument(const Value* value) : kind(Kind::Value), single(value) {}                   // NOLINT
+  BuilderArgument(std::int64_t value) : ready(Argument::of(value)) {}                         // NOLINT
+  BuilderArgument(int value) : ready(Argument::of(value)) {}                                  // NOLINT
+  BuilderArgument(double value) : ready(Argument::of(value)) {}                               // NOLINT
+  BuilderArgument(bool value) : ready(Argument::of(value)) {}                                 // NOLINT
+  BuilderArgument(ScalarType value) : ready(Argument::of(value)) {}                           // NOLINT
+  BuilderArgument(const char* text) : ready(Argument::string(text)) {}                        // NOLINT
   BuilderArgument(const Dims& sizes) : kind(Kind::Ints), ints(sizes.begin(), sizes.end()) {}  // NOLINT
   BuilderArgument(std::vector<SymInt> sizes) : kind(Kind::Ints), ints(std::move(sizes)) {}    // NOLINT
   BuilderArgument(const std::vector<std::int64_t>& sizes)
       : kind(Kind::Ints), ints(sizes.begin(), sizes.end()) {}                                 // NOLINT
-  BuilderArgument(std::vector<depute::Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
+  BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
 };
 
 // The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.

@@ -305,7 +305,7 @@ class Graph {
   Node* own(const Node& node);
   Value* own(const Value& value);
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
-  void set_operand(Use& use, Argument replacement);                 // one use
+  void set_operand(Use& use, Argument replacement);   // one use
   void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);

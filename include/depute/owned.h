@@ -20,7 +20,7 @@ template <typename T>
 class Owned {
  public:
   Owned() = default;
-  Owned(std::nullptr_t) {}                                       // NOLINT: as a unique_ptr
+  Owned(std::nullptr_t) {}                                             // NOLINT: as a unique_ptr
   Owned(std::unique_ptr<T> pointer) : pointer_(std::move(pointer)) {}  // NOLINT: conversion is the point
 
   T* get() { return pointer_.get(); }

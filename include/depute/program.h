@@ -116,10 +116,10 @@ class Program {
   Program& operator=(Program&&) = default;
 
   std::shared_ptr<const OpTable> ops;                 // of all its graphs: use_ops()
-  std::vector<Owned<Method>> methods;       // in input order
+  std::vector<Owned<Method>> methods;                 // in input order
   std::map<Symbol, TensorData, SymbolTextLess> data;  // constants by key
   Ranges ranges;                                      // of symbols
-  std::vector<Owned<Delegate>> delegates;   // in creation order
+  std::vector<Owned<Delegate>> delegates;             // in creation order
 
   Method* find_method(std::string_view name);
   const Method* find_method(std::string_view name) const;

@@ -233,18 +233,18 @@ std::span<const NodeOrigin> Graph::add_origins(std::span<const NodeOrigin> origi
 }
 
 Node* Graph::own(const Node& node) {
-  Node* own = return_;
-  if (!node.is_return_) own = node.previous_ != nullptr ? node.previous_->next_ : first_;
-  CHECK(own == &node && node.graph_ == this) << node.op().str();
-  return own;
+  Node* found = return_;
+  if (!node.is_return_) found = node.previous_ != nullptr ? node.previous_->next_ : first_;
+  CHECK(found == &node && node.graph_ == this) << node.op().str();
+  return found;
 }
 
 Value* Graph::own(const Value& value) {
   const bool is_input = value.producer_ == nullptr;
   CHECK(is_input ? value.index_ < inputs_.size() : value.producer_->graph_ == this) << value.name().str();
-  Value* own = is_input ? inputs_[value.index_] : value.producer_->results_[value.index_];
-  CHECK(own == &value) << value.name().str();
-  return own;
+  Value* found = is_input ? inputs_[value.index_] : value.producer_->results_[value.index_];
+  CHECK(found == &value) << value.name().str();
+  return found;
 }
 
 void Graph::replace_uses(Value& old, Value* replacement) {

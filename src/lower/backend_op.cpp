@@ -114,7 +114,9 @@ Replacement expand(Builder& b, const OpCall& call) {
 
 Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
   Graph scratch({}, op_of(call).pattern->method().graph->ops());
-  auto map_value = [&](const Value* value) { return Argument::of(scratch.add_input(Symbol("x"), value->type())); };
+  auto map_value = [&](const Value* value) {
+    return Argument::of(scratch.add_input(Symbol("x"), value->type()));
+  };
   std::vector<Argument> inputs;
   for (const Argument& argument : pattern_inputs(call)) inputs.push_back(scratch.import(argument, map_value));
   Builder builder(scratch);

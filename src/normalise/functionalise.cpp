@@ -242,8 +242,7 @@ Status Functionaliser::visit(Node& node) {
     graph_.set_op(node, def->functional);
   }
   OpCall call(node);
-  Value* parent =
-      !call.args().empty() && call[0].is_value() ? graph_.own(*call[0].as_value()) : nullptr;
+  Value* parent = !call.args().empty() && call[0].is_value() ? graph_.own(*call[0].as_value()) : nullptr;
   TRY_STATUS(refresh_operands(node));
   remember_views(node, parent);
   return {};

@@ -173,7 +173,7 @@ Argument Builder::make_argument(const BuilderArgument& argument) {
     case BuilderArgument::Kind::Ready:  // lists are copied: two nodes may not share cells
       return graph_->import(argument.ready, [&](const Value* value) { return Argument::of(own(value)); });
     case BuilderArgument::Kind::Value:
-      return Argument::of(own(argument.value));
+      return Argument::of(own(argument.single));
     case BuilderArgument::Kind::Ints:
       for (const SymInt& value : argument.ints) elements.push_back(size(value));
       break;

@@ -67,8 +67,9 @@ class BufferPlacer {
     const Node* writer = written.is_value() ? written.as_value()->producer() : nullptr;
     if (writer == nullptr) return {{}, "no node makes its new value"};
     const Symbol tag = tag_of(*writer);
-    const bool together = std::ranges::all_of(
-        buffer.uses(), [&](const Use& use) { return !use.user()->is_return() && tag_of(*use.user()) == tag; });
+    const bool together = std::ranges::all_of(buffer.uses(), [&](const Use& use) {
+      return !use.user()->is_return() && tag_of(*use.user()) == tag;
+    });
     if (!tag.empty() && together) return {tag, {}};
     return {{}, touching_nodes(buffer, *writer)};
   }

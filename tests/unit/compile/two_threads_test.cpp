@@ -98,7 +98,8 @@ TEST_P(TwoThreads, LookForPatternsInOneProgram) {
   for (const auto& found : at_once<std::vector<const Node*>>(work)) EXPECT_EQ(found, alone);
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, TwoThreads, ::testing::Values("mlp", "attn", "cond", "multi", "dynamic", "mutbuf"));
+INSTANTIATE_TEST_SUITE_P(Samples, TwoThreads,
+                         ::testing::Values("mlp", "attn", "cond", "multi", "dynamic", "mutbuf"));
 
 }  // namespace
 }  // namespace depute

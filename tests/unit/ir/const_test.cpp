@@ -14,12 +14,12 @@ namespace depute {
 namespace {
 
 // What an expression gives for an object and for a const one, const and references left as they are.
-#define EXPECT_TYPES(object, expression, mutable_type, const_type)                                       \
-  do {                                                                                                   \
-    [[maybe_unused]] auto of_mutable = [](object& it) -> decltype(auto) { return expression; };          \
-    [[maybe_unused]] auto of_const = [](const object& it) -> decltype(auto) { return expression; };      \
-    static_assert(std::is_same_v<std::invoke_result_t<decltype(of_mutable), object&>, mutable_type>);    \
-    static_assert(std::is_same_v<std::invoke_result_t<decltype(of_const), const object&>, const_type>);  \
+#define EXPECT_TYPES(object, expression, mutable_type, const_type)                                      \
+  do {                                                                                                  \
+    [[maybe_unused]] auto of_mutable = [](object& it) -> decltype(auto) { return expression; };         \
+    [[maybe_unused]] auto of_const = [](const object& it) -> decltype(auto) { return expression; };     \
+    static_assert(std::is_same_v<std::invoke_result_t<decltype(of_mutable), object&>, mutable_type>);   \
+    static_assert(std::is_same_v<std::invoke_result_t<decltype(of_const), const object&>, const_type>); \
   } while (false)
 
 TEST(Const, ReachesFromProgramsToTheirGraphs) {

@@ -167,7 +167,7 @@ inline void expect_sound(const Program& program) {
   }
 }
 
-inline std::vector<std::string> names(std::span<Value* const> values) {
+inline std::vector<std::string> names(std::span<const Value* const> values) {
   std::vector<std::string> list;
   for (const Value* value : values) list.emplace_back(value->name().str());
   return list;

@@ -80,16 +80,17 @@ TEST(WrongPartitioner, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongPartitioner, ReturnsAnError) {
-  Diagnostic refusal = refusal([](auto&, auto&) -> Result<PartitionResult> {
+  Diagnostic error = refusal([](auto&, auto&) -> Result<PartitionResult> {
     return failure("mine", "%a", "no such chip", "buy one");
   });
-  EXPECT_EQ(refusal.code, "to_backend.partitioner-failed");
-  EXPECT_THAT(refusal.message, HasSubstr("[mine] %a: no such chip"));
-  EXPECT_EQ(refusal.hint, "buy one");
+  EXPECT_EQ(error.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(error.message, HasSubstr("[mine] %a: no such chip"));
+  EXPECT_EQ(error.hint, "buy one");
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
-  Diagnostic error = refusal(editing([](Method& method) { method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor")); }));
+  Diagnostic error = refusal(editing(
+      [](Method& method) { method.graph->set_op(*method.graph->first(), Symbol("aten.add.Tensor")); }));
   EXPECT_EQ(error.code, "to_backend.partitioner-changed-program");
   EXPECT_THAT(error.where, HasSubstr("method forward"));
 }
@@ -130,9 +131,7 @@ TEST(WrongPartitioner, EditsTheOutputs) {
 }
 
 TEST(WrongPartitioner, EditsTheSignature) {
-  EXPECT_EQ(refusal(editing([](Method& method) {
-              method.inputs[0].kind = InputSpec::Kind::Constant;
-            })).code,
+  EXPECT_EQ(refusal(editing([](Method& method) { method.inputs[0].kind = InputSpec::Kind::Constant; })).code,
             "to_backend.partitioner-changed-program");
 }
 
@@ -440,7 +439,7 @@ TEST(WrongBackend, ReturnsAMethodTwice) {
 
 TEST(WrongBackend, EditsItsProgram) {
   Diagnostic error = backend_refusal([](const Program& program) {
-    Graph& graph = *program.methods.front()->graph;
+    auto& graph = const_cast<Graph&>(*program.methods.front()->graph);
     graph.set_op(*graph.first(), Symbol("aten.add.Tensor"));
     return good(program);
   });

@@ -21,7 +21,7 @@ Program recorded_calls() {
   auto program = parse_program(text.str(), "op_types.ir");
   if (program) return std::move(*program);
   ADD_FAILURE() << program.error().str();
-  return {};
+  return Program();
 }
 
 std::string types_text(const std::vector<Type>& types) {
