@@ -80,12 +80,12 @@ TEST(WrongPartitioner, ThrowsWhatIsNoException) {
 }
 
 TEST(WrongPartitioner, ReturnsAnError) {
-  Diagnostic error = refusal([](auto&, auto&) -> Result<PartitionResult> {
+  Diagnostic refused = refusal([](auto&, auto&) -> Result<PartitionResult> {
     return failure("mine", "%a", "no such chip", "buy one");
   });
-  EXPECT_EQ(error.code, "to_backend.partitioner-failed");
-  EXPECT_THAT(error.message, HasSubstr("[mine] %a: no such chip"));
-  EXPECT_EQ(error.hint, "buy one");
+  EXPECT_EQ(refused.code, "to_backend.partitioner-failed");
+  EXPECT_THAT(refused.message, HasSubstr("[mine] %a: no such chip"));
+  EXPECT_EQ(refused.hint, "buy one");
 }
 
 TEST(WrongPartitioner, EditsAnOp) {
