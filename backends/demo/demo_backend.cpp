@@ -18,7 +18,7 @@ constexpr std::string_view tangent = "aten.tan.default";
 // The relu that is the only user of a convolution's result; null when there is none.
 const Node* fusable_relu(const Node& node) {
   if (node.op() != convolution || node.results().size() != 1 || !node.result()->has_one_use()) return nullptr;
-  const Node* user = node.result()->uses().begin()->user;
+  const Node* user = node.result()->uses().begin()->user();
   return user->op() == relu ? user : nullptr;
 }
 

@@ -82,7 +82,7 @@ Check check_shapes(const NodeQuery& node) {
     if (types.error().code != bad_argument) return {};
     return Refusal{"argument", types.error().message, "a call that torch accepts"};
   }
-  const std::span<Value* const> results = node.call.node()->results();
+  const std::span<const Value* const> results = node.call.node()->results();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Type& given = results[i]->type();
     if (i < types->size() && (!given.is_tensor() || given.tensor.rank() == (*types)[i].tensor.rank()))

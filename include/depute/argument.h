@@ -59,15 +59,6 @@ struct Argument {
 
   Kind kind = Kind::None;
   std::uint32_t count = 0;  // List, Map: elements; Complex: 2
-  union {
-    Value* value_ptr;
-    std::int64_t int_value = 0;  // Int, Bool (0 or 1), ScalarType, MemoryFormat, Layout
-    double float_value;
-    Argument* elements;      // List; Complex: two Floats
-    NamedArgument* entries;  // Map
-    Graph* graph_ptr;        // a control-flow body; owned by the Program
-    const void* symbol_id;   // String, Operator, Device ("cpu", "cuda:0"), Delegate (its name)
-  };
 
   static Argument none() { return {}; }
   static Argument of(Value* value);  // a null value is None
@@ -81,6 +72,9 @@ struct Argument {
   static Argument of(Graph* graph);
   static Argument text(Kind kind, Symbol text);  // String, Operator, Device, Delegate
   static Argument string(std::string_view value) { return text(Kind::String, Symbol(value)); }
+  // Of cells that live longer than the argument: Graph::list and Graph::map make those of a node.
+  static Argument list_of(std::span<Argument> elements);
+  static Argument map_of(std::span<NamedArgument> entries);
 
   bool is_none() const { return kind == Kind::None; }
   bool is_value() const { return kind == Kind::Value; }
@@ -88,16 +82,35 @@ struct Argument {
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool is_list() const { return kind == Kind::List; }
 
-  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums.
-  Value* as_value() const;
+  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums. What a const
+  // argument holds is const, however deep.
+  Value* as_value();
+  const Value* as_value() const;
   std::int64_t as_int() const;
   double as_double() const;
   bool as_bool() const;
-  Graph* as_graph() const;
+  Graph* as_graph();
+  const Graph* as_graph() const;
   Symbol as_symbol() const;
   depute::ScalarType as_scalar_type() const;
-  std::span<Argument> as_list() const;
-  std::span<NamedArgument> as_map() const;
+  std::span<Argument> as_list();
+  std::span<const Argument> as_list() const;
+  std::span<NamedArgument> as_map();
+  std::span<const NamedArgument> as_map() const;
+
+ private:
+  template <typename T>
+  static Argument enumeration(Kind kind, T value);
+
+  union {
+    Value* value_ptr_;
+    std::int64_t int_value_ = 0;  // Int, Bool (0 or 1), ScalarType, MemoryFormat, Layout
+    double float_value_;
+    Argument* elements_;      // List; Complex: two Floats
+    NamedArgument* entries_;  // Map
+    Graph* graph_ptr_;        // a control-flow body; owned by the Program
+    const void* symbol_id_;   // String, Operator, Device ("cpu", "cuda:0"), Delegate (its name)
+  };
 };
 
 struct NamedArgument {
@@ -105,15 +118,15 @@ struct NamedArgument {
   Argument value;
 };
 
-// Calls visit(Argument&) on every Value cell below `argument`, in order.
-template <typename Visit>
-void for_each_value(Argument& argument, Visit&& visit) {
+// Calls visit on every Value cell below `argument`, an Argument or a const one, in order.
+template <typename AnyArgument, typename Visit>
+void for_each_value(AnyArgument& argument, Visit&& visit) {
   if (argument.kind == Argument::Kind::Value) {
     visit(argument);
   } else if (argument.kind == Argument::Kind::List) {
-    for (Argument& element : argument.as_list()) for_each_value(element, visit);
+    for (auto& element : argument.as_list()) for_each_value(element, visit);
   } else if (argument.kind == Argument::Kind::Map) {
-    for (NamedArgument& entry : argument.as_map()) for_each_value(entry.value, visit);
+    for (auto& entry : argument.as_map()) for_each_value(entry.value, visit);
   }
 }
 

@@ -24,20 +24,21 @@ namespace depute {
 
 // An Argument made from what rules write: a value, a number, a bool, a list of ints or of values, none.
 struct BuilderArgument {
-  enum class Kind : std::uint8_t { Ready, Ints, Values };
+  enum class Kind : std::uint8_t { Ready, Value, Ints, Values };
   Kind kind = Kind::Ready;
   Argument ready;
+  const Value* single = nullptr;  // of the builder's graph; null is None
   std::vector<SymInt> ints;
   std::vector<Value*> values;  // null is None
 
-  BuilderArgument(Argument argument) : ready(argument) {}               // NOLINT: conversions are the point
-  BuilderArgument(Value* value) : ready(Argument::of(value)) {}         // NOLINT
-  BuilderArgument(std::int64_t value) : ready(Argument::of(value)) {}   // NOLINT
-  BuilderArgument(int value) : ready(Argument::of(value)) {}            // NOLINT
-  BuilderArgument(double value) : ready(Argument::of(value)) {}         // NOLINT
-  BuilderArgument(bool value) : ready(Argument::of(value)) {}           // NOLINT
-  BuilderArgument(ScalarType value) : ready(Argument::of(value)) {}     // NOLINT
-  BuilderArgument(const char* text) : ready(Argument::string(text)) {}  // NOLINT
+  BuilderArgument(Argument argument) : ready(argument) {}  // NOLINT: conversions are the point
+  BuilderArgument(const Value* value) : kind(Kind::Value), single(value) {}                   // NOLINT
+  BuilderArgument(std::int64_t value) : ready(Argument::of(value)) {}                         // NOLINT
+  BuilderArgument(int value) : ready(Argument::of(value)) {}                                  // NOLINT
+  BuilderArgument(double value) : ready(Argument::of(value)) {}                               // NOLINT
+  BuilderArgument(bool value) : ready(Argument::of(value)) {}                                 // NOLINT
+  BuilderArgument(ScalarType value) : ready(Argument::of(value)) {}                           // NOLINT
+  BuilderArgument(const char* text) : ready(Argument::string(text)) {}                        // NOLINT
   BuilderArgument(const Dims& sizes) : kind(Kind::Ints), ints(sizes.begin(), sizes.end()) {}  // NOLINT
   BuilderArgument(std::vector<SymInt> sizes) : kind(Kind::Ints), ints(std::move(sizes)) {}    // NOLINT
   BuilderArgument(const std::vector<std::int64_t>& sizes)
@@ -87,6 +88,9 @@ class Builder {
       : graph_(&graph), before_(before), sizes_(sizes) {}
 
   Graph& graph() const { return *graph_; }
+  // Of the builder's graph: what the rule's call names, to go on with. Null stays null.
+  Value* own(const Value* value) const { return value == nullptr ? nullptr : graph_->own(*value); }
+  std::vector<Value*> own(const std::vector<const Value*>& values) const;
   void inherit(const Node& node);  // source, debug handle and tag for the nodes to come
 
   // Arguments in schema order; missing trailing ones take their defaults. For one result.

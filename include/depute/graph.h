@@ -9,6 +9,9 @@
 // the values and are kept by the edit functions below alone; each edit bumps revision(), from which the pass
 // runner knows what changed. Everything lies in the graph's arena: nodes and values never move, and erased
 // ones are freed with the graph.
+//
+// A const graph has const nodes and values, and so on to all that they reach; only copies of arguments forget
+// it. Nothing is written when a const graph is read, so any number of threads may.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,7 @@
 
 namespace depute {
 
+class Graph;
 class Node;
 struct OpDef;  // the record of an op: op.h
 
@@ -46,11 +50,24 @@ class OpTable {
 const std::shared_ptr<const OpTable>& torch_ops();
 
 // One place where a value is used: the cell `argument` in an argument of `user`.
-struct Use {
-  Node* user = nullptr;
-  Argument* argument = nullptr;
-  Use* next = nullptr;
-  Use** link = nullptr;  // the pointer that points here
+class Use {
+ public:
+  Use() = default;
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+  Node* user() { return user_; }
+  const Node* user() const { return user_; }
+  const Argument& argument() const { return *argument_; }
+
+ private:
+  friend class Graph;
+  friend class Node;
+  friend class Value;
+  Node* user_ = nullptr;
+  Argument* argument_ = nullptr;
+  Use* next_ = nullptr;
+  Use** link_ = nullptr;  // the pointer that points here
 };
 
 // Where a node comes from in the user's model; shared by many nodes.
@@ -72,48 +89,57 @@ struct NodeOrigin {
 
 class Value {
  public:
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+
   Symbol name() const { return name_; }
   const Type& type() const { return type_; }
   const TensorType& tensor() const { return type_.tensor; }  // only when type().is_tensor()
-  Node* producer() const { return producer_; }               // null for a graph input
+  Node* producer() { return producer_; }                     // null for a graph input
+  const Node* producer() const { return producer_; }
   std::uint32_t index() const { return index_; }  // among the producer's results, or the graph's inputs
 
   bool has_uses() const { return uses_ != nullptr; }
   std::size_t use_count() const;
-  bool has_one_use() const { return uses_ != nullptr && uses_->next == nullptr; }
+  bool has_one_use() const { return uses_ != nullptr && uses_->next_ == nullptr; }
 
   // Uses, most recent first; a node that uses the value twice appears twice. Do not edit the graph while
   // iterating.
+  template <typename AnyUse>
   class UseIterator {
    public:
-    using value_type = const Use;
+    using value_type = AnyUse;
     using difference_type = std::ptrdiff_t;
-    explicit UseIterator(const Use* use = nullptr) : use_(use) {}
-    const Use& operator*() const { return *use_; }
-    const Use* operator->() const { return use_; }
+    explicit UseIterator(AnyUse* use = nullptr) : use_(use) {}
+    AnyUse& operator*() const { return *use_; }
+    AnyUse* operator->() const { return use_; }
     UseIterator& operator++() {
-      use_ = use_->next;
+      use_ = use_->next_;
       return *this;
     }
     UseIterator operator++(int) {
       UseIterator old = *this;
-      use_ = use_->next;
+      use_ = use_->next_;
       return old;
     }
     friend bool operator==(UseIterator, UseIterator) = default;
 
    private:
-    const Use* use_;
+    AnyUse* use_;
   };
+  template <typename AnyUse>
   struct UseRange {
-    const Use* first;
-    UseIterator begin() const { return UseIterator(first); }
-    UseIterator end() const { return UseIterator(); }
+    AnyUse* first;
+    UseIterator<AnyUse> begin() const { return UseIterator<AnyUse>(first); }
+    UseIterator<AnyUse> end() const { return UseIterator<AnyUse>(); }
   };
-  UseRange uses() const { return {uses_}; }
+  UseRange<Use> uses() { return {uses_}; }
+  UseRange<const Use> uses() const { return {uses_}; }
 
  private:
   friend class Graph;
+  Value() = default;
+
   Symbol name_;
   Type type_;
   Node* producer_ = nullptr;
@@ -128,26 +154,35 @@ struct ResultSpec {
 
 class Node {
  public:
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
   Symbol op() const { return op_; }
   // All facts about the op; null for one that the graph's table does not have: it is opaque.
   const OpDef* def() const { return def_; }
   std::span<const Argument> args() const { return args_; }
   std::span<const NamedArgument> kwargs() const { return kwargs_; }
   const Argument& arg(std::size_t i) const { return args_[i]; }
-  std::span<Value* const> results() const { return results_; }
-  Value* result(std::size_t i = 0) const { return results_[i]; }
+  std::span<Value* const> results() { return results_; }
+  std::span<const Value* const> results() const { return results_; }
+  Value* result(std::size_t i = 0) { return results_[i]; }
+  const Value* result(std::size_t i = 0) const { return results_[i]; }
 
   // Every value the arguments hold, in order, once per use (nested lists and kwargs included).
   std::size_t operand_count() const { return uses_.size(); }
-  Value* operand(std::size_t i) const { return uses_[i].argument->as_value(); }
+  Value* operand(std::size_t i) { return uses_[i].argument_->as_value(); }
+  const Value* operand(std::size_t i) const { return uses_[i].argument_->as_value(); }
 
   // Its own number in its graph, from creation on and for ever: what tables by node are indexed by. It says
   // nothing about the order of nodes; 0 is the return.
   std::uint32_t id() const { return id_; }
   bool is_return() const { return is_return_; }
-  Graph& graph() const { return *graph_; }
-  Node* next() const { return next_; }  // null behind the last node (the return is not in the list)
-  Node* previous() const { return previous_; }
+  Graph& graph() { return *graph_; }
+  const Graph& graph() const { return *graph_; }
+  Node* next() { return next_; }  // null behind the last node (the return is not in the list)
+  const Node* next() const { return next_; }
+  Node* previous() { return previous_; }
+  const Node* previous() const { return previous_; }
 
   // The name for messages: that of the first result, or the op for a node without results.
   std::string_view display_name() const;
@@ -161,6 +196,8 @@ class Node {
 
  private:
   friend class Graph;
+  Node() = default;
+
   Symbol op_;
   const OpDef* def_ = nullptr;
   std::uint32_t id_ = 0;
@@ -197,26 +234,29 @@ class Graph {
   void use_ops(const OpTable& ops);  // looks all records up anew
   Symbol name() const { return name_; }
   void set_name(Symbol name) { name_ = name; }
-  std::span<Value* const> inputs() const { return inputs_; }
+  std::span<Value* const> inputs() { return inputs_; }
+  std::span<const Value* const> inputs() const { return inputs_; }
   std::span<const Argument> outputs() const { return return_->args(); }
-  Node* return_node() const { return return_; }
-  Node* first() const { return first_; }
-  Node* last() const { return last_; }
+  Node* return_node() { return return_; }
+  const Node* return_node() const { return return_; }
+  Node* first() { return first_; }
+  const Node* first() const { return first_; }
+  Node* last() { return last_; }
+  const Node* last() const { return last_; }
   std::size_t node_count() const { return node_count_; }  // without the return
-  std::uint32_t node_ids() const {
-    return node_ids_;
-  }  // more than any Node::id() so far, erased nodes included
+  std::uint32_t node_ids() const { return node_ids_; }    // more than any Node::id() there ever was
   std::uint64_t revision() const { return revision_; }
 
   // All nodes in order, without the return. Erasing the current node or adding nodes before it while
   // iterating is safe.
+  template <typename AnyNode>
   class NodeIterator {
    public:
-    using value_type = Node;
+    using value_type = AnyNode;
     using difference_type = std::ptrdiff_t;
-    explicit NodeIterator(Node* node = nullptr) : node_(node), next_(node ? node->next() : nullptr) {}
-    Node& operator*() const { return *node_; }
-    Node* operator->() const { return node_; }
+    explicit NodeIterator(AnyNode* node = nullptr) : node_(node), next_(node ? node->next() : nullptr) {}
+    AnyNode& operator*() const { return *node_; }
+    AnyNode* operator->() const { return node_; }
     NodeIterator& operator++() {
       node_ = next_;
       next_ = node_ ? node_->next() : nullptr;
@@ -230,15 +270,17 @@ class Graph {
     friend bool operator==(const NodeIterator& a, const NodeIterator& b) { return a.node_ == b.node_; }
 
    private:
-    Node* node_;
-    Node* next_;
+    AnyNode* node_;
+    AnyNode* next_;
   };
+  template <typename AnyNode>
   struct NodeRange {
-    Node* first;
-    NodeIterator begin() const { return NodeIterator(first); }
-    NodeIterator end() const { return NodeIterator(); }
+    AnyNode* first;
+    NodeIterator<AnyNode> begin() const { return NodeIterator<AnyNode>(first); }
+    NodeIterator<AnyNode> end() const { return NodeIterator<AnyNode>(); }
   };
-  NodeRange nodes() const { return {first_}; }
+  NodeRange<Node> nodes() { return {first_}; }
+  NodeRange<const Node> nodes() const { return {first_}; }
 
   // --- building. Names are made unique in this graph: "add" may become "add_1".
   Value* add_input(Symbol name, Type type);
@@ -258,8 +300,12 @@ class Graph {
   std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);  // a copy, sources included
 
   // --- editing
+  // The node or value itself, for who may edit its graph: what only looks, like an OpCall or a match of a
+  // pattern, gives const ones.
+  Node* own(const Node& node);
+  Value* own(const Value& value);
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
-  void set_operand(const Use& use, Argument replacement);           // one use
+  void set_operand(Use& use, Argument replacement);   // one use
   void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);
@@ -276,7 +322,7 @@ class Graph {
   Argument import(const Argument& argument, MapValue&& map_value) {
     return import_argument(
         argument,
-        [](void* context, Value* value) -> Argument {
+        [](void* context, const Value* value) -> Argument {
           return (*static_cast<std::remove_reference_t<MapValue>*>(context))(value);
         },
         &map_value);
@@ -287,7 +333,7 @@ class Graph {
 
  private:
   Graph(const OpTable* ops, Symbol name);
-  using ImportFunction = Argument (*)(void* context, Value* value);
+  using ImportFunction = Argument (*)(void* context, const Value* value);
   Argument import_argument(const Argument& argument, ImportFunction map_value, void* context);
   template <typename T>
   std::span<T> allocate(std::size_t count);

@@ -176,7 +176,7 @@ class OpCall {
     return {args_.data(), args_.size()};
   }  // one per schema argument, in schema order
 
-  Value* value(std::string_view name) const;  // null when None or a number
+  const Value* value(std::string_view name) const;  // null when None or a number
   // The tensor argument's type; CHECKs that it is one. check_call() makes sure of it for outside data.
   const TensorType& tensor(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return (*this)[name].as_int(); }
@@ -186,7 +186,7 @@ class OpCall {
   // CHECKs constants: ask is_constant_ints first. A single int, or None, is a list of one or none.
   std::vector<std::int64_t> ints(std::string_view name) const;
   bool is_constant_ints(std::string_view name) const;
-  std::vector<Value*> values(std::string_view name) const;  // of a Tensor[] argument
+  std::vector<const Value*> values(std::string_view name) const;  // of a Tensor[] argument
 
  private:
   const OpDef* def_;

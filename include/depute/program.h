@@ -1,8 +1,9 @@
 // A program: methods by name, the constants they use, and the delegates that parts of them were handed to.
 //
 // Programs are values of the compiler: a step takes one by const reference or by move and gives another one.
-// clone() copies graphs and shares all data. Owning pointers are unique; nodes and values are referred to by
-// pointer inside one program only.
+// clone() copies graphs and shares all data. Nodes and values are referred to by pointer inside one program
+// only. Nothing that is reached from a const Program can be edited, and reading it writes nothing, so any
+// number of threads may read, lower and plan one.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "depute/data.h"
 #include "depute/graph.h"
+#include "depute/owned.h"
 
 #pragma GCC visibility push(default)
 
@@ -46,10 +48,10 @@ struct OutputSpec {
 
 struct Method {
   Symbol name;
-  std::unique_ptr<Graph> graph;
-  std::vector<std::unique_ptr<Graph>> bodies;  // control-flow bodies that nodes of this method refer to
-  std::vector<InputSpec> inputs;               // one per graph input
-  std::vector<OutputSpec> outputs;             // one per graph output
+  Owned<Graph> graph;
+  std::vector<Owned<Graph>> bodies;  // control-flow bodies that nodes of this method refer to
+  std::vector<InputSpec> inputs;     // one per graph input
+  std::vector<OutputSpec> outputs;   // one per graph output
   std::string in_spec;  // pytree of the arguments and results, as torch writes them; may be empty
   std::string out_spec;
 };
@@ -115,12 +117,13 @@ class Program {
   Program& operator=(Program&&) = default;
 
   std::shared_ptr<const OpTable> ops;                 // of all its graphs: use_ops()
-  std::vector<std::unique_ptr<Method>> methods;       // in input order
+  std::vector<Owned<Method>> methods;                 // in input order
   std::map<Symbol, TensorData, SymbolTextLess> data;  // constants by key
   Ranges ranges;                                      // of symbols
-  std::vector<std::unique_ptr<Delegate>> delegates;   // in creation order
+  std::vector<Owned<Delegate>> delegates;             // in creation order
 
-  Method* find_method(std::string_view name) const;
+  Method* find_method(std::string_view name);
+  const Method* find_method(std::string_view name) const;
   const Delegate* find_delegate(Symbol name) const;
   const TensorData* find_data(Symbol key) const;
   Symbol unique_data_key(std::string_view wanted) const;

@@ -3,23 +3,20 @@
 #include "support/check.h"
 
 namespace depute {
-namespace {
 
 template <typename T>
-Argument enumeration(Argument::Kind kind, T value) {
+Argument Argument::enumeration(Kind kind, T value) {
   Argument argument;
   argument.kind = kind;
-  argument.int_value = static_cast<std::int64_t>(value);
+  argument.int_value_ = static_cast<std::int64_t>(value);
   return argument;
 }
-
-}  // namespace
 
 Argument Argument::of(Value* value) {
   Argument argument;
   if (value == nullptr) return argument;
   argument.kind = Kind::Value;
-  argument.value_ptr = value;
+  argument.value_ptr_ = value;
   return argument;
 }
 
@@ -30,7 +27,7 @@ Argument Argument::of(std::int64_t value) {
 Argument Argument::of(double value) {
   Argument argument;
   argument.kind = Kind::Float;
-  argument.float_value = value;
+  argument.float_value_ = value;
   return argument;
 }
 
@@ -50,7 +47,7 @@ Argument Argument::of(depute::Layout value) {
 Argument Argument::of(Graph* graph) {
   Argument argument;
   argument.kind = Kind::Graph;
-  argument.graph_ptr = graph;
+  argument.graph_ptr_ = graph;
   return argument;
 }
 
@@ -58,54 +55,90 @@ Argument Argument::text(Kind kind, Symbol text) {
   CHECK(kind == Kind::String || kind == Kind::Operator || kind == Kind::Device || kind == Kind::Delegate);
   Argument argument;
   argument.kind = kind;
-  argument.symbol_id = text.id();
+  argument.symbol_id_ = text.id();
   return argument;
 }
 
-Value* Argument::as_value() const {
+Argument Argument::list_of(std::span<Argument> elements) {
+  Argument argument;
+  argument.kind = Kind::List;
+  argument.count = static_cast<std::uint32_t>(elements.size());
+  argument.elements_ = elements.data();
+  return argument;
+}
+
+Argument Argument::map_of(std::span<NamedArgument> entries) {
+  Argument argument;
+  argument.kind = Kind::Map;
+  argument.count = static_cast<std::uint32_t>(entries.size());
+  argument.entries_ = entries.data();
+  return argument;
+}
+
+Value* Argument::as_value() {
   CHECK(kind == Kind::Value);
-  return value_ptr;
+  return value_ptr_;
+}
+
+const Value* Argument::as_value() const {
+  CHECK(kind == Kind::Value);
+  return value_ptr_;
 }
 
 std::int64_t Argument::as_int() const {
   CHECK(kind == Kind::Int || kind == Kind::Bool || kind == Kind::ScalarType || kind == Kind::MemoryFormat ||
         kind == Kind::Layout);
-  return int_value;
+  return int_value_;
 }
 
 double Argument::as_double() const {
   CHECK(is_number());
-  return kind == Kind::Float ? float_value : static_cast<double>(int_value);
+  return kind == Kind::Float ? float_value_ : static_cast<double>(int_value_);
 }
 
 bool Argument::as_bool() const {
   CHECK(is_number());
-  return kind == Kind::Float ? float_value != 0 : int_value != 0;
+  return kind == Kind::Float ? float_value_ != 0 : int_value_ != 0;
 }
 
-Graph* Argument::as_graph() const {
+Graph* Argument::as_graph() {
   CHECK(kind == Kind::Graph);
-  return graph_ptr;
+  return graph_ptr_;
+}
+
+const Graph* Argument::as_graph() const {
+  CHECK(kind == Kind::Graph);
+  return graph_ptr_;
 }
 
 Symbol Argument::as_symbol() const {
   CHECK(kind == Kind::String || kind == Kind::Operator || kind == Kind::Device || kind == Kind::Delegate);
-  return Symbol::from_id(symbol_id);
+  return Symbol::from_id(symbol_id_);
 }
 
 depute::ScalarType Argument::as_scalar_type() const {
   CHECK(kind == Kind::ScalarType);
-  return static_cast<depute::ScalarType>(int_value);
+  return static_cast<depute::ScalarType>(int_value_);
 }
 
-std::span<Argument> Argument::as_list() const {
+std::span<Argument> Argument::as_list() {
   CHECK(kind == Kind::List || kind == Kind::Complex);
-  return {elements, count};
+  return {elements_, count};
 }
 
-std::span<NamedArgument> Argument::as_map() const {
+std::span<const Argument> Argument::as_list() const {
+  CHECK(kind == Kind::List || kind == Kind::Complex);
+  return {elements_, count};
+}
+
+std::span<NamedArgument> Argument::as_map() {
   CHECK(kind == Kind::Map);
-  return {entries, count};
+  return {entries_, count};
+}
+
+std::span<const NamedArgument> Argument::as_map() const {
+  CHECK(kind == Kind::Map);
+  return {entries_, count};
 }
 
 }  // namespace depute

@@ -3,13 +3,15 @@
 namespace depute {
 namespace {
 
-void collect_bodies(const Argument& argument, std::vector<Graph*>& bodies) {
+// Of an argument that is const or not, as its bodies are.
+template <typename AnyArgument, typename AnyGraph>
+void collect_bodies(AnyArgument& argument, std::vector<AnyGraph*>& bodies) {
   if (argument.kind == Argument::Kind::Graph) {
     bodies.push_back(argument.as_graph());
   } else if (argument.kind == Argument::Kind::List) {
-    for (const Argument& element : argument.as_list()) collect_bodies(element, bodies);
+    for (auto& element : argument.as_list()) collect_bodies(element, bodies);
   } else if (argument.kind == Argument::Kind::Map) {
-    for (const NamedArgument& entry : argument.as_map()) collect_bodies(entry.value, bodies);
+    for (auto& entry : argument.as_map()) collect_bodies(entry.value, bodies);
   }
 }
 
@@ -43,7 +45,7 @@ void NodeCopier::replace_bodies(Argument& argument) const {
 void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies) {
   std::unordered_map<const Value*, Value*> values;
   for (const Value* input : from.inputs()) values[input] = to.add_input(input->name(), input->type());
-  auto map_value = [&](Value* value) { return Argument::of(values.at(value)); };
+  auto map_value = [&](const Value* value) { return Argument::of(values.at(value)); };
   NodeCopier copier(to, bodies);
   for (const Node& node : from.nodes()) {
     Node* copy = copier.copy(node, map_value);
@@ -54,11 +56,22 @@ void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies) {
   to.set_outputs(outputs);
 }
 
-std::vector<Graph*> bodies_of(const Node& node) {
+std::vector<Graph*> bodies_of(Node& node) {
   std::vector<Graph*> bodies;
+  for (Argument argument : node.args()) collect_bodies(argument, bodies);
+  for (NamedArgument argument : node.kwargs()) collect_bodies(argument.value, bodies);
+  return bodies;
+}
+
+std::vector<const Graph*> bodies_of(const Node& node) {
+  std::vector<const Graph*> bodies;
   for (const Argument& argument : node.args()) collect_bodies(argument, bodies);
   for (const NamedArgument& argument : node.kwargs()) collect_bodies(argument.value, bodies);
   return bodies;
+}
+
+std::vector<Graph*> graphs_below(Graph& graph) {
+  return graphs_below(graph, [](const Node&) { return true; });
 }
 
 std::vector<const Graph*> graphs_below(const Graph& graph) {

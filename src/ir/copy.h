@@ -1,13 +1,15 @@
 // Copies nodes from one graph to another, with their metadata: what clone() and carving are made of.
 //
 //   NodeCopier copier(to, bodies);
-//   for (const Node& node : from.nodes()) copier.copy(node, [&](Value* value) { return
-//   Argument::of(copies[value]); });
+//   for (const Node& node : from.nodes()) copier.copy(node, [&](const Value* value) {
+//     return Argument::of(copies[value]);
+//   });
 //
 // Values are mapped by the caller. Control-flow bodies that arguments name are replaced by those in `bodies`.
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "depute/graph.h"
@@ -55,30 +57,32 @@ class NodeCopier {
 void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies);
 
 // The bodies that a node's arguments name, in order.
-std::vector<Graph*> bodies_of(const Node& node);
+std::vector<Graph*> bodies_of(Node& node);
+std::vector<const Graph*> bodies_of(const Node& node);
 
 // A graph and every body below it, each once: a graph before its bodies, bodies in node order, depth first.
 // `enter` says whether the bodies of a node are looked at.
-template <typename Enter>
-std::vector<const Graph*> graphs_below(const Graph& graph, Enter&& enter) {
-  std::vector<const Graph*> order;
-  std::vector<const Graph*> stack = {&graph};
+template <typename AnyGraph, typename Enter>
+std::vector<AnyGraph*> graphs_below(AnyGraph& graph, Enter&& enter) {
+  std::vector<AnyGraph*> order;
+  std::vector<AnyGraph*> stack = {&graph};
   std::unordered_map<const Graph*, bool> seen;
-  std::vector<const Graph*> below;
+  std::vector<AnyGraph*> below;
   while (!stack.empty()) {
-    const Graph* next = stack.back();
+    AnyGraph* next = stack.back();
     stack.pop_back();
     if (!seen.try_emplace(next, true).second) continue;
     order.push_back(next);
     below.clear();
-    for (const Node& node : next->nodes()) {
-      if (!enter(node)) continue;
-      for (const Graph* body : bodies_of(node)) below.push_back(body);
+    for (auto& node : next->nodes()) {
+      if (!enter(std::as_const(node))) continue;
+      for (AnyGraph* body : bodies_of(node)) below.push_back(body);
     }
     stack.insert(stack.end(), below.rbegin(), below.rend());
   }
   return order;
 }
+std::vector<Graph*> graphs_below(Graph& graph);
 std::vector<const Graph*> graphs_below(const Graph& graph);
 
 }  // namespace depute

@@ -75,7 +75,8 @@ Difference compare_count(std::string_view what, std::size_t a, std::size_t b) {
 
 // --- graphs
 
-Difference compare_values(std::string_view what, std::span<Value* const> a, std::span<Value* const> b) {
+Difference compare_values(std::string_view what, std::span<const Value* const> a,
+                          std::span<const Value* const> b) {
   if (a.size() != b.size()) return compare_count(fmt::format("number of {}s", what), a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i]->name() != b[i]->name()) {

@@ -41,7 +41,7 @@ std::string SourceLocation::str() const {
 
 std::size_t Value::use_count() const {
   std::size_t count = 0;
-  for (const Use* use = uses_; use != nullptr; use = use->next) ++count;
+  for (const Use* use = uses_; use != nullptr; use = use->next_) ++count;
   return count;
 }
 
@@ -92,18 +92,21 @@ void Graph::attach(Node& node) {
   for_each_cell(node.args_, node.kwargs_, [&](Argument& cell) {
     Use& use = node.uses_[i++];
     Value* value = cell.as_value();
-    use = {.user = &node, .argument = &cell, .next = value->uses_, .link = &value->uses_};
-    if (use.next != nullptr) use.next->link = &use.next;
+    use.user_ = &node;
+    use.argument_ = &cell;
+    use.next_ = value->uses_;
+    use.link_ = &value->uses_;
+    if (use.next_ != nullptr) use.next_->link_ = &use.next_;
     value->uses_ = &use;
   });
 }
 
 void Graph::detach(Node& node) {
   for (Use& use : node.uses_) {
-    if (use.link == nullptr) continue;
-    *use.link = use.next;
-    if (use.next != nullptr) use.next->link = use.link;
-    use.link = nullptr;
+    if (use.link_ == nullptr) continue;
+    *use.link_ = use.next_;
+    if (use.next_ != nullptr) use.next_->link_ = use.link_;
+    use.link_ = nullptr;
   }
 }
 
@@ -169,11 +172,7 @@ Node* Graph::add(Symbol op, std::initializer_list<Argument> args, std::initializ
 Argument Graph::list(std::span<const Argument> elements) {
   std::span<Argument> copy = allocate<Argument>(elements.size());
   std::ranges::copy(elements, copy.begin());
-  Argument argument;
-  argument.kind = Argument::Kind::List;
-  argument.count = static_cast<std::uint32_t>(copy.size());
-  argument.elements = copy.data();
-  return argument;
+  return Argument::list_of(copy);
 }
 
 Argument Graph::list(std::initializer_list<Argument> elements) {
@@ -194,11 +193,7 @@ Argument Graph::int_list(std::initializer_list<std::int64_t> values) {
 Argument Graph::map(std::span<const NamedArgument> entries) {
   std::span<NamedArgument> copy = allocate<NamedArgument>(entries.size());
   std::ranges::copy(entries, copy.begin());
-  Argument argument;
-  argument.kind = Argument::Kind::Map;
-  argument.count = static_cast<std::uint32_t>(copy.size());
-  argument.entries = copy.data();
-  return argument;
+  return Argument::map_of(copy);
 }
 
 Argument Graph::complex(double real, double imaginary) {
@@ -237,28 +232,42 @@ std::span<const NodeOrigin> Graph::add_origins(std::span<const NodeOrigin> origi
   return copy;
 }
 
+Node* Graph::own(const Node& node) {
+  Node* found = return_;
+  if (!node.is_return_) found = node.previous_ != nullptr ? node.previous_->next_ : first_;
+  CHECK(found == &node && node.graph_ == this) << node.op().str();
+  return found;
+}
+
+Value* Graph::own(const Value& value) {
+  const bool is_input = value.producer_ == nullptr;
+  CHECK(is_input ? value.index_ < inputs_.size() : value.producer_->graph_ == this) << value.name().str();
+  Value* found = is_input ? inputs_[value.index_] : value.producer_->results_[value.index_];
+  CHECK(found == &value) << value.name().str();
+  return found;
+}
+
 void Graph::replace_uses(Value& old, Value* replacement) {
   CHECK(replacement != nullptr && replacement != &old) << old.name().str();
   while (old.uses_ != nullptr) set_operand(*old.uses_, Argument::of(replacement));
 }
 
-void Graph::set_operand(const Use& constant_use, Argument replacement) {
-  Use& use = const_cast<Use&>(constant_use);  // uses lie in this graph's nodes; only the graph edits them
-  CHECK(use.link != nullptr && use.user->graph_ == this);
-  *use.link = use.next;
-  if (use.next != nullptr) use.next->link = use.link;
-  use.link = nullptr;
-  *use.argument = replacement;
+void Graph::set_operand(Use& use, Argument replacement) {
+  CHECK(use.link_ != nullptr && use.user_->graph_ == this);
+  *use.link_ = use.next_;
+  if (use.next_ != nullptr) use.next_->link_ = use.link_;
+  use.link_ = nullptr;
+  *use.argument_ = replacement;
   ++revision_;
   if (replacement.is_value()) {
     Value* value = replacement.as_value();
-    use.next = value->uses_;
-    use.link = &value->uses_;
-    if (use.next != nullptr) use.next->link = &use.next;
+    use.next_ = value->uses_;
+    use.link_ = &value->uses_;
+    if (use.next_ != nullptr) use.next_->link_ = &use.next_;
     value->uses_ = &use;
     return;
   }
-  Node& node = *use.user;  // the cell holds no value, or a list of them: make the node's uses anew
+  Node& node = *use.user_;  // the cell holds no value, or a list of them: make the node's uses anew
   detach(node);
   attach(node);
 }

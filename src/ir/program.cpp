@@ -49,11 +49,14 @@ bool is_external_tag(std::string_view text) {
   });
 }
 
-Method* Program::find_method(std::string_view name) const {
-  for (const auto& method : methods) {
-    if (method->name == name) return method.get();
-  }
-  return nullptr;
+Method* Program::find_method(std::string_view name) {
+  auto found = std::ranges::find_if(methods, [&](const auto& method) { return method->name == name; });
+  return found == methods.end() ? nullptr : found->get();
+}
+
+const Method* Program::find_method(std::string_view name) const {
+  auto found = std::ranges::find_if(methods, [&](const auto& method) { return method->name == name; });
+  return found == methods.end() ? nullptr : found->get();
 }
 
 const Delegate* Program::find_delegate(Symbol name) const {
@@ -95,10 +98,10 @@ void use_ops(Program& program, std::shared_ptr<const OpTable> ops) {
   auto use = [&](Graph* graph) {
     if (graph != nullptr) graph->use_ops(*ops);  // nobody has verified the program yet
   };
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     if (method == nullptr) continue;
     use(method->graph.get());
-    for (const auto& body : method->bodies) use(body.get());
+    for (auto& body : method->bodies) use(body.get());
   }
   program.ops = std::move(ops);
 }

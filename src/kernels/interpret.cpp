@@ -339,7 +339,7 @@ class Interpreter {
     Graph scratch(node.op(), node.graph().ops());
     std::vector<Content> inputs;
     std::unordered_map<const Value*, Value*> copies;
-    auto map_value = [&](Value* value) {
+    auto map_value = [&](const Value* value) {
       const Content& content = environment.at(value);
       if (const auto* number = std::get_if<std::int64_t>(&content)) return Argument::of(*number);
       if (const auto* number = std::get_if<double>(&content)) return Argument::of(*number);

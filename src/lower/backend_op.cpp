@@ -28,7 +28,7 @@ Failure bad_op(std::string_view name, std::string_view message, std::string_view
 // Whether the call fits its op, tried on a node of its own: rules that give types rely on it.
 Status check_arguments(const OpTable& ops, Symbol op, std::span<const Argument> args) {
   Graph scratch({}, ops);
-  auto map_value = [&](Value* value) {
+  auto map_value = [&](const Value* value) {
     return Argument::of(scratch.add_input(value->name(), value->type()));
   };
   std::vector<Argument> copies;
@@ -40,7 +40,7 @@ Status check_arguments(const OpTable& ops, Symbol op, std::span<const Argument> 
 Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Argument> inputs) {
   std::unordered_map<const Value*, Argument> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[pattern.graph->inputs()[i]] = inputs[i];
-  auto map_value = [&](Value* value) { return values.at(value); };
+  auto map_value = [&](const Value* value) { return values.at(value); };
   for (const Node& node : pattern.graph->nodes()) {
     OpCall call(node);
     std::vector<Argument> args;
@@ -114,7 +114,9 @@ Replacement expand(Builder& b, const OpCall& call) {
 
 Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
   Graph scratch({}, op_of(call).pattern->method().graph->ops());
-  auto map_value = [&](Value* value) { return Argument::of(scratch.add_input(Symbol("x"), value->type())); };
+  auto map_value = [&](const Value* value) {
+    return Argument::of(scratch.add_input(Symbol("x"), value->type()));
+  };
   std::vector<Argument> inputs;
   for (const Argument& argument : pattern_inputs(call)) inputs.push_back(scratch.import(argument, map_value));
   Builder builder(scratch);
@@ -324,7 +326,7 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
                     const ReplacedValues& replaced, std::vector<Argument>& args,
                     std::vector<NamedArgument>& kwargs) {
   const OpDef& def = op.def;
-  auto same_value = [](Value* value) { return Argument::of(value); };
+  auto same_value = [&](const Value* value) { return Argument::of(graph.own(*value)); };
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     const ArgDef& arg = def.args[i];
     auto source = static_cast<std::size_t>(std::ranges::find(op.sources, i) - op.sources.begin());
@@ -332,7 +334,7 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
     if (source < op.sources.size()) {
       const Value* input = match.inputs[source];
       if (auto now = replaced.find(input); now != replaced.end()) input = now->second;
-      value = input != nullptr ? Argument::of(const_cast<Value*>(input)) : match.literals[source];
+      value = input != nullptr ? Argument::of(graph.own(*input)) : match.literals[source];
     }
     if (arg.type == ArgType::Float && value.is_int()) value = Argument::of(value.as_double());
     if (!internal::fits(value, arg)) return false;
@@ -348,21 +350,20 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
 // Puts one op in the place of one match; false when no place in the order of nodes serves it.
 bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, NodeOrder& order,
              ReplacedValues& replaced) {
-  Node* last = nullptr;
-  for (const Node* node : match.nodes) {
-    if (last == nullptr || order[*node] > order[*last]) last = const_cast<Node*>(node);
-  }
+  std::vector<Node*> nodes;
+  for (const Node* node : match.nodes) nodes.push_back(graph.own(*node));
+  Node* last = *std::ranges::max_element(nodes, {}, [&](const Node* node) { return order[*node]; });
   std::vector<Value*> old;
   std::vector<ResultSpec> results;
   std::unordered_map<const Node*, std::size_t> position;
   for (std::size_t i = 0; i < match.nodes.size(); ++i) position[op.pattern->nodes()[i].node] = i;
   for (const Argument& output : op.pattern->method().graph->outputs()) {
     const Value& value = *output.as_value();
-    old.push_back(match.nodes[position.at(value.producer())]->result(value.index()));
+    old.push_back(nodes[position.at(value.producer())]->result(value.index()));
     results.push_back({old.back()->name(), old.back()->type()});
     for (const Use& use : old.back()->uses()) {
-      bool is_matched = std::ranges::find(match.nodes, use.user) != match.nodes.end();
-      if (!is_matched && order[*use.user] < order[*last]) return false;
+      bool is_matched = std::ranges::find(match.nodes, use.user()) != match.nodes.end();
+      if (!is_matched && order[*use.user()] < order[*last]) return false;
     }
   }
   std::vector<Argument> args;
@@ -378,9 +379,8 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, NodeO
     graph.replace_uses(*old[i], node->result(i));
     replaced.emplace(old[i], node->result(i));
   }
-  std::vector<const Node*> dead = match.nodes;
-  std::ranges::sort(dead, std::greater(), [&](const Node* matched) { return order[*matched]; });
-  for (const Node* matched : dead) graph.erase(const_cast<Node&>(*matched));
+  std::ranges::sort(nodes, std::greater(), [&](const Node* matched) { return order[*matched]; });
+  for (Node* matched : nodes) graph.erase(*matched);
   return true;
 }
 
@@ -492,13 +492,13 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   }
   if (program.ops != table) use_ops(program, table);
   std::size_t count = 0;
-  for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+  for (auto& method : program.methods) {
+    for (Graph* graph : graphs_below(*method->graph)) {
       std::vector<PatternMatch> matches = find_matches(*method, *graph, patterns);
       NodeOrder order(*graph);
       ReplacedValues replaced;
       for (const PatternMatch& match : matches)
-        count += replace(const_cast<Graph&>(*graph), *ops[match.pattern], match, order, replaced) ? 1 : 0;
+        count += replace(*graph, *ops[match.pattern], match, order, replaced) ? 1 : 0;
     }
   }
   return count;
@@ -506,11 +506,10 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
 
 Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
   std::size_t count = 0;
-  for (const auto& method : program.methods) {
-    for (const Graph* const_graph : graphs_below(*method->graph)) {
-      Graph& graph = const_cast<Graph&>(*const_graph);
-      SizeValues sizes(graph);
-      for (Node& node : graph.nodes()) {
+  for (auto& method : program.methods) {
+    for (Graph* graph : graphs_below(*method->graph)) {
+      SizeValues sizes(*graph);
+      for (Node& node : graph->nodes()) {
         const OpDef* def = node.def();
         if (def == nullptr || def->origin != OpOrigin::Backend) continue;
         if (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) continue;
@@ -521,14 +520,14 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
                                 "register it with a kernel, or let a backend take it");
         }
         TRY_STATUS(check_call(node));
-        Builder builder(graph, &node, &sizes);
+        Builder builder(*graph, &node, &sizes);
         builder.inherit(node);
-        const Node* before = node.previous();
+        Node* before = node.previous();
         TRY(std::vector<Value*> values, def->decompose(builder, OpCall(node)));
-        restore_origins(node, before == nullptr ? graph.first() : before->next());
+        restore_origins(node, before == nullptr ? graph->first() : before->next());
         for (std::size_t i = 0; i < node.results().size(); ++i)
-          graph.replace_uses(*node.result(i), values[i]);
-        graph.erase(node);
+          graph->replace_uses(*node.result(i), values[i]);
+        graph->erase(node);
         ++count;
       }
     }

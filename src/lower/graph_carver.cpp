@@ -83,7 +83,7 @@ void GraphCarver::find_inputs_kept() {
       unused_[moved.front()].push_back(input);
       stays = !is_needed_[moved.front()];
     }
-    for (const Use& use : input->uses()) stays = stays || !tags_.moves(*input, tags_.tag_of(*use.user));
+    for (const Use& use : input->uses()) stays = stays || !tags_.moves(*input, tags_.tag_of(*use.user()));
     input_kept_[input->index()] = stays;
   }
 }
@@ -185,7 +185,7 @@ void GraphCarver::add_child_bodies(Program& child, std::uint32_t tag, BodyMap& b
 
 void GraphCarver::add_child_nodes(Program& child, std::uint32_t tag, const BodyMap& bodies) {
   NodeCopier copier(*child.methods.front()->graph, bodies);
-  auto map_value = [&](Value* value) { return Argument::of(in_child_[number_of(*value)]); };
+  auto map_value = [&](const Value* value) { return Argument::of(in_child_[number_of(*value)]); };
   for (const Node* node : tags_.members[tag]) {
     Node* copy = copier.copy(*node, map_value);
     copy->tag = tags_.tags[tag];
@@ -281,7 +281,7 @@ Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
     if (input_kept_[input->index()]) in_parent_[input->index()] = to_.add_input(input->name(), input->type());
   }
   NodeCopier copier(to_, bodies_);
-  auto map_value = [&](Value* value) { return Argument::of(in_parent_[number_of(*value)]); };
+  auto map_value = [&](const Value* value) { return Argument::of(in_parent_[number_of(*value)]); };
   for (const UnitOrder::Unit& unit : order) {
     if (unit.node == nullptr) {
       add_partition(unit.group, delegate_name, partitions);

@@ -283,7 +283,7 @@ class TagReader {
     auto is_owner = [&](const Node* node) { return node != nullptr && main.tag_of(*node) == owner; };
     auto lies_in_owner = [&](const Value* input) {
       return std::ranges::all_of(main.moved[input->index()], [&](auto tag) { return tag == owner; }) &&
-             std::ranges::all_of(input->uses(), [&](const Use& use) { return is_owner(use.user); });
+             std::ranges::all_of(input->uses(), [&](const Use& use) { return is_owner(use.user()); });
     };
     return std::ranges::all_of(buffer.inputs, lies_in_owner) &&
            std::ranges::all_of(buffer.stores, [&](std::size_t store) { return is_owner(writer_of(store)); });
@@ -339,7 +339,7 @@ class TagReader {
   std::string readers_text(const MutatedBuffer& buffer) const {
     std::vector<const Node*> readers;
     for (const Value* input : buffer.inputs) {
-      for (const Use& use : input->uses()) readers.push_back(use.user);
+      for (const Use& use : input->uses()) readers.push_back(use.user());
     }
     return readers.empty() ? "nothing" : nodes_text(std::move(readers));
   }
@@ -367,17 +367,17 @@ class TagReader {
       const std::vector<std::uint32_t>& moved = main.moved[value->index()];
       if (moved.empty()) continue;
       for (const Use& use : value->uses()) {
-        std::uint32_t tag = main.tag_of(*use.user);
+        std::uint32_t tag = main.tag_of(*use.user());
         if (moved.size() == 1 && tag == moved.front()) continue;
         std::string name = input_text(*value);
         LoweringPlace where{.method = method_.name.str(),
-                            .node = use.user,
+                            .node = use.user(),
                             .value = name,
                             .tag = main.tags[moved.front()].str()};
         return lowering_error(
             LoweringFault::SplitConstant, where,
             fmt::format("{} must not be copied; it is tagged with ({}) but has user ({}) which has tag ({})",
-                        name, main.tags[moved.front()].str(), use.user->display_name(),
+                        name, main.tags[moved.front()].str(), use.user()->display_name(),
                         tag == none ? "None" : main.tags[tag].str()));
       }
     }

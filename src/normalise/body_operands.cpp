@@ -9,7 +9,7 @@ std::span<const Argument> body_operands(const Node& owner) {
   return owner.args().back().as_list();
 }
 
-Value* body_input(const Node& owner, const Graph& body, std::size_t operand) {
+Value* body_input(const Node& owner, Graph& body, std::size_t operand) {
   std::size_t first = body.inputs().size() - body_operands(owner).size();
   return body.inputs()[first + operand];
 }

@@ -37,6 +37,6 @@ class BodyOperands {
 
 // The operands that all bodies of a control-flow node get, and the input of `body` that is the given one.
 std::span<const Argument> body_operands(const Node& owner);
-Value* body_input(const Node& owner, const Graph& body, std::size_t operand);
+Value* body_input(const Node& owner, Graph& body, std::size_t operand);
 
 }  // namespace depute

@@ -73,8 +73,8 @@ class GuardDropper {
   }
 
   struct Mask {
-    const Node* add;
-    Value* scores;
+    const Value* sum;
+    const Value* scores;
     const TensorData* data;
   };
 
@@ -86,14 +86,14 @@ class GuardDropper {
     if (!sum["alpha"].is_number() || sum["alpha"].as_double() != 1) return std::nullopt;
     for (auto [mask, other] : {std::pair("other", "self"), std::pair("self", "other")}) {
       const TensorData* data = constant(sum.value(mask));
-      if (data != nullptr && sum.value(other) != nullptr) return Mask{add, sum.value(other), data};
+      if (data != nullptr && sum.value(other) != nullptr) return Mask{add->result(), sum.value(other), data};
     }
     return std::nullopt;
   }
 
   void drop(Node& where) {
     OpCall choice(where);
-    Value* weights = choice.value("other");
+    const Value* weights = choice.value("other");
     const Node* softmax = producer_of(weights, "aten._softmax.default");
     const Value* scores = guarded_scores(choice.value("condition"));
     if (softmax == nullptr || scores == nullptr || !is_zero(choice["self"])) return;
@@ -104,7 +104,7 @@ class GuardDropper {
     auto mask = mask_of(scores);
     if (!is_same || !mask || weights->type() != where.result()->type() || !leaves_something(*mask->data))
       return;
-    graph_.replace_uses(*where.result(), weights);
+    graph_.replace_uses(*where.result(), graph_.own(*weights));
     graph_.erase(where);
     drop_zeros(*mask);
   }
@@ -124,14 +124,14 @@ class GuardDropper {
 
   // A sum with zeros is its other operand, for a softmax and the comparison that is no longer used.
   void drop_zeros(const Mask& mask) {
-    if (mask.scores->type() != mask.add->result()->type()) return;
+    if (mask.scores->type() != mask.sum->type()) return;
     internal::Elements<float> elements(*mask.data);
     if (std::ranges::any_of(elements.span(), [](float element) { return element != 0; })) return;
-    for (const Use& use : mask.add->result()->uses()) {
-      const std::string_view op = use.user->op().str();
-      if (use.user->is_return() || (op != "aten._softmax.default" && op != "aten.amax.default")) return;
+    for (const Use& use : mask.sum->uses()) {
+      const std::string_view op = use.user()->op().str();
+      if (use.user()->is_return() || (op != "aten._softmax.default" && op != "aten.amax.default")) return;
     }
-    graph_.replace_uses(*mask.add->result(), mask.scores);
+    graph_.replace_uses(*graph_.own(*mask.sum), graph_.own(*mask.scores));
   }
 
   const Program& program_;
@@ -142,7 +142,7 @@ class GuardDropper {
 }  // namespace
 
 Status drop_softmax_guards(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
+  for (auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
   return {};
 }
 

@@ -14,9 +14,9 @@ namespace depute {
 // Calls visit(method, graph) on each method's graph and its bodies; stops at the first error.
 template <typename Visit>
 Status for_each_graph(Program& program, Visit&& visit) {
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     TRY_STATUS(visit(*method, *method->graph));
-    for (const auto& body : method->bodies) TRY_STATUS(visit(*method, *body));
+    for (auto& body : method->bodies) TRY_STATUS(visit(*method, *body));
   }
   return {};
 }

@@ -169,7 +169,7 @@ class Folder {
   }
 
   bool has_live_use(const Value& value) const {
-    return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_folded_[use.user->id()]; });
+    return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_folded_[use.user()->id()]; });
   }
 
   // Lets all users have the value's content itself.
@@ -183,8 +183,8 @@ class Folder {
   }
 
   // An input with this data: one that the value's node reads, if the node changes nothing, or a new one.
-  Value* constant_input(const Value& value, const TensorData& data) {
-    const Node& node = *value.producer();
+  Value* constant_input(Value& value, const TensorData& data) {
+    Node& node = *value.producer();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       Value* operand = node.operand(i);
       auto given = inputs_.find(operand);
@@ -220,7 +220,7 @@ class Folder {
 
 Status fold_constants(Program& program) {
   DataKeys mutated = mutated_data(program);
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     BodyOperands operands(*method);
     KnownInputs inputs;
     for (Graph* graph : operands.graphs()) Folder(program, *method, operands, inputs, *graph).run(mutated);

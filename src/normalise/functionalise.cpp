@@ -139,14 +139,14 @@ void Functionaliser::remember_views(Node& node, Value* parent) {
 
 Result<Value*> Functionaliser::written_argument(const Node& node, const OpDef& def) const {
   OpCall call(node);
-  Value* written = nullptr;
+  const Value* written = nullptr;
   for (std::size_t i = 0; i < def.args.size(); ++i) {
     if (!def.args[i].is_written) continue;
     if (written != nullptr || !call[i].is_value())
       return node_error(node, "an op that writes several tensors");
     written = call[i].as_value();
   }
-  return written;
+  return written == nullptr ? nullptr : graph_.own(*written);
 }
 
 Status Functionaliser::check_may_be_written(const Node& node, Value* written) const {
@@ -242,7 +242,7 @@ Status Functionaliser::visit(Node& node) {
     graph_.set_op(node, def->functional);
   }
   OpCall call(node);
-  Value* parent = !call.args().empty() && call[0].is_value() ? call[0].as_value() : nullptr;
+  Value* parent = !call.args().empty() && call[0].is_value() ? graph_.own(*call[0].as_value()) : nullptr;
   TRY_STATUS(refresh_operands(node));
   remember_views(node, parent);
   return {};

@@ -45,7 +45,7 @@ Result<std::vector<Argument>> copy_body(Graph& graph, Node& node, const Graph& b
   std::size_t operands = node.args().size() - first_operand;
   if (operands != body.inputs().size()) return node_error(node, "the body takes another number of operands");
   for (std::size_t i = 0; i < operands; ++i) values[body.inputs()[i]] = node.arg(first_operand + i);
-  auto map_value = [&](Value* value) { return values.at(value); };
+  auto map_value = [&](const Value* value) { return values.at(value); };
   const BodyMap same_bodies;
   NodeCopier copier(graph, same_bodies);
   for (const Node& inner : body.nodes()) {
@@ -164,10 +164,10 @@ class BodyOwners {
 }  // namespace
 
 Status inline_wrappers(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     TRY_STATUS(inline_graph(*method->graph));
     if (method->bodies.empty()) continue;
-    for (const auto& body : method->bodies) TRY_STATUS(inline_graph(*body));
+    for (auto& body : method->bodies) TRY_STATUS(inline_graph(*body));
     TRY_STATUS(BodyOwners(*method).run());
   }
   return {};

@@ -97,7 +97,7 @@ class Promoter {
 
   Result<Argument> promote(Node& node, const Argument& argument, ScalarType dtype) {
     if (argument.is_value() && argument.as_value()->type().is_tensor()) {
-      Value* value = argument.as_value();
+      const Value* value = argument.as_value();
       if (value->tensor().dtype == dtype) return argument;
       Value*& converted = conversions_[{value, dtype}];
       if (converted != nullptr) return Argument::of(converted);
@@ -188,13 +188,13 @@ class Promoter {
   Graph* graph_ = nullptr;  // the one at hand
   Symbol to_copy_{"aten._to_copy.default"};
   std::map<std::string, Value*> constants_;
-  std::map<std::pair<Value*, ScalarType>, Value*> conversions_;  // looked up only
+  std::map<std::pair<const Value*, ScalarType>, Value*> conversions_;  // looked up only
 };
 
 }  // namespace
 
 Status promote_types(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
+  for (auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
   return {};
 }
 

@@ -8,7 +8,7 @@ namespace depute {
 
 Status prune_constants(Program& program, const NormaliseOptions&) {
   std::unordered_set<Symbol> used;
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     std::vector<InputSpec> specs;
     std::vector<bool> keep;
     for (const Value* input : method->graph->inputs()) {

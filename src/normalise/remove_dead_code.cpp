@@ -57,8 +57,8 @@ void drop_unused_operands(Node& node) {
   std::vector<bool> keep(bodies[0]->inputs().size(), true);
   std::vector<Argument> kept;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    bool is_used = std::ranges::any_of(
-        bodies, [&](const Graph* body) { return body_input(node, *body, i)->has_uses(); });
+    bool is_used =
+        std::ranges::any_of(bodies, [&](Graph* body) { return body_input(node, *body, i)->has_uses(); });
     if (is_used) kept.push_back(operands[i]);
     keep[keep.size() - operands.size() + i] = is_used;
   }
@@ -92,7 +92,7 @@ void drop_unused_bodies(Method& method) {
 }  // namespace
 
 Status remove_dead_code(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     clean(*method->graph);
     if (!method->bodies.empty()) drop_unused_bodies(*method);
   }

@@ -24,7 +24,7 @@ Status remove_noops(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) -> Status {
     for (Node& node : graph.nodes()) {
       if (!is_noop(node)) continue;
-      graph.replace_uses(*node.result(), OpCall(node)[0].as_value());
+      graph.replace_uses(*node.result(), graph.own(*OpCall(node)[0].as_value()));
       graph.erase(node);
     }
     return {};

@@ -115,7 +115,7 @@ Status check_memory(const Program& program, const Stores& stores) {
 Status share_state(Program& program) {
   Stores stores = stores_of(program);
   if (stores.empty()) return {};
-  for (const auto& method : program.methods) TRY_STATUS(store_what_is_read(*method, stores));
+  for (auto& method : program.methods) TRY_STATUS(store_what_is_read(*method, stores));
   return check_memory(program, stores);
 }
 

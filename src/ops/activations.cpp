@@ -46,16 +46,16 @@ Value* softplus_of(Builder& b, Value* x, double beta, double threshold) {
 Replacement softplus(Builder& b, const OpCall& call) {
   TRY(double beta, constant_number(call, "beta"));
   TRY(double threshold, constant_number(call, "threshold"));
-  return one(softplus_of(b, call.value("self"), beta, threshold));
+  return one(softplus_of(b, b.own(call.value("self")), beta, threshold));
 }
 Replacement mish(Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   return one(b.call("aten.mul.Tensor", {x, b.call("aten.tanh.default", {softplus_of(b, x, 1, 20)})}));
 }
 
 // min(x, 0) - log(1 + exp(-|x|))
 Replacement log_sigmoid(Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   Value* decay = b.call("aten.exp.default", {b.call("aten.neg.default", {b.call("aten.abs.default", {x})})});
   Value* negative = b.call("aten.clamp.default", {x, Argument::none(), 0});
   return one(b.call("aten.sub.Tensor", {negative, b.call("aten.log1p.default", {decay})}));
@@ -65,7 +65,7 @@ Value* is_within(Builder& b, const OpCall& call) {
   return b.call("aten.le.Scalar", {b.call("aten.abs.default", {call["self"]}), call["lambd"]});
 }
 Replacement softshrink(Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   Value* step = b.call("aten.mul.Tensor", {b.call("aten.sign.default", {x}), call["lambd"]});
   return one(b.call("aten.where.self", {is_within(b, call), 0, b.call("aten.sub.Tensor", {x, step})}));
 }
@@ -75,8 +75,8 @@ Replacement hardshrink(Builder& b, const OpCall& call) {
 
 // One weight per channel, which is dimension 1.
 Replacement prelu(Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
-  Value* weight = call.value("weight");
+  Value* x = b.own(call.value("self"));
+  Value* weight = b.own(call.value("weight"));
   std::size_t rank = x->tensor().rank();
   if (rank > 1 && weight->tensor().numel() != 1) {
     Dims sizes(rank, SymInt(1));
@@ -120,7 +120,7 @@ Types infer_softmax(const OpCall& call) {
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
 }
 Replacement softmax_by(std::string_view op, Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   ScalarType dtype = dtype_or(call, x->tensor().dtype);
   if (dtype != x->tensor().dtype) x = b.call("aten._to_copy.default", {x, dtype});
   return one(b.call(op, {x, call["dim"], false}));

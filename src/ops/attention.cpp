@@ -49,7 +49,7 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
 // The mask of the call as something to add to the scores; null when there is none.
 Value* bias_of(Builder& b, const OpCall& call) {
   if (call.boolean("is_causal")) return causal_bias(b, call.tensor("query"), call.tensor("key"));
-  Value* mask = call.value("attn_mask");
+  Value* mask = b.own(call.value("attn_mask"));
   if (mask == nullptr || mask->tensor().dtype != ScalarType::Bool) return mask;
   return as_bias(b, mask, call.tensor("query").dtype);
 }
@@ -64,9 +64,9 @@ Value* guarded_softmax(Builder& b, Value* scores) {
 
 Replacement attention(Builder& b, const OpCall& call) {
   if (call.number("dropout_p") != 0) return type_error("attention with dropout is random");
-  Value* query = call.value("query");
-  Value* key = call.value("key");
-  Value* value = call.value("value");
+  Value* query = b.own(call.value("query"));
+  Value* key = b.own(call.value("key"));
+  Value* value = b.own(call.value("value"));
   const TensorType& type = query->tensor();
   if (call.boolean("enable_gqa")) {
     if (type.rank() < 3 || key->tensor().rank() < 3) return type_error("grouped attention without heads");

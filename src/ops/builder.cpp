@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "depute/infer.h"
 #include "support/check.h"
 
@@ -22,26 +24,21 @@ bool same(const Argument& a, const Argument& b) {
   switch (a.kind) {
     case Argument::Kind::None:
       return true;
-    case Argument::Kind::List: {
-      if (a.count != b.count) return false;
-      for (std::uint32_t i = 0; i < a.count; ++i) {
-        if (!same(a.elements[i], b.elements[i])) return false;
-      }
-      return true;
-    }
+    case Argument::Kind::List:
+      return std::ranges::equal(a.as_list(), b.as_list(), same);
     case Argument::Kind::Float:
-      return a.float_value == b.float_value;
+      return a.as_double() == b.as_double();
     case Argument::Kind::Int:
     case Argument::Kind::Bool:
     case Argument::Kind::ScalarType:
     case Argument::Kind::MemoryFormat:
     case Argument::Kind::Layout:
-      return a.int_value == b.int_value;
+      return a.as_int() == b.as_int();
     case Argument::Kind::String:
     case Argument::Kind::Operator:
     case Argument::Kind::Device:
     case Argument::Kind::Delegate:
-      return a.symbol_id == b.symbol_id;
+      return a.as_symbol() == b.as_symbol();
     case Argument::Kind::Value:
     case Argument::Kind::Complex:
     case Argument::Kind::Graph:
@@ -77,6 +74,12 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
 }
 
 }  // namespace
+
+std::vector<Value*> Builder::own(const std::vector<const Value*>& values) const {
+  std::vector<Value*> owned;
+  for (const Value* value : values) owned.push_back(own(value));
+  return owned;
+}
 
 void Builder::inherit(const Node& node) {
   tag_ = node.tag;
@@ -168,7 +171,9 @@ Argument Builder::make_argument(const BuilderArgument& argument) {
   std::vector<Argument> elements;
   switch (argument.kind) {
     case BuilderArgument::Kind::Ready:  // lists are copied: two nodes may not share cells
-      return graph_->import(argument.ready, [](Value* value) { return Argument::of(value); });
+      return graph_->import(argument.ready, [&](const Value* value) { return Argument::of(own(value)); });
+    case BuilderArgument::Kind::Value:
+      return Argument::of(own(argument.single));
     case BuilderArgument::Kind::Ints:
       for (const SymInt& value : argument.ints) elements.push_back(size(value));
       break;

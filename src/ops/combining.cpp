@@ -18,7 +18,7 @@ bool is_ignored(const Value* part) {
 }
 
 Types infer_cat(const OpCall& call) {
-  std::vector<Value*> parts = call.values("tensors");
+  std::vector<const Value*> parts = call.values("tensors");
   if (parts.empty()) return type_error("cat of no tensors");
   std::optional<TensorType> total;
   ScalarType dtype = parts[0]->tensor().dtype;
@@ -40,7 +40,7 @@ Types infer_cat(const OpCall& call) {
 
 // Empty parts go, and one part alone is the result.
 Replacement cat(Builder& b, const OpCall& call) {
-  std::vector<Value*> parts = call.values("tensors");
+  std::vector<Value*> parts = b.own(call.values("tensors"));
   std::vector<Value*> kept;
   for (Value* part : parts) {
     if (part->tensor().static_numel() != 0) kept.push_back(part);
@@ -62,7 +62,7 @@ Replacement concat(Builder& b, const OpCall& call) {
 }
 
 Types infer_stack(const OpCall& call) {
-  std::vector<Value*> parts = call.values("tensors");
+  std::vector<const Value*> parts = call.values("tensors");
   if (parts.empty()) return type_error("stack of no tensors");
   ScalarType dtype = parts[0]->tensor().dtype;
   for (const Value* part : parts) dtype = promote(dtype, part->tensor().dtype);
@@ -74,7 +74,7 @@ Types infer_stack(const OpCall& call) {
 }
 Replacement stack(Builder& b, const OpCall& call) {
   std::vector<Value*> parts;
-  for (Value* part : call.values("tensors")) {
+  for (const Value* part : call.values("tensors")) {
     parts.push_back(b.call("aten.unsqueeze.default", {part, call["dim"]}));
   }
   return one(b.call("aten.cat.default", {parts, call["dim"]}));
@@ -138,7 +138,7 @@ Types infer_repeat_interleave(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 Replacement repeat_interleave(Builder& b, const OpCall& call) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
   if (b.failed()) return Failure(b.status().error());
   std::int64_t given = call["dim"].is_none() ? 0 : call.integer("dim");
@@ -155,7 +155,7 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
 }
 
 Types infer_meshgrid(const OpCall& call) {
-  std::vector<Value*> axes = call.values("tensors");
+  std::vector<const Value*> axes = call.values("tensors");
   Dims sizes;
   for (const Value* axis : axes) sizes.push_back(axis->tensor().numel());
   if (call.text("indexing") == "xy" && sizes.size() >= 2) std::swap(sizes[0], sizes[1]);
@@ -166,7 +166,7 @@ Types infer_meshgrid(const OpCall& call) {
   return types;
 }
 Replacement meshgrid(Builder& b, const OpCall& call) {
-  std::vector<Value*> axes = call.values("tensors");
+  std::vector<Value*> axes = b.own(call.values("tensors"));
   TRY(std::vector<Type> types, infer_meshgrid(call));
   bool swaps = call.text("indexing") == "xy" && axes.size() >= 2;
   std::vector<Value*> grids;
@@ -183,7 +183,7 @@ Replacement meshgrid(Builder& b, const OpCall& call) {
 Replacement roll(Builder& b, const OpCall& call) {
   if (!call.is_constant_ints("shifts")) return type_error("roll by a number that is not constant");
   Ints shifts = call.ints("shifts"), dims = call.ints("dims");
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   Dims sizes = x->tensor().sizes;
   if (dims.empty()) {
     x = b.view(x, {x->tensor().numel()});

@@ -21,10 +21,10 @@ namespace depute {
 struct ControlFlow {
   enum class Kind { Cond, WhileLoop, Map, Scan };
   Kind kind = Kind::Cond;
-  Argument predicate;                 // Cond
-  SmallVector<Graph*, 2> bodies;      // Cond: taken when true, when false; WhileLoop: test, body
-  std::span<const Argument> carried;  // WhileLoop, Scan
-  std::span<const Argument> mapped;   // Map, Scan: tensors, cut along their first dimension
+  Argument predicate;                   // Cond
+  SmallVector<const Graph*, 2> bodies;  // Cond: taken when true, when false; WhileLoop: test, body
+  std::span<const Argument> carried;    // WhileLoop, Scan
+  std::span<const Argument> mapped;     // Map, Scan: tensors, cut along their first dimension
   std::span<const Argument> operands;
 
   // The graph that gives the results: of a loop, what is run in each turn.

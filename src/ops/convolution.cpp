@@ -117,14 +117,14 @@ Replacement convolve(Builder& b, const OpCall& call, Value* input, const Convolu
 Replacement conv(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
   TRY(c.padding, per_dimension(call, "padding", c.spatial));
-  return convolve(b, call, call.value("input"), c, false);
+  return convolve(b, call, b.own(call.value("input")), c, false);
 }
 
 Replacement conv_transpose(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
   TRY(c.padding, per_dimension(call, "padding", c.spatial));
   TRY(c.output_padding, per_dimension(call, "output_padding", c.spatial));
-  return convolve(b, call, call.value("input"), c, true);
+  return convolve(b, call, b.own(call.value("input")), c, true);
 }
 
 // --- padding="same": as many zeros as keep the size, the odd one behind
@@ -170,7 +170,7 @@ Replacement conv_padding(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
   TRY(SamePadding padding, same_padding(call, c));
   c.padding = padding.both;
-  Value* input = call.value("input");
+  Value* input = b.own(call.value("input"));
   if (padding.is_uneven) input = b.call("aten.constant_pad_nd.default", {input, padding.behind});
   if (b.failed()) return Failure(b.status().error());
   return convolve(b, call, input, c, false);

@@ -61,7 +61,7 @@ Result<Equation> read_equation(std::string_view text) {
 using LabelSizes = std::map<char, SymInt>;
 
 Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
-  std::vector<Value*> tensors = call.values("tensors");
+  std::vector<const Value*> tensors = call.values("tensors");
   if (tensors.size() != equation.operands.size()) return type_error("einsum with another number of operands");
   LabelSizes sizes;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -167,7 +167,7 @@ Types infer_einsum(const OpCall& call) {
 Replacement einsum(Builder& b, const OpCall& call) {
   TRY(Equation equation, read_equation(call.text("equation")));
   TRY(LabelSizes sizes, read_sizes(call, equation));
-  std::vector<Value*> tensors = call.values("tensors");
+  std::vector<Value*> tensors = b.own(call.values("tensors"));
   Contraction contraction(b, sizes);
   Labelled total{tensors[0], equation.operands[0]};
   for (std::size_t i = 1; i < tensors.size(); ++i) {

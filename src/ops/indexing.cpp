@@ -13,7 +13,7 @@ namespace {
 
 Types infer_index(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  std::vector<Value*> indices = call.values("indices");
+  std::vector<const Value*> indices = call.values("indices");
   if (indices.size() > self.rank()) return argument_error("more indices than dimensions");
   indices.resize(self.rank());
   Dims shape;
@@ -55,7 +55,7 @@ Types infer_gather(const OpCall& call) {
 Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("self")));
   std::vector<Value*> indices(dim, nullptr);
-  indices.push_back(call.value("index"));
+  indices.push_back(b.own(call.value("index")));
   return one(b.call("aten.index_put.default", {call["self"], indices, source, accumulate}));
 }
 // Whether the runtime's kernel for writing along a dimension in place can do it: whole slices of the same
@@ -73,10 +73,10 @@ bool is_plain_index_copy(const OpCall& call) {
 }
 Replacement index_copy(Builder& b, const OpCall& call) {
   if (is_plain_index_copy(call)) return std::vector<Value*>{};
-  return put_along(b, call, call.value("source"), false);
+  return put_along(b, call, b.own(call.value("source")), false);
 }
 Replacement index_add(Builder& b, const OpCall& call) {
-  Value* source = call.value("source");
+  Value* source = b.own(call.value("source"));
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
   if (!is_plain) source = b.call("aten.mul.Tensor", {source, alpha});
@@ -125,8 +125,8 @@ Types infer_topk(const OpCall& call) {
 }
 
 // What is written over the whole tensor is all that is left of it.
-Replacement slice_scatter(Builder&, const OpCall& call) {
-  if (call.tensor("src") == call.tensor("self")) return one(call.value("src"));
+Replacement slice_scatter(Builder& b, const OpCall& call) {
+  if (call.tensor("src") == call.tensor("self")) return one(b.own(call.value("src")));
   return std::vector<Value*>{};
 }
 

@@ -127,8 +127,8 @@ Value* batched_product(Builder& b, Value* left, Value* right) {
 }
 
 Replacement matmul(Builder& b, const OpCall& call) {
-  Value* left = call.value("self");
-  Value* right = call.value("other");
+  Value* left = b.own(call.value("self"));
+  Value* right = b.own(call.value("other"));
   TRY(std::vector<Type> types, infer_matmul(call));
   if (left->tensor().rank() == 1) left = b.view(left, {1, left->tensor().sizes[0]});
   if (right->tensor().rank() == 1) right = b.view(right, {right->tensor().sizes[0], 1});
@@ -146,7 +146,7 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
     return b.call("aten.mul.Tensor", {value, number});
   };
   Value* product = scaled(b.call("aten.bmm.default", {call["batch1"], call["batch2"]}), "alpha");
-  return one(b.call("aten.add.Tensor", {scaled(call.value("self"), "beta"), product}));
+  return one(b.call("aten.add.Tensor", {scaled(b.own(call.value("self")), "beta"), product}));
 }
 
 Types infer_outer(const OpCall& call) {

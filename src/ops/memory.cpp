@@ -35,7 +35,7 @@ Replacement contiguous(Builder& b, const OpCall& call) {
 
 // self with the elements of src: src in the type and sizes of self.
 Replacement copy(Builder& b, const OpCall& call) {
-  Value* src = call.value("src");
+  Value* src = b.own(call.value("src"));
   const TensorType& self = call.tensor("self");
   if (src->tensor().dtype != self.dtype) src = b.call("aten._to_copy.default", {src, self.dtype});
   return one(b.call("aten.expand.default", {src, self.sizes}));

@@ -65,7 +65,7 @@ Replacement layer_norm(Builder& b, const OpCall& call) {
 
 // x / sqrt(mean(x * x) + eps) * weight; half precision is computed in f32
 Replacement rms_norm(Builder& b, const OpCall& call) {
-  Value* x = call.value("input");
+  Value* x = b.own(call.value("input"));
   ScalarType dtype = x->tensor().dtype;
   bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
   if (is_half) x = b.call("aten._to_copy.default", {x, ScalarType::F32});

@@ -110,7 +110,7 @@ const Argument& OpCall::operator[](std::string_view name) const {
   return args_[static_cast<std::size_t>(index)];
 }
 
-Value* OpCall::value(std::string_view name) const {
+const Value* OpCall::value(std::string_view name) const {
   const Argument& argument = (*this)[name];
   return argument.is_value() ? argument.as_value() : nullptr;
 }
@@ -137,8 +137,8 @@ bool OpCall::is_constant_ints(std::string_view name) const {
   return std::ranges::all_of(argument.as_list(), [](const Argument& element) { return element.is_int(); });
 }
 
-std::vector<Value*> OpCall::values(std::string_view name) const {
-  std::vector<Value*> result;
+std::vector<const Value*> OpCall::values(std::string_view name) const {
+  std::vector<const Value*> result;
   for (const Argument& element : (*this)[name].as_list()) {
     result.push_back(element.is_value() ? element.as_value() : nullptr);
   }
@@ -204,7 +204,7 @@ Status check_results(const Node& node, const OpDef& def) {
                    return result.is_list || result.type == ArgType::Any;
                  });
   if (is_open) return {};
-  const std::span<Value* const> results = node.results();
+  const std::span<const Value* const> results = node.results();
   auto is_nothing = [](const Value* result) { return result->type().kind == Type::Kind::None; };
   if (def.returns.empty() && std::ranges::all_of(results, is_nothing)) return {};
   if (results.size() != def.returns.size()) {

@@ -90,7 +90,7 @@ Value* p_norm(Builder& b, Value* x, double p, const Argument& dims, const Argume
   return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
 }
 Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   TRY(std::vector<Type> types, infer_norm(call));
   ScalarType dtype = types[0].tensor.dtype;
   if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
@@ -133,11 +133,11 @@ Types infer_diff(const OpCall& call) {
 }
 Replacement diff(Builder& b, const OpCall& call) {
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
-  Value* x = call.value("self");
+  Value* x = b.own(call.value("self"));
   const Argument& dim = call["dim"];
   std::vector<Value*> parts{x};
-  if (Value* before = call.value("prepend")) parts.insert(parts.begin(), before);
-  if (Value* behind = call.value("append")) parts.push_back(behind);
+  if (Value* before = b.own(call.value("prepend"))) parts.insert(parts.begin(), before);
+  if (Value* behind = b.own(call.value("append"))) parts.push_back(behind);
   if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
   bool is_bool = call.tensor("self").dtype == ScalarType::Bool;
   for (std::int64_t i = 0; i < call.integer("n"); ++i) {

@@ -25,14 +25,14 @@ struct Network {
   Gates gates;
   std::int64_t layers, directions, time_dim;
   bool has_biases;
-  std::vector<Value*> params;
+  std::vector<const Value*> params;
   std::size_t params_per_cell;
 };
 
 struct Cell {
-  Value *input_weight, *hidden_weight;
-  Value *input_bias = nullptr, *hidden_bias = nullptr;
-  Value* projection = nullptr;  // of an lstm's output
+  const Value *input_weight, *hidden_weight;
+  const Value *input_bias = nullptr, *hidden_bias = nullptr;
+  const Value* projection = nullptr;  // of an lstm's output
 };
 
 struct State {
@@ -71,7 +71,7 @@ Result<Network> read_network(const OpCall& call, Gates gates) {
 }
 
 Cell read_cell(const Network& net, std::int64_t index) {
-  Value* const* params = net.params.data() + static_cast<std::size_t>(index) * net.params_per_cell;
+  const Value* const* params = net.params.data() + static_cast<std::size_t>(index) * net.params_per_cell;
   Cell cell{.input_weight = params[0], .hidden_weight = params[1]};
   if (net.has_biases) {
     cell.input_bias = params[2];
@@ -111,7 +111,7 @@ class Unroller {
  private:
   // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums.
   Value* project_input(Value* input, const Cell& cell) {
-    Value* bias = cell.input_bias;
+    const Value* bias = cell.input_bias;
     if (bias != nullptr && net_.gates != Gates::Gru)
       bias = b_.call("aten.add.Tensor", {bias, cell.hidden_bias});
     return b_.call("aten.linear.default", {input, cell.input_weight, bias});
@@ -245,15 +245,15 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
 
 Replacement lstm(Builder& b, const OpCall& call) {
   TRY(Network net, read_network(call, Gates::Lstm));
-  std::vector<Value*> hx = call.values("hx");
+  std::vector<Value*> hx = b.own(call.values("hx"));
   if (hx.size() != 2) return type_error("an lstm has two initial states");
-  TRY(Outputs out, unroll(b, net, call.value("input"), hx[0], hx[1]));
+  TRY(Outputs out, unroll(b, net, b.own(call.value("input")), hx[0], hx[1]));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden), final_states(b, net, out.cell)};
 }
 
 Replacement recurrent(Builder& b, const OpCall& call, Gates gates) {
   TRY(Network net, read_network(call, gates));
-  TRY(Outputs out, unroll(b, net, call.value("input"), call.value("hx"), nullptr));
+  TRY(Outputs out, unroll(b, net, b.own(call.value("input")), b.own(call.value("hx")), nullptr));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden)};
 }
 Replacement gru(Builder& b, const OpCall& call) {
@@ -271,7 +271,8 @@ Types infer_recurrent(const OpCall& call) {
   if (input.rank() != 3) return type_error("a recurrent layer of an input that is not of rank 3");
   std::vector<Type> types;
   const Argument& hx = call["hx"];
-  std::vector<Value*> states = hx.is_list() ? call.values("hx") : std::vector<Value*>{hx.as_value()};
+  std::vector<const Value*> states =
+      hx.is_list() ? call.values("hx") : std::vector<const Value*>{hx.as_value()};
   Dims sizes = input.sizes;
   for (const Value* state : states) {
     if (state->tensor().rank() != 3) return type_error("a recurrent layer's state has rank 3");

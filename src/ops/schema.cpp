@@ -173,11 +173,7 @@ class SchemaReader {
   Argument make_list(const std::vector<Argument>& elements) {
     auto& storage = def_.default_lists.emplace_back(std::make_unique<Argument[]>(elements.size()));
     std::ranges::copy(elements, storage.get());
-    Argument list;
-    list.kind = Argument::Kind::List;
-    list.count = static_cast<std::uint32_t>(elements.size());
-    list.elements = storage.get();
-    return list;
+    return Argument::list_of(std::span(storage.get(), elements.size()));
   }
 
   Argument read_literal(ArgType type) {

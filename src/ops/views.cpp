@@ -199,7 +199,7 @@ Replacement to_view(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, call.def().infer(call));
   const Dims& sizes = call.node() != nullptr ? call.node()->result()->tensor().sizes : types[0].tensor.sizes;
   if (call.tensor("self").sizes == sizes) return one(b.call("aten.alias.default", {call["self"]}));
-  return one(b.view(call.value("self"), sizes));
+  return one(b.view(b.own(call.value("self")), sizes));
 }
 
 Replacement to_permute(Builder& b, const OpCall& call) {

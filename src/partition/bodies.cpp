@@ -73,7 +73,7 @@ std::vector<const Graph*> all_graphs(const Method& method) {
 }
 
 std::vector<const Graph*> all_bodies(const Node& node) {
-  std::vector<Graph*> bodies = bodies_of(node);
+  std::vector<const Graph*> bodies = bodies_of(node);
   PendingGraphs pending;
   pending.add({bodies.rbegin(), bodies.rend()});
   std::vector<const Graph*> graphs;

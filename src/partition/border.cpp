@@ -45,7 +45,7 @@ void BorderMeter::add_operands(const Node& node) {
 void BorderMeter::add_results(const Node& node) {
   for (const Value* result : node.results()) {
     const bool leaves = std::ranges::any_of(
-        result->uses(), [&](const Use& use) { return use.user->is_return() || !is_inside(*use.user); });
+        result->uses(), [&](const Use& use) { return use.user()->is_return() || !is_inside(*use.user()); });
     if (leaves) crossing_.push_back(result);
   }
 }

@@ -129,7 +129,7 @@ class Matcher {
     std::size_t looked_at = 0;
     for (const Use& use : value.uses()) {
       if (++looked_at > max_match_users) break;
-      if (!use.user->is_return() && use.user->op() == op) users.push_back(use.user);
+      if (!use.user()->is_return() && use.user()->op() == op) users.push_back(use.user());
     }
     std::ranges::sort(users, {}, [&](const Node* node) { return order_[*node]; });
     users.erase(std::unique(users.begin(), users.end()), users.end());
@@ -209,8 +209,8 @@ class Matcher {
                                     return a.name == b.name && agree(a.value, b.value);
                                   });
       case Argument::Kind::Complex:
-        return wanted.elements[0].as_double() == argument.elements[0].as_double() &&
-               wanted.elements[1].as_double() == argument.elements[1].as_double();
+        return std::ranges::equal(wanted.as_list(), argument.as_list(), {}, &Argument::as_double,
+                                  &Argument::as_double);
       case Argument::Kind::ScalarType:
       case Argument::Kind::MemoryFormat:
       case Argument::Kind::Layout:
@@ -288,10 +288,10 @@ class Matcher {
   }
 
   static bool is_returned(const Value& pattern_value) {
-    return std::ranges::any_of(pattern_value.uses(), [](const Use& use) { return use.user->is_return(); });
+    return std::ranges::any_of(pattern_value.uses(), [](const Use& use) { return use.user()->is_return(); });
   }
   bool is_used_outside(const Value& value) const {
-    return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_inside(use.user); });
+    return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_inside(use.user()); });
   }
 
   const Method& method_;

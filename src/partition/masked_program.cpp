@@ -8,17 +8,19 @@ namespace depute {
 MaskedProgram::MaskedProgram(const Program& program, const Method& method,
                              const std::function<bool(const Node&)>& is_masked)
     : program_(clone(program)) {
+  Method* copy = nullptr;
   for (std::size_t i = 0; i < program.methods.size(); ++i) {
-    if (program.methods[i].get() == &method) method_ = program_.methods[i].get();
+    if (program.methods[i].get() == &method) copy = program_.methods[i].get();
   }
-  CHECK(method_ != nullptr) << method.name.str();
+  CHECK(copy != nullptr) << method.name.str();
+  method_ = copy;
   const std::vector<const Graph*> originals = all_graphs(method);
-  const std::vector<const Graph*> copies = all_graphs(*method_);
+  const std::vector<Graph*> copies = graphs_below(*copy->graph);
   for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], is_masked);
 }
 
 // A copy has the nodes of its original in the same order.
-void MaskedProgram::add_graph(const Graph& original, const Graph& copy,
+void MaskedProgram::add_graph(const Graph& original, Graph& copy,
                               const std::function<bool(const Node&)>& is_masked) {
   for (std::size_t i = 0; i < original.inputs().size(); ++i)
     original_inputs_.emplace(copy.inputs()[i], original.inputs()[i]);

@@ -24,7 +24,7 @@ class MaskedProgram {
   Result<PartitionResult> unmask(PartitionResult result) const;
 
  private:
-  void add_graph(const Graph& original, const Graph& copy, const std::function<bool(const Node&)>& is_masked);
+  void add_graph(const Graph& original, Graph& copy, const std::function<bool(const Node&)>& is_masked);
 
   Program program_;
   const Method* method_ = nullptr;

@@ -16,8 +16,8 @@ const Node* only_user(const Node& node) {
   const Node* user = nullptr;
   for (const Value* result : node.results()) {
     for (const Use& use : result->uses()) {
-      if (use.user->is_return() || (user != nullptr && user != use.user)) return nullptr;
-      user = use.user;
+      if (use.user()->is_return() || (user != nullptr && user != use.user())) return nullptr;
+      user = use.user();
     }
   }
   return user;

@@ -67,8 +67,9 @@ class BufferPlacer {
     const Node* writer = written.is_value() ? written.as_value()->producer() : nullptr;
     if (writer == nullptr) return {{}, "no node makes its new value"};
     const Symbol tag = tag_of(*writer);
-    const bool together = std::ranges::all_of(
-        buffer.uses(), [&](const Use& use) { return !use.user->is_return() && tag_of(*use.user) == tag; });
+    const bool together = std::ranges::all_of(buffer.uses(), [&](const Use& use) {
+      return !use.user()->is_return() && tag_of(*use.user()) == tag;
+    });
     if (!tag.empty() && together) return {tag, {}};
     return {{}, touching_nodes(buffer, *writer)};
   }
@@ -88,7 +89,7 @@ class BufferPlacer {
   std::string touching_nodes(const Value& buffer, const Node& writer) const {
     std::vector<const Node*> readers;  // each once; uses are listed most recent first
     for (const Use& use : buffer.uses()) {
-      if (readers.empty() || readers.back() != use.user) readers.push_back(use.user);
+      if (readers.empty() || readers.back() != use.user()) readers.push_back(use.user());
     }
     std::ranges::reverse(readers);
     std::string text;
@@ -155,7 +156,7 @@ void tag_constants(const Method& method, std::span<const InputData> data,
     const Value& input = *method.graph->inputs()[i];
     tags.clear();
     for (const Use& use : input.uses()) {
-      const Symbol tag = use.user->is_return() ? Symbol() : tag_of(*use.user);
+      const Symbol tag = use.user()->is_return() ? Symbol() : tag_of(*use.user());
       if (!tag.empty() && (tags.empty() || tags.back() != tag)) tags.push_back(tag);
     }
     for (std::size_t place = tags.size(); place-- > 0;) {

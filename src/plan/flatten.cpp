@@ -57,7 +57,7 @@ class Flattener {
   }
 
   Argument mapped(const Argument& argument, const Scope& scope) {
-    return graph().import(argument, [&](Value* value) { return scope.values.at(value); });
+    return graph().import(argument, [&](const Value* value) { return scope.values.at(value); });
   }
   Arguments mapped(std::span<const Argument> arguments, const Scope& scope) {
     Arguments result;

@@ -243,7 +243,7 @@ Result<std::int32_t> MethodPlanner::index_of(const Value& value, const Node* use
 }
 
 bool MethodPlanner::is_output(const Value& value) {
-  return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user->is_return(); });
+  return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user()->is_return(); });
 }
 
 std::int32_t MethodPlanner::add_result(const Value& value) {

@@ -76,10 +76,10 @@ class Joiner {
       const Value* value = values.back();
       values.pop_back();
       for (const Use& use : value->uses()) {
-        if (visit(*use.user)) return true;
-        bool is_view = !use.user->is_return() && shared_operand(*use.user) == value;
-        if (!is_view || !views.insert(use.user).second) continue;
-        values.insert(values.end(), use.user->results().begin(), use.user->results().end());
+        if (visit(*use.user())) return true;
+        bool is_view = !use.user()->is_return() && shared_operand(*use.user()) == value;
+        if (!is_view || !views.insert(use.user()).second) continue;
+        values.insert(values.end(), use.user()->results().begin(), use.user()->results().end());
       }
     }
     return false;
@@ -100,7 +100,7 @@ class Joiner {
     for (const Value* value : place.values) {
       if (control_op(*value->producer()) != ControlOp::Variable) consider(*value->producer());
       for (const Use& use : value->uses()) {
-        if (writes_variable(*use.user)) consider(*use.user);
+        if (writes_variable(*use.user())) consider(*use.user());
       }
     }
     return write;

@@ -161,7 +161,7 @@ std::optional<View> find_view(const Node& node) {
   const OpDef* def = node.def();
   ViewKind kind = def == nullptr ? ViewKind::None : def->view_kind;
   if (kind == ViewKind::None || node.operand_count() == 0 || node.results().empty()) return std::nullopt;
-  Value* base = node.operand(0);
+  const Value* base = node.operand(0);
   if (!base->type().is_tensor() || !base->tensor().is_contiguous() || !all_contiguous_tensors(node)) {
     return std::nullopt;
   }

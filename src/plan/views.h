@@ -18,7 +18,7 @@
 namespace depute {
 
 struct View {
-  Value* base = nullptr;
+  const Value* base = nullptr;
   bool is_whole = true;                   // all of base's bytes; else static runs of them
   SmallVector<std::uint64_t, 1> offsets;  // bytes from base's start, one per result
 };

@@ -73,9 +73,9 @@ bool symbols_clash(const Program& to, const Program& from) {
 
 void rename_symbols(Program& program, std::string_view name) {
   SymbolRenamer renamer(fmt::format("{}.", name));
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     renamer.rename(*method->graph);
-    for (const auto& body : method->bodies) renamer.rename(*body);
+    for (auto& body : method->bodies) renamer.rename(*body);
   }
   Ranges ranges;
   for (const auto& [text, range] : program.ranges) {
@@ -89,9 +89,9 @@ void rename_symbols(Program& program, std::string_view name) {
 
 template <typename Visit>
 void for_each_node(Program& program, Visit&& visit) {
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     for (Node& node : method->graph->nodes()) visit(node);
-    for (const auto& body : method->bodies) {
+    for (auto& body : method->bodies) {
       for (Node& node : body->nodes()) visit(node);
     }
   }

@@ -176,7 +176,7 @@ std::vector<std::pair<std::string, std::unique_ptr<Partitioner>>> canonical_part
 Program tagged(const Program& program, const OwnPartitions& own) {
   Program copy = clone(program);
   int count = 0;
-  for (const auto& method : copy.methods) {
+  for (auto& method : copy.methods) {
     for (Node& node : method->graph->nodes()) {
       if (own.ops.contains(node.op())) node.tag = Symbol(fmt::format("t{}", count++));
     }

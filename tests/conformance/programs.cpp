@@ -54,7 +54,7 @@ Program alone(const Node& node, bool parameters) {
   }
   BodyMap no_bodies;
   NodeCopier copier(*method.graph, no_bodies);
-  Node* copy = copier.copy(node, [&](Value* value) { return Argument::of(inputs.at(value)); });
+  Node* copy = copier.copy(node, [&](const Value* value) { return Argument::of(inputs.at(value)); });
   copy->debug_handle = 1;
   std::vector<Argument> outputs;
   for (Value* result : copy->results()) outputs.push_back(Argument::of(result));

@@ -198,9 +198,9 @@ void tag_nodes(Program& program, std::uint32_t dice) {
       if (random() % 2 == 0) node.tag = tags[random() % 3];
     }
   };
-  for (const auto& method : program.methods) {
+  for (auto& method : program.methods) {
     tag(*method->graph);
-    for (const auto& body : method->bodies) tag(*body);
+    for (auto& body : method->bodies) tag(*body);
   }
 }
 

@@ -43,8 +43,8 @@ void expect_sound_uses(const Graph& graph) {
   auto compare = [&](const Value& value) {
     std::multiset<const Node*> actual;
     for (const Use& use : value.uses()) {
-      actual.insert(use.user);
-      EXPECT_EQ(use.argument->as_value(), &value);
+      actual.insert(use.user());
+      EXPECT_EQ(use.argument().as_value(), &value);
     }
     EXPECT_EQ(actual, expected[&value]) << value.name().str();
     EXPECT_EQ(value.use_count(), actual.size());
@@ -71,7 +71,7 @@ TEST(Graph, UsesInListsKeywordsAndOutputs) {
   EXPECT_EQ(x->use_count(), 5u);
   EXPECT_EQ(node->operand_count(), 4u);
   EXPECT_TRUE(node->result()->has_one_use());
-  EXPECT_EQ(node->result()->uses().begin()->user, graph.return_node());
+  EXPECT_EQ(node->result()->uses().begin()->user(), graph.return_node());
   expect_sound_uses(graph);
 }
 
@@ -213,7 +213,7 @@ TEST(Graph, ImportMapsValuesIntoAnotherGraph) {
   Argument list = from.list({Argument::of(x), Argument::of(2), from.complex(1, 2), Argument::string("t")});
   Graph to(Symbol("to"));
   Value* y = input(to, "y");
-  Argument copy = to.import(list, [&](Value*) { return Argument::of(y); });
+  Argument copy = to.import(list, [&](const Value*) { return Argument::of(y); });
   EXPECT_EQ(print(copy), "[%y, 2, complex(1.0, 2.0), \"t\"]");
 }
 

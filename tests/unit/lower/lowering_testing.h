@@ -26,8 +26,10 @@ inline Program parse(std::string_view text) {
   return std::move(*program);
 }
 
-inline Node* find_node(const Graph& graph, std::string_view name) {
-  for (Node& node : graph.nodes()) {
+// A Node of a Graph, a const one of a const one; null if there is none.
+template <typename AnyGraph>
+auto find_node(AnyGraph& graph, std::string_view name) -> decltype(graph.first()) {
+  for (auto& node : graph.nodes()) {
     if (node.display_name() == name) return &node;
   }
   return nullptr;
@@ -82,10 +84,10 @@ inline PartitionFunction tagging(std::initializer_list<std::pair<const char*, co
   };
 }
 
-// An edit of the program, which partitioners must not make.
-inline PartitionFunction editing(std::function<void(const Method&)> edit) {
+// An edit of the program, which partitioners must not make and const keeps most from.
+inline PartitionFunction editing(std::function<void(Method&)> edit) {
   return [edit = std::move(edit)](const Program&, const Method& method) -> Result<PartitionResult> {
-    edit(method);
+    edit(const_cast<Method&>(method));
     return PartitionResult{};
   };
 }
@@ -165,7 +167,7 @@ inline void expect_sound(const Program& program) {
   }
 }
 
-inline std::vector<std::string> names(std::span<Value* const> values) {
+inline std::vector<std::string> names(std::span<const Value* const> values) {
   std::vector<std::string> list;
   for (const Value* value : values) list.emplace_back(value->name().str());
   return list;

@@ -419,7 +419,7 @@ class RandomPartitioner : public Partitioner {
         auto tag = tags.find(node);
         if (tag != tags.end()) users.emplace(tag->second.str());
       };
-      for (const Use& use : input->uses()) add(use.user);
+      for (const Use& use : input->uses()) add(use.user());
       for (std::size_t i = 0; i < method.outputs.size(); ++i) {
         if (method.outputs[i].mutates_data() && method.outputs[i].target == spec.target)
           add(method.graph->outputs()[i].as_value()->producer());

@@ -34,7 +34,7 @@ Program recorded_calls() {
   Program program = parse(text.str());
   Method& method = *program.methods.at(0);
   std::vector<Argument> outputs;
-  for (const Node& node : method.graph->nodes()) {
+  for (Node& node : method.graph->nodes()) {
     for (Value* result : node.results()) outputs.push_back(Argument::of(result));
   }
   method.outputs.assign(outputs.size(), OutputSpec{});

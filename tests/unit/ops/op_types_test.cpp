@@ -30,7 +30,7 @@ std::string types_text(const std::vector<Type>& types) {
   return text;
 }
 
-std::string types_text(std::span<Value* const> values) {
+std::string types_text(std::span<const Value* const> values) {
   std::vector<Type> types;
   for (const Value* value : values) types.push_back(value == nullptr ? Type{} : value->type());
   return types_text(types);

@@ -175,7 +175,7 @@ class Checker {
       if (!method_.inputs[value->index()].has_data()) return "a user's input moves";
       if (!moved.emplace(value, tag.id()).second) return "a constant moves twice";
       bool is_used = !value->has_uses();
-      for (const Use& use : value->uses()) is_used |= !use.user->is_return() && tag_of(*use.user) == tag;
+      for (const Use& use : value->uses()) is_used |= !use.user()->is_return() && tag_of(*use.user()) == tag;
       if (!is_used && !is_mutated(method_, method_.inputs[value->index()]))
         return "a constant moves where no node uses it";
     }

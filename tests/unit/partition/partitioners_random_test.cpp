@@ -180,11 +180,11 @@ TEST(PartitionersRandom, EveryResultIsValidAndTheProgramUnchanged) {
 TEST(PartitionersRandom, TagsOfAResultReadBack) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     Program program = testing::random_program(seed);
-    const Method& method = *program.methods[0];
+    Method& method = *program.methods[0];
     auto result = CapabilityPartitioner(takes("abd"), options("one", seed)).partition(program, method);
     ASSERT_TRUE(result);
     std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
-    for (const Graph* graph : all_graphs(method)) {
+    for (Graph* graph : graphs_below(*method.graph)) {
       for (Node& node : graph->nodes()) {
         if (auto tag = tags.find(&node); tag != tags.end()) node.tag = tag->second;
       }
