@@ -1,5 +1,8 @@
 # The library that others link (libdepute.so, with the backends and the command line), and what `cmake --install`
 # puts where: bin/depute, include/depute/, lib/libdepute.so, lib/cmake/depute/ for find_package(depute).
+if(DEPUTE_SANITIZE)
+  return()  # a library with a sanitizer in it is of no use to others
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
