@@ -76,8 +76,11 @@ std::shared_ptr<const Storage> Storage::lazy(std::size_t size,
 }
 
 std::shared_ptr<const Storage> Storage::zeros(std::size_t size) {
-  auto storage = lazy(size, [size] { return std::vector<std::byte>(size); });
-  const_cast<Storage&>(*storage).is_zeros_ = true;  // still the only owner
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = size;
+  storage->is_zeros_ = true;
+  storage->lazy_ = std::make_shared<Lazy>();
+  storage->lazy_->produce = [size] { return std::vector<std::byte>(size); };
   return storage;
 }
 
