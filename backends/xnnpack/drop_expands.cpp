@@ -1,4 +1,3 @@
-#include "depute/infer.h"
 #include "emitter.h"
 #include "simplify.h"
 
@@ -14,9 +13,9 @@ bool broadcasts_to(const XnnGraph& graph, const XnnNode& node, const std::vector
   const Dims& left = graph.values[inputs[0]].sizes;
   const Dims& right = graph.values[inputs[1]].sizes;
   const Dims& result = graph.values[node.output].sizes;
-  if (is_binary(node.kind)) return broadcast(left, right) == result;
+  if (is_binary(node.kind)) return broadcast_known(left, right) == result;
   if (left.size() < 2 || right.size() < 2) return false;
-  return broadcast(batch_of(left), batch_of(right)) == batch_of(result);
+  return broadcast_known(batch_of(left), batch_of(right)) == batch_of(result);
 }
 
 // The last two sizes of a matrix must not be broadcast.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "depute/infer.h"
+#include "ops/broadcast.h"
 #include "support/check.h"
 
 namespace depute::xnnpack {
@@ -72,7 +72,7 @@ const Constant* Emitter::constant_of(ValueId id) const {
 
 ValueId Emitter::add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params) {
   Dims result = sizes(*inputs.begin());
-  for (ValueId input : std::span(inputs).subspan(1)) result = broadcast(result, sizes(input)).value();
+  for (ValueId input : std::span(inputs).subspan(1)) result = broadcast_known(result, sizes(input));
   return add_sized(kind, inputs, std::move(result), std::move(params));
 }
 
@@ -143,6 +143,10 @@ ValueId Emitter::expand(ValueId id, const Dims& target) {
 
 void Emitter::result(ValueId id, std::size_t i) {
   values_[node_->result(i)] = id;
+}
+
+Dims broadcast_known(const Dims& a, const Dims& b) {
+  return broadcast_sizes(a, b, [](const SymInt&, const SymInt&) { return Status(); }).value();
 }
 
 }  // namespace depute::xnnpack

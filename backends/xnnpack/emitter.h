@@ -67,4 +67,8 @@ class Emitter {
   std::unordered_map<const depute::Value*, ValueId> values_;
 };
 
+// Sizes of two tensors that are computed with element by element. Of two that are not known to be equal the
+// first stays: what XNNPACK can take was asked before.
+Dims broadcast_known(const Dims& a, const Dims& b);
+
 }  // namespace depute::xnnpack

@@ -5,14 +5,16 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "depute/result.h"
 
 namespace depute {
 
-// `fault(size, other)` makes the Failure for the first two sizes that do not broadcast.
-template <typename Sizes, typename Fault>
-Result<Sizes> broadcast_sizes(const Sizes& a, const Sizes& b, Fault&& fault) {
+// `clash(size, other)` gives the Status for two sizes that do not broadcast; one that it lets pass stays
+// `size`.
+template <typename Sizes, typename Clash>
+Result<Sizes> broadcast_sizes(const Sizes& a, const Sizes& b, Clash&& clash) {
   const Sizes& longer = a.size() >= b.size() ? a : b;
   const Sizes& shorter = a.size() >= b.size() ? b : a;
   Sizes sizes = longer;
@@ -20,8 +22,11 @@ Result<Sizes> broadcast_sizes(const Sizes& a, const Sizes& b, Fault&& fault) {
   for (std::size_t i = 0; i < shorter.size(); ++i) {
     auto& size = sizes[lead + i];
     if (shorter[i] == size || shorter[i] == 1) continue;
-    if (size != 1) return fault(size, shorter[i]);
-    size = shorter[i];
+    if (size == 1) {
+      size = shorter[i];
+      continue;
+    }
+    if (Status passed = clash(size, shorter[i]); !passed) return Failure(std::move(passed).error());
   }
   return sizes;
 }
