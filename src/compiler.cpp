@@ -165,9 +165,10 @@ Result<Program> hand_over(Program program, std::vector<RequestedBackend> backend
   return program;
 }
 
-// The steps from a program that was read to one that can be planned.
+// The steps from a verified program to one that can be planned.
 Result<Compiled> run_lower(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
-                           const LowerOptions& options, StepTimer& timer) {
+                           LowerOptions options, StepTimer& timer) {
+  options.verified = true;
   TRY(program, normalise_for(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
   timer.done("normalise");
@@ -327,7 +328,7 @@ Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) c
   return guarded([&]() -> Result<Compiled> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
     if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
-    TRY_STATUS(verify_input(program));
+    if (!options.verified) TRY_STATUS(verify_input(program));
     TRY_STATUS(check_data(program));
     std::vector<StepTime> times;
     StepTimer timer(times);
@@ -353,6 +354,7 @@ Result<Compiled> Compiler::compile(const CompileOptions& options) const {
 
 Result<Program> lower_leftovers(Program program, const LowerOptions& options) {
   return guarded([&]() -> Result<Program> {
+    if (!options.verified) TRY_STATUS(verify_input(program));
     TRY_STATUS(expand_backend_ops(program, BackendOpsToExpand::WithoutKernel));
     return normalise_leftovers(
         std::move(program),

@@ -15,6 +15,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +45,7 @@ struct LowerOptions {
   std::vector<ConstantMethod> constants = {};  // added when the program is lowered: no backend sees them
   int jobs = 1;
   bool verify_each_pass = false;
+  bool verified = false;  // verify_input() has passed the program, as it has what load() gives
   // Report::apart: why backends have several delegates. compile() asks for it when someone reads the report.
   bool tell_why_apart = false;
   // Called with each step's and pass's name and the program it gave.

@@ -235,8 +235,7 @@ class OneBackend {
     why.reason = Reason::OneMore;
     why.text = fmt::format(
         "one partition for both would force one more than {}: up to %{} there are {} ({}), from %{} on there "
-        "are {} "
-        "({})",
+        "are {} ({})",
         range_.region_count(), nodes_[late]->display_name(), range_.earliest[late] / 2 + 1, path_text(before),
         nodes_[early]->display_name(), (range_.last - range_.latest[early]) / 2 + 1, path_text(after));
     why.path = without_middle(before);

@@ -1,7 +1,6 @@
 // What only the planner knows of a report.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "depute/report.h"

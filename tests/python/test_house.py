@@ -91,9 +91,10 @@ def includes(path):
 
 
 def owner(header, known={}):
-    """The folder that a header of include/depute belongs to: the one with its source file, else the deepest of those it includes."""
+    """The folder that a public header belongs to: that of its source file, else the deepest of those it includes."""
     if header not in known:
-        sources = [folder for folder in FOLDERS if (ROOT / "src" / folder / f"{PUBLIC.joinpath(header).stem}.cpp").exists()]
+        source = f"{(PUBLIC / header).stem}.cpp"
+        sources = [folder for folder in FOLDERS if (ROOT / "src" / folder / source).exists()]
         if sources:
             known[header] = sources[0]
         else:

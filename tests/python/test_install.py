@@ -58,7 +58,8 @@ def test_its_command_line_has_the_backend_beside_those_built_in(chip):
 
 def test_its_op_takes_the_place_of_its_pattern(chip, model, tmp_path):
     out = tmp_path / "m.pte"
-    run(chip / "chipc", "lower", model, "--backend", "chip:fast=1", "--require", "partitions==2,delegated==2", "-o", out)
+    conditions = ("--require", "partitions==2,delegated==2")
+    run(chip / "chipc", "lower", model, "--backend", "chip:fast=1", *conditions, "-o", out)
     shown = run(chip / "chipc", "show", out)
     assert "ChipBackend" in shown
     assert b"fast=1!mul_relu;" in out.read_bytes() and b"fast=1!neg;" in out.read_bytes()

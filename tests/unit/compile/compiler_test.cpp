@@ -101,6 +101,20 @@ TEST(Compiler, LowerRefusesWhatIsNotSound) {
   EXPECT_THAT(lowered.error().str(), HasSubstr("methods is null"));
 }
 
+TEST(Compiler, EachStepRefusesWhatIsNotSound) {
+  auto unsound = [] {
+    Program program;
+    program.methods.push_back(nullptr);
+    return program;
+  };
+  auto left = lower_leftovers(unsound());
+  ASSERT_FALSE(left.has_value());
+  EXPECT_THAT(left.error().str(), HasSubstr("methods is null"));
+  auto emitted = Compiler().emit(unsound());
+  ASSERT_FALSE(emitted.has_value());
+  EXPECT_THAT(emitted.error().str(), HasSubstr("methods is null"));
+}
+
 TEST(Compiler, EmitRefusesWithTheReason) {
   const Compiler compiler;
   Program program =

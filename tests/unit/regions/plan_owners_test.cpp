@@ -169,13 +169,19 @@ TEST(PlanOwners, AGroupWhoseNodeAnEarlierOwnerTookIsDissolved) {
   EXPECT_EQ(result.owners[1].dissolved[0].enclosed, 1U);
 }
 
-// 0 -> 1 and 2 -> 3, with {0 3} the first owner's group and {1 2} the second's: they would need each other.
-TEST(PlanOwners, GroupsOfTwoOwnersDoNotCloseACircle) {
+// 0 -> 1 and 2 -> 3.
+RegionGraph two_chains() {
   RegionGraph graph;
   graph.add_node(U, {});
   graph.add_node(U, {0});
   graph.add_node(U, {});
   graph.add_node(U, {2});
+  return graph;
+}
+
+// Of two chains, with {0 3} the first owner's group and {1 2} the second's: they would need each other.
+TEST(PlanOwners, GroupsOfTwoOwnersDoNotCloseACircle) {
+  const RegionGraph graph = two_chains();
   OwnerQuestion first = asks({U, U, U, U});
   first.groups.add_row(std::vector{0U, 3U});
   OwnerQuestion second = asks({U, U, U, U});
@@ -187,11 +193,7 @@ TEST(PlanOwners, GroupsOfTwoOwnersDoNotCloseACircle) {
 
 // The same groups of one owner are one region, unless each shall be one of its own.
 TEST(PlanOwners, GroupsOfOneOwnerThatNeedEachOtherShareARegion) {
-  RegionGraph graph;
-  graph.add_node(U, {});
-  graph.add_node(U, {0});
-  graph.add_node(U, {});
-  graph.add_node(U, {2});
+  const RegionGraph graph = two_chains();
   OwnerQuestion first = asks({U, U, U, U});
   first.groups.add_row(std::vector{0U, 3U});
   first.groups.add_row(std::vector{1U, 2U});
