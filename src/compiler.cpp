@@ -151,13 +151,13 @@ Result<Program> hand_over(Program program, std::vector<RequestedBackend> backend
     std::vector<std::unique_ptr<Partitioner>> partitioners;
     for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
     SeveralPartitioners all(std::move(partitioners));
-    TRY(Lowered lowered, to_backend(std::move(program), all, registry, lowering));
+    TRY(Lowered lowered, to_backend(program, all, registry, lowering));
     add_verdicts(report, "all backends", lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     return std::move(lowered.program);
   }
   for (const RequestedBackend& backend : backends) {
-    TRY(Lowered lowered, to_backend(std::move(program), *backend.partitioner, registry, lowering));
+    TRY(Lowered lowered, to_backend(program, *backend.partitioner, registry, lowering));
     add_verdicts(report, backend.entry->name, lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     program = std::move(lowered.program);

@@ -4,7 +4,7 @@
 
 #include "depute/delegate_mapping.h"
 #include "depute/registry.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -89,7 +89,7 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
 Result<Proposal> DemoPartitioner::propose(const Program&, const Method& method) const {
   Proposal proposal{.support = support,
                     .options = {.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}}};
-  for (const Graph* graph : all_graphs(method)) {
+  for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes()) {
       if (const Node* user = fusable_relu(node)) proposal.options.groups.push_back({&node, user});
     }

@@ -33,7 +33,7 @@ struct PartitionResult {
   std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
   // Tag by node, for nodes of the method's graph and its bodies. Untagged nodes stay with the portable
   // runtime; those in the bodies of a tagged control-flow node go with it. Graphs in the order of
-  // walk_graphs (bodies.h), nodes in graph order.
+  // walk_graphs (ir/walk.h), nodes in graph order.
   std::vector<std::pair<const Node*, Symbol>> node_tags;
   // Constants, and buffers with their mutation, that move into the delegate with that tag. Constants used by
   // several tags are listed once for each.

@@ -7,7 +7,7 @@
 //
 // Asks for every node once, grows regions (grow_regions.h), tags them owner0, owner1, ... in graph order,
 // moves the constants they use along, and gives every node its verdict. Bodies of control flow are graphs of
-// their own, visited in the order of walk_graphs (bodies.h); tags are numbered on over them. A control-flow
+// their own, visited in the order of walk_graphs (ir/walk.h); tags are numbered on over them. A control-flow
 // node that is itself taken goes with its bodies: their nodes get verdicts, but no tags.
 //
 // Calls of delegates that an earlier backend made are refused without asking. Rules of the verdicts it adds

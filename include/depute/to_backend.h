@@ -81,11 +81,6 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
                            const Registry& registry, const ToBackendOptions& options = {});
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options = {});
-// The same for a program that is not needed afterwards. The forms above show partitioners a copy.
-Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
-                           const Registry& registry, const ToBackendOptions& options = {});
-Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options = {});
 
 // A whole program (of one method) as one delegate, without a partitioner: ExecuTorch's LoweredBackendModule.
 Result<Delegate> to_backend(std::string_view backend_id, const Program& program,

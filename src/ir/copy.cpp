@@ -1,21 +1,6 @@
 #include "ir/copy.h"
 
 namespace depute {
-namespace {
-
-// Of an argument that is const or not, as its bodies are.
-template <typename AnyArgument, typename AnyGraph>
-void collect_bodies(AnyArgument& argument, std::vector<AnyGraph*>& bodies) {
-  if (argument.kind == Argument::Kind::Graph) {
-    bodies.push_back(argument.as_graph());
-  } else if (argument.kind == Argument::Kind::List) {
-    for (auto& element : argument.as_list()) collect_bodies(element, bodies);
-  } else if (argument.kind == Argument::Kind::Map) {
-    for (auto& entry : argument.as_map()) collect_bodies(entry.value, bodies);
-  }
-}
-
-}  // namespace
 
 Node* NodeCopier::add(const Node& node) {
   results_.clear();
@@ -54,28 +39,6 @@ void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies) {
   std::vector<Argument> outputs;
   for (const Argument& output : from.outputs()) outputs.push_back(copier.import(output, map_value));
   to.set_outputs(outputs);
-}
-
-std::vector<Graph*> bodies_of(Node& node) {
-  std::vector<Graph*> bodies;
-  for (Argument argument : node.args()) collect_bodies(argument, bodies);
-  for (NamedArgument argument : node.kwargs()) collect_bodies(argument.value, bodies);
-  return bodies;
-}
-
-std::vector<const Graph*> bodies_of(const Node& node) {
-  std::vector<const Graph*> bodies;
-  for (const Argument& argument : node.args()) collect_bodies(argument, bodies);
-  for (const NamedArgument& argument : node.kwargs()) collect_bodies(argument.value, bodies);
-  return bodies;
-}
-
-std::vector<Graph*> graphs_below(Graph& graph) {
-  return graphs_below(graph, [](const Node&) { return true; });
-}
-
-std::vector<const Graph*> graphs_below(const Graph& graph) {
-  return graphs_below(graph, [](const Node&) { return true; });
 }
 
 }  // namespace depute

@@ -56,33 +56,4 @@ class NodeCopier {
 // Copies the inputs, nodes and outputs of `from` into the empty graph `to`.
 void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies);
 
-// The bodies that a node's arguments name, in order.
-std::vector<Graph*> bodies_of(Node& node);
-std::vector<const Graph*> bodies_of(const Node& node);
-
-// A graph and every body below it, each once: a graph before its bodies, bodies in node order, depth first.
-// `enter` says whether the bodies of a node are looked at.
-template <typename AnyGraph, typename Enter>
-std::vector<AnyGraph*> graphs_below(AnyGraph& graph, Enter&& enter) {
-  std::vector<AnyGraph*> order;
-  std::vector<AnyGraph*> stack = {&graph};
-  std::unordered_map<const Graph*, bool> seen;
-  std::vector<AnyGraph*> below;
-  while (!stack.empty()) {
-    AnyGraph* next = stack.back();
-    stack.pop_back();
-    if (!seen.try_emplace(next, true).second) continue;
-    order.push_back(next);
-    below.clear();
-    for (auto& node : next->nodes()) {
-      if (!enter(std::as_const(node))) continue;
-      for (AnyGraph* body : bodies_of(node)) below.push_back(body);
-    }
-    stack.insert(stack.end(), below.rbegin(), below.rend());
-  }
-  return order;
-}
-std::vector<Graph*> graphs_below(Graph& graph);
-std::vector<const Graph*> graphs_below(const Graph& graph);
-
 }  // namespace depute

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/copy.h"
+#include "ir/walk.h"
 
 namespace depute {
 namespace {
@@ -30,10 +30,8 @@ std::vector<Symbol> StatefulDelegates::called_by(const Node& node) const {
     if (contains(name) && std::ranges::find(called, name) == called.end()) called.push_back(name);
   };
   look(node);
-  for (const Graph* body : bodies_of(node)) {
-    for (const Graph* graph : graphs_below(*body)) {
-      for (const Node& inner : graph->nodes()) look(inner);
-    }
+  for (const Graph* graph : graphs_below(node)) {
+    for (const Node& inner : graph->nodes()) look(inner);
   }
   return called;
 }

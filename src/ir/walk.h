@@ -1,19 +1,96 @@
-// All nodes of a program, wherever they lie: in methods, in bodies of control flow, and in the programs that
-// its delegates were made from, at any depth.
+// The one way over graphs: a graph before the bodies of its control-flow nodes (cond, map_impl, scan,
+// while_loop), bodies in node order, depth first, each graph once.
 //
-//   for_each_nested_node(program, [&](const Node& node) { last = std::max(last, node.debug_handle); });
+//   method forward {                                    graphs_of(method): forward, then
+//     %y = higher_order.cond(%p, @a, @b, [%x])                 a, b
+//     %z = higher_order.map_impl(@c, [%y], [])                 c
+//   }
+//
+// A body belongs to its method; nodes name it among their arguments.
 #pragma once
 
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
 #include "depute/program.h"
-#include "ir/copy.h"
+#include "depute/result.h"
+#include "support/try.h"
 
 namespace depute {
 
-// A method's own graph, then its bodies, depth first; then delegates in order.
+// The bodies that a node's arguments name, in order.
+std::vector<Graph*> bodies_of(Node& node);
+std::vector<const Graph*> bodies_of(const Node& node);
+bool has_bodies(const Node& node);
+
+// Visits `roots` and all that lies below them. After visit(graph), enter(node) says of each of its nodes
+// whether the node's bodies are visited, too. Stops at the first error.
+template <typename AnyGraph, typename Visit, typename Enter>
+Status walk_graphs(std::vector<AnyGraph*> roots, Visit&& visit, Enter&& enter) {
+  std::vector<AnyGraph*>& pending = roots;  // the next one last
+  std::ranges::reverse(pending);
+  std::unordered_set<const Graph*> visited;
+  while (!pending.empty()) {
+    AnyGraph* graph = pending.back();
+    pending.pop_back();
+    if (!visited.insert(graph).second) continue;
+    TRY_STATUS(visit(*graph));
+    const auto found = static_cast<std::ptrdiff_t>(pending.size());
+    for (auto& node : graph->nodes()) {
+      if (!has_bodies(node) || !enter(std::as_const(node))) continue;
+      for (AnyGraph* body : bodies_of(node)) pending.push_back(body);
+    }
+    std::ranges::reverse(pending.begin() + found, pending.end());
+  }
+  return {};
+}
+
+// A method's own graph, then its bodies.
+template <typename Visit, typename Enter>
+Status walk_graphs(const Method& method, Visit&& visit, Enter&& enter) {
+  const Graph& graph = *method.graph;
+  if (method.bodies.empty()) return visit(graph);
+  return walk_graphs(std::vector<const Graph*>{&graph}, visit, enter);
+}
+
+// The graphs that walk_graphs() visits.
+std::vector<Graph*> graphs_of(Method& method);
+std::vector<const Graph*> graphs_of(const Method& method);
+template <typename Enter>
+std::vector<const Graph*> graphs_of(const Method& method, Enter&& enter) {
+  std::vector<const Graph*> graphs;
+  const auto add = [&](const Graph& graph) -> Status {
+    graphs.push_back(&graph);
+    return {};
+  };
+  (void)walk_graphs(method, add, enter);
+  return graphs;
+}
+
+// The same below a graph, itself included, and below a node, which may have no bodies.
+std::vector<Graph*> graphs_below(Graph& graph);
+std::vector<const Graph*> graphs_below(const Graph& graph);
+std::vector<const Graph*> graphs_below(const Node& node);
+
+// Calls visit(method, graph) for all graphs of a program; stops at the first error.
+template <typename Visit>
+Status for_each_graph(Program& program, Visit&& visit) {
+  for (auto& method : program.methods) {
+    for (Graph* graph : graphs_of(*method)) TRY_STATUS(visit(*method, *graph));
+  }
+  return {};
+}
+
+// All nodes of a program, wherever they lie: in methods, in bodies, and in the programs that its delegates
+// were made from, at any depth; delegates in order, behind the methods.
 template <typename Visit>
 void for_each_nested_node(const Program& program, Visit&& visit) {
   for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) visit(node);
     }
   }
@@ -21,5 +98,8 @@ void for_each_nested_node(const Program& program, Visit&& visit) {
     if (delegate->original != nullptr) for_each_nested_node(*delegate->original, visit);
   }
 }
+
+// Where a node is, for messages: "forward, %relu_1 (aten.relu.default)".
+std::string place_of(const Node& node);
 
 }  // namespace depute

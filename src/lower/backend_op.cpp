@@ -10,9 +10,9 @@
 #include "depute/find_matches.h"
 #include "depute/lowering_error.h"
 #include "depute/op.h"
-#include "ir/copy.h"
 #include "ir/node_order.h"
 #include "ir/text.h"
+#include "ir/walk.h"
 #include "ops/schema.h"
 #include "support/guarded.h"
 #include "support/try.h"
@@ -493,7 +493,7 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   if (program.ops != table) use_ops(program, table);
   std::size_t count = 0;
   for (auto& method : program.methods) {
-    for (Graph* graph : graphs_below(*method->graph)) {
+    for (Graph* graph : graphs_of(*method)) {
       std::vector<PatternMatch> matches = find_matches(*method, *graph, patterns);
       NodeOrder order(*graph);
       ReplacedValues replaced;
@@ -507,7 +507,7 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
 Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
   std::size_t count = 0;
   for (auto& method : program.methods) {
-    for (Graph* graph : graphs_below(*method->graph)) {
+    for (Graph* graph : graphs_of(*method)) {
       SizeValues sizes(*graph);
       for (Node& node : graph->nodes()) {
         const OpDef* def = node.def();

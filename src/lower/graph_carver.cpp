@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "depute/op.h"
+#include "ir/walk.h"
 #include "lower/unit_order.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
@@ -22,11 +23,9 @@ bool does_more_than_its_results(const Node& node, const StatefulDelegates& state
 // True for a node that calls a delegate that keeps state, or an op that is not known to be pure.
 bool has_effects(const Node& node, const StatefulDelegates& stateful) {
   if (does_more_than_its_results(node, stateful)) return true;
-  for (const Graph* body : bodies_of(node)) {
-    for (const Graph* graph : graphs_below(*body)) {
-      for (const Node& inner : graph->nodes()) {
-        if (does_more_than_its_results(inner, stateful)) return true;
-      }
+  for (const Graph* graph : graphs_below(node)) {
+    for (const Node& inner : graph->nodes()) {
+      if (does_more_than_its_results(inner, stateful)) return true;
     }
   }
   return false;
@@ -171,13 +170,11 @@ void GraphCarver::add_child_bodies(Program& child, std::uint32_t tag, BodyMap& b
   if (method_.bodies.empty()) return;
   Method& method = *child.methods.front();
   for (const Node* node : tags_.members[tag]) {
-    for (const Graph* body : bodies_of(*node)) {
-      for (const Graph* graph : graphs_below(*body)) {
-        auto [entry, is_new] = bodies.try_emplace(graph, nullptr);
-        if (!is_new) continue;
-        method.bodies.push_back(std::make_unique<Graph>(graph->name(), graph->ops()));
-        entry->second = method.bodies.back().get();
-      }
+    for (const Graph* graph : graphs_below(*node)) {
+      auto [entry, is_new] = bodies.try_emplace(graph, nullptr);
+      if (!is_new) continue;
+      method.bodies.push_back(std::make_unique<Graph>(graph->name(), graph->ops()));
+      entry->second = method.bodies.back().get();
     }
   }
   for (const auto& [from, to] : bodies) copy_graph(*from, *to, bodies);

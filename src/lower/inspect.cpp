@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "depute/print.h"
-#include "ir/copy.h"
+#include "ir/walk.h"
 #include "ops/own_ops.h"
 
 namespace depute {
@@ -13,7 +13,7 @@ namespace {
 
 template <typename Visit>
 void for_each_node(const Method& method, Visit&& visit) {
-  for (const Graph* graph : graphs_below(*method.graph)) {
+  for (const Graph* graph : graphs_of(method)) {
     for (const Node& node : graph->nodes()) visit(*graph, node);
   }
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "depute/lowering_error.h"
-#include "ir/copy.h"
+#include "ir/walk.h"
 
 namespace depute {
 

@@ -8,8 +8,8 @@
 
 #include "depute/lowering_error.h"
 #include "depute/op.h"
-#include "ir/copy.h"
 #include "ir/node_order.h"
+#include "ir/walk.h"
 #include "support/try.h"
 
 namespace depute {
@@ -72,7 +72,7 @@ class TagReader {
   }
 
   void make_tables() {
-    for (const Graph* graph : graphs_below(*method_.graph)) all_tags_[graph].resize(graph->node_ids());
+    for (const Graph* graph : graphs_of(method_)) all_tags_[graph].resize(graph->node_ids());
   }
 
   // What the result speaks of is there, and of this method: all else relies on it.
@@ -134,7 +134,7 @@ class TagReader {
 
   // What a node writes to its arguments would be seen on its own side of a delegate's border only.
   Status check_functional() const {
-    for (const Graph* graph : graphs_below(*method_.graph)) {
+    for (const Graph* graph : graphs_of(method_)) {
       for (const Node& node : graph->nodes()) {
         const OpDef* def = node.def();
         if (def == nullptr || !def->mutates()) continue;
@@ -150,7 +150,7 @@ class TagReader {
 
   void find_kept_graphs() {
     auto stays = [&](const Node& node) { return tag_of(node).empty(); };
-    for (const Graph* graph : graphs_below(*method_.graph, stays)) {
+    for (const Graph* graph : graphs_of(method_, stays)) {
       kept_.insert(graph);
       table_.graphs.push_back({.graph = graph});
     }
@@ -161,13 +161,13 @@ class TagReader {
     for (const GraphTags& kept : table_.graphs) {
       for (const Node& node : kept.graph->nodes()) {
         if (tag_of(node).empty()) continue;
-        for (const Graph* body : bodies_of(node)) TRY_STATUS(check_taken_body(*body, node));
+        TRY_STATUS(check_taken_bodies(node));
       }
     }
     return {};
   }
-  Status check_taken_body(const Graph& body, const Node& taken) const {
-    for (const Graph* graph : graphs_below(body)) {
+  Status check_taken_bodies(const Node& taken) const {
+    for (const Graph* graph : graphs_below(taken)) {
       if (kept_.contains(graph)) continue;  // another node, which stays, uses it too
       for (const Node& node : graph->nodes()) {
         Symbol tag = tag_of(node);

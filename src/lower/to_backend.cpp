@@ -13,7 +13,6 @@
 #include "depute/named_data_store.h"
 #include "depute/validation.h"
 #include "depute/verify_input.h"
-#include "ir/copy.h"
 #include "ir/walk.h"
 #include "lower/carve.h"
 #include "lower/run_backend.h"
@@ -155,9 +154,7 @@ class NodeOwners {
     for (const auto& [node, tag] : method.result.node_tags) tag_of_[node] = tag;
     if (method.method->bodies.empty()) return;
     for (const auto& [node, tag] : method.result.node_tags) {
-      for (const Graph* body : bodies_of(*node)) {
-        for (const Graph* graph : graphs_below(*body)) taken_.emplace(graph, node);
-      }
+      for (const Graph* graph : graphs_below(*node)) taken_.emplace(graph, node);
     }
   }
 
@@ -250,7 +247,7 @@ void copy_called_delegates(const Program& from, Program& to) {
   if (from.delegates.empty()) return;
   std::unordered_set<Symbol> called;
   for (const auto& method : to.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) called.insert(called_delegate(node));
     }
   }
@@ -368,27 +365,11 @@ Result<Lowered> to_backend(const Program& program, const MethodPartitioners& par
                            const Registry& registry, const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
     TRY_STATUS(verify_unless(options.verified, program));
-    return lower(clone(program), partitioners, registry, options);
-  });
-}
-
-Result<Lowered> to_backend(Program&& program, const MethodPartitioners& partitioners,
-                           const Registry& registry, const ToBackendOptions& options) {
-  return guarded([&]() -> Result<Lowered> {
-    TRY_STATUS(verify_unless(options.verified, program));
     return lower(program, partitioners, registry, options);
   });
 }
 
 Result<Lowered> to_backend(const Program& program, const Partitioner& partitioner, const Registry& registry,
-                           const ToBackendOptions& options) {
-  return guarded([&]() -> Result<Lowered> {
-    TRY_STATUS(verify_unless(options.verified, program));
-    return lower(clone(program), for_all_methods(program, partitioner), registry, options);
-  });
-}
-
-Result<Lowered> to_backend(Program&& program, const Partitioner& partitioner, const Registry& registry,
                            const ToBackendOptions& options) {
   return guarded([&]() -> Result<Lowered> {
     TRY_STATUS(verify_unless(options.verified, program));

@@ -1,6 +1,6 @@
 #include "normalise/body_operands.h"
 
-#include "ir/copy.h"
+#include "ir/walk.h"
 #include "support/check.h"
 
 namespace depute {

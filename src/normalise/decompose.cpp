@@ -4,12 +4,14 @@
 //                                             %y = aten.mul.Tensor(%x, %s)
 //
 // The rules stand in the op table. What a rule builds goes before the node and is visited in turn.
+#include <fmt/format.h>
+
 #include <unordered_map>
 
 #include "depute/builder.h"
 #include "depute/infer.h"
 #include "depute/op.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "support/check.h"
 #include "support/try.h"
@@ -113,6 +115,7 @@ Status decompose_graph(Graph& graph, const KeptOps& kept) {
 
 }  // namespace
 
+// Afterwards no node has a decomposition, but for those kept by options.ops_to_not_decompose.
 Status decompose(Program& program, const NormaliseOptions& options) {
   KeptOps kept(options.ops_to_not_decompose);
   return for_each_graph(program, [&](Method&, Graph& graph) { return decompose_graph(graph, kept); });

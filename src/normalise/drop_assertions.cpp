@@ -7,7 +7,7 @@
 // twins come from programs that were brought to the Edge dialect; in a functional program a view and its copy
 // are the same.
 #include "depute/op.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 
 namespace depute {
@@ -31,6 +31,7 @@ Status drop_from(Graph& graph) {
 
 }  // namespace
 
+// Afterwards no node is an assertion, and copying twins of views (aten.view_copy) are views (aten.view).
 Status drop_assertions(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) { return drop_from(graph); });
 }

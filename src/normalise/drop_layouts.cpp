@@ -6,12 +6,14 @@
 // and the runtime's tensors are dense. A file whose types its own ops contradict is refused: something is
 // wrong with it, or with the op table. A user input in channels_last order keeps that order, since the caller
 // passes such tensors, and is copied.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "depute/infer.h"
 #include "depute/op.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "support/try.h"
 
@@ -151,6 +153,8 @@ Status check_layout_is_known(const Node& node) {
 
 }  // namespace
 
+// Afterwards all tensors are contiguous, and every known node has the result types that its op gives; a file
+// that says otherwise is refused. Only user inputs may be channels_last; a copy follows them.
 Status drop_layouts(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
     for (const Node& node : graph.nodes()) TRY_STATUS(check_layout_is_known(node));

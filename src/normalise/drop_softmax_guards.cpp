@@ -15,7 +15,7 @@
 
 #include "depute/op.h"
 #include "kernels/tensors.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 
 namespace depute {
@@ -141,6 +141,7 @@ class GuardDropper {
 
 }  // namespace
 
+// Afterwards no softmax is guarded against rows that are masked whole where a constant mask has none.
 Status drop_softmax_guards(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
   return {};

@@ -1,5 +1,15 @@
-#include "normalise/fold_constants.h"
-
+// Computes at compile time what does not depend on the user's inputs.
+//
+//   method f(%w: f32[4, 8] = param "w", %x: f32[2, 8]) {
+//     %t: f32[8, 4] = aten.permute.default(%w, [1, 0])
+//     %y: f32[2, 4] = aten.mm.default(%x, %t)
+//
+//   method f(%x: f32[2, 8], %t_1: f32[8, 4] = constant "t") {        with "t" a view of w's storage
+//     %y: f32[2, 4] = aten.mm.default(%x, %t_1)
+//
+// The new constants come behind the other inputs; constant inputs may stand anywhere. Bodies of control flow
+// get theirs as operands; what is the same in all turns of a loop is computed here once. What is large is not
+// computed here, but when the bytes are written out.
 #include <algorithm>
 #include <ranges>
 #include <unordered_map>
@@ -8,9 +18,16 @@
 #include "depute/kernels.h"
 #include "depute/op.h"
 #include "normalise/body_operands.h"
+#include "normalise/passes.h"
 
 namespace depute {
 namespace {
+
+// A node stays when its results are larger than this and more than max_folded_growth times its operands.
+constexpr std::size_t max_folded_bytes = std::size_t{16} << 20;
+constexpr std::size_t max_folded_growth = 4;
+// Constants that wait for each other to be computed, at most; the next one is computed at once.
+constexpr int max_folded_depth = 64;
 
 using DataKeys = std::unordered_set<Symbol>;
 
@@ -218,7 +235,9 @@ class Folder {
 
 }  // namespace
 
-Status fold_constants(Program& program) {
+// Afterwards no pure node of a method has only constant operands, but for those that are part of a quantised
+// pattern, have no reference kernel, would fail, or whose results are too large.
+Status fold_constants(Program& program, const NormaliseOptions&) {
   DataKeys mutated = mutated_data(program);
   for (auto& method : program.methods) {
     BodyOperands operands(*method);

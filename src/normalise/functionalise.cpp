@@ -15,13 +15,15 @@
 //   %r = aten.add_.Tensor(%count, 1)                 %u = aten.add.Tensor(%count, 1)
 //   return %r                                 ->     store buffer "count" = %u
 //                                                    return %u
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "depute/builder.h"
 #include "depute/op.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "normalise/share_state.h"
 #include "support/try.h"
@@ -328,6 +330,8 @@ Status check_signature(const Method& method) {
 
 }  // namespace
 
+// Afterwards no node writes to its arguments: what a method leaves in its buffers and inputs are outputs in
+// front of the user's. A buffer that some method writes is stored to by every method that reads it.
 Status functionalise(Program& program, const NormaliseOptions&) {
   for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
   TRY_STATUS(for_each_graph(program, [](Method& method, Graph& graph) -> Status {

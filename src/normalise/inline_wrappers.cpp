@@ -6,11 +6,13 @@
 // Lowered programs compute no gradients, so the mode means nothing. An enabled autocast changes element types
 // and is refused. Bodies of control flow stay, each with one node of its own, so that what is done in a body
 // is done for that node alone.
+#include <fmt/format.h>
+
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/copy.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "ops/control_flow.h"
 #include "support/try.h"
@@ -163,6 +165,8 @@ class BodyOwners {
 
 }  // namespace
 
+// Afterwards no node wraps a body that only sets a mode (no_grad, disabled autocast): the body stands in its
+// place. What has bodies is control flow that read_control_flow() accepts, and each body belongs to one node.
 Status inline_wrappers(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     TRY_STATUS(inline_graph(*method->graph));

@@ -8,6 +8,8 @@
 //
 // A number becomes a constant of the right type at once, so that nothing is converted when the program runs.
 // Conversions get their Edge name here, dim_order_ops._to_dim_order_copy.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,7 +21,7 @@
 #include "depute/op.h"
 #include "ir/small_float.h"
 #include "normalise/body_operands.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "support/try.h"
 
@@ -193,6 +195,8 @@ class Promoter {
 
 }  // namespace
 
+// Afterwards the tensor arguments that an op computes in one element type have that type, and no number
+// stands in a tensor's place.
 Status promote_types(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
   return {};

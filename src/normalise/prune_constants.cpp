@@ -6,6 +6,8 @@
 
 namespace depute {
 
+// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data
+// holds no others.
 Status prune_constants(Program& program, const NormaliseOptions&) {
   std::unordered_set<Symbol> used;
   for (auto& method : program.methods) {

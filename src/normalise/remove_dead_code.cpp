@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "depute/op.h"
-#include "ir/copy.h"
+#include "ir/walk.h"
 #include "normalise/body_operands.h"
 #include "normalise/passes.h"
 #include "ops/control_flow.h"
@@ -26,11 +26,9 @@ bool is_pure(const Node& node) {
 bool is_dead(const Node& node) {
   if (!is_pure(node)) return false;
   if (std::ranges::any_of(node.results(), &Value::has_uses)) return false;
-  for (const Graph* body : bodies_of(node)) {
-    for (const Graph* graph : graphs_below(*body)) {
-      for (const Node& inner : graph->nodes()) {
-        if (!is_pure(inner)) return false;
-      }
+  for (const Graph* graph : graphs_below(node)) {
+    for (const Node& inner : graph->nodes()) {
+      if (!is_pure(inner)) return false;
     }
   }
   return true;
@@ -85,12 +83,13 @@ void clean(Graph& graph) {
 
 void drop_unused_bodies(Method& method) {
   std::unordered_set<const Graph*> used;
-  for (const Graph* graph : graphs_below(*method.graph)) used.insert(graph);
+  for (const Graph* graph : graphs_of(method)) used.insert(graph);
   std::erase_if(method.bodies, [&](const auto& body) { return !used.contains(body.get()); });
 }
 
 }  // namespace
 
+// Afterwards no pure node is without users, and no body has an input that none of its node's bodies uses.
 Status remove_dead_code(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     clean(*method->graph);

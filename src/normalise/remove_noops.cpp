@@ -4,7 +4,7 @@
 //
 // An op is asked (OpDef::identity) only when its result has its argument's type.
 #include "depute/op.h"
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "normalise/passes.h"
 
 namespace depute {
@@ -20,6 +20,7 @@ bool is_noop(const Node& node) {
 
 }  // namespace
 
+// Afterwards no node returns its first argument unchanged.
 Status remove_noops(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) -> Status {
     for (Node& node : graph.nodes()) {

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "normalise/each_graph.h"
+#include "normalise/pass_error.h"
 #include "support/try.h"
 
 namespace depute {

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "depute/op.h"
-#include "ir/copy.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "ops/control_flow.h"
 #include "ops/own_ops.h"
 #include "support/try.h"

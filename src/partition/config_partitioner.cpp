@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "regions/disjoint_sets.h"
 
 namespace depute {
@@ -62,7 +62,7 @@ void ConfigPartitioner::add_groups(const Program& program, const Method& method,
 
 Result<Proposal> ConfigPartitioner::propose(const Program& program, const Method& method) const {
   Proposal proposal{.support = {}, .options = options_};
-  for (const Graph* graph : all_graphs(method)) add_groups(program, method, *graph, proposal);
+  for (const Graph* graph : graphs_of(method)) add_groups(program, method, *graph, proposal);
   proposal.support = [configs = configs_, &program, &method](const Node& node) {
     auto config = configs->find(node.op());
     if (config == configs->end()) return refuse("no-config", node.op().str(), "ops with a config");

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "depute/propose_partitions.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/node_names.h"
 #include "support/try.h"
 
@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 // The nodes of one method by name, graph by graph.
 std::vector<NodeNames> names_of(const Method& method) {
   std::vector<NodeNames> graphs;
-  for (const Graph* graph : all_graphs(method)) graphs.emplace_back(*graph);
+  for (const Graph* graph : graphs_of(method)) graphs.emplace_back(*graph);
   return graphs;
 }
 

@@ -1,7 +1,7 @@
 #include "partition/masked_program.h"
 
+#include "ir/walk.h"
 #include "ops/own_ops.h"
-#include "partition/bodies.h"
 #include "support/check.h"
 
 namespace depute {
@@ -14,8 +14,8 @@ MaskedProgram::MaskedProgram(const Program& program, const Method& method,
   }
   CHECK(copy != nullptr) << method.name.str();
   method_ = copy;
-  const std::vector<const Graph*> originals = all_graphs(method);
-  const std::vector<Graph*> copies = graphs_below(*copy->graph);
+  const std::vector<const Graph*> originals = graphs_of(method);
+  const std::vector<Graph*> copies = graphs_of(*copy);
   for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], is_masked);
 }
 

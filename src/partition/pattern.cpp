@@ -8,7 +8,7 @@
 
 #include "depute/op.h"
 #include "depute/parse.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "support/try.h"
 
 namespace depute {

@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "partition/bodies.h"
+#include "ir/walk.h"
 
 namespace depute {
 
 Result<Proposal> PatternPartitioner::propose(const Program&, const Method& method) const {
   Proposal proposal{.support = {}, .options = options_};
-  for (const Graph* graph : all_graphs(method)) {
+  for (const Graph* graph : graphs_of(method)) {
     for (PatternMatch& match : find_matches(method, *graph, patterns_)) {
       if (accept_ && !accept_(patterns_[match.pattern], match)) continue;
       proposal.options.groups.push_back(std::move(match.nodes));

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "depute/op.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/node_names.h"
 #include "support/try.h"
 
@@ -40,7 +40,7 @@ Result<std::regex> compile_regex(std::string_view text) {
 template <typename Visit>
 bool any_node(const Program& program, Visit&& visit) {
   for (const auto& method : program.methods) {
-    for (const Graph* graph : all_graphs(*method)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         if (visit(node)) return true;
       }
@@ -121,7 +121,7 @@ std::optional<std::string> Pins::pin_of(const Node& node) const {
     return text;
   }
   if (off_.empty() || !has_bodies(node)) return std::nullopt;
-  for (const Graph* body : all_bodies(node)) {
+  for (const Graph* body : graphs_below(node)) {
     for (const Node& inner : body->nodes()) {
       if (auto pin = off_pin_of(inner)) return pin;
     }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "depute/propose_partitions.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/border.h"
 #include "partition/graph_answers.h"
 #include "partition/refusal_reasons.h"
@@ -203,7 +203,7 @@ class MethodPlanner {
     for (const auto& [node, tag] : result_.node_tags) {
       auto taken = taken_with_bodies_.find(node);
       if (taken == taken_with_bodies_.end()) continue;
-      for (const Graph* body : all_bodies(*node)) {
+      for (const Graph* body : graphs_below(*node)) {
         if (!visited_.insert(body).second) continue;
         for (const Node& inner : body->nodes()) add_delegated(inner, taken->second);
       }

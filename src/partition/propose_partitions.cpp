@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "depute/plan_together.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 
 namespace depute {
 
@@ -22,7 +22,7 @@ NodeSupport refuse(std::string_view rule, std::string_view seen, std::string_vie
 
 Status check_groups(const Method& method, std::span<const std::vector<const Node*>> groups) {
   if (groups.empty()) return {};
-  const std::vector<const Graph*> known = all_graphs(method);
+  const std::vector<const Graph*> known = graphs_of(method);
   const std::unordered_set<const Graph*> graphs(known.begin(), known.end());
   for (const auto& group : groups) {
     for (const Node* node : group) {

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/tag_data.h"
 #include "support/try.h"
 
@@ -28,7 +28,7 @@ Result<PartitionResult> TaggedPartitioner::partition(const Program&, const Metho
   };
   TRY_STATUS(walk_graphs(method, read_tags, [](const Node& node) { return node.tag.empty(); }));
   for (const auto& [node, tag] : result.node_tags) {
-    for (const Graph* body : all_bodies(*node)) {
+    for (const Graph* body : graphs_below(*node)) {
       if (!visited.insert(body).second) continue;
       for (const Node& inner : body->nodes()) result.verdicts.emplace_back(&inner, delegated);
     }

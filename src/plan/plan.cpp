@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "depute/verify_input.h"
-#include "ir/copy.h"
 #include "ir/delegate_state.h"
+#include "ir/walk.h"
 #include "plan/flatten.h"
 #include "plan/method_planner.h"
 #include "plan/placement.h"
@@ -41,7 +41,7 @@ Status check_stateful_delegates(const Program& program) {
   if (stateful.empty()) return {};
   std::unordered_map<Symbol, const Method*> callers;
   for (const Method* method : methods_by_name(program)) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         const Symbol delegate = called_delegate(node);
         if (!stateful.contains(delegate)) continue;

@@ -32,7 +32,7 @@ void collect_calls(const Program& program, std::map<std::uint32_t, const Delegat
   std::unordered_map<Symbol, const Delegate*> by_name;
   for (const auto& delegate : program.delegates) by_name.emplace(delegate->name, delegate.get());
   for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         if (!is_delegate_call(node) || node.debug_handle == 0) continue;
         auto called = by_name.find(node.arg(0).as_symbol());

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "depute/inspect.h"
-#include "ir/copy.h"
+#include "ir/walk.h"
 
 namespace depute {
 
@@ -52,7 +52,7 @@ NodeKey key_of(const Method& method, const Node& node) {
 NodeKeys keys_of(const Program& program) {
   NodeKeys keys;
   for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) keys.insert(key_of(*method, node));
     }
   }
@@ -89,7 +89,7 @@ class ReportedNodes {
 Report make_report(const Program& normalised) {
   Report report;
   for (const auto& method : normalised.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         report.nodes.push_back({.method = method->name,
                                 .graph = graph == method->graph.get() ? Symbol() : graph->name(),

@@ -18,9 +18,8 @@
 #include "depute/tagged_partitioner.h"
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
-#include "ir/copy.h"
 #include "ir/verify.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 
 namespace depute {
 namespace {
@@ -39,7 +38,7 @@ std::vector<Symbol> own_ops(const Subject& subject) {
 
 void expect_types_of_rules(const Program& program) {
   for (const auto& method : program.methods) {
-    for (const Graph* graph : graphs_below(*method->graph)) {
+    for (const Graph* graph : graphs_of(*method)) {
       for (const Node& node : graph->nodes()) {
         const OpDef* def = node.def();
         if (def == nullptr || def->origin != OpOrigin::Backend || def->infer == nullptr) continue;
@@ -224,7 +223,7 @@ void check_own_ops(const Subject& subject, const std::vector<TestProgram>& progr
     SCOPED_TRACE(given.name);
     Program program = with_own_ops(subject, given);
     for (const auto& method : program.methods) {
-      for (const Graph* graph : graphs_below(*method->graph)) {
+      for (const Graph* graph : graphs_of(*method)) {
         for (const Node& node : graph->nodes()) seen.insert(node.op());
       }
     }

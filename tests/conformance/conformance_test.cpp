@@ -28,8 +28,8 @@
 #include "depute/inspect.h"
 #include "depute/normalise.h"
 #include "depute/to_backend.h"
-#include "ir/copy.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "programs.h"
 
 namespace depute {
@@ -146,7 +146,7 @@ TEST_P(Conformance, GivesEveryNodeOneVerdict) {
             << node->display_name();
       }
       auto outside = [&](const Node& node) { return !tags.contains(&node); };
-      for (const Graph* graph : graphs_below(*method->graph, outside)) {
+      for (const Graph* graph : graphs_of(*method, outside)) {
         for (const Node& node : graph->nodes())
           EXPECT_EQ(verdicts[&node], 1) << node.op().str() << " " << node.display_name();
       }

@@ -18,7 +18,7 @@
 #include "depute/tagged_partitioner.h"
 #include "depute/whole_program_partitioner.h"
 #include "depute/why_apart.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "support/try.h"

@@ -205,7 +205,7 @@ TEST(EntryPoints, MakeOtherExceptionsADiagnostic) {
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code, "internal");
   EXPECT_EQ(outcome.error().message, "map::at");
-  EXPECT_THROW(guarded([]() -> Status { throw 1; }), int);
+  EXPECT_THROW((void)guarded([]() -> Status { throw 1; }), int);
 }
 
 TEST(EntryPoints, WriteRefusesAPlanOfAnotherProgram) {

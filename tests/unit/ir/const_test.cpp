@@ -7,7 +7,7 @@
 
 #include "depute/parse.h"
 #include "depute/program.h"
-#include "ir/copy.h"
+#include "ir/walk.h"
 #include "support/check.h"
 
 namespace depute {

@@ -582,7 +582,7 @@ method forward(%x: f32[2], %p: bool[]) {
   // The same tag again, on what the first lowering left.
   FunctionPartitioner again([](auto&, const Method& method) {
     PartitionResult result;
-    for (const Graph* graph : graphs_below(*method.graph)) {
+    for (const Graph* graph : graphs_of(method)) {
       for (const Node& node : graph->nodes()) {
         if (node.op() != "aten.tan.default") continue;
         result.partition_tags[Symbol("a0")] = {"B", {}};

@@ -15,8 +15,8 @@
 #include "depute/parse.h"
 #include "depute/print.h"
 #include "depute/to_backend.h"
-#include "ir/copy.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 
 namespace depute {
 
@@ -111,7 +111,7 @@ class TextPartitioner : public Partitioner {
  public:
   Result<PartitionResult> partition(const Program&, const Method& method) const override {
     PartitionResult result;
-    for (const Graph* graph : graphs_below(*method.graph)) {
+    for (const Graph* graph : graphs_of(method)) {
       for (const Node& node : graph->nodes()) {
         if (node.tag.empty()) continue;
         result.partition_tags[node.tag] = {node.tag.str().starts_with("a") ? "A" : "B", {}};

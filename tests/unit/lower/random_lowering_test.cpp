@@ -16,10 +16,10 @@
 #include "depute/propose_partitions.h"
 #include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
-#include "ir/copy.h"
 #include "ir/delegate_state.h"
 #include "ir/node_order.h"
 #include "ir/verify.h"
+#include "ir/walk.h"
 #include "partition/tag_data.h"
 #include "regions/grow_regions.h"
 
@@ -310,7 +310,7 @@ class RandomPartitioner : public Partitioner {
     PartitionResult result;
     bool is_sound = random() % 3 != 0;  // grown regions; else any node gets any tag
     const StatefulDelegates stateful(program);
-    for (const Graph* graph : graphs_below(*method.graph)) {
+    for (const Graph* graph : graphs_of(method)) {
       if (is_sound) {
         tag_regions(*graph, CallOrder(stateful, *graph), random, result);
       } else {
@@ -375,7 +375,7 @@ class RandomPartitioner : public Partitioner {
     std::map<Symbol, std::set<std::pair<const Graph*, std::string>>, SymbolTextLess> places;
     for (const auto& each : program.methods) {
       auto stays = [&](const Node& node) { return !tags.contains(&node); };
-      for (const Graph* graph : graphs_below(*each->graph, stays)) {
+      for (const Graph* graph : graphs_of(*each, stays)) {
         for (const Node& node : graph->nodes()) {
           auto tag = each.get() == &method ? tags.find(&node) : tags.end();
           for (Symbol called : stateful.called_by(node)) {
@@ -399,7 +399,7 @@ class RandomPartitioner : public Partitioner {
   // Nodes in bodies of tagged nodes go with them.
   static void drop_taken_bodies(const Method& method, PartitionResult& result) {
     std::map<const Node*, Symbol> tags(result.node_tags.begin(), result.node_tags.end());
-    auto kept = graphs_below(*method.graph, [&](const Node& node) { return !tags.contains(&node); });
+    auto kept = graphs_of(method, [&](const Node& node) { return !tags.contains(&node); });
     std::set<const Graph*> stays(kept.begin(), kept.end());
     std::erase_if(result.node_tags,
                   [&](const auto& entry) { return !stays.contains(&entry.first->graph()); });

@@ -228,7 +228,7 @@ TEST(ToBackend, VerdictsNameTheirMethodGraphAndNode) {
   class RefusesAll : public Partitioner {
     Result<PartitionResult> partition(const Program&, const Method& method) const override {
       PartitionResult result;
-      for (const Graph* graph : graphs_below(*method.graph))
+      for (const Graph* graph : graphs_of(method))
         for (const Node& node : graph->nodes()) result.verdicts.emplace_back(&node, Verdict{.rule = "op"});
       return result;
     }

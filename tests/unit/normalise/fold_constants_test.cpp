@@ -1,11 +1,10 @@
 // What golden tests of fold-constants do not show: which storages are shared, and what is computed when.
-#include "normalise/fold_constants.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "depute/parse.h"
 #include "depute/print.h"
+#include "normalise/passes.h"
 
 namespace depute {
 namespace {
@@ -18,7 +17,7 @@ Program parse(std::string_view text) {
 
 Program folded(std::string_view text) {
   Program program = parse(text);
-  EXPECT_TRUE(fold_constants(program));
+  EXPECT_TRUE(fold_constants(program, {}));
   return program;
 }
 

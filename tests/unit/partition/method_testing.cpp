@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "depute/parse.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 
 namespace depute::testing {
 namespace {
@@ -119,7 +119,7 @@ class Checker {
     };
     (void)walk_graphs(method_, visit, [&](const Node& node) { return tag_of(node).empty(); });
     std::size_t nodes = 0;
-    for (const Graph* graph : all_graphs(method_)) {
+    for (const Graph* graph : graphs_of(method_)) {
       for (const Node& node : graph->nodes()) {
         ++nodes;
         auto verdict = verdict_of_.find(&node);

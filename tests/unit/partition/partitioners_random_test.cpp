@@ -15,7 +15,7 @@
 #include "depute/plan_together.h"
 #include "depute/tagged_partitioner.h"
 #include "depute/whole_program_partitioner.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/neighbours.h"
 #include "tests/unit/partition/method_testing.h"
 
@@ -97,7 +97,7 @@ method seen(%x: none) {
 Made groups(std::uint32_t variant) {
   const auto pairs = [](const Program&, const Method& method) -> Result<NodeGroups> {
     NodeGroups groups;
-    for (const Graph* graph : all_graphs(method)) {
+    for (const Graph* graph : graphs_of(method)) {
       for (const Node* node = graph->first(); node != nullptr && node->next() != nullptr;
            node = node->next()->next()) {
         if (node->op() != "op.e.default") groups.push_back({node, node->next()});
@@ -145,7 +145,7 @@ std::vector<std::pair<std::string, Made>> all_partitioners(std::uint32_t variant
 }
 
 bool has_node_named(const Program& program, char letter) {
-  for (const Graph* graph : all_graphs(*program.methods[0])) {
+  for (const Graph* graph : graphs_of(*program.methods[0])) {
     for (const Node& node : graph->nodes()) {
       if (node.display_name().starts_with(letter)) return true;
     }
@@ -184,7 +184,7 @@ TEST(PartitionersRandom, TagsOfAResultReadBack) {
     auto result = CapabilityPartitioner(takes("abd"), options("one", seed)).partition(program, method);
     ASSERT_TRUE(result);
     std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
-    for (Graph* graph : graphs_below(*method.graph)) {
+    for (Graph* graph : graphs_of(method)) {
       for (Node& node : graph->nodes()) {
         if (auto tag = tags.find(&node); tag != tags.end()) node.tag = tag->second;
       }

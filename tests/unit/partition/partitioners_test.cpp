@@ -14,7 +14,7 @@
 #include "depute/plan_together.h"
 #include "depute/propose_partitions.h"
 #include "depute/tagged_partitioner.h"
-#include "partition/bodies.h"
+#include "ir/walk.h"
 #include "partition/neighbours.h"
 #include "partition/tag_data.h"
 #include "tests/unit/partition/method_testing.h"
@@ -366,7 +366,7 @@ TEST(Bodies, ABodyThatCallsItselfEnds) {
   Graph& body = *method.bodies.back();
   for (Graph* graph : {method.graph.get(), &body})
     graph->add(Symbol("op.c.default"), {Argument::of(&body)}, {}, {});
-  EXPECT_EQ(all_graphs(method).size(), 2U);
+  EXPECT_EQ(graphs_of(method).size(), 2U);
   auto result = propose_partitions(program, method, [](const Node&) { return take(); }, mine());
   ASSERT_TRUE(result);
   EXPECT_EQ(result->verdicts.size(), 4U);

@@ -148,7 +148,7 @@ Program random_program(unsigned seed) {
 // Executes nodes as they stand, with a memory for each value.
 class Interpreter {
  public:
-  explicit Interpreter(const Program& program) : program_(program) {
+  explicit Interpreter(const Program& program) {
     for (const auto& [key, data] : program.data) state_[key] = cells_of(data);
   }
 
@@ -183,7 +183,6 @@ class Interpreter {
     return negated(first);  // aten.neg, and the delegate
   }
 
-  const Program& program_;
   std::map<Symbol, Cells, SymbolTextLess> state_;
 };
 
