@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace depute {
 
 Result<BackendRequest> parse_backend_argument(const std::string& text) {
   BackendRequest request;
   std::size_t colon = text.find(':');
   request.name = text.substr(0, colon);
+  if (colon != std::string::npos) {
+    const std::size_t next = text.find(':', colon + 1);
+    const std::string word = text.substr(colon + 1, next == std::string::npos ? next : next - colon - 1);
+    if (!word.empty() && word.find('=') == std::string::npos) {
+      request.method = std::move(request.name);
+      request.name = word;
+      colon = next;
+    }
+  }
   if (request.name.empty()) return failure("usage", "--backend", "a backend needs a name");
   while (colon != std::string::npos) {
     std::size_t start = colon + 1;
@@ -28,6 +39,23 @@ Result<std::pair<std::string, std::string>> parse_method_argument(const std::str
     return failure("usage", "--method", fmt::format("'{}' is not of the form NAME=FILE.pt2", text));
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t dots = text.find("..", equals == std::string::npos ? 0 : equals);
+  Range range;
+  const auto read = [&](std::size_t begin, std::size_t end, std::int64_t& number) {
+    const char* last = text.data() + end;
+    const auto [stop, error] = std::from_chars(text.data() + begin, last, number);
+    return error == std::errc() && stop == last && number >= 0;
+  };
+  const bool is_read = equals != std::string::npos && equals > 0 && dots != std::string::npos &&
+                       (dots == equals + 1 || read(equals + 1, dots, range.min)) &&
+                       read(dots + 2, text.size(), range.max) && range.min <= range.max;
+  if (is_read) return std::pair(text.substr(0, equals), range);
+  return failure("usage", "--bound", fmt::format("'{}' is not of the form SIZE=MIN..MAX", text),
+                 "for example s0=1..2048");
 }
 
 }  // namespace depute

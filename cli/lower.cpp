@@ -21,6 +21,8 @@ struct LowerArguments {
   std::uint64_t segment_alignment = WriteOptions().segment_alignment;
   std::uint64_t delegate_alignment = WriteOptions().delegate_alignment;
   bool inline_delegates = false;
+  bool alloc_inputs = true;
+  bool alloc_outputs = true;
   bool quiet = false;
   bool verbose = false;
 };
@@ -49,6 +51,8 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   options.write.segment_alignment = arguments.segment_alignment;
   options.write.delegate_alignment = arguments.delegate_alignment;
   options.write.extract_delegate_segments = !arguments.inline_delegates;
+  options.write.alloc_inputs = arguments.alloc_inputs;
+  options.write.alloc_outputs = arguments.alloc_outputs;
   return options;
 }
 
@@ -98,6 +102,10 @@ Command lower_command(const Compiler& compiler) {
       {.names = "--inline-delegates",
        .target = &arguments->inline_delegates,
        .help = "Put the bytes of delegates into the flatbuffer instead of segments"},
+      {.names = "--alloc-inputs",
+       .target = &arguments->alloc_inputs,
+       .help = "=no: the caller gives the memory of inputs; default: memory is planned for them"},
+      {.names = "--alloc-outputs", .target = &arguments->alloc_outputs, .help = "=no: the same for outputs"},
       {.names = "--debug-map",
        .target = &arguments->debug_map,
        .help = "Also write what joins a profile's instructions with the model's source lines",

@@ -57,7 +57,7 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
       {.names = "--backend",
        .target = &arguments.backends,
-       .help = "NAME[:key=value,...]; several are asked in the order given",
+       .help = "[METHOD:]NAME[:key=value,...]; several are asked in the order given",
        .value = "NAME",
        .may_be_empty = true},
       {.names = "--method",
@@ -69,6 +69,11 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .target = &arguments.constants,
        .help = "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]",
        .value = "NAME=VALUE",
+       .may_be_empty = true},
+      {.names = "--bound",
+       .target = &arguments.bounds,
+       .help = "SIZE=MIN..MAX: a size that varies stays within this, as s0=1..2048",
+       .value = "SIZE=MIN..MAX",
        .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
@@ -106,6 +111,11 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   for (const std::string& text : arguments.constants) {
     TRY(ConstantMethod method, parse_constant_argument(text));
     options.lower.constants.push_back(std::move(method));
+  }
+  for (const std::string& text : arguments.bounds) {
+    TRY(auto bound, parse_bound_argument(text));
+    if (options.lower.bounds.insert(std::move(bound)).second) continue;
+    return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
   }
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");

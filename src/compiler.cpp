@@ -15,6 +15,7 @@
 #include "depute/to_backend.h"
 #include "depute/verify_input.h"
 #include "depute/version.h"
+#include "ir/narrow_ranges.h"
 #include "normalise/passes.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
@@ -47,7 +48,10 @@ class StepTimer {
 // A backend asked for, with the partitioner made from its options.
 struct RequestedBackend {
   const BackendEntry* entry;
-  std::unique_ptr<Partitioner> partitioner;
+  std::shared_ptr<const Partitioner> partitioner;
+  std::string method;  // the only one it is asked about; empty: all
+
+  bool is_for(const Method& each) const { return method.empty() || each.name == method; }
 };
 
 std::string backend_names(const Registry& registry) {
@@ -61,6 +65,10 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
   std::vector<RequestedBackend> backends;
   for (const BackendRequest& request : requests) {
     const BackendEntry* entry = registry.find(request.name);
+    if (entry == nullptr && registry.find(request.method) != nullptr) {
+      return failure("usage", "--backend",
+                     fmt::format("option '{}' is not of the form key=value", request.name));
+    }
     if (entry == nullptr) {
       return failure("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
                      fmt::format("built in: {}", backend_names(registry)));
@@ -68,9 +76,23 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     BackendOptions own = request.options;
     TRY(PartitionControls controls, take_partition_controls(entry->name, own));
     TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, own));
-    backends.push_back({entry, filtered(std::move(partitioner), std::move(controls))});
+    backends.push_back({entry, filtered(std::move(partitioner), std::move(controls)), request.method});
   }
   return backends;
+}
+
+Status check_methods(const Program& program, const std::vector<RequestedBackend>& backends) {
+  for (const RequestedBackend& backend : backends) {
+    if (backend.method.empty() || program.find_method(backend.method) != nullptr) continue;
+    std::string names;
+    for (const auto& method : program.methods) {
+      names += names.empty() ? "" : ", ";
+      names += method->name.str();
+    }
+    return failure("usage", "--backend", fmt::format("there is no method '{}'", backend.method),
+                   fmt::format("the methods are {}", names));
+  }
+  return {};
 }
 
 // A program in text form may leave out the bytes of large constants: it can be read and compared, not
@@ -140,24 +162,44 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
   return {};
 }
 
+// For each method, the backends that are asked about it.
+std::vector<SeveralPartitioners> partitioners_by_method(const Program& program,
+                                                        const std::vector<RequestedBackend>& backends) {
+  std::vector<SeveralPartitioners> all;
+  for (const auto& method : program.methods) {
+    std::vector<std::shared_ptr<const Partitioner>> partitioners;
+    for (const RequestedBackend& backend : backends) {
+      if (backend.is_for(*method)) partitioners.push_back(backend.partitioner);
+    }
+    all.emplace_back(std::move(partitioners));
+  }
+  return all;
+}
+
 // Hands the program to the backends; what they leave stays as it is.
-Result<Program> hand_over(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
-                          const LowerOptions& options, Report& report) {
+Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& backends,
+                          const Registry& registry, const LowerOptions& options, Report& report) {
   ToBackendOptions lowering{.jobs = options.jobs,
                             .check_determinism = options.verify_each_pass,
                             .verified = true,
                             .tell_why_apart = options.tell_why_apart};
   if (options.plan_together && backends.size() > 1) {
-    std::vector<std::unique_ptr<Partitioner>> partitioners;
-    for (RequestedBackend& backend : backends) partitioners.push_back(std::move(backend.partitioner));
-    SeveralPartitioners all(std::move(partitioners));
-    TRY(Lowered lowered, to_backend(program, all, registry, lowering));
+    const std::vector<SeveralPartitioners> all = partitioners_by_method(program, backends);
+    MethodPartitioners partitioners;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].empty()) partitioners.emplace(program.methods[i]->name.str(), &all[i]);
+    }
+    TRY(Lowered lowered, to_backend(program, partitioners, registry, lowering));
     add_verdicts(report, "all backends", lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     return std::move(lowered.program);
   }
   for (const RequestedBackend& backend : backends) {
-    TRY(Lowered lowered, to_backend(program, *backend.partitioner, registry, lowering));
+    MethodPartitioners partitioners;
+    for (const auto& method : program.methods) {
+      if (backend.is_for(*method)) partitioners.emplace(method->name.str(), backend.partitioner.get());
+    }
+    TRY(Lowered lowered, to_backend(program, partitioners, registry, lowering));
     add_verdicts(report, backend.entry->name, lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     program = std::move(lowered.program);
@@ -166,15 +208,17 @@ Result<Program> hand_over(Program program, std::vector<RequestedBackend> backend
 }
 
 // The steps from a verified program to one that can be planned.
-Result<Compiled> run_lower(Program program, std::vector<RequestedBackend> backends, const Registry& registry,
-                           LowerOptions options, StepTimer& timer) {
+Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>& backends,
+                           const Registry& registry, LowerOptions options, StepTimer& timer) {
   options.verified = true;
+  TRY_STATUS(check_methods(program, backends));
+  TRY_STATUS(narrow_ranges(program, options.bounds));
   TRY(program, normalise_for(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
   timer.done("normalise");
   observe(options, "normalise", program);
   Report report = make_report(program);
-  TRY(program, hand_over(std::move(program), std::move(backends), registry, options, report));
+  TRY(program, hand_over(std::move(program), backends, registry, options, report));
   TRY(program, lower_leftovers(std::move(program), options));
   add_delegates(report, program);
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
@@ -183,14 +227,26 @@ Result<Compiled> run_lower(Program program, std::vector<RequestedBackend> backen
   return Compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
 }
 
-PlanOptions plan_options(std::string_view ptd, bool verified) {
-  return {.external_constants = !ptd.empty(), .verified = verified};
+PlanOptions plan_options(const WriteOptions& write) {
+  return {.alloc_inputs = write.alloc_inputs,
+          .alloc_outputs = write.alloc_outputs,
+          .external_constants = !write.ptd.empty(),
+          .verified = write.verified};
+}
+
+// Those of a program that compile() has lowered.
+WriteOptions write_options(const CompileOptions& options) {
+  WriteOptions write = options.write;
+  write.jobs = options.lower.jobs;
+  write.ptd = options.ptd;
+  write.verified = true;
+  return write;
 }
 
 // What would be refused if the program was to be written.
 void find_refusals(const CompileOptions& options, Compiled& compiled) {
   std::vector<Refusal> refusals;
-  std::ignore = make_plan(compiled.program, plan_options(options.ptd, true), refusals);
+  std::ignore = make_plan(compiled.program, plan_options(write_options(options)), refusals);
   add_refusals(compiled.report, compiled.program, refusals);
 }
 
@@ -241,14 +297,11 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
                       Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
-  TRY(Plan plan, make_plan(program, plan_options(options.ptd, true)));
+  const WriteOptions write = write_options(options);
+  TRY(Plan plan, make_plan(program, plan_options(write)));
   timer.done("plan");
-  WriteOptions write_options = options.write;
-  write_options.jobs = options.lower.jobs;
-  write_options.ptd = options.ptd;
-  write_options.verified = true;
   auto open = [&](const std::string& path) { return open_output(options, outputs, path); };
-  TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write_options));
+  TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write));
   if (!options.debug_map.empty()) {
     TRY_STATUS(write_text(outputs, options.debug_map, debug_map_json(program, plan, options.output)));
   }
@@ -297,7 +350,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   TRY_STATUS(check_data_files(program, outputs));
   timer.done("read");
   observe(lower, "read", program);
-  TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry, lower, timer));
+  TRY(Compiled compiled, run_lower(std::move(program), backends, registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
   TRY_STATUS(finish(options, timer, outputs, compiled));
   compiled.report.times = std::move(times);
@@ -332,7 +385,7 @@ Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) c
     TRY_STATUS(check_data(program));
     std::vector<StepTime> times;
     StepTimer timer(times);
-    TRY(Compiled compiled, run_lower(std::move(program), std::move(backends), registry_, options, timer));
+    TRY(Compiled compiled, run_lower(std::move(program), backends, registry_, options, timer));
     compiled.report.times = std::move(times);
     return compiled;
   });
@@ -341,7 +394,7 @@ Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) c
 Result<PteBytes> Compiler::emit(const Program& program, const WriteOptions& options,
                                 const std::string& name) const {
   return guarded([&]() -> Result<PteBytes> {
-    TRY(Plan plan, make_plan(program, plan_options(options.ptd, options.verified)));
+    TRY(Plan plan, make_plan(program, plan_options(options)));
     WriteOptions verified = options;
     verified.verified = true;  // make_plan() has seen to it
     return write_pte_bytes(program, plan, verified, name);

@@ -28,6 +28,7 @@
 #include "depute/report.h"
 #include "depute/requirement.h"
 #include "depute/result.h"
+#include "depute/sym.h"
 #include "depute/write_options.h"
 
 #pragma GCC visibility push(default)
@@ -35,7 +36,8 @@
 namespace depute {
 
 struct BackendRequest {
-  std::string name = {};  // as registered: "xnnpack"
+  std::string name = {};    // as registered: "xnnpack"
+  std::string method = {};  // the only one it is asked about; empty: all
   BackendOptions options = {};
 };
 
@@ -43,6 +45,9 @@ struct LowerOptions {
   std::vector<BackendRequest> backends = {};   // asked in this order
   bool plan_together = false;                  // all backends in one pass, instead of one after another
   std::vector<ConstantMethod> constants = {};  // added when the program is lowered: no backend sees them
+  // Ranges of sizes, by symbol, within those that the program says: an upper bound that torch.export was not
+  // told, or a smaller one.
+  Ranges bounds = {};
   int jobs = 1;
   bool verify_each_pass = false;
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives

@@ -25,15 +25,16 @@ Result<PartitionResult> plan_together(const Program& program, const Method& meth
 // Partitioners in order of priority, as one. Each must give a proposal.
 class SeveralPartitioners : public Partitioner {
  public:
-  explicit SeveralPartitioners(std::vector<std::unique_ptr<Partitioner>> partitioners)
+  explicit SeveralPartitioners(std::vector<std::shared_ptr<const Partitioner>> partitioners)
       : partitioners_(std::move(partitioners)) {}
+  bool empty() const { return partitioners_.empty(); }
 
   // What any of them wants to see whole.
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
   Result<PartitionResult> partition(const Program& program, const Method& method) const override;
 
  private:
-  std::vector<std::unique_ptr<Partitioner>> partitioners_;
+  std::vector<std::shared_ptr<const Partitioner>> partitioners_;
 };
 
 }  // namespace depute

@@ -23,6 +23,10 @@ struct WriteOptions {
   // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
   std::uint64_t segment_alignment = 128;
   std::uint64_t delegate_alignment = 16;
+  // False: a runtime's caller gives the memory of a method's inputs or outputs before each call, and none is
+  // planned for them.
+  bool alloc_inputs = true;
+  bool alloc_outputs = true;
   bool verified = false;  // verify_input() has passed the program, and the plan is one of it
 };
 

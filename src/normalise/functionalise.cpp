@@ -165,7 +165,10 @@ Status Functionaliser::check_may_be_written(const Node& node, Value* written) co
 Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const TensorType& target) {
   Builder builder(graph_, &node, &sizes_);
   builder.inherit(node);
-  Value* content = builder.call(def.functional.str(), OpCall(node).args());
+  const OpCall call(node);
+  std::vector<Argument> args;
+  for (const ArgDef& arg : graph_.ops().find(def.functional)->args) args.push_back(call[arg.name.str()]);
+  Value* content = builder.call(def.functional.str(), std::span<const Argument>(args));
   if (content != nullptr && content->tensor().dtype != target.dtype) {
     content = builder.call("aten._to_copy.default", {content, target.dtype});
   }
@@ -214,7 +217,10 @@ Status Functionaliser::write(Node& node, const OpDef& def) {
   TRY(Value * content, compute(node, def, target));
   TRY_STATUS(write_back(node, written, content));
   for (Value* result : node.results()) {
-    if (result->has_uses()) graph_.replace_uses(*result, written);
+    if (!result->has_uses()) continue;
+    if (!result->type().is_tensor() || result->tensor().rank() != target.rank())
+      return node_error(node, "its result, a placeholder, is used");
+    graph_.replace_uses(*result, written);
   }
   graph_.erase(node);
   return {};

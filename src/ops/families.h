@@ -22,6 +22,7 @@
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \
   FAMILY(quantised)                                                 \
+  FAMILY(llm)                                                       \
   /* the compiler's own: the marks of flat methods, and the rest */ \
   FAMILY(control)                                                   \
   FAMILY(own)

@@ -97,6 +97,7 @@ OpCall::OpCall(const OpDef& def, std::span<const Argument> args, std::span<const
   std::ranges::copy(args, args_.begin());
   for (const NamedArgument& named : kwargs) {
     int index = def.arg_index(named.name);
+    if (index < 0 && def.is(OpFlag::variadic)) continue;
     CHECK(index >= 0) << def.schema << ": " << named.name.str();
     args_[static_cast<std::size_t>(index)] = named.value;
   }

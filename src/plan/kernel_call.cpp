@@ -83,8 +83,9 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   std::vector<std::int32_t> args;
   for (std::size_t i = 0; i < use->sources.size(); ++i) {
     const KernelArg& arg = use->signature.args[i];
-    TRY(std::int32_t index, argument(node, arg, call[static_cast<std::size_t>(use->sources[i])]));
-    args.push_back(index);
+    const Argument& given = call[static_cast<std::size_t>(use->sources[i])];
+    TRY(std::int32_t index, argument(node, arg, given));
+    args.push_back(arg.is_written ? copied_to_result(node, *given.as_value(), index) : index);
   }
   TRY_STATUS(add_results(node, *use, args));
   add_instruction(Instruction::Kind::KernelCall, use->op_index, args);

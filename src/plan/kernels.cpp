@@ -34,6 +34,7 @@ KernelArg parse_arg(std::string_view text) {
   CHECK(space != text.npos) << text;
   arg.name = text.substr(space + 1);
   std::string_view type = text.substr(0, space);
+  arg.is_written = take_suffix(type, "(a!)");
   arg.is_optional = take_suffix(type, "?");
   arg.is_list = take_suffix(type, "[]");
   if (arg.is_list) arg.optional_elements = take_suffix(type, "?");

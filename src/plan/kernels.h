@@ -29,6 +29,7 @@ struct KernelArg {
   bool is_list = false;
   bool is_optional = false;
   bool optional_elements = false;  // Tensor?[]
+  bool is_written = false;         // Tensor(a!): it becomes the result
 };
 
 enum class KernelResult : std::uint8_t {

@@ -98,6 +98,7 @@ class MethodPlanner {
   void go_on_here(std::int32_t jump);
   std::int32_t next_instruction() const;
   Status plan_index_copy(const Node& node);  // index_copy.cpp
+  std::int32_t copied_to_result(const Node& node, const Value& self, std::int32_t from);
 
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);

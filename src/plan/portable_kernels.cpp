@@ -3,8 +3,8 @@
 //   add a kernel:  one line, in name order: what the runtime calls it, its arguments without results and
 //   defaults
 //
-// Kernels that write into their own arguments (aten::copy_, llama::update_cache.out, ...) are left out: after
-// normalisation no node asks for them.
+// Kernels that write into their own arguments (aten::copy_, ...) are left out, but for those that a
+// functional op has: after normalisation no node asks for them.
 #include <array>
 #include <span>
 
@@ -345,6 +345,9 @@ constexpr Kernel llm_kernels[] = {
      "is_causal, float? scale) -> Tensor"},
     {"llama::fallback.out", "(Tensor input) -> Tensor"},
     {"llama::fast_hadamard_transform.out", "(Tensor mat) -> Tensor"},
+    {"llama::update_cache.out", "(Tensor value, Tensor(a!) cache, int start_pos) -> Tensor"},
+    {"llama::update_cache_with_indices.out",
+     "(Tensor value, Tensor(a!) cache, int start_pos, Tensor indices) -> Tensor"},
     {"preprocess::tile_crop.out", "(Tensor input, int tile_size) -> Tensor"},
 };
 

@@ -29,10 +29,10 @@ Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symb
   std::string symbol = unbounded_symbol(size, ranges);
   return plan_error(
       method, value.producer(),
-      fmt::format("dimension {} of %{} has size {}, and {} has no upper bound", dim, value.name().str(),
+      fmt::format("dimension {} of %{} has size {}, and needs a bound on {}", dim, value.name().str(),
                   size.str(), symbol),
-      fmt::format("export with torch.export.Dim(..., max=N) for {}, or check the size in the model "
-                  "(torch._check(n <= N))",
+      fmt::format("lower with --bound {}=..N, or export with torch.export.Dim(..., max=N), or check the size "
+                  "in the model (torch._check(n <= N))",
                   symbol));
 }
 
