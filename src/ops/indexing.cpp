@@ -168,7 +168,6 @@ std::span<const OpLine> indexing_ops() {
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
        kernel("masked_scatter.out", infer_same_type, inplace_twin)},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},
-      {"aten.nonzero.default(Tensor self) -> Tensor", opaque(core, "nonzero.out")},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},

@@ -1,9 +1,8 @@
-// Reductions: sums, means, extremes, norms and running sums over dimensions.
+// Reductions: sums, means, extremes and running sums over dimensions.
 //
 //   aten.mean.dim(f32[2, 3, 4], [-1], true)  ->  f32[2, 3, 1]
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -60,53 +59,6 @@ Replacement variance(Builder& b, const OpCall& call) {
 }
 Replacement deviation(Builder& b, const OpCall& call) {
   return one(b.call("aten.sqrt.default", {b.call("aten.var.correction", call.args())}));
-}
-
-// --- norms
-
-Types infer_norm(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  ScalarType own = is_floating(self.dtype) || is_complex(self.dtype) ? self.dtype : ScalarType::F32;
-  TRY(std::vector<Type> types, infer_reduction(call));
-  types[0].tensor.dtype = dtype_or(call, own);
-  return types;
-}
-
-// (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
-Value* p_norm(Builder& b, Value* x, double p, const Argument& dims, const Argument& keepdim) {
-  if (p == 2) {
-    Value* squares = b.call("aten.mul.Tensor", {x, x});
-    return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
-  }
-  if (p == 0) {
-    Value* is_set = b.call("aten._to_copy.default", {b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype});
-    return b.call("aten.sum.dim_IntList", {is_set, dims, keepdim});
-  }
-  Value* magnitude = b.call("aten.abs.default", {x});
-  if (std::isinf(p))
-    return b.call(p > 0 ? "aten.amax.default" : "aten.amin.default", {magnitude, dims, keepdim});
-  if (p == 1) return b.call("aten.sum.dim_IntList", {magnitude, dims, keepdim});
-  Value* powers = b.call("aten.pow.Tensor_Scalar", {magnitude, p});
-  return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
-}
-Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = b.own(call.value("self"));
-  TRY(std::vector<Type> types, infer_norm(call));
-  ScalarType dtype = types[0].tensor.dtype;
-  if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
-  if (b.failed()) return Failure(b.status().error());
-  Argument dims = call["dim"];
-  if (dims.is_none()) dims = b.graph().int_list(all_dims(call));
-  return one(p_norm(b, x, p, dims, call["keepdim"]));
-}
-Replacement vector_norm(Builder& b, const OpCall& call) {
-  TRY(double order, constant_number(call, "ord"));
-  return norm_of(b, call, order);
-}
-Replacement norm(Builder& b, const OpCall& call) {
-  if (call["p"].is_none()) return norm_of(b, call, 2);
-  TRY(double order, constant_number(call, "p"));
-  return norm_of(b, call, order);
 }
 
 // --- differences of neighbours
@@ -199,13 +151,8 @@ std::span<const OpLine> reduction_ops() {
       {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
        "-> Tensor",
        composite(infer_reduction, deviation, reduction)},
-      {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, vector_norm, reduction)},
-      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-       composite(infer_norm, norm, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       kernel("cumsum.out", infer_cumulative)},
+       kernel("cumsum.out", infer_cumulative, inplace_twin)},
       {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
        "Tensor",
        composite(infer_diff, diff)},
