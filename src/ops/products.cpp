@@ -30,15 +30,22 @@ std::span<const SymInt> all_but_last(const TensorType& type) {
 bool is_number(const Argument& factor, double value) {
   return factor.is_number() && factor.as_double() == value;
 }
+// Integers are scaled by whole numbers.
+Argument factor_of(const OpCall& call, std::string_view name) {
+  const Argument& factor = call[name];
+  bool is_cut = factor.kind == Argument::Kind::Float && !is_floating(call.tensor("self").dtype);
+  return is_cut ? Argument::of(static_cast<std::int64_t>(factor.as_double())) : factor;
+}
 Value* scaled(Builder& b, Value* x, const Argument& factor) {
   return is_number(factor, 1) ? x : b.call("aten.mul.Tensor", {x, factor});
 }
 // With beta = 0 what self holds does not count, not even its nans.
 Replacement weighted_sum(Builder& b, const OpCall& call, Value* product) {
   TRY(std::vector<Type> types, call.def().infer(call));
-  product = scaled(b, product, call["alpha"]);
-  if (!is_number(call["beta"], 0)) {
-    return one(b.call("aten.add.Tensor", {scaled(b, b.own(call.value("self")), call["beta"]), product}));
+  Argument beta = factor_of(call, "beta");
+  product = scaled(b, product, factor_of(call, "alpha"));
+  if (!is_number(beta, 0)) {
+    return one(b.call("aten.add.Tensor", {scaled(b, b.own(call.value("self")), beta), product}));
   }
   return one(b.call("aten.expand.default", {product, types[0].tensor.sizes}));
 }

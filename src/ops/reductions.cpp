@@ -101,6 +101,34 @@ Replacement diff(Builder& b, const OpCall& call) {
   return one(x);
 }
 
+// --- undoing a broadcast: sums over what it added in front or spread
+
+std::vector<std::int64_t> broadcast_dims(const Dims& sizes, const Dims& target) {
+  std::size_t lead = sizes.size() - target.size();
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    bool is_spread = i < lead || (target[i - lead] == 1 && sizes[i] != 1);
+    if (is_spread) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  return dims;
+}
+Types infer_sum_to_size(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Dims target = as_dims(call["size"]);
+  if (target.size() > self.rank()) return argument_error("sum_to_size to more dimensions than there are");
+  bool keeps =
+      broadcast_dims(self.sizes, target).empty() || is_floating(self.dtype) || is_complex(self.dtype);
+  return tensor_result(keeps ? self.dtype : ScalarType::I64, std::move(target));
+}
+Replacement sum_to_size(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_sum_to_size(call));
+  const Dims& target = types[0].tensor.sizes;
+  std::vector<std::int64_t> dims = broadcast_dims(call.tensor("self").sizes, target);
+  if (dims.empty()) return one(b.call("aten.alias.default", {call["self"]}));
+  Value* sum = b.call("aten.sum.dim_IntList", {call["self"], dims, true});
+  return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
+}
+
 constexpr OpRules reducing(const char* out, InferFunction infer) {
   return {.flags = core | reduction, .out = out, .infer = infer};
 }
@@ -114,6 +142,8 @@ std::span<const OpLine> reduction_ops() {
        reducing("sum.IntList_out", infer_sum)},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_sum, sum_all, reduction)},
+      {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
+       composite(infer_sum_to_size, sum_to_size, may_view)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        reducing("mean.out", infer_reduction)},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",

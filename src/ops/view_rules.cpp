@@ -122,11 +122,14 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
   if (has(call, "axis0")) return swapped(rank, call.integer("axis0"), call.integer("axis1"));
   if (has(call, "source")) return moved_order(call, rank);
-  if (call.def().name == "aten.mT.default") {
-    if (rank < 2) return argument_error("mT of a tensor without two dimensions");
+  // Without numbers: t and numpy_T reverse all dimensions, the others (mT, mH, adjoint, ...) swap the last
+  // two.
+  std::string_view name = call.def().name.str();
+  if (rank >= 2 && !name.starts_with("aten.t.") && !name.starts_with("aten.numpy_T."))
     return swapped(rank, -1, -2);
-  }
-  std::vector<std::size_t> order(rank);  // t, numpy_T: all reversed
+  if (name.starts_with("aten.m") && rank < 2)
+    return argument_error("a transposed matrix without two dimensions");
+  std::vector<std::size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   return order;
 }

@@ -141,9 +141,10 @@ Types infer_as_strided(const OpCall& call) {
 
 Types infer_unfold(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dimension", self));
-  Dims sizes = self.sizes;
+  TRY(std::size_t dim, wrap_dim(call.integer("dimension"), self.rank()));
   SymInt window = as_sym_int(call["size"]);
+  if (self.rank() == 0) return tensor_result(self.dtype, {window});
+  Dims sizes = self.sizes;
   sizes[dim] = floor_div(sizes[dim] - window, as_sym_int(call["step"])) + 1;
   sizes.push_back(window);
   return tensor_result(self.dtype, std::move(sizes));
@@ -169,6 +170,13 @@ Replacement to_squeeze_dims(Builder& b, const OpCall& call) {
   if (dims.empty()) return one(b.call("aten.alias.default", {call["self"]}));
   std::vector<std::int64_t> list(dims.begin(), dims.end());
   return one(b.call("aten.squeeze.dims", {call["self"], list}));
+}
+
+// Windows of one number are that number.
+Replacement unfold_number(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() != 0) return std::vector<Value*>{};
+  Value* row = b.view(b.own(call.value("self")), {1});
+  return one(b.call("aten.slice.Tensor", {row, 0, 0, call["size"]}));
 }
 
 Replacement broadcast_to(Builder& b, const OpCall& call) {
@@ -339,7 +347,10 @@ std::span<const OpLine> view_ops() {
         .infer = infer_as_strided,
         .write_back = write_strided}},
       {"aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-       {.flags = core | view | copy_twin, .out = "unfold_copy.out", .infer = infer_unfold}},
+       {.flags = core | view | copy_twin,
+        .out = "unfold_copy.out",
+        .infer = infer_unfold,
+        .decompose = unfold_number}},
       {"aten.alias.default(Tensor(a) self) -> Tensor(a)",
        {.flags = core | view | copy_twin,
         .view_kind = ViewKind::Reshape,
