@@ -53,7 +53,8 @@ class Functionaliser {
   Result<Value*> content_of(Value* value, Node& before);
   Result<Value*> view_again(const View& view, Value* parent, Node& before);
   Status refresh_operands(Node& node);
-  void remember_views(Node& node, Value* parent);
+  std::vector<Value*> viewed_by(const Node& node) const;
+  void remember_views(Node& node, const std::vector<Value*>& parents);
   Result<Value*> written_argument(const Node& node, const OpDef& def) const;
   Status check_may_be_written(const Node& node, Value* written) const;
   Result<Value*> compute(Node& node, const OpDef& def, const TensorType& target);
@@ -120,19 +121,33 @@ Status Functionaliser::refresh_operands(Node& node) {
   return {};
 }
 
-void Functionaliser::remember_views(Node& node, Value* parent) {
+// What each result may share memory with: the first argument, or of a list the element of its number.
+std::vector<Value*> Functionaliser::viewed_by(const Node& node) const {
+  OpCall call(node);
+  std::vector<Value*> parents(node.results().size(), nullptr);
+  if (call.args().empty()) return parents;
+  bool is_list = call[0].is_list() && call[0].as_list().size() == parents.size();
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const Argument& viewed = is_list ? call[0].as_list()[i] : call[0];
+    if (viewed.is_value()) parents[i] = graph_.own(*viewed.as_value());
+  }
+  return parents;
+}
+
+void Functionaliser::remember_views(Node& node, const std::vector<Value*>& parents) {
   const OpDef* def = node.def();
-  if (def == nullptr || parent == nullptr || !(def->is(OpFlag::view) || def->is(OpFlag::may_view))) return;
+  if (def == nullptr || !(def->is(OpFlag::view) || def->is(OpFlag::may_view))) return;
   OpCall call(node);
   if (def->arg_index(Symbol("copy")) >= 0 && call.boolean("copy")) return;
   for (std::size_t i = 0; i < node.results().size(); ++i) {
-    Value* result = node.result(i);
-    if (!result->type().is_tensor() || !parent->type().is_tensor()) continue;
+    Value *result = node.result(i), *parent = parents[i];
+    if (parent == nullptr || !result->type().is_tensor() || !parent->type().is_tensor()) continue;
     const TensorType& from = parent->tensor();
     const TensorType& to = result->tensor();
     bool is_copy = from.dtype != to.dtype || (from.sizes == to.sizes && from.strides != to.strides);
     if (is_copy && !def->is(OpFlag::view)) continue;  // another type or layout of the same elements
     bool is_certain = def->is(OpFlag::view) || from == to || from.is_contiguous();
+    if (call[0].is_list()) is_certain = false;  // a view is made again from one argument, not from a list
     views_[result] = {parent, &node, i, is_certain};
     auto version = versions_.find(base_of(result));
     if (version != versions_.end()) contents_[result] = {result, version->second};
@@ -249,10 +264,9 @@ Status Functionaliser::visit(Node& node) {
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
     graph_.set_op(node, def->functional);
   }
-  OpCall call(node);
-  Value* parent = !call.args().empty() && call[0].is_value() ? graph_.own(*call[0].as_value()) : nullptr;
+  std::vector<Value*> parents = viewed_by(node);
   TRY_STATUS(refresh_operands(node));
-  remember_views(node, parent);
+  remember_views(node, parents);
   return {};
 }
 

@@ -95,19 +95,18 @@ Replacement threshold(Builder& b, const OpCall& call) {
 Types infer_glu(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  TRY(std::int64_t size, static_size(self, dim, "the size that glu halves"));
-  if (size % 2 != 0) return type_error("glu halves an odd size");
   Dims sizes = self.sizes;
-  sizes[dim] = size / 2;
+  SymInt& size = sizes[dim];
+  if (size.is_constant() && size.value() % 2 != 0) return type_error("glu halves an odd size");
+  size = floor_div(size, 2);
   return tensor_result(self.dtype, std::move(sizes));
 }
 Replacement glu(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
-  std::int64_t half = self.sizes[dim].value() / 2;
-  std::vector<Value*> halves =
-      b.call_all("aten.split_with_sizes.default",
-                 {call["self"], std::vector<std::int64_t>{half, half}, static_cast<std::int64_t>(dim)});
+  SymInt half = floor_div(self.sizes[dim], 2);
+  std::vector<Value*> halves = b.call_all("aten.split_with_sizes.default",
+                                          {call["self"], Dims{half, half}, static_cast<std::int64_t>(dim)});
   if (b.failed()) return Failure(b.status().error());
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }

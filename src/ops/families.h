@@ -7,9 +7,13 @@
   FAMILY(pointwise)                                                 \
   FAMILY(activation)                                                \
   FAMILY(view)                                                      \
+  FAMILY(split)                                                     \
+  FAMILY(diagonal)                                                  \
   FAMILY(memory)                                                    \
   FAMILY(reduction)                                                 \
+  FAMILY(vector_norm)                                               \
   FAMILY(linear_algebra)                                            \
+  FAMILY(product)                                                   \
   FAMILY(convolution)                                               \
   FAMILY(pooling)                                                   \
   FAMILY(norm)                                                      \
@@ -17,8 +21,12 @@
   FAMILY(attention)                                                 \
   FAMILY(rnn)                                                       \
   FAMILY(creation)                                                  \
+  FAMILY(range)                                                     \
   FAMILY(indexing)                                                  \
+  FAMILY(index_form)                                                \
   FAMILY(combining)                                                 \
+  FAMILY(stacking)                                                  \
+  FAMILY(arranging)                                                 \
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \
   FAMILY(quantised)                                                 \

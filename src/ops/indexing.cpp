@@ -51,12 +51,20 @@ Types infer_gather(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
 }
 
-// index_copy and index_add are index_put with the index in its dimension's place.
+// index_copy and index_add are index_put with the index in its dimension's place. One number is a row of one.
 Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
-  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("self")));
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Value *x = b.own(call.value("self")), *index = b.own(call.value("index"));
+  if (self.rank() == 0) {
+    x = b.view(x, {1});
+    source = b.view(source, {source->tensor().numel()});
+    index = b.view(index, {index->tensor().numel()});
+  }
   std::vector<Value*> indices(dim, nullptr);
-  indices.push_back(b.own(call.value("index")));
-  return one(b.call("aten.index_put.default", {call["self"], indices, source, accumulate}));
+  indices.push_back(index);
+  Value* written = b.call("aten.index_put.default", {x, indices, source, accumulate});
+  return b.failed() ? Failure(b.status().error()) : one(b.view(written, self.sizes));
 }
 // Whether the runtime's kernel for writing along a dimension in place can do it: whole slices of the same
 // type, one for each index.
@@ -130,6 +138,19 @@ Replacement slice_scatter(Builder& b, const OpCall& call) {
   return std::vector<Value*>{};
 }
 
+// Self and the mask are broadcast against each other.
+Types infer_masked_scatter(const OpCall& call) {
+  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
+}
+Replacement masked_scatter(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_masked_scatter(call));
+  const Dims& sizes = types[0].tensor.sizes;
+  if (call.tensor("self").sizes == sizes) return std::vector<Value*>{};
+  Value* wide = b.call("aten.expand.default", {call["self"], sizes});
+  return one(b.call("aten.masked_scatter.default", {wide, call["mask"], call["source"]}));
+}
+
 }  // namespace
 
 std::span<const OpLine> indexing_ops() {
@@ -166,9 +187,11 @@ std::span<const OpLine> indexing_ops() {
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        kernel("select_scatter.out", infer_same_type, copies_first)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
-       kernel("masked_scatter.out", infer_same_type, inplace_twin)},
+       {.flags = core | inplace_twin,
+        .out = "masked_scatter.out",
+        .infer = infer_masked_scatter,
+        .decompose = masked_scatter}},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},
-      {"aten.nonzero.default(Tensor self) -> Tensor", opaque(core, "nonzero.out")},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},

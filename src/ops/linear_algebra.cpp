@@ -3,6 +3,8 @@
 //   aten.matmul.default(f32[2, 5, 3], f32[3, 4])  ->  view [10, 3], mm, view [2, 5, 4]
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "depute/builder.h"
 #include "ops/einsum.h"
 #include "ops/op_table.h"
@@ -146,8 +148,107 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
     return b.call("aten.mul.Tensor", {value, number});
   };
   Value* product = scaled(b.call("aten.bmm.default", {call["batch1"], call["batch2"]}), "alpha");
+  const Argument& beta = call["beta"];
+  if (beta.is_number() && beta.as_double() == 0) return one(product);  // what self holds does not count
   return one(b.call("aten.add.Tensor", {scaled(b.own(call.value("self")), "beta"), product}));
 }
+
+// --- many factors
+
+// sizes[i] and sizes[i + 1] are those of matrix i.
+Result<Dims> chain_sizes(const std::vector<const Value*>& factors) {
+  if (factors.empty()) return argument_error("a product of no matrices");
+  Dims sizes;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const TensorType& type = factors[i]->tensor();
+    bool is_end = i == 0 || i + 1 == factors.size();
+    if (type.rank() != 2 && !(type.rank() == 1 && is_end))
+      return argument_error("a product of other than matrices");
+    if (i == 0) sizes.push_back(type.rank() == 1 ? SymInt(1) : type.sizes[0]);
+    bool is_column = type.rank() == 1 && i > 0;
+    sizes.push_back(is_column ? SymInt(1) : type.sizes.back());
+  }
+  return sizes;
+}
+Types infer_chain(const OpCall& call) {
+  std::vector<const Value*> factors = call.values(call.def().args[0].name.str());
+  TRY(Dims chain, chain_sizes(factors));
+  if (factors.size() == 1) return tensor_result(factors[0]->tensor().dtype, factors[0]->tensor().sizes);
+  Dims sizes;
+  if (factors.front()->tensor().rank() == 2) sizes.push_back(chain.front());
+  if (factors.back()->tensor().rank() == 2) sizes.push_back(chain.back());
+  return tensor_result(factors[0]->tensor().dtype, std::move(sizes));
+}
+
+// Where to cut the products of matrices i to j so that fewest numbers are multiplied.
+class ChainOrder {
+ public:
+  explicit ChainOrder(const Dims& sizes) : count_(sizes.size() - 1), cuts_(count_ * count_, 0) {
+    std::vector<double> costs(count_ * count_, 0);
+    for (std::size_t length = 1; length < count_; ++length) {
+      for (std::size_t i = 0; i + length < count_; ++i) {
+        std::size_t j = i + length;
+        costs[i * count_ + j] = std::numeric_limits<double>::infinity();
+        for (std::size_t k = i; k < j; ++k) {
+          double cost = costs[i * count_ + k] + costs[(k + 1) * count_ + j] +
+                        number(sizes[i]) * number(sizes[k + 1]) * number(sizes[j + 1]);
+          if (cost >= costs[i * count_ + j]) continue;
+          costs[i * count_ + j] = cost;
+          cuts_[i * count_ + j] = k;
+        }
+      }
+    }
+  }
+  std::size_t cut(std::size_t i, std::size_t j) const { return cuts_[i * count_ + j]; }
+
+ private:
+  static double number(const SymInt& size) {  // one that is not known is taken for large
+    return size.is_constant() ? static_cast<double>(size.value()) : 1024;
+  }
+  std::size_t count_;
+  std::vector<std::size_t> cuts_;
+};
+
+Value* chain(Builder& b, const std::vector<Value*>& factors, const ChainOrder& order, std::size_t i,
+             std::size_t j) {
+  if (i == j) return factors[i];
+  std::size_t k = order.cut(i, j);
+  Value* left = chain(b, factors, order, i, k);
+  return b.call("aten.mm.default", {left, chain(b, factors, order, k + 1, j)});
+}
+Replacement chain_product(Builder& b, const OpCall& call) {
+  std::string_view name = call.def().args[0].name.str();
+  std::vector<Value*> factors = b.own(call.values(name));
+  TRY(Dims sizes, chain_sizes(call.values(name)));
+  TRY(std::vector<Type> types, infer_chain(call));
+  if (factors.size() == 1) return one(b.call("aten.alias.default", {factors[0]}));
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = b.view(factors[i], {sizes[i], sizes[i + 1]});
+  Value* product = chain(b, factors, ChainOrder(sizes), 0, factors.size() - 1);
+  return b.failed() ? Failure(b.status().error()) : one(b.view(product, types[0].tensor.sizes));
+}
+
+// By squaring: x^5 = (x^2)^2 x
+Replacement matrix_power(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  std::int64_t power = call.integer("n");
+  if (self.rank() < 2) return argument_error("a power of what is not a matrix");
+  if (power < 0) {
+    return type_error("a negative power of a matrix needs its inverse, which the runtime has no kernel for");
+  }
+  if (power == 0) {
+    Value* unit = b.call("aten.eye.default", {b.size(self.sizes.back()), self.dtype});
+    return one(b.call("aten.expand.default", {unit, self.sizes}));
+  }
+  Value *square = b.own(call.value("self")), *result = nullptr;
+  for (;; power /= 2) {
+    if (power % 2 == 1) result = result == nullptr ? square : b.call("aten.matmul.default", {square, result});
+    if (power <= 1 || b.failed()) break;
+    square = b.call("aten.matmul.default", {square, square});
+  }
+  return one(result == call.value("self") ? b.call("aten.alias.default", {result}) : result);
+}
+
+// --- vectors
 
 Types infer_outer(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("self"), 1));
@@ -182,17 +283,22 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor", kernel("bmm.out", infer_bmm)},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       kernel("addmm.out", infer_addmm)},
+       kernel("addmm.out", infer_addmm, inplace_twin)},
       {"aten.matmul.default(Tensor self, Tensor other) -> Tensor", composite(infer_matmul, matmul)},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       composite(infer_baddbmm, baddbmm)},
+       composite(infer_baddbmm, baddbmm, inplace_twin)},
+      {"aten.linalg_matmul.default(Tensor self, Tensor other) -> Tensor", composite(infer_matmul, by_matmul)},
+      {"aten.linalg_multi_dot.default(Tensor[] tensors) -> Tensor", composite(infer_chain, chain_product)},
+      {"aten.chain_matmul.default(Tensor[] matrices) -> Tensor", composite(infer_chain, chain_product)},
+      {"aten.linalg_matrix_power.default(Tensor self, int n) -> Tensor",
+       composite(infer_same_type, matrix_power)},
+      {"aten.matrix_power.default(Tensor self, int n) -> Tensor", composite(infer_same_type, matrix_power)},
+      {"aten.ger.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
+      {"aten.vdot.default(Tensor self, Tensor other) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},
-      {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
-       opaque(core, "_cdist_forward.out")},
-      {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor", opaque(core, "_pdist_forward.out")},
       {"aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
        composite(infer_einsum, einsum)},
   };

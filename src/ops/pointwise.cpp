@@ -68,7 +68,16 @@ Replacement where_number(Builder& b, const OpCall& call) {
 
 // The fill takes the tensor's type, whatever the number's is.
 Replacement masked_fill(Builder& b, const OpCall& call) {
-  return one(b.call("aten.where.self", {call["mask"], call["value"], call["self"]}));
+  ScalarType dtype = call.tensor("self").dtype;
+  const Argument& value = call["value"];
+  bool fits = value.is_number() && promote(dtype, scalar_type_of(value)) == dtype;
+  if (fits || is_floating(dtype)) {
+    return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
+  }
+  Value* fill = value.is_value() && value.as_value()->type().is_tensor()
+                    ? b.call("aten._to_copy.default", {value, dtype})
+                    : b.call("aten.full.default", {Dims{}, value, dtype});
+  return one(b.call("aten.where.self", {call["mask"], fill, call["self"]}));
 }
 
 // self + value * (a * b), or self + value * (a / b)
@@ -112,6 +121,11 @@ constexpr OpRules div_mode(const char* out) {
           .promotes = "self other",
           .infer = infer_div_mode,
           .decompose = div_without_mode};
+}
+
+// An op that writes its first argument and is spelled otherwise than the one that returns a new tensor.
+constexpr OpRules writing(const char* functional, const char* promotes) {
+  return {.promotes = promotes, .infer = infer_same_type, .functional = functional};
 }
 
 // Two operands of any type, read as true or false.
@@ -161,7 +175,7 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.floor_divide.default(Tensor self, Tensor other) -> Tensor",
        by_promotion("self other", floor_divide)},
       {"aten.floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-       {.promotes = "self other", .infer = infer_same_type, .functional = "aten.floor_divide.default"}},
+       writing("aten.floor_divide.default", "self other")},
       {"aten.floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", floor_divide, inplace_twin)},
       {"aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary("fmod.Tensor_out", inplace_twin)},
@@ -178,6 +192,10 @@ std::span<const OpLine> pointwise_ops() {
        power("pow.Tensor_Tensor_out", "self exponent")},
       {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
        power("pow.Tensor_Scalar_out", "self exponent")},
+      {"aten.pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+       writing("aten.pow.Tensor_Tensor", "self exponent")},
+      {"aten.pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+       writing("aten.pow.Tensor_Scalar", "self exponent")},
       {"aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor", power("pow.Scalar_out", "self exponent")},
       {"aten.atan2.default(Tensor self, Tensor other) -> Tensor",
        binary("atan2.out", inplace_twin | promotes_to_float)},
@@ -258,6 +276,18 @@ std::span<const OpLine> pointwise_ops() {
        binary("bitwise_xor.Scalar_out", inplace_twin)},
       {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_and)},
       {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_and)},
+      {"aten.__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       writing("aten.bitwise_and.Tensor", "self other")},
+      {"aten.__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+       writing("aten.bitwise_and.Scalar", "self other")},
+      {"aten.__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       writing("aten.bitwise_or.Tensor", "self other")},
+      {"aten.__ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+       writing("aten.bitwise_or.Scalar", "self other")},
+      {"aten.__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       writing("aten.bitwise_xor.Tensor", "self other")},
+      {"aten.__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+       writing("aten.bitwise_xor.Scalar", "self other")},
       {"aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_or)},
       {"aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_xor)},
       {"aten.bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",

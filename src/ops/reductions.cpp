@@ -1,9 +1,8 @@
-// Reductions: sums, means, extremes, norms and running sums over dimensions.
+// Reductions: sums, means, extremes and running sums over dimensions.
 //
 //   aten.mean.dim(f32[2, 3, 4], [-1], true)  ->  f32[2, 3, 1]
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -62,53 +61,6 @@ Replacement deviation(Builder& b, const OpCall& call) {
   return one(b.call("aten.sqrt.default", {b.call("aten.var.correction", call.args())}));
 }
 
-// --- norms
-
-Types infer_norm(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  ScalarType own = is_floating(self.dtype) || is_complex(self.dtype) ? self.dtype : ScalarType::F32;
-  TRY(std::vector<Type> types, infer_reduction(call));
-  types[0].tensor.dtype = dtype_or(call, own);
-  return types;
-}
-
-// (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
-Value* p_norm(Builder& b, Value* x, double p, const Argument& dims, const Argument& keepdim) {
-  if (p == 2) {
-    Value* squares = b.call("aten.mul.Tensor", {x, x});
-    return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
-  }
-  if (p == 0) {
-    Value* is_set = b.call("aten._to_copy.default", {b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype});
-    return b.call("aten.sum.dim_IntList", {is_set, dims, keepdim});
-  }
-  Value* magnitude = b.call("aten.abs.default", {x});
-  if (std::isinf(p))
-    return b.call(p > 0 ? "aten.amax.default" : "aten.amin.default", {magnitude, dims, keepdim});
-  if (p == 1) return b.call("aten.sum.dim_IntList", {magnitude, dims, keepdim});
-  Value* powers = b.call("aten.pow.Tensor_Scalar", {magnitude, p});
-  return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
-}
-Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = b.own(call.value("self"));
-  TRY(std::vector<Type> types, infer_norm(call));
-  ScalarType dtype = types[0].tensor.dtype;
-  if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
-  if (b.failed()) return Failure(b.status().error());
-  Argument dims = call["dim"];
-  if (dims.is_none()) dims = b.graph().int_list(all_dims(call));
-  return one(p_norm(b, x, p, dims, call["keepdim"]));
-}
-Replacement vector_norm(Builder& b, const OpCall& call) {
-  TRY(double order, constant_number(call, "ord"));
-  return norm_of(b, call, order);
-}
-Replacement norm(Builder& b, const OpCall& call) {
-  if (call["p"].is_none()) return norm_of(b, call, 2);
-  TRY(double order, constant_number(call, "p"));
-  return norm_of(b, call, order);
-}
-
 // --- differences of neighbours
 
 constexpr std::int64_t max_differences = 1 << 10;
@@ -149,6 +101,34 @@ Replacement diff(Builder& b, const OpCall& call) {
   return one(x);
 }
 
+// --- undoing a broadcast: sums over what it added in front or spread
+
+std::vector<std::int64_t> broadcast_dims(const Dims& sizes, const Dims& target) {
+  std::size_t lead = sizes.size() - target.size();
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    bool is_spread = i < lead || (target[i - lead] == 1 && sizes[i] != 1);
+    if (is_spread) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  return dims;
+}
+Types infer_sum_to_size(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Dims target = as_dims(call["size"]);
+  if (target.size() > self.rank()) return argument_error("sum_to_size to more dimensions than there are");
+  bool keeps =
+      broadcast_dims(self.sizes, target).empty() || is_floating(self.dtype) || is_complex(self.dtype);
+  return tensor_result(keeps ? self.dtype : ScalarType::I64, std::move(target));
+}
+Replacement sum_to_size(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_sum_to_size(call));
+  const Dims& target = types[0].tensor.sizes;
+  std::vector<std::int64_t> dims = broadcast_dims(call.tensor("self").sizes, target);
+  if (dims.empty()) return one(b.call("aten.alias.default", {call["self"]}));
+  Value* sum = b.call("aten.sum.dim_IntList", {call["self"], dims, true});
+  return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
+}
+
 constexpr OpRules reducing(const char* out, InferFunction infer) {
   return {.flags = core | reduction, .out = out, .infer = infer};
 }
@@ -162,6 +142,8 @@ std::span<const OpLine> reduction_ops() {
        reducing("sum.IntList_out", infer_sum)},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_sum, sum_all, reduction)},
+      {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
+       composite(infer_sum_to_size, sum_to_size, may_view)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        reducing("mean.out", infer_reduction)},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -199,13 +181,8 @@ std::span<const OpLine> reduction_ops() {
       {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
        "-> Tensor",
        composite(infer_reduction, deviation, reduction)},
-      {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-       "ScalarType? dtype=None) -> Tensor",
-       composite(infer_norm, vector_norm, reduction)},
-      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-       composite(infer_norm, norm, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       kernel("cumsum.out", infer_cumulative)},
+       kernel("cumsum.out", infer_cumulative, inplace_twin)},
       {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
        "Tensor",
        composite(infer_diff, diff)},

@@ -76,14 +76,6 @@ SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymI
   return std::clamp<std::int64_t>(bound.value(), 0, size.value());
 }
 
-// The place of part number `result` of a split: [start, end) of its dimension.
-Result<std::pair<SymInt, SymInt>> part_range(const OpCall& call, std::size_t result) {
-  TRY(Dims parts, part_sizes(call));
-  SymInt start = 0;
-  for (std::size_t i = 0; i < result; ++i) start = start + parts[i];
-  return std::pair(start, start + parts[result]);
-}
-
 }  // namespace
 
 Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
@@ -130,11 +122,14 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
   if (has(call, "axis0")) return swapped(rank, call.integer("axis0"), call.integer("axis1"));
   if (has(call, "source")) return moved_order(call, rank);
-  if (call.def().name == "aten.mT.default") {
-    if (rank < 2) return argument_error("mT of a tensor without two dimensions");
+  // Without numbers: t and numpy_T reverse all dimensions, the others (mT, mH, adjoint, ...) swap the last
+  // two.
+  std::string_view name = call.def().name.str();
+  if (rank >= 2 && !name.starts_with("aten.t.") && !name.starts_with("aten.numpy_T."))
     return swapped(rank, -1, -2);
-  }
-  std::vector<std::size_t> order(rank);  // t, numpy_T: all reversed
+  if (name.starts_with("aten.m") && rank < 2)
+    return argument_error("a transposed matrix without two dimensions");
+  std::vector<std::size_t> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   return order;
 }
@@ -146,30 +141,6 @@ Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
   SymInt end = slice_bound(call["end"], size, size);
   SymInt length = floor_div(end - start + (step.value() - 1), step);
   return length.is_constant() ? SymInt(std::max<std::int64_t>(length.value(), 0)) : length;
-}
-
-Result<Dims> part_sizes(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  const Argument& how = call[1];  // split_sizes, split_size or chunks
-  const SymInt& size = self.sizes[dim];
-  if (how.is_list()) {
-    Dims parts = as_dims(how);
-    SymInt total = 0;
-    for (const SymInt& part : parts) total = total + part;
-    if (total == size || !total.is_constant() || !size.is_constant()) return parts;
-    return type_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
-  }
-  TRY(std::int64_t whole, static_size(self, dim, "the size that a split cuts"));
-  if (!how.is_int() || how.as_int() <= 0) return type_error("a split into parts of unknown size");
-  std::int64_t length = how.as_int();
-  if (has(call, "chunks")) length = std::max<std::int64_t>(1, (whole - 1) / length + 1);
-  std::int64_t count = std::max<std::int64_t>(1, (whole - 1) / length + 1);
-  if (count > max_parts)
-    return type_error(fmt::format("a split into {} parts; the limit is {}", count, max_parts));
-  Dims parts(static_cast<std::size_t>(count), SymInt(length));
-  parts.back() = whole - (count - 1) * length;
-  return parts;
 }
 
 Result<Value*> write_whole(Builder&, const OpCall&, Value*, Value* updated, std::size_t) {
@@ -187,6 +158,17 @@ Result<Value*> write_permuted(Builder& b, const OpCall& call, Value*, Value* upd
   return b.call("aten.permute.default", {updated, inverse});
 }
 
+Result<Value*> write_expanded(Builder& b, const OpCall&, Value* base, Value* updated, std::size_t) {
+  const TensorType& type = base->tensor();
+  if (updated->tensor().numel() == type.numel()) return b.view(updated, type.sizes);
+  return type_error("a write through an expand that repeats elements");
+}
+
+Result<Value*> write_strided(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
+  return b.call("aten.as_strided_scatter.default",
+                {base, updated, call["size"], call["stride"], call["storage_offset"]});
+}
+
 Result<Value*> write_slice(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
   return b.call("aten.slice_scatter.default",
                 {base, updated, call["dim"], call["start"], call["end"], call["step"]});
@@ -194,18 +176,6 @@ Result<Value*> write_slice(Builder& b, const OpCall& call, Value* base, Value* u
 
 Result<Value*> write_selected(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
   return b.call("aten.select_scatter.default", {base, updated, call["dim"], call["index"]});
-}
-
-Result<Value*> write_part(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result) {
-  TRY(auto range, part_range(call, result));
-  return b.call("aten.slice_scatter.default",
-                {base, updated, call["dim"], b.size(range.first), b.size(range.second)});
-}
-
-Result<Value*> write_unbound(Builder& b, const OpCall& call, Value* base, Value* updated,
-                             std::size_t result) {
-  return b.call("aten.select_scatter.default",
-                {base, updated, call["dim"], static_cast<std::int64_t>(result)});
 }
 
 }  // namespace depute::internal

@@ -9,17 +9,12 @@
 
 namespace depute::internal {
 
-// Most results that a split or unbind of a size may have.
-inline constexpr std::int64_t max_parts = 1 << 16;
-
 // The sizes of a view: `wanted` with its -1, if there is one, replaced.
 Result<Dims> view_sizes(const Dims& own, const Dims& wanted);
 // The order of dimensions that permute, transpose, t, movedim, ... stand for.
 Result<std::vector<std::size_t>> permutation(const OpCall& call);
 // Elements that a slice with the call's start, end and step takes from a dimension of `size`.
 Result<SymInt> slice_size(const SymInt& size, const OpCall& call);
-// The sizes of the parts that split, split_with_sizes and chunk cut a dimension into.
-Result<Dims> part_sizes(const OpCall& call);
 
 // WriteBackFunctions (op_def.h), by class of view.
 Result<Value*> write_whole(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
@@ -27,10 +22,12 @@ Result<Value*> write_reshaped(Builder& b, const OpCall& call, Value* base, Value
                               std::size_t result);
 Result<Value*> write_permuted(Builder& b, const OpCall& call, Value* base, Value* updated,
                               std::size_t result);
+// Of an expand that repeats nothing: torch refuses to write through others.
+Result<Value*> write_expanded(Builder& b, const OpCall& call, Value* base, Value* updated,
+                              std::size_t result);
+Result<Value*> write_strided(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
 Result<Value*> write_slice(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
 Result<Value*> write_selected(Builder& b, const OpCall& call, Value* base, Value* updated,
                               std::size_t result);
-Result<Value*> write_part(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
-Result<Value*> write_unbound(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
 
 }  // namespace depute::internal

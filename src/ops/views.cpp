@@ -36,6 +36,10 @@ Types infer_flatten(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
+Types infer_flat(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, {call.tensor("self").numel()});
+}
+
 Types infer_unflatten(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
@@ -131,65 +135,18 @@ Types infer_select(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-Types infer_narrow(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  Dims sizes = self.sizes;
-  sizes[dim] = as_sym_int(call["length"]);
-  return tensor_result(self.dtype, std::move(sizes));
-}
-
-Types infer_parts(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  TRY(Dims parts, part_sizes(call));
-  std::vector<Type> types;
-  for (const SymInt& part : parts) {
-    Dims sizes = self.sizes;
-    sizes[dim] = part;
-    types.push_back(tensor_type({.dtype = self.dtype, .sizes = std::move(sizes)}));
-  }
-  return types;
-}
-
-Types infer_unbind(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  TRY(std::int64_t count, static_size(self, dim, "the size that unbind takes apart"));
-  if (count > max_parts) {
-    return type_error(fmt::format("unbind into {} parts; the limit is {}", count, max_parts));
-  }
-  Dims sizes = self.sizes;
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
-  return std::vector<Type>(static_cast<std::size_t>(count),
-                           tensor_type({.dtype = self.dtype, .sizes = std::move(sizes)}));
-}
-
 Types infer_as_strided(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, as_dims(call["size"]));
 }
 
 Types infer_unfold(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dimension", self));
-  Dims sizes = self.sizes;
+  TRY(std::size_t dim, wrap_dim(call.integer("dimension"), self.rank()));
   SymInt window = as_sym_int(call["size"]);
+  if (self.rank() == 0) return tensor_result(self.dtype, {window});
+  Dims sizes = self.sizes;
   sizes[dim] = floor_div(sizes[dim] - window, as_sym_int(call["step"])) + 1;
   sizes.push_back(window);
-  return tensor_result(self.dtype, std::move(sizes));
-}
-
-Types infer_diagonal(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t row, dim_of(call, "dim1", self));
-  TRY(std::size_t column, dim_of(call, "dim2", self));
-  if (row == column || self.rank() < 2) return argument_error("diagonal of one dimension");
-  std::int64_t offset = call.integer("offset");
-  SymInt rows = self.sizes[row] - std::max<std::int64_t>(-offset, 0);
-  SymInt columns = self.sizes[column] - std::max<std::int64_t>(offset, 0);
-  std::size_t dims[] = {row, column};
-  Dims sizes = reduced_sizes(self.sizes, dims, false);
-  sizes.push_back(sym_max(sym_min(rows, columns), 0));
   return tensor_result(self.dtype, std::move(sizes));
 }
 
@@ -215,28 +172,18 @@ Replacement to_squeeze_dims(Builder& b, const OpCall& call) {
   return one(b.call("aten.squeeze.dims", {call["self"], list}));
 }
 
+// Windows of one number are that number.
+Replacement unfold_number(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() != 0) return std::vector<Value*>{};
+  Value* row = b.view(b.own(call.value("self")), {1});
+  return one(b.call("aten.slice.Tensor", {row, 0, 0, call["size"]}));
+}
+
+Replacement broadcast_to(Builder& b, const OpCall& call) {
+  return one(b.call("aten.expand.default", call.args()));
+}
 Replacement expand_as(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {call["self"], call.tensor("other").sizes}));
-}
-
-Replacement to_split_with_sizes(Builder& b, const OpCall& call) {
-  TRY(Dims parts, part_sizes(call));
-  return b.call_all("aten.split_with_sizes.default", {call["self"], parts, call["dim"]});
-}
-
-Replacement unbind(Builder& b, const OpCall& call) {
-  TRY(std::vector<Type> types, infer_unbind(call));
-  std::vector<Value*> parts;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    parts.push_back(b.call("aten.select.int", {call["self"], call["dim"], static_cast<std::int64_t>(i)}));
-  }
-  return parts;
-}
-
-Replacement narrow(Builder& b, const OpCall& call) {
-  SymInt start = as_sym_int(call["start"]);
-  Argument end = b.size(start + as_sym_int(call["length"]));
-  return one(b.call("aten.slice.Tensor", {call["self"], call["dim"], call["start"], end}));
 }
 
 Replacement to_alias(Builder& b, const OpCall& call) {
@@ -268,6 +215,16 @@ constexpr OpRules permuting(OpFlag flags = no_flags) {
           .decompose = to_permute,
           .write_back = write_permuted};
 }
+// Transposed and conjugated.
+Replacement adjoint(Builder& b, const OpCall& call) {
+  if (is_complex(call.tensor("self").dtype)) return type_error("the conjugate of a complex tensor");
+  return to_permute(b, call);
+}
+constexpr OpRules adjoining() {
+  OpRules rules = permuting();
+  rules.decompose = adjoint;
+  return rules;
+}
 constexpr OpRules squeezing(const char* out = nullptr, OpFlag flags = no_flags) {
   return {.flags = view | flags,
           .view_kind = ViewKind::Reshape,
@@ -276,21 +233,13 @@ constexpr OpRules squeezing(const char* out = nullptr, OpFlag flags = no_flags) 
           .decompose = out != nullptr ? nullptr : to_squeeze_dims,
           .write_back = write_reshaped};
 }
-constexpr OpRules splitting(DecomposeFunction decompose, const char* out = nullptr) {
-  return {.flags = view | copy_twin | (out != nullptr ? core : no_flags),
-          .view_kind = ViewKind::Split,
-          .out = out,
-          .infer = infer_parts,
-          .decompose = decompose,
-          .write_back = write_part};
-}
 // Complex tensors may be marked as conjugated or negated, which only this op settles.
 Replacement resolve(Builder& b, const OpCall& call) {
   if (is_complex(call.tensor("self").dtype)) return std::vector<Value*>{};
   return to_alias(b, call);
 }
-constexpr OpRules resolving() {
-  return {.flags = may_view,
+constexpr OpRules resolving(OpFlag flags = may_view) {
+  return {.flags = flags,
           .view_kind = ViewKind::Reshape,
           .infer = infer_same_type,
           .decompose = resolve,
@@ -320,6 +269,8 @@ std::span<const OpLine> view_ops() {
       {"aten.reshape_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
        reshaping(infer_view_as, may_view)},
       {"aten.view_as.default(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(infer_view_as, view)},
+      {"aten.ravel.default(Tensor(a) self) -> Tensor(a)", reshaping(infer_flat, may_view)},
+      {"aten._reshape_copy.default(Tensor self, SymInt[] size) -> Tensor", reshaping(infer_view, no_flags)},
       {"aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
        reshaping(infer_flatten, may_view)},
       {"aten.unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
@@ -342,21 +293,39 @@ std::span<const OpLine> view_ops() {
         .infer = infer_permuted,
         .identity = keeps_order,
         .write_back = write_permuted}},
-      {"aten.transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", permuting(copy_twin)},
-      {"aten.swapaxes.default(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", permuting()},
+      {"aten.transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+       permuting(copy_twin | inplace_twin)},
+      {"aten.swapdims.default(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", permuting(inplace_twin)},
+      {"aten.swapaxes.default(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", permuting(inplace_twin)},
+      {"aten.moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", permuting()},
+      {"aten.moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", permuting()},
       {"aten.movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", permuting()},
       {"aten.movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", permuting()},
       {"aten.t.default(Tensor(a) self) -> Tensor(a)", permuting(copy_twin | inplace_twin)},
       {"aten.numpy_T.default(Tensor(a) self) -> Tensor(a)", permuting()},
       {"aten.mT.default(Tensor(a) self) -> Tensor(a)", permuting()},
+      {"aten.mH.default(Tensor(a) self) -> Tensor(a)", adjoining()},
+      {"aten.adjoint.default(Tensor(a) self) -> Tensor(a)", adjoining()},
+      {"aten.matrix_H.default(Tensor(a) self) -> Tensor(a)", adjoining()},
       {"aten.expand.default(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
        {.flags = core | view | copy_twin,
         .view_kind = ViewKind::Expand,
         .out = "expand_copy.out",
         .infer = infer_expand,
-        .identity = always}},
+        .identity = always,
+        .write_back = write_expanded}},
+      {"aten.broadcast_to.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+       {.flags = view,
+        .view_kind = ViewKind::Expand,
+        .infer = infer_expand,
+        .decompose = broadcast_to,
+        .write_back = write_expanded}},
       {"aten.expand_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
-       {.flags = view, .view_kind = ViewKind::Expand, .infer = infer_expand_as, .decompose = expand_as}},
+       {.flags = view,
+        .view_kind = ViewKind::Expand,
+        .infer = infer_expand_as,
+        .decompose = expand_as,
+        .write_back = write_expanded}},
       {"aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
        "Tensor(a)",
        {.flags = core | view | copy_twin,
@@ -371,39 +340,17 @@ std::span<const OpLine> view_ops() {
         .out = "select_copy.int_out",
         .infer = infer_select,
         .write_back = write_selected}},
-      {"aten.narrow.default(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-       {.flags = view, .infer = infer_narrow, .decompose = narrow}},
-      {"aten.split_with_sizes.default(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
-       splitting(nullptr, "split_with_sizes_copy.out")},
-      {"aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
-       splitting(to_split_with_sizes)},
-      {"aten.split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-       {.flags = view,
-        .view_kind = ViewKind::Split,
-        .infer = infer_parts,
-        .decompose = to_split_with_sizes,
-        .write_back = write_part}},
-      {"aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-       {.flags = view,
-        .view_kind = ViewKind::Split,
-        .infer = infer_parts,
-        .decompose = to_split_with_sizes,
-        .write_back = write_part}},
-      {"aten.unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-       {.flags = view | copy_twin,
-        .view_kind = ViewKind::Split,
-        .infer = infer_unbind,
-        .decompose = unbind,
-        .write_back = write_unbound}},
       {"aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
        "-> Tensor(a)",
-       {.flags = core | view | copy_twin | reads_layout,
+       {.flags = core | view | copy_twin | inplace_twin | reads_layout,
         .out = "as_strided_copy.out",
-        .infer = infer_as_strided}},
+        .infer = infer_as_strided,
+        .write_back = write_strided}},
       {"aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-       {.flags = core | view | copy_twin, .out = "unfold_copy.out", .infer = infer_unfold}},
-      {"aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-       {.flags = core | view | copy_twin, .out = "diagonal_copy.out", .infer = infer_diagonal}},
+       {.flags = core | view | copy_twin,
+        .out = "unfold_copy.out",
+        .infer = infer_unfold,
+        .decompose = unfold_number}},
       {"aten.alias.default(Tensor(a) self) -> Tensor(a)",
        {.flags = core | view | copy_twin,
         .view_kind = ViewKind::Reshape,
@@ -415,6 +362,10 @@ std::span<const OpLine> view_ops() {
       {"aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)", aliasing()},
       {"aten.lift_fresh_copy.default(Tensor self) -> Tensor",
        {.view_kind = ViewKind::Reshape, .infer = infer_same_type, .decompose = to_alias}},
+      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
+      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
+      {"aten.real.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
+      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(inplace_twin)},
       {"aten.positive.default(Tensor(a) self) -> Tensor(a)",
        {.flags = may_view | view,
         .view_kind = ViewKind::Reshape,

@@ -97,11 +97,23 @@ void add_named_data(std::span<const NamedData> named, const WriteOptions& option
   }
 }
 
+// The runtime loads no constants, not even empty ones, from a segment without bytes: there it gets a few.
+void add_tensors(std::span<const TensorData> tensors, std::vector<Blob>& blobs) {
+  bool has_bytes = false;
+  std::size_t first = blobs.size();
+  for (const TensorData& tensor : tensors) {
+    blobs.push_back(constant_blob(tensor));
+    has_bytes = has_bytes || tensor.byte_size() > 0;
+  }
+  if (has_bytes || tensors.empty()) return;
+  blobs[first] = {Storage::zeros(constant_alignment), 0, constant_alignment, constant_alignment};
+}
+
 Segments collect_segments(const Program& program, const Plan& plan, std::span<const NamedData> named,
                           const WriteOptions& options) {
   Segments segments;
-  for (const TensorData& constant : plan.constants) segments.blobs.push_back(constant_blob(constant));
-  for (const TensorData& initial : plan.initial_values) segments.blobs.push_back(constant_blob(initial));
+  add_tensors(plan.constants, segments.blobs);
+  add_tensors(plan.initial_values, segments.blobs);
   segments.constant_count = plan.constants.size();
   segments.initial_count = plan.initial_values.size();
   if (segments.initial_count > 0) segments.layout.state_segment = segments.layout.segment_count++;

@@ -1,0 +1,345 @@
+// Reading and writing by index in other forms than those of indexing.cpp, which they become: index, gather,
+// index_put on the whole tensor or on its elements in a row.
+//
+//   aten.take.default(f32[2, 3], i64[4])                  ->   view [6], index
+//   aten.index_fill.int_Scalar(f32[2, 3], 1, i64[2], 5)   ->   index_put(x, [None, index], 5)
+//   aten.nonzero_static.default(x, size=4)                ->   the number of each set element, by cumsum;
+//   index_put
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Value* flat(Builder& b, Value* x) {
+  return b.failed() ? x : b.view(x, {x->tensor().numel()});
+}
+Value* restored(Builder& b, Value* x, const Dims& sizes) {
+  return b.failed() ? x : b.view(x, sizes);
+}
+Failure failure_of(const Builder& b) {
+  return Failure(b.status().error());
+}
+
+// --- reading
+
+Types infer_take(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
+}
+Replacement take(Builder& b, const OpCall& call) {
+  Value* elements = flat(b, b.own(call.value("self")));
+  return one(b.call("aten.index.Tensor", {elements, std::vector<Value*>{b.own(call.value("index"))}}));
+}
+
+// Sizes of self and of indices, broadcast against each other in all dimensions but `dim`.
+struct Aligned {
+  std::size_t dim = 0;
+  Dims self, indices;
+};
+Result<Aligned> align(const OpCall& call) {
+  Aligned aligned{.self = call.tensor("self").sizes, .indices = call.tensor("indices").sizes};
+  if (aligned.self.size() != aligned.indices.size())
+    return argument_error("take_along_dim of different ranks");
+  TRY(aligned.dim, dim_of(call, "dim", call.tensor("self")));
+  SymInt own = aligned.self[aligned.dim], read = aligned.indices[aligned.dim];
+  aligned.self[aligned.dim] = aligned.indices[aligned.dim] = 1;
+  TRY(Dims sizes, broadcast(aligned.self, aligned.indices));
+  aligned.self = aligned.indices = sizes;
+  aligned.self[aligned.dim] = own;
+  aligned.indices[aligned.dim] = read;
+  return aligned;
+}
+Types infer_take_along_dim(const OpCall& call) {
+  ScalarType dtype = call.tensor("self").dtype;
+  if (call["dim"].is_none()) return tensor_result(dtype, {call.tensor("indices").numel()});
+  TRY(Aligned aligned, align(call));
+  return tensor_result(dtype, aligned.indices);
+}
+Replacement take_along_dim(Builder& b, const OpCall& call) {
+  Value *x = b.own(call.value("self")), *indices = b.own(call.value("indices"));
+  if (call["dim"].is_none()) return one(b.call("aten.gather.default", {flat(b, x), 0, flat(b, indices)}));
+  TRY(Aligned aligned, align(call));
+  if (x->tensor().sizes != aligned.self) x = b.call("aten.expand.default", {x, aligned.self});
+  if (indices->tensor().sizes != aligned.indices) {
+    indices = b.call("aten.expand.default", {indices, aligned.indices});
+  }
+  return one(b.call("aten.gather.default", {x, static_cast<std::int64_t>(aligned.dim), indices}));
+}
+
+Types infer_unsafe_index(const OpCall& call) {
+  std::vector<Argument> args{call["self"], call["indices"]};
+  const OpDef* index = call.node()->graph().ops().find(Symbol("aten.index.Tensor"));
+  return index->infer(OpCall(*index, args, {}));
+}
+Replacement unsafe_index(Builder& b, const OpCall& call) {
+  return one(b.call("aten.index.Tensor", call.args()));
+}
+Replacement unsafe_index_put(Builder& b, const OpCall& call) {
+  return one(b.call("aten.index_put.default", call.args()));
+}
+
+// Indices that a mask lets pass may point anywhere: they are kept inside.
+std::vector<Value*> clamped_indices(Builder& b, const OpCall& call, bool may_be_negative) {
+  std::vector<Value*> indices;
+  const TensorType& self = call.tensor("self");
+  for (Value* index : b.own(call.values("indices"))) {
+    SymInt size = self.sizes[indices.size()];
+    SymInt lowest = may_be_negative ? SymInt{} - size : SymInt{};
+    indices.push_back(
+        index == nullptr ? nullptr : b.call("aten.clamp.default", {index, b.size(lowest), b.size(size - 1)}));
+  }
+  return indices;
+}
+Replacement masked_index(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_unsafe_index(call));
+  if (call.tensor("self").static_numel() == 0) {
+    return one(b.call("aten.full.default", {types[0].tensor.sizes, call["fill"], types[0].tensor.dtype}));
+  }
+  Value* read = b.call("aten.index.Tensor", {call["self"], clamped_indices(b, call, false)});
+  Value* is_out = b.call("aten.logical_not.default", {call["mask"]});
+  return one(b.call("aten.masked_fill.Scalar", {read, is_out, call["fill"]}));
+}
+Replacement masked_index_put(Builder& b, const OpCall& call) {
+  if (call.tensor("self").static_numel() == 0) return one(b.call("aten.alias.default", {call["self"]}));
+  Value* is_out = b.call("aten.logical_not.default", {call["mask"]});
+  Value* values = b.call("aten.masked_fill.Scalar", {call["values"], is_out, 0});
+  return one(b.call("aten.index_put.default", {call["self"], clamped_indices(b, call, true), values, true}));
+}
+
+// --- writing
+
+Replacement put(Builder& b, const OpCall& call) {
+  Value* elements = flat(b, b.own(call.value("self")));
+  Value *index = flat(b, b.own(call.value("index"))), *source = flat(b, b.own(call.value("source")));
+  Value* written =
+      b.call("aten.index_put.default", {elements, std::vector<Value*>{index}, source, call["accumulate"]});
+  return one(restored(b, written, call.tensor("self").sizes));
+}
+
+// One value at all indices along a dimension.
+Replacement index_fill(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  Value* x = b.own(call.value("self"));
+  if (self.rank() == 0) x = b.view(x, {1});
+  Value* value = call["value"].is_value() && call["value"].as_value()->type().is_tensor()
+                     ? b.call("aten._to_copy.default", {call["value"], self.dtype})
+                     : b.call("aten.full.default", {Dims{}, call["value"], self.dtype});
+  std::vector<Value*> indices(dim, nullptr);
+  indices.push_back(flat(b, b.own(call.value("index"))));
+  return one(restored(b, b.call("aten.index_put.default", {x, indices, value}), self.sizes));
+}
+
+// Elements of the memory of a dense tensor, counted by sizes and strides.
+Replacement as_strided_scatter(Builder& b, const OpCall& call) {
+  Dims sizes = as_dims(call["size"]), strides = as_dims(call["stride"]);
+  if (sizes.size() != strides.size()) return argument_error("as_strided_scatter with unequal lists");
+  SymInt first = call["storage_offset"].is_none() ? SymInt{} : as_sym_int(call["storage_offset"]);
+  Value* index = b.call("aten.full.default", {Dims(sizes.size(), SymInt(1)), b.size(first), ScalarType::I64});
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Value* line = b.call("aten.mul.Scalar",
+                         {b.call("aten.arange.start_step", {0, b.size(sizes[i])}), b.size(strides[i])});
+    Dims spread(sizes.size(), SymInt(1));
+    spread[i] = sizes[i];
+    index = b.call("aten.add.Tensor", {index, restored(b, line, spread)});
+  }
+  Value* elements = flat(b, b.own(call.value("self")));
+  Value* source = flat(b, b.own(call.value("src")));
+  Value* written = b.call("aten.index_put.default", {elements, std::vector<Value*>{flat(b, index)}, source});
+  return one(restored(b, written, call.tensor("self").sizes));
+}
+
+// --- index_reduce: which elements of source meet in an element of self, by comparing indices
+
+// The identity of a reduction, which takes the place of elements that do not belong to it.
+Argument neutral(std::string_view reduce, ScalarType dtype) {
+  if (reduce == "prod") return Argument::of(1);
+  if (reduce == "mean") return Argument::of(0);
+  bool is_max = reduce == "amax";
+  if (is_floating(dtype)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return Argument::of(is_max ? -infinity : infinity);
+  }
+  std::int64_t bits = static_cast<std::int64_t>(item_size(dtype)) * 8;
+  if (dtype == ScalarType::Bool) return Argument::of(!is_max);
+  if (dtype == ScalarType::U8) return Argument::of(is_max ? 0 : 255);
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::min() >> (64 - bits);
+  return Argument::of(is_max ? lowest : ~lowest);
+}
+
+// `parts` reduced over dimension `dim`, in their own type.
+Value* reduced(Builder& b, std::string_view reduce, Value* parts, std::int64_t dim) {
+  if (b.failed()) return nullptr;
+  ScalarType dtype = parts->tensor().dtype;
+  if (reduce == "prod") return b.call("aten.prod.dim_int", {parts, dim, false, dtype});
+  if (reduce == "mean") return b.call("aten.sum.dim_IntList", {parts, Ints{dim}, false, dtype});
+  return b.call(reduce == "amax" ? "aten.amax.default" : "aten.amin.default", {parts, Ints{dim}, false});
+}
+Value* combined(Builder& b, std::string_view reduce, Value* x, Value* y) {
+  if (reduce == "prod") return b.call("aten.mul.Tensor", {x, y});
+  if (reduce == "mean") return b.call("aten.add.Tensor", {x, y});
+  return b.call(reduce == "amax" ? "aten.maximum.default" : "aten.minimum.default", {x, y});
+}
+
+Replacement index_reduce(Builder& b, const OpCall& call) {
+  Value *x = b.own(call.value("self")), *source = b.own(call.value("source"));
+  const Dims sizes = x->tensor().sizes;
+  std::string_view reduce = call.text("reduce");
+  if (sizes.empty()) x = b.view(x, {1}), source = b.view(source, {source->tensor().numel()});
+  Value* index = flat(b, b.own(call.value("index")));
+  if (b.failed()) return failure_of(b);
+  const TensorType type = x->tensor();
+  if (source->tensor().static_numel() == 0)
+    return one(b.call("aten.alias.default", {b.own(call.value("self"))}));
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), type.rank()));
+  auto axis = static_cast<std::int64_t>(dim);
+  // meets[i, j]: element i of source belongs to element j of self
+  Value* range = b.call("aten.arange.start_step", {0, b.size(type.sizes[dim])});
+  Value* meets = b.call("aten.eq.Tensor", {b.call("aten.unsqueeze.default", {index, -1}), range});
+  if (b.failed()) return failure_of(b);
+  Dims spread(type.rank() - dim + 1, SymInt(1));
+  spread[0] = meets->tensor().sizes[0];
+  spread[1] = meets->tensor().sizes[1];
+  Value* mask = b.view(meets, spread);
+  Value* candidates = b.call("aten.unsqueeze.default", {source, axis + 1});
+  Value* parts = b.call("aten.where.self", {mask, candidates, neutral(reduce, type.dtype)});
+  Value* result = reduced(b, reduce, parts, axis);
+  Value* is_met = b.call("aten.any.dim", {mask, 0});
+  bool keeps_self = call.boolean("include_self");
+  if (keeps_self) result = combined(b, reduce, x, result);
+  if (reduce == "mean") {
+    Value* count = b.call("aten.sum.dim_IntList", {mask, Ints{0}});
+    if (keeps_self) count = b.call("aten.add.Scalar", {count, 1});
+    result = is_floating(type.dtype) ? b.call("aten.div.Tensor", {result, count})
+                                     : b.call("aten.div.Tensor_mode",
+                                              {result, b.call("aten.clamp.default", {count, 1}), "floor"});
+    if (!b.failed() && result->tensor().dtype != type.dtype) {
+      result = b.call("aten._to_copy.default", {result, type.dtype});
+    }
+  }
+  return one(restored(b, b.call("aten.where.self", {is_met, result, x}), sizes));
+}
+
+// --- where elements are not zero
+
+Types infer_nonzero(const OpCall& call) {
+  auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
+  SymInt count = SymInt::symbol("nonzero");
+  if (call.node() != nullptr) count = call.node()->result()->tensor().sizes[0];
+  return tensor_result(ScalarType::I64, {count, rank});
+}
+Replacement argwhere(Builder& b, const OpCall& call) {
+  Value* indices = b.call("aten.nonzero.default", call.args());
+  if (b.failed()) return failure_of(b);
+  b.graph().set_type(*indices, call.node()->result()->type());
+  return one(indices);
+}
+
+// One tensor of indices for each dimension.
+Types infer_nonzero_numpy(const OpCall& call) {
+  if (call.node() == nullptr) return type_error("the number of elements that are not zero is not known");
+  std::vector<Type> types;
+  for (const Value* result : call.node()->results()) {
+    types.push_back(tensor_type({.dtype = ScalarType::I64, .sizes = result->tensor().sizes}));
+  }
+  return types;
+}
+Replacement nonzero_numpy(Builder& b, const OpCall& call) {
+  Value* x = b.own(call[0].as_value());
+  if (x->tensor().rank() == 0) x = b.view(x, {1});
+  Value* indices = b.call("aten.nonzero.default", {x});
+  if (b.failed()) return failure_of(b);
+  auto rank = static_cast<std::int64_t>(x->tensor().rank());
+  SymInt count = call.node()->result()->tensor().sizes[0];
+  b.graph().set_type(*indices, tensor_type({.dtype = ScalarType::I64, .sizes = {count, rank}}));
+  std::vector<Value*> results;
+  for (std::int64_t i = 0; i < rank; ++i) results.push_back(b.call("aten.select.int", {indices, 1, i}));
+  return results;
+}
+
+Types infer_nonzero_static(const OpCall& call) {
+  auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
+  return tensor_result(ScalarType::I64, {as_sym_int(call["size"]), rank});
+}
+// Each set element is written at its place among them; what is not set goes to a place behind the last, which
+// is cut off.
+Replacement nonzero_static(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::vector<Type> types, infer_nonzero_static(call));
+  const Dims& sizes = types[0].tensor.sizes;
+  const SymInt& size = sizes[0];
+  if (!size.is_constant() || size.value() < 0)
+    return type_error("nonzero_static of a size that is not constant");
+  if (self.rank() == 0 || self.static_numel() == 0 || size == 0) {
+    return one(b.call("aten.full.default", {sizes, call["fill_value"], ScalarType::I64}));
+  }
+  Value* elements = flat(b, b.own(call.value("self")));
+  Value* is_set = b.call("aten.ne.Scalar", {elements, 0});
+  Value* place = b.call("aten.sub.Scalar", {b.call("aten.cumsum.default", {is_set, 0}), 1});
+  place = b.call("aten.where.ScalarOther", {is_set, place, size.value()});
+  place = b.call("aten.clamp.default", {place, 0, size.value()});
+  Value* number = b.call("aten.arange.start_step", {0, b.size(self.numel())});
+  Value* found = b.call("aten.full.default", {Dims{size + 1}, -1, ScalarType::I64});
+  found = b.call("aten.index_put.default", {found, std::vector<Value*>{place}, number});
+  found = b.call("aten.slice.Tensor", {found, 0, 0, size.value()});
+  Value* is_none = b.call("aten.lt.Scalar", {found, 0});
+  std::vector<Value*> columns(self.rank(), nullptr);
+  for (std::size_t i = self.rank(); i-- > 0;) {
+    Argument length = b.size(self.sizes[i]);
+    Value* index = i == 0 ? found : b.call("aten.remainder.Scalar", {found, length});
+    index = b.call("aten.where.ScalarSelf", {is_none, call["fill_value"], index});
+    columns[i] = b.call("aten.unsqueeze.default", {index, 1});
+    if (i > 0) found = b.call("aten.div.Scalar_mode", {found, length, "floor"});
+  }
+  return one(b.call("aten.cat.default", {columns, 1}));
+}
+
+}  // namespace
+
+std::span<const OpLine> index_form_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.take.default(Tensor self, Tensor index) -> Tensor", composite(infer_take, take)},
+      {"aten.take_along_dim.default(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+       composite(infer_take_along_dim, take_along_dim)},
+      {"aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+       composite(infer_unsafe_index, unsafe_index)},
+      {"aten._unsafe_index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
+       "-> Tensor",
+       composite(infer_same_type, unsafe_index_put)},
+      {"aten._unsafe_masked_index.default(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> "
+       "Tensor",
+       composite(infer_unsafe_index, masked_index)},
+      {"aten._unsafe_masked_index_put_accumulate.default(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
+       "values) -> Tensor",
+       composite(infer_same_type, masked_index_put)},
+      {"aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+       composite(infer_same_type, put, inplace_twin)},
+      {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+       composite(infer_same_type, index_fill, inplace_twin)},
+      {"aten.index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+       composite(infer_same_type, index_fill, inplace_twin)},
+      {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
+       "storage_offset=None) -> Tensor",
+       composite(infer_same_type, as_strided_scatter, reads_layout)},
+      {"aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
+       "include_self=True) -> Tensor",
+       composite(infer_same_type, index_reduce, inplace_twin)},
+      {"aten.nonzero.default(Tensor self) -> Tensor", kernel("nonzero.out", infer_nonzero)},
+      {"aten.argwhere.default(Tensor self) -> Tensor", composite(infer_nonzero, argwhere)},
+      {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]", composite(infer_nonzero_numpy, nonzero_numpy)},
+      {"aten.where.default(Tensor condition) -> Tensor[]", composite(infer_nonzero_numpy, nonzero_numpy)},
+      {"aten.nonzero_static.default(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+       composite(infer_nonzero_static, nonzero_static)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,155 @@
+// Tensors computed from a range: evenly spaced numbers, powers, and comparisons with a range. What no input
+// decides is folded into a constant.
+//
+//   aten.linspace.default(0, 1, 5)            ->   start + step * arange, from both ends: f32[5]
+//   aten.one_hot.default(i64[3], 4)           ->   x[:, None] == arange(4), as i64
+//   aten.vander.default(f32[3])               ->   x[:, None] ^ arange(2, -1, -1)
+#include <cmath>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+bool is_tensor(const Argument& argument) {
+  return argument.is_value() && argument.as_value()->type().is_tensor();
+}
+
+// --- linspace, logspace
+
+Types infer_spaced(const OpCall& call) {
+  std::int64_t steps = call.integer("steps");
+  if (steps < 0) return argument_error("a negative number of steps");
+  return tensor_result(dtype_or(call, ScalarType::F32), {steps});
+}
+
+// The type to compute numbers of `dtype` in, before they are rounded to it.
+ScalarType computed_in(ScalarType dtype) {
+  return is_integral(dtype) || dtype == ScalarType::F64 ? ScalarType::F64 : ScalarType::F32;
+}
+
+// An end, as a tensor of the type to compute in.
+Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, ScalarType dtype) {
+  const Argument& end = call[name];
+  if (!is_tensor(end)) return b.call("aten.full.default", {Dims{}, end, dtype});
+  return b.call("aten._to_copy.default", {end, dtype});
+}
+
+// The first half counts from the start and the other from the end, so that both are met exactly.
+Value* spaced(Builder& b, const OpCall& call, ScalarType dtype) {
+  std::int64_t steps = call.integer("steps");
+  Value* start = end_of_range(b, call, "start", dtype);
+  if (steps <= 1) return b.call("aten.expand.default", {start, Dims{steps}});
+  Value* end = end_of_range(b, call, "end", dtype);
+  Value* range = b.call("aten.sub.Tensor", {end, start});
+  Value* step = b.call("aten.div.Scalar", {range, static_cast<double>(steps - 1)});
+  Value* up = b.call("aten.arange.start_step", {0, steps, 1, dtype});
+  Value* down = b.call("aten.arange.start_step", {steps - 1, -1, -1, dtype});
+  Value* first = b.call("aten.add.Tensor", {start, b.call("aten.mul.Tensor", {up, step})});
+  Value* last = b.call("aten.sub.Tensor", {end, b.call("aten.mul.Tensor", {down, step})});
+  Value* is_first = b.call("aten.lt.Scalar", {up, static_cast<double>(steps / 2)});
+  return b.call("aten.where.self", {is_first, first, last});
+}
+Replacement rounded(Builder& b, const OpCall& call, Value* numbers) {
+  ScalarType dtype = dtype_or(call, ScalarType::F32);
+  if (b.failed() || numbers->tensor().dtype == dtype) return one(numbers);
+  return one(b.call("aten._to_copy.default", {numbers, dtype}));
+}
+Replacement linspace(Builder& b, const OpCall& call) {
+  return rounded(b, call, spaced(b, call, computed_in(dtype_or(call, ScalarType::F32))));
+}
+Replacement logspace(Builder& b, const OpCall& call) {
+  Value* powers = spaced(b, call, computed_in(dtype_or(call, ScalarType::F32)));
+  return rounded(b, call, b.call("aten.pow.Scalar", {call["base"], powers}));
+}
+
+// --- comparisons with a range
+
+Types infer_one_hot(const OpCall& call) {
+  std::int64_t classes = call.integer("num_classes");
+  Dims sizes = call.tensor("self").sizes;
+  sizes.push_back(classes < 0 && call.node() != nullptr ? call.node()->result()->tensor().sizes.back()
+                                                        : SymInt(classes));
+  return tensor_result(ScalarType::I64, std::move(sizes));
+}
+Replacement one_hot(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_one_hot(call));
+  const SymInt& classes = types[0].tensor.sizes.back();
+  if (!classes.is_constant()) return type_error("one_hot needs num_classes, which else only the data tells");
+  Value* range = b.call("aten.arange.start_step", {0, b.size(classes)});
+  Value* column = b.call("aten.unsqueeze.default", {call["self"], -1});
+  return one(b.call("aten._to_copy.default", {b.call("aten.eq.Tensor", {column, range}), ScalarType::I64}));
+}
+
+// --- powers
+
+// The number of columns: as many as rows when it is not given.
+SymInt vander_columns(const OpCall& call, const TensorType& x) {
+  return call["N"].is_none() ? x.sizes.back() : as_sym_int(call["N"]);
+}
+Types infer_vander(const OpCall& call) {
+  const TensorType& x = call.tensor("x");
+  bool is_linalg = call.def().arg_index(Symbol("increasing")) < 0;
+  if (x.rank() == 0 || (!is_linalg && x.rank() != 1)) return argument_error("vander of what is not a vector");
+  Dims sizes = x.sizes;
+  sizes.push_back(vander_columns(call, x));
+  bool keeps = is_floating(x.dtype) || is_complex(x.dtype) || (is_linalg && x.dtype != ScalarType::Bool);
+  return tensor_result(keeps ? x.dtype : ScalarType::I64, std::move(sizes));
+}
+Replacement vander(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_vander(call));
+  const TensorType& type = types[0].tensor;
+  bool is_increasing = call.def().arg_index(Symbol("increasing")) < 0 || call.boolean("increasing");
+  Value* x = b.own(call.value("x"));
+  bool is_half = type.dtype == ScalarType::F16 || type.dtype == ScalarType::BF16;
+  ScalarType dtype = is_half ? ScalarType::F32 : type.dtype;
+  if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
+  const SymInt& columns = type.sizes.back();
+  Value* exponents = is_increasing ? b.call("aten.arange.start_step", {0, b.size(columns), 1, dtype})
+                                   : b.call("aten.arange.start_step", {b.size(columns - 1), -1, -1, dtype});
+  Value* column = b.call("aten.unsqueeze.default", {x, -1});
+  Value* powers = b.call("aten.pow.Tensor_Tensor", {column, exponents});
+  return one(is_half ? b.call("aten._to_copy.default", {powers, type.dtype}) : powers);
+}
+
+}  // namespace
+
+std::span<const OpLine> range_ops() {
+  static constexpr OpRules even = composite(infer_spaced, linspace),
+                           powers = composite(infer_spaced, logspace);
+  static constexpr OpLine lines[] = {
+      {"aten.linspace.default(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
+       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       even},
+      {"aten.linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
+       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       even},
+      {"aten.linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
+       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       even},
+      {"aten.linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
+       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       even},
+      {"aten.logspace.default(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? "
+       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       powers},
+      {"aten.logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? "
+       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       powers},
+      {"aten.logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? "
+       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       powers},
+      {"aten.logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? "
+       "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       powers},
+      {"aten.one_hot.default(Tensor self, int num_classes=-1) -> Tensor", composite(infer_one_hot, one_hot)},
+      {"aten.vander.default(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+       composite(infer_vander, vander)},
+      {"aten.linalg_vander.default(Tensor x, *, SymInt? N=None) -> Tensor", composite(infer_vander, vander)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,287 @@
+// Ops that raise tensors to a rank and put them side by side: all become views and one cat.
+//
+//   aten.vstack.default([f32[3], f32[2, 3]])   ->   view [1, 3], cat along 0: f32[3, 3]
+//   aten.block_diag.default([f32[2, 2], f32[1]])   ->   pad each with zeros to 3 columns, cat along 0
+#include <fmt/format.h>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+#include "ops/view_rules.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+// --- ranks
+
+// `sizes` with ones added as atleast_1d, _2d and _3d add them: in front, and for three also behind.
+Dims raised(Dims sizes, std::size_t rank) {
+  if (sizes.empty()) return Dims(rank, SymInt(1));
+  if (sizes.size() == 1 && rank >= 2) sizes.insert(sizes.begin(), SymInt(1));
+  if (sizes.size() == 2 && rank >= 3) sizes.push_back(1);
+  return sizes;
+}
+// A column for column_stack.
+Dims as_column(Dims sizes, std::size_t) {
+  return sizes.size() < 2 ? Dims{product({sizes.data(), sizes.size()}), 1} : sizes;
+}
+
+template <std::size_t rank>
+Types infer_raised(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, raised(call.tensor("self").sizes, rank));
+}
+template <std::size_t rank>
+Replacement raise(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  if (x->tensor().rank() >= rank) return one(b.call("aten.alias.default", {x}));
+  return one(b.view(x, raised(x->tensor().sizes, rank)));
+}
+
+template <std::size_t rank>
+Types infer_all_raised(const OpCall& call) {
+  std::vector<Type> types;
+  for (const Value* x : call.values("tensors")) {
+    types.push_back(tensor_type({.dtype = x->tensor().dtype, .sizes = raised(x->tensor().sizes, rank)}));
+  }
+  return types;
+}
+template <std::size_t rank>
+Replacement raise_all(Builder& b, const OpCall& call) {
+  std::vector<Value*> results;
+  for (Value* x : b.own(call.values("tensors"))) {
+    results.push_back(b.view(x, raised(x->tensor().sizes, rank)));
+  }
+  return results;
+}
+
+// --- side by side
+
+Result<std::vector<const Value*>> some_tensors(const OpCall& call) {
+  std::vector<const Value*> parts = call.values(call.def().args[0].name.str());
+  if (parts.empty()) return argument_error("a list of no tensors");
+  return parts;
+}
+
+ScalarType joined_type(const std::vector<const Value*>& parts) {
+  ScalarType dtype = parts[0]->tensor().dtype;
+  for (const Value* part : parts) dtype = promote(dtype, part->tensor().dtype);
+  return dtype;
+}
+
+// What the parts are before they are joined, and along which dimension.
+struct Joint {
+  Dims (*reshape)(Dims sizes, std::size_t rank);
+  std::size_t rank;
+  std::size_t dim;
+};
+constexpr Joint vertical{raised, 2, 0}, deep{raised, 3, 2}, by_columns{as_column, 2, 1};
+
+// hstack: rows are joined end to end, the rest by columns.
+Joint horizontal(const OpCall& call) {
+  std::vector<const Value*> parts = call.values("tensors");
+  std::size_t rank = parts.empty() ? 1 : parts[0]->tensor().rank();
+  return {raised, 1, rank <= 1 ? std::size_t{0} : std::size_t{1}};
+}
+
+Types infer_joined(const OpCall& call, const Joint& joint) {
+  TRY(std::vector<const Value*> parts, some_tensors(call));
+  std::optional<Dims> total;
+  for (const Value* part : parts) {
+    Dims sizes = joint.reshape(part->tensor().sizes, joint.rank);
+    if (sizes.size() == 1 && sizes[0] == 0) continue;  // cat passes over it
+    if (!total) {
+      total = sizes;
+      continue;
+    }
+    if (sizes.size() != total->size() || joint.dim >= sizes.size()) {
+      return argument_error("stacked tensors of different ranks");
+    }
+    (*total)[joint.dim] = (*total)[joint.dim] + sizes[joint.dim];
+  }
+  return tensor_result(joined_type(parts), total.value_or(Dims{0}));
+}
+Replacement join(Builder& b, const OpCall& call, const Joint& joint) {
+  std::vector<Value*> parts;
+  for (Value* part : b.own(call.values("tensors"))) {
+    parts.push_back(b.view(part, joint.reshape(part->tensor().sizes, joint.rank)));
+  }
+  return one(b.call("aten.cat.default", {parts, static_cast<std::int64_t>(joint.dim)}));
+}
+
+Types infer_hstack(const OpCall& call) {
+  return infer_joined(call, horizontal(call));
+}
+Replacement hstack(Builder& b, const OpCall& call) {
+  return join(b, call, horizontal(call));
+}
+template <const Joint& joint>
+Types infer_stacked(const OpCall& call) {
+  return infer_joined(call, joint);
+}
+template <const Joint& joint>
+Replacement stacked(Builder& b, const OpCall& call) {
+  return join(b, call, joint);
+}
+template <const Joint& joint>
+constexpr OpRules stacking() {
+  return composite(infer_stacked<joint>, stacked<joint>);
+}
+
+// --- block_diag: each tensor gets zeros on both sides of its columns
+
+Types infer_block_diag(const OpCall& call) {
+  TRY(std::vector<const Value*> parts, some_tensors(call));
+  Dims total{0, 0};
+  for (const Value* part : parts) {
+    Dims sizes = raised(part->tensor().sizes, 2);
+    if (sizes.size() != 2) return argument_error("block_diag of a tensor with more than two dimensions");
+    for (std::size_t i = 0; i < 2; ++i) total[i] = total[i] + sizes[i];
+  }
+  return tensor_result(joined_type(parts), total);
+}
+Replacement block_diag(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_block_diag(call));
+  SymInt columns = types[0].tensor.sizes[1], left = 0;
+  std::vector<Value*> rows;
+  for (Value* part : b.own(call.values("tensors"))) {
+    Dims sizes = raised(part->tensor().sizes, 2);
+    Dims padding{left, columns - left - sizes[1]};
+    rows.push_back(b.call("aten.constant_pad_nd.default", {b.view(part, sizes), padding}));
+    left = left + sizes[1];
+  }
+  return one(b.call("aten.cat.default", {rows}));
+}
+
+// --- _chunk_cat: each tensor as num_chunks rows, filled up with zeros, joined behind the chunks
+
+struct Chunked {
+  SymInt padding;  // zeros behind `dim`
+  Dims sizes;      // [..., num_chunks, the rest as one dimension]
+};
+Chunked chunked(const TensorType& part, std::size_t dim, std::int64_t chunks) {
+  SymInt length = floor_div(part.sizes[dim] + (chunks - 1), chunks);
+  SymInt rest = length;
+  for (std::size_t i = dim + 1; i < part.rank(); ++i) rest = rest * part.sizes[i];
+  Dims sizes(part.sizes.begin(), part.sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  sizes.push_back(chunks);
+  sizes.push_back(rest);
+  return {length * chunks - part.sizes[dim], std::move(sizes)};
+}
+
+Types infer_chunk_cat(const OpCall& call) {
+  TRY(std::vector<const Value*> parts, some_tensors(call));
+  std::int64_t chunks = call.integer("num_chunks");
+  if (chunks <= 0) return argument_error("_chunk_cat into no chunks");
+  std::optional<Dims> total;
+  for (const Value* part : parts) {
+    TRY(std::size_t dim, dim_of(call, "dim", part->tensor()));
+    Dims sizes = chunked(part->tensor(), dim, chunks).sizes;
+    if (total && total->size() != sizes.size()) return argument_error("_chunk_cat of different ranks");
+    if (total) sizes.back() = sizes.back() + total->back();
+    total = sizes;
+  }
+  return tensor_result(joined_type(parts), *total);
+}
+Replacement chunk_cat(Builder& b, const OpCall& call) {
+  std::vector<Value*> rows;
+  std::int64_t axis = 0;
+  for (Value* part : b.own(call.values("tensors"))) {
+    TRY(std::size_t dim, dim_of(call, "dim", part->tensor()));
+    Chunked chunk = chunked(part->tensor(), dim, call.integer("num_chunks"));
+    Dims padding(2 * (part->tensor().rank() - dim), SymInt{});
+    padding.back() = chunk.padding;
+    axis = static_cast<std::int64_t>(dim) + 1;
+    Value* padded = chunk.padding == 0 ? part : b.call("aten.constant_pad_nd.default", {part, padding});
+    if (b.failed()) return Failure(b.status().error());
+    rows.push_back(b.view(padded, chunk.sizes));
+  }
+  return one(b.call("aten.cat.default", {rows, axis}));
+}
+
+// --- broadcasting, and all pairs
+
+Types infer_broadcast_tensors(const OpCall& call) {
+  Dims sizes;
+  for (const Value* x : call.values("tensors")) {
+    TRY(sizes, broadcast(sizes, x->tensor().sizes));
+  }
+  std::vector<Type> types;
+  for (const Value* x : call.values("tensors")) {
+    types.push_back(tensor_type({.dtype = x->tensor().dtype, .sizes = sizes}));
+  }
+  return types;
+}
+Replacement broadcast_tensors(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_broadcast_tensors(call));
+  std::vector<Value*> results;
+  for (Value* x : b.own(call.values("tensors"))) {
+    results.push_back(b.call("aten.expand.default", {x, types[0].tensor.sizes}));
+  }
+  return results;
+}
+
+Types infer_cartesian_prod(const OpCall& call) {
+  TRY(std::vector<const Value*> axes, some_tensors(call));
+  if (axes.size() == 1) return tensor_result(axes[0]->tensor().dtype, axes[0]->tensor().sizes);
+  SymInt count = 1;
+  for (const Value* axis : axes) count = count * axis->tensor().numel();
+  return tensor_result(axes[0]->tensor().dtype, {count, static_cast<std::int64_t>(axes.size())});
+}
+// Each axis is spread over a grid of all of them, as one column.
+Replacement cartesian_prod(Builder& b, const OpCall& call) {
+  std::vector<Value*> axes = b.own(call.values("tensors"));
+  TRY(std::vector<Type> types, infer_cartesian_prod(call));
+  if (axes.size() == 1) return one(b.call("aten.alias.default", {axes[0]}));
+  Dims grid;
+  for (Value* axis : axes) grid.push_back(axis->tensor().numel());
+  grid.push_back(1);
+  std::vector<Value*> columns;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Dims line(grid.size(), SymInt(1));
+    line[i] = grid[i];
+    columns.push_back(b.call("aten.expand.default", {b.view(axes[i], line), grid}));
+  }
+  Value* rows = b.call("aten.cat.default", {columns, -1});
+  if (b.failed()) return Failure(b.status().error());
+  return one(b.view(rows, types[0].tensor.sizes));
+}
+
+template <std::size_t rank>
+constexpr OpRules raising() {
+  return {.flags = view,
+          .view_kind = ViewKind::Reshape,
+          .infer = infer_raised<rank>,
+          .decompose = raise<rank>,
+          .write_back = write_reshaped};
+}
+
+}  // namespace
+
+std::span<const OpLine> stacking_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.atleast_1d.default(Tensor self) -> Tensor", raising<1>()},
+      {"aten.atleast_2d.default(Tensor self) -> Tensor", raising<2>()},
+      {"aten.atleast_3d.default(Tensor self) -> Tensor", raising<3>()},
+      {"aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
+       composite(infer_all_raised<1>, raise_all<1>, may_view)},
+      {"aten.atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
+       composite(infer_all_raised<2>, raise_all<2>, may_view)},
+      {"aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
+       composite(infer_all_raised<3>, raise_all<3>, may_view)},
+      {"aten.hstack.default(Tensor[] tensors) -> Tensor", composite(infer_hstack, hstack)},
+      {"aten.vstack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
+      {"aten.row_stack.default(Tensor[] tensors) -> Tensor", stacking<vertical>()},
+      {"aten.dstack.default(Tensor[] tensors) -> Tensor", stacking<deep>()},
+      {"aten.column_stack.default(Tensor[] tensors) -> Tensor", stacking<by_columns>()},
+      {"aten.block_diag.default(Tensor[] tensors) -> Tensor", composite(infer_block_diag, block_diag)},
+      {"aten._chunk_cat.default(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+       composite(infer_chunk_cat, chunk_cat)},
+      {"aten.broadcast_tensors.default(Tensor[] tensors) -> Tensor[]",
+       composite(infer_broadcast_tensors, broadcast_tensors, may_view)},
+      {"aten.cartesian_prod.default(Tensor[] tensors) -> Tensor",
+       composite(infer_cartesian_prod, cartesian_prod)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

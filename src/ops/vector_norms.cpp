@@ -1,0 +1,263 @@
+// Norms of vectors and matrices, and distances, which are norms of differences. Matrix norms that need
+// singular values are refused.
+//
+//   aten.linalg_matrix_norm.default(f32[2, 3], 1)   ->   abs, sum over 0, amax over 0
+//   aten.dist.default(%x, %y, 2)                    ->   sub, mul, sum, sqrt
+//
+// Half precision is summed in f32, as eager PyTorch does.
+#include <cmath>
+#include <numeric>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+bool has(const OpCall& call, std::string_view name) {
+  return call.def().arg_index(Symbol(name)) >= 0;
+}
+bool is_half(ScalarType dtype) {
+  return dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+}
+Value* converted(Builder& b, Value* x, ScalarType dtype) {
+  if (b.failed() || x->tensor().dtype == dtype) return x;
+  return b.call("aten._to_copy.default", {x, dtype});
+}
+
+// --- (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
+
+Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
+  if (p == 2) {
+    Value* squares = b.call("aten.mul.Tensor", {x, x});
+    return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
+  }
+  if (p == 0) {
+    Value* is_set = converted(b, b.call("aten.ne.Scalar", {x, 0}), x->tensor().dtype);
+    return b.call("aten.sum.dim_IntList", {is_set, dims, keepdim});
+  }
+  Value* magnitude = b.call("aten.abs.default", {x});
+  if (std::isinf(p)) {
+    return b.call(p > 0 ? "aten.amax.default" : "aten.amin.default", {magnitude, dims, keepdim});
+  }
+  if (p == 1) return b.call("aten.sum.dim_IntList", {magnitude, dims, keepdim});
+  Value* powers = b.call("aten.pow.Tensor_Scalar", {magnitude, p});
+  return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
+}
+
+// The norm over `dims`, computed in f32 for half precision. Over no dimensions it is that of each element.
+Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
+  ScalarType dtype = x->tensor().dtype;
+  if (is_half(dtype)) x = converted(b, x, ScalarType::F32);
+  if (b.failed()) return nullptr;
+  if (x->tensor().rank() == 0) {
+    Value* row = b.view(x, {1});
+    return b.failed() ? nullptr : converted(b, p_norm(b, row, p, {0}, false), dtype);
+  }
+  return converted(b, p_norm(b, x, p, dims, keepdim), dtype);
+}
+
+// --- norms of vectors
+
+ScalarType norm_type(const OpCall& call) {
+  ScalarType own = call[0].as_value()->tensor().dtype;
+  return dtype_or(call, is_floating(own) || is_complex(own) ? own : ScalarType::F32);
+}
+Types infer_norm(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_reduction(call));
+  types[0].tensor.dtype = norm_type(call);
+  return types;
+}
+Result<Ints> norm_dims(const OpCall& call) {
+  Argument dims = has(call, "dim") ? call["dim"] : Argument::none();
+  TRY(std::vector<std::size_t> wrapped, wrap_dims(dims, call.tensor("self").rank()));
+  return Ints(wrapped.begin(), wrapped.end());
+}
+Replacement norm_of(Builder& b, const OpCall& call, double p) {
+  Value* x = converted(b, b.own(call.value("self")), norm_type(call));
+  TRY(Ints dims, norm_dims(call));
+  if (b.failed()) return Failure(b.status().error());
+  return one(wide_norm(b, x, p, dims, has(call, "keepdim") && call.boolean("keepdim")));
+}
+Replacement vector_norm(Builder& b, const OpCall& call) {
+  TRY(double order, constant_number(call, "ord"));
+  return norm_of(b, call, order);
+}
+Replacement norm(Builder& b, const OpCall& call) {
+  if (!has(call, "p") || call["p"].is_none()) return norm_of(b, call, 2);
+  TRY(double order, constant_number(call, "p"));
+  return norm_of(b, call, order);
+}
+
+// --- norms of matrices
+
+Failure no_singular_values() {
+  return type_error("this norm needs singular values, which the runtime has no kernel for");
+}
+
+// The largest (smallest) sum over one dimension, along the other.
+Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64_t rows,
+                        std::int64_t columns) {
+  if (std::fabs(order) == 2) return no_singular_values();
+  if (std::fabs(order) != 1 && !std::isinf(order)) return argument_error("a matrix norm of unknown order");
+  auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
+  TRY(std::size_t row, wrap_dim(rows, static_cast<std::size_t>(rank)));
+  TRY(std::size_t column, wrap_dim(columns, static_cast<std::size_t>(rank)));
+  if (row == column) return argument_error("a matrix norm over one dimension");
+  if (std::isinf(order)) std::swap(row, column);
+  Value* x = converted(b, b.own(call.value("self")), norm_type(call));
+  bool is_wide = b.failed() || !is_half(x->tensor().dtype);
+  if (!is_wide) x = converted(b, x, ScalarType::F32);
+  Value* sums = b.call("aten.sum.dim_IntList",
+                       {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
+  Value* extreme = b.call(order > 0 ? "aten.amax.default" : "aten.amin.default",
+                          {sums, Ints{static_cast<std::int64_t>(column)}, true});
+  if (!call.boolean("keepdim")) {
+    Ints both{static_cast<std::int64_t>(std::min(row, column)),
+              static_cast<std::int64_t>(std::max(row, column))};
+    extreme = b.call("aten.squeeze.dims", {extreme, both});
+  }
+  return one(converted(b, extreme, norm_type(call)));
+}
+Replacement matrix_norm(Builder& b, const OpCall& call) {
+  TRY(double order, constant_number(call, "ord"));
+  Ints dims = call.ints("dim");
+  if (dims.size() != 2) return argument_error("a matrix norm over other than two dimensions");
+  return largest_sum(b, call, order, dims[0], dims[1]);
+}
+Replacement named_norm(Builder& b, const OpCall& call) {
+  return call.text("ord") == "fro" ? norm_of(b, call, 2) : no_singular_values();
+}
+Types infer_nuclear(const OpCall& call) {
+  return tensor_result(norm_type(call), call.boolean("keepdim") ? Dims{1, 1} : Dims{});
+}
+Replacement singular_norm(Builder&, const OpCall&) {
+  return no_singular_values();
+}
+// Of vectors over one dimension, of matrices over two; without an order over all elements.
+Replacement linalg_norm(Builder& b, const OpCall& call) {
+  if (call["ord"].is_none()) return norm_of(b, call, 2);
+  TRY(double order, constant_number(call, "ord"));
+  Ints dims = call["dim"].is_none() ? Ints{} : call.ints("dim");
+  if (dims.empty()) {
+    dims.resize(call.tensor("self").rank());
+    std::iota(dims.begin(), dims.end(), 0);
+  }
+  return dims.size() == 2 ? largest_sum(b, call, order, dims[0], dims[1]) : norm_of(b, call, order);
+}
+
+// --- distances
+
+Types infer_dist(const OpCall& call) {
+  ScalarType dtype = promoted_type(call);
+  return tensor_result(dtype, {});
+}
+Replacement dist(Builder& b, const OpCall& call) {
+  TRY(double order, constant_number(call, "p"));
+  Value* difference = b.call("aten.sub.Tensor", {call["self"], call["other"]});
+  if (b.failed()) return Failure(b.status().error());
+  Ints dims(difference->tensor().rank());
+  std::iota(dims.begin(), dims.end(), 0);
+  return one(wide_norm(b, difference, order, dims, false));
+}
+
+// The distances of all rows of x1 to all rows of x2.
+Types infer_cdist(const OpCall& call) {
+  const TensorType &a = call.tensor("x1"), &c = call.tensor("x2");
+  if (a.rank() < 2 || c.rank() < 2) return argument_error("cdist of tensors without two dimensions");
+  TRY(Dims sizes,
+      broadcast(Dims(a.sizes.begin(), a.sizes.end() - 2), Dims(c.sizes.begin(), c.sizes.end() - 2)));
+  sizes.push_back(a.sizes[a.rank() - 2]);
+  sizes.push_back(c.sizes[c.rank() - 2]);
+  return tensor_result(promote(a.dtype, c.dtype), std::move(sizes));
+}
+Replacement cdist(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_cdist(call));
+  if (call.tensor("x1").sizes.back() == 0) {
+    return one(b.call("aten.full.default", {types[0].tensor.sizes, 0, types[0].tensor.dtype}));
+  }
+  return one(b.call("aten._cdist_forward.default", call.args()));
+}
+// The distances of all pairs of rows, each once.
+Types infer_pdist(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() != 2) return argument_error("pdist of a tensor that is not a matrix");
+  return tensor_result(self.dtype, {floor_div(self.sizes[0] * (self.sizes[0] - 1), 2)});
+}
+Replacement pdist(Builder& b, const OpCall& call) {
+  return one(b.call("aten._pdist_forward.default", call.args()));
+}
+
+// What is longer than maxnorm is made that long: slices along `dim` are the vectors.
+Replacement renorm(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(double order, constant_number(call, "p"));
+  TRY(std::size_t dim, dim_of(call, "dim", self));
+  Ints others;
+  for (std::size_t i = 0; i < self.rank(); ++i) {
+    if (i != dim) others.push_back(static_cast<std::int64_t>(i));
+  }
+  if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
+  Value* x = b.own(call.value("self"));
+  if (is_half(self.dtype)) x = converted(b, x, ScalarType::F32);
+  if (b.failed()) return Failure(b.status().error());
+  Value* norms = p_norm(b, x, order, others, true);
+  Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});
+  Value* guarded = b.call("aten.add.Scalar", {norms, 1e-7});
+  Value* factor = b.call("aten.mul.Scalar", {b.call("aten.reciprocal.default", {guarded}), call["maxnorm"]});
+  Value* scale = b.call("aten.where.ScalarOther", {is_long, factor, 1});
+  return one(converted(b, b.call("aten.mul.Tensor", {x, scale}), self.dtype));
+}
+
+}  // namespace
+
+std::span<const OpLine> vector_norm_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+       "ScalarType? dtype=None) -> Tensor",
+       composite(infer_norm, vector_norm, reduction)},
+      {"aten.linalg_matrix_norm.default(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
+       "ScalarType? dtype=None) -> Tensor",
+       composite(infer_norm, matrix_norm, reduction)},
+      {"aten.linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
+       "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       composite(infer_norm, named_norm, reduction)},
+      {"aten.linalg_norm.default(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
+       "ScalarType? dtype=None) -> Tensor",
+       composite(infer_norm, linalg_norm, reduction)},
+      {"aten.linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+       "dtype=None) -> Tensor",
+       composite(infer_norm, named_norm, reduction)},
+      {"aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor", composite(infer_norm, norm, reduction)},
+      {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+       composite(infer_norm, norm, reduction)},
+      {"aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+       composite(infer_norm, norm, reduction)},
+      {"aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) "
+       "-> Tensor",
+       composite(infer_norm, norm, reduction)},
+      {"aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+       composite(infer_norm, norm, reduction)},
+      {"aten.nuclear_norm.default(Tensor self, bool keepdim=False) -> Tensor",
+       composite(infer_nuclear, singular_norm, reduction)},
+      {"aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+       composite(infer_norm, singular_norm, reduction)},
+      {"aten.dist.default(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+       {.promotes = "self other", .infer = infer_dist, .decompose = dist}},
+      {"aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
+       composite(infer_cdist, cdist)},
+      {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+       kernel("_cdist_forward.out", infer_cdist)},
+      {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
+      {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
+       kernel("_pdist_forward.out", infer_pdist)},
+      {"aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+       composite(infer_same_type, renorm, inplace_twin)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal
