@@ -5,10 +5,14 @@
 // In the order in which all_ops() lists them.
 #define DEPUTE_OP_FAMILIES(FAMILY)                                  \
   FAMILY(pointwise)                                                 \
+  FAMILY(numeric)                                                   \
+  FAMILY(special)                                                   \
   FAMILY(activation)                                                \
   FAMILY(view)                                                      \
   FAMILY(memory)                                                    \
   FAMILY(reduction)                                                 \
+  FAMILY(statistics)                                                \
+  FAMILY(scan)                                                      \
   FAMILY(linear_algebra)                                            \
   FAMILY(convolution)                                               \
   FAMILY(pooling)                                                   \
@@ -18,6 +22,8 @@
   FAMILY(rnn)                                                       \
   FAMILY(creation)                                                  \
   FAMILY(indexing)                                                  \
+  FAMILY(order)                                                     \
+  FAMILY(scatter)                                                   \
   FAMILY(combining)                                                 \
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \

@@ -1,0 +1,9 @@
+#include "ops/op_table.h"
+
+namespace depute::internal {
+
+std::span<const OpLine> scatter_ops() {
+  return {};
+}
+
+}  // namespace depute::internal
