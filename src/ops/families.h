@@ -5,6 +5,8 @@
 // In the order in which all_ops() lists them.
 #define DEPUTE_OP_FAMILIES(FAMILY)                                  \
   FAMILY(pointwise)                                                 \
+  FAMILY(numeric)                                                   \
+  FAMILY(special)                                                   \
   FAMILY(activation)                                                \
   FAMILY(view)                                                      \
   FAMILY(split)                                                     \
@@ -12,6 +14,8 @@
   FAMILY(memory)                                                    \
   FAMILY(reduction)                                                 \
   FAMILY(vector_norm)                                               \
+  FAMILY(statistics)                                                \
+  FAMILY(scan)                                                      \
   FAMILY(linear_algebra)                                            \
   FAMILY(product)                                                   \
   FAMILY(convolution)                                               \
@@ -24,6 +28,8 @@
   FAMILY(range)                                                     \
   FAMILY(indexing)                                                  \
   FAMILY(index_form)                                                \
+  FAMILY(order)                                                     \
+  FAMILY(scatter)                                                   \
   FAMILY(combining)                                                 \
   FAMILY(stacking)                                                  \
   FAMILY(arranging)                                                 \

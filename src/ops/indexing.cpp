@@ -47,10 +47,6 @@ Types infer_index_select(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-Types infer_gather(const OpCall& call) {
-  return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
-}
-
 // index_copy and index_add are index_put with the index in its dimension's place. One number is a row of one.
 Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
   const TensorType& self = call.tensor("self");
@@ -111,18 +107,6 @@ Replacement embedding(Builder& b, const OpCall& call) {
 
 // --- order
 
-Types infer_sort(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
-                           tensor_type({.dtype = ScalarType::I64, .sizes = self.sizes})};
-}
-Types infer_argsort(const OpCall& call) {
-  return tensor_result(ScalarType::I64, call.tensor("self").sizes);
-}
-Replacement argsort(Builder& b, const OpCall& call) {
-  std::vector<Value*> results = b.call_all("aten.sort.default", call.args());
-  return one(results.size() < 2 ? nullptr : results[1]);
-}
 Types infer_topk(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
@@ -167,17 +151,6 @@ std::span<const OpLine> indexing_ops() {
       {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_same_type, index_add, inplace_twin)},
-      {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-       kernel("gather.out", infer_gather)},
-      {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       kernel("scatter.src_out", infer_same_type, inplace_twin)},
-      {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       kernel("scatter.value_out", infer_same_type, inplace_twin)},
-      {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       kernel("scatter_add.out", infer_same_type, inplace_twin)},
-      {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
-       "include_self=True) -> Tensor",
-       {.flags = core | inplace_twin, .infer = infer_same_type}},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
        {.flags = core | copies_first,
@@ -203,10 +176,6 @@ std::span<const OpLine> indexing_ops() {
        "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, "
        "int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
        opaque()},
-      {"aten.sort.default(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       {.flags = core, .infer = infer_sort}},
-      {"aten.argsort.default(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-       composite(infer_argsort, argsort)},
       {"aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
        "values, Tensor indices)",
        kernel("topk.values", infer_topk)},

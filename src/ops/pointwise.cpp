@@ -3,6 +3,7 @@
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/builder.h"
 #include "ops/op_table.h"
+#include "ops/rename.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -58,6 +59,11 @@ Replacement clamp_max(Builder& b, const OpCall& call) {
   return one(b.call("aten.clamp.default", {call["self"], Argument::none(), call["max"]}));
 }
 
+// A power of bools is an integer.
+Types infer_square(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
+}
 Replacement square(Builder& b, const OpCall& call) {
   return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
 }
@@ -69,15 +75,14 @@ Replacement where_number(Builder& b, const OpCall& call) {
 // The fill takes the tensor's type, whatever the number's is.
 Replacement masked_fill(Builder& b, const OpCall& call) {
   ScalarType dtype = call.tensor("self").dtype;
-  const Argument& value = call["value"];
-  bool fits = value.is_number() && promote(dtype, scalar_type_of(value)) == dtype;
-  if (fits || is_floating(dtype)) {
-    return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
+  Argument value = call["value"];
+  bool is_tensor = value.is_value() && value.as_value()->type().is_tensor();
+  if (is_tensor && value.as_value()->tensor().dtype != dtype) {
+    value = Argument::of(b.call("aten._to_copy.default", {value, dtype}));
+  } else if (value.is_number() && promote(scalar_type_of(value), dtype) != dtype) {
+    value = Argument::of(b.call("aten.scalar_tensor.default", {value, dtype}));
   }
-  Value* fill = value.is_value() && value.as_value()->type().is_tensor()
-                    ? b.call("aten._to_copy.default", {value, dtype})
-                    : b.call("aten.full.default", {Dims{}, value, dtype});
-  return one(b.call("aten.where.self", {call["mask"], fill, call["self"]}));
+  return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
 }
 
 // self + value * (a * b), or self + value * (a / b)
@@ -203,7 +208,8 @@ std::span<const OpLine> pointwise_ops() {
        by_promotion("self tensor1 tensor2", addcmul, inplace_twin)},
       {"aten.addcdiv.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
        by_promotion("self tensor1 tensor2", addcdiv, inplace_twin | promotes_to_float)},
-      {"aten.square.default(Tensor self) -> Tensor", by_promotion("self", square, inplace_twin)},
+      {"aten.square.default(Tensor self) -> Tensor",
+       composite(infer_square, square, pointwise | inplace_twin)},
       {"aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
        power("clamp.out", "self min max", inplace_twin)},
       {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
@@ -212,6 +218,10 @@ std::span<const OpLine> pointwise_ops() {
        by_promotion("self min", clamp_min, inplace_twin)},
       {"aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",
        by_promotion("self max", clamp_max, inplace_twin)},
+      {"aten.clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+       by_promotion("self min", maximum, inplace_twin)},
+      {"aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+       by_promotion("self max", minimum, inplace_twin)},
       // one operand
       {"aten.abs.default(Tensor self) -> Tensor", unary("abs.out", inplace_twin)},
       {"aten.neg.default(Tensor self) -> Tensor", unary("neg.out", inplace_twin)},
@@ -311,6 +321,77 @@ std::span<const OpLine> pointwise_ops() {
        composite(infer_masked_fill, masked_fill, pointwise | inplace_twin)},
       {"aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
        composite(infer_masked_fill, masked_fill, pointwise | inplace_twin)},
+      // other names
+      {"aten.absolute.default(Tensor self) -> Tensor", renamed<"aten.abs.default">(pointwise | inplace_twin)},
+      {"aten.negative.default(Tensor self) -> Tensor", renamed<"aten.neg.default">(pointwise | inplace_twin)},
+      {"aten.fix.default(Tensor self) -> Tensor", renamed<"aten.trunc.default">(pointwise | inplace_twin)},
+      {"aten.arccos.default(Tensor self) -> Tensor", renamed<"aten.acos.default">(pointwise | inplace_twin)},
+      {"aten.arcsin.default(Tensor self) -> Tensor", renamed<"aten.asin.default">(pointwise | inplace_twin)},
+      {"aten.arctan.default(Tensor self) -> Tensor", renamed<"aten.atan.default">(pointwise | inplace_twin)},
+      {"aten.arccosh.default(Tensor self) -> Tensor",
+       renamed<"aten.acosh.default">(pointwise | inplace_twin)},
+      {"aten.arcsinh.default(Tensor self) -> Tensor",
+       renamed<"aten.asinh.default">(pointwise | inplace_twin)},
+      {"aten.arctanh.default(Tensor self) -> Tensor",
+       renamed<"aten.atanh.default">(pointwise | inplace_twin)},
+      {"aten.arctan2.default(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.atan2.default">(pointwise | inplace_twin)},
+      {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.mul.Tensor">(pointwise | inplace_twin)},
+      {"aten.multiply.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.mul.Scalar">(pointwise | inplace_twin)},
+      {"aten.divide.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.div.Tensor">(pointwise | inplace_twin)},
+      {"aten.divide.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.div.Scalar">(pointwise | inplace_twin)},
+      {"aten.true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.div.Tensor">(pointwise | inplace_twin)},
+      {"aten.true_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.div.Scalar">(pointwise | inplace_twin)},
+      {"aten.divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+       renamed<"aten.div.Tensor_mode">(pointwise | inplace_twin)},
+      {"aten.divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+       renamed<"aten.div.Scalar_mode">(pointwise | inplace_twin)},
+      {"aten.subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+       renamed<"aten.sub.Tensor">(pointwise | inplace_twin)},
+      {"aten.subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+       renamed<"aten.sub.Scalar">(pointwise | inplace_twin)},
+      {"aten.clip.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+       renamed<"aten.clamp.default">(pointwise | inplace_twin)},
+      {"aten.clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+       renamed<"aten.clamp.Tensor">(pointwise | inplace_twin)},
+      {"aten.greater.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.gt.Tensor">(pointwise | inplace_twin)},
+      {"aten.greater.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.gt.Scalar">(pointwise | inplace_twin)},
+      {"aten.greater_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.ge.Tensor">(pointwise | inplace_twin)},
+      {"aten.greater_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.ge.Scalar">(pointwise | inplace_twin)},
+      {"aten.less.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.lt.Tensor">(pointwise | inplace_twin)},
+      {"aten.less.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.lt.Scalar">(pointwise | inplace_twin)},
+      {"aten.less_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.le.Tensor">(pointwise | inplace_twin)},
+      {"aten.less_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.le.Scalar">(pointwise | inplace_twin)},
+      {"aten.not_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.ne.Tensor">(pointwise | inplace_twin)},
+      {"aten.not_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.ne.Scalar">(pointwise | inplace_twin)},
+      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.bitwise_or.Scalar">(pointwise)},
+      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.bitwise_xor.Scalar">(pointwise)},
+      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.bitwise_left_shift.Tensor">(pointwise)},
+      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.bitwise_left_shift.Tensor_Scalar">(pointwise)},
+      {"aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+       renamed<"aten.bitwise_right_shift.Tensor">(pointwise)},
+      {"aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+       renamed<"aten.bitwise_right_shift.Tensor_Scalar">(pointwise)},
   };
   return lines;
 }

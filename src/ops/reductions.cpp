@@ -27,6 +27,13 @@ Replacement mean_all(Builder& b, const OpCall& call) {
   return one(b.call("aten.mean.dim", {call["self"], all_dims(call), false, call["dtype"]}));
 }
 
+// The runtime's kernels do not take tensors without dimensions, which are sums and means of themselves.
+Replacement reduce_nothing(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() > 0) return std::vector<Value*>{};
+  TRY(std::vector<Type> types, call.def().infer(call));
+  return one(b.call("aten._to_copy.default", {call["self"], types[0].tensor.dtype}));
+}
+
 // all(x) is not any(not x).
 Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
@@ -40,6 +47,25 @@ Replacement all_dim(Builder& b, const OpCall& call) {
   return all_by_any("aten.any.dim", b, call);
 }
 
+// Unlike elsewhere, no dimensions are not all of them.
+bool names_no_dims(const OpCall& call) {
+  return call["dim"].is_list() && call["dim"].as_list().empty();
+}
+Types infer_any_dims(const OpCall& call) {
+  if (!names_no_dims(call)) return infer_any(call);
+  const TensorType& self = call.tensor("self");
+  return tensor_result(self.dtype == ScalarType::U8 ? ScalarType::U8 : ScalarType::Bool, self.sizes);
+}
+Replacement any_dims(Builder& b, const OpCall& call) {
+  if (!names_no_dims(call)) return std::vector<Value*>{};
+  const Value* x = call.value("self");
+  if (x->tensor().dtype == ScalarType::U8) return one(b.call("aten.alias.default", {x}));
+  return one(b.call("aten._to_copy.default", {x, ScalarType::Bool}));
+}
+Replacement all_dims_of(Builder& b, const OpCall& call) {
+  return names_no_dims(call) ? any_dims(b, call) : all_by_any("aten.any.dims", b, call);
+}
+
 Types infer_scalar_like(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, {});
 }
@@ -49,56 +75,6 @@ Types infer_cumulative(const OpCall& call) {
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
   return tensor_result(dtype_or(call, is_number ? self.dtype : ScalarType::I64), self.sizes);
-}
-
-// --- spread
-
-Replacement variance(Builder& b, const OpCall& call) {
-  int correction = call.boolean("unbiased") ? 1 : 0;
-  return one(b.call("aten.var.correction", {call["self"], call["dim"], correction, call["keepdim"]}));
-}
-Replacement deviation(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sqrt.default", {b.call("aten.var.correction", call.args())}));
-}
-
-// --- differences of neighbours
-
-constexpr std::int64_t max_differences = 1 << 10;
-
-Types infer_diff(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  TRY(std::size_t dim, dim_of(call, "dim", self));
-  Dims sizes = self.sizes;
-  for (std::string_view more : {"prepend", "append"}) {
-    const Value* value = call.value(more);
-    if (value == nullptr) continue;
-    if (value->tensor().rank() != self.rank()) return type_error("diff with a tensor of another rank");
-    sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
-  }
-  std::int64_t times = call.integer("n");
-  if (times < 0 || times > max_differences) {
-    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
-  }
-  sizes[dim] = sizes[dim] - times;
-  if (sizes[dim].is_constant() && sizes[dim].value() < 0) sizes[dim] = std::int64_t{0};
-  return tensor_result(self.dtype, std::move(sizes));
-}
-Replacement diff(Builder& b, const OpCall& call) {
-  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
-  Value* x = b.own(call.value("self"));
-  const Argument& dim = call["dim"];
-  std::vector<Value*> parts{x};
-  if (Value* before = b.own(call.value("prepend"))) parts.insert(parts.begin(), before);
-  if (Value* behind = b.own(call.value("append"))) parts.push_back(behind);
-  if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
-  bool is_bool = call.tensor("self").dtype == ScalarType::Bool;
-  for (std::int64_t i = 0; i < call.integer("n"); ++i) {
-    Value* later = b.call("aten.slice.Tensor", {x, dim, 1, end});
-    Value* earlier = b.call("aten.slice.Tensor", {x, dim, 0, -1});
-    x = is_bool ? b.call("aten.logical_xor.default", {later, earlier})
-                : b.call("aten.sub.Tensor", {later, earlier});
-  }
-  return one(x);
 }
 
 // --- undoing a broadcast: sums over what it added in front or spread
@@ -129,8 +105,8 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
   return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
 }
 
-constexpr OpRules reducing(const char* out, InferFunction infer) {
-  return {.flags = core | reduction, .out = out, .infer = infer};
+constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFunction decompose = nullptr) {
+  return {.flags = core | reduction, .out = out, .infer = infer, .decompose = decompose};
 }
 
 }  // namespace
@@ -139,13 +115,13 @@ std::span<const OpLine> reduction_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
        "Tensor",
-       reducing("sum.IntList_out", infer_sum)},
+       reducing("sum.IntList_out", infer_sum, reduce_nothing)},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_sum, sum_all, reduction)},
       {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
        composite(infer_sum_to_size, sum_to_size, may_view)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       reducing("mean.out", infer_reduction)},
+       reducing("mean.out", infer_reduction, reduce_nothing)},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_reduction, mean_all, reduction)},
       {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -169,24 +145,17 @@ std::span<const OpLine> reduction_ops() {
       {"aten.any.default(Tensor self) -> Tensor", reducing("any.all_out", infer_any)},
       {"aten.any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", reducing("any.out", infer_any)},
       {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-       reducing("any.dims_out", infer_any)},
+       reducing("any.dims_out", infer_any_dims, any_dims)},
       {"aten.all.default(Tensor self) -> Tensor", composite(infer_any, all_default, reduction)},
       {"aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
        composite(infer_any, all_dim, reduction)},
-      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> Tensor",
-       reducing("var.correction_out", infer_reduction)},
-      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-       composite(infer_reduction, variance, reduction)},
-      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
-       "-> Tensor",
-       composite(infer_reduction, deviation, reduction)},
+      {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+       composite(infer_any_dims, all_dims_of, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       kernel("cumsum.out", infer_cumulative, inplace_twin)},
-      {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
-       "Tensor",
-       composite(infer_diff, diff)},
-      {"aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", opaque(core)},
+       {.flags = core | inplace_twin,
+        .out = "cumsum.out",
+        .infer = infer_cumulative,
+        .decompose = reduce_nothing}},
   };
   return lines;
 }

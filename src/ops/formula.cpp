@@ -1,0 +1,115 @@
+#include "ops/formula.h"
+
+#include <limits>
+
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+Term arithmetic(std::string_view op, const Term& a, const Operand& b) {
+  return a.call(op, {b.argument});
+}
+
+Term compare(std::string_view of_tensor, std::string_view of_number, const Term& a, const Operand& b) {
+  return a.call(b.is_number ? of_number : of_tensor, {b.argument});
+}
+
+}  // namespace
+
+const Dims& Term::sizes() const {
+  static const Dims none{};
+  return value_ == nullptr ? none : value_->tensor().sizes;
+}
+
+Term Term::to(ScalarType type) const {
+  return value_ == nullptr || dtype() == type ? *this : call("aten._to_copy.default", {type});
+}
+
+Term Term::call(std::string_view op, std::initializer_list<BuilderArgument> rest) const {
+  std::vector<BuilderArgument> args{value_};
+  args.insert(args.end(), rest.begin(), rest.end());
+  return {*builder_, builder_->call(op, args)};
+}
+
+ScalarType computing_type(ScalarType dtype) {
+  bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+  return is_half || !is_floating(dtype) ? ScalarType::F32 : dtype;
+}
+
+Term tensor_operand(Builder& b, const OpCall& call, std::string_view name) {
+  return {b, b.own(call.value(name))};
+}
+
+Term operand(Builder& b, const OpCall& call, std::string_view name) {
+  ScalarType dtype = promoted_type(call);
+  const Argument& argument = call[name];
+  bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
+  if (is_tensor) return tensor_operand(b, call, name).to(dtype);
+  return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
+}
+
+Term float_operand(Builder& b, const OpCall& call, std::string_view name) {
+  ScalarType dtype = computing_type(promoted_type(call));
+  const Argument& argument = call[name];
+  bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
+  if (is_tensor) return tensor_operand(b, call, name).to(dtype);
+  return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
+}
+
+Replacement result(const OpCall& call, const Term& term) {
+  TRY(std::vector<Type> types, call.def().infer(call));
+  return one(term.to(types[0].tensor.dtype).value());
+}
+
+Term operator+(const Term& a, const Operand& b) {
+  return arithmetic("aten.add.Tensor", a, b);
+}
+Term operator-(const Term& a, const Operand& b) {
+  return arithmetic("aten.sub.Tensor", a, b);
+}
+Term operator*(const Term& a, const Operand& b) {
+  return arithmetic("aten.mul.Tensor", a, b);
+}
+Term operator/(const Term& a, const Operand& b) {
+  return arithmetic("aten.div.Tensor", a, b);
+}
+Term operator-(double a, const Term& b) {
+  return {b.builder(), b.builder().call("aten.sub.Tensor", {a, b.value()})};
+}
+Term operator/(double a, const Term& b) {
+  if (a == 1) return b.call("aten.reciprocal.default");
+  return {b.builder(), b.builder().call("aten.div.Tensor", {a, b.value()})};
+}
+Term operator==(const Term& a, const Operand& b) {
+  return compare("aten.eq.Tensor", "aten.eq.Scalar", a, b);
+}
+Term operator!=(const Term& a, const Operand& b) {
+  return compare("aten.ne.Tensor", "aten.ne.Scalar", a, b);
+}
+Term operator<(const Term& a, const Operand& b) {
+  return compare("aten.lt.Tensor", "aten.lt.Scalar", a, b);
+}
+Term operator<=(const Term& a, const Operand& b) {
+  return compare("aten.le.Tensor", "aten.le.Scalar", a, b);
+}
+Term operator>(const Term& a, const Operand& b) {
+  return compare("aten.gt.Tensor", "aten.gt.Scalar", a, b);
+}
+Term operator>=(const Term& a, const Operand& b) {
+  return compare("aten.ge.Tensor", "aten.ge.Scalar", a, b);
+}
+Term where(const Term& condition, const Operand& a, const Operand& b) {
+  return condition.call("aten.where.self", {a.argument, b.argument});
+}
+
+Term log_add(const Term& self, const Term& other, double log_of_base) {
+  Term larger = max(self, other);
+  Term distance = -abs(self - other);
+  if (log_of_base != 1) distance = distance * log_of_base;
+  Term added = log1p(exp(distance));
+  if (log_of_base != 1) added = added / log_of_base;
+  return where(abs(larger) == std::numeric_limits<double>::infinity(), larger, larger + added);
+}
+
+}  // namespace depute::internal

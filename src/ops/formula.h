@@ -1,0 +1,146 @@
+// Formulas over tensors, read as they are written in a book:
+//
+//   Term x = float_operand(b, call, "self");
+//   return result(call, where(x == 0, 1.0, sin(x) / x));
+//
+// Operands are brought to the type that eager computes in, and the result to the type of the op: half
+// precision is computed in f32 and rounded once. After a failure terms have no value, and all goes on without
+// effect.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+
+class Term {
+ public:
+  Term(Builder& b, Value* value) : builder_(&b), value_(value) {}
+
+  Builder& builder() const { return *builder_; }
+  Value* value() const { return value_; }
+  ScalarType dtype() const { return value_ == nullptr ? ScalarType::F32 : value_->tensor().dtype; }
+  const Dims& sizes() const;
+  std::size_t rank() const { return sizes().size(); }
+  Term to(ScalarType dtype) const;
+  // op(this, rest...)
+  Term call(std::string_view op, std::initializer_list<BuilderArgument> rest = {}) const;
+
+ private:
+  Builder* builder_;
+  Value* value_;
+};
+
+// A term or a number.
+struct Operand {
+  BuilderArgument argument;
+  bool is_number = true;
+
+  Operand(const Term& term)
+      : argument(term.value()), is_number(false) {}   // NOLINT: conversions are the point
+  Operand(int number) : argument(number) {}           // NOLINT
+  Operand(std::int64_t number) : argument(number) {}  // NOLINT
+  Operand(double number) : argument(number) {}        // NOLINT
+  Operand(bool number) : argument(number) {}          // NOLINT
+  Operand(const Argument& number) : argument(number), is_number(!number.is_value()) {}  // NOLINT
+};
+
+// f32 for half precision, f32 for integers, else the type itself.
+ScalarType computing_type(ScalarType dtype);
+// The argument as it is, a number as a tensor of the call's promoted type.
+Term operand(Builder& b, const OpCall& call, std::string_view name);
+// The same in the computing type of the call's promoted type.
+Term float_operand(Builder& b, const OpCall& call, std::string_view name);
+// The call's argument, whatever its type.
+Term tensor_operand(Builder& b, const OpCall& call, std::string_view name);
+// The term in the type of the call's first result.
+Replacement result(const OpCall& call, const Term& term);
+
+Term operator+(const Term& a, const Operand& b);
+Term operator-(const Term& a, const Operand& b);
+Term operator*(const Term& a, const Operand& b);
+Term operator/(const Term& a, const Operand& b);
+Term operator-(double a, const Term& b);
+Term operator/(double a, const Term& b);
+inline Term operator+(double a, const Term& b) {
+  return b + a;
+}
+inline Term operator*(double a, const Term& b) {
+  return b * a;
+}
+Term operator==(const Term& a, const Operand& b);
+Term operator!=(const Term& a, const Operand& b);
+Term operator<(const Term& a, const Operand& b);
+Term operator<=(const Term& a, const Operand& b);
+Term operator>(const Term& a, const Operand& b);
+Term operator>=(const Term& a, const Operand& b);
+Term where(const Term& condition, const Operand& a, const Operand& b);
+
+inline Term operator-(const Term& x) {
+  return x.call("aten.neg.default");
+}
+inline Term operator!(const Term& x) {
+  return x.call("aten.logical_not.default");
+}
+inline Term operator&(const Term& a, const Term& b) {
+  return a.call("aten.logical_and.default", {b.value()});
+}
+inline Term operator|(const Term& a, const Term& b) {
+  return a.call("aten.logical_or.default", {b.value()});
+}
+inline Term max(const Term& a, const Term& b) {
+  return a.call("aten.maximum.default", {b.value()});
+}
+inline Term min(const Term& a, const Term& b) {
+  return a.call("aten.minimum.default", {b.value()});
+}
+inline Term abs(const Term& x) {
+  return x.call("aten.abs.default");
+}
+inline Term exp(const Term& x) {
+  return x.call("aten.exp.default");
+}
+inline Term log(const Term& x) {
+  return x.call("aten.log.default");
+}
+inline Term log1p(const Term& x) {
+  return x.call("aten.log1p.default");
+}
+inline Term sqrt(const Term& x) {
+  return x.call("aten.sqrt.default");
+}
+inline Term sin(const Term& x) {
+  return x.call("aten.sin.default");
+}
+inline Term floor(const Term& x) {
+  return x.call("aten.floor.default");
+}
+inline Term trunc(const Term& x) {
+  return x.call("aten.trunc.default");
+}
+inline Term is_nan(const Term& x) {
+  return x.call("aten.isnan.default");
+}
+
+// log(exp(a) + exp(b)): the larger one and what the smaller adds. Equal infinities have no distance.
+Term log_add(const Term& self, const Term& other, double log_of_base = 1);
+
+// --- rules of classes
+
+// One operand; integers become floats.
+constexpr OpRules float_formula(DecomposeFunction decompose, OpFlag flags = no_flags) {
+  return {.flags = pointwise | promotes_to_float | flags,
+          .promotes = "self",
+          .infer = infer_promoted,
+          .decompose = decompose};
+}
+// Operands that are broadcast and promoted to one type, which the result has.
+constexpr OpRules formula(DecomposeFunction decompose, OpFlag flags = no_flags,
+                          const char* promotes = "self other") {
+  return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
+}
+
+}  // namespace depute::internal

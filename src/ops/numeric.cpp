@@ -1,0 +1,376 @@
+// Functions of single elements that the runtime has no kernel for: tests of numbers, signs, roundings, means
+// of two numbers, divisors.
+//
+//   %y = aten.frac.default(%x)       ->       %t = aten.trunc.default(%x)
+//                                             %y = aten.sub.Tensor(%x, %t)
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ops/formula.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+// --- tests
+
+Term filled_like(const Term& x, bool value) {
+  return x.call("aten.full_like.default", {value, ScalarType::Bool});
+}
+
+Replacement isfinite(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  return result(call, is_floating(x.dtype()) ? abs(x) < infinity : filled_like(x, true));
+}
+Replacement is_equal_to(Builder& b, const OpCall& call, double number) {
+  Term x = tensor_operand(b, call, "self");
+  return result(call, is_floating(x.dtype()) ? x == number : filled_like(x, false));
+}
+Replacement isposinf(Builder& b, const OpCall& call) {
+  return is_equal_to(b, call, infinity);
+}
+Replacement isneginf(Builder& b, const OpCall& call) {
+  return is_equal_to(b, call, -infinity);
+}
+Replacement isreal(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  if (is_complex(x.dtype())) return type_error("isreal of complex numbers");
+  return result(call, filled_like(x, true));
+}
+
+// |a - b| <= atol + |rtol * b|, or a = b, which infinities are only then.
+Replacement isclose(Builder& b, const OpCall& call) {
+  Term self = operand(b, call, "self"), other = operand(b, call, "other");
+  double rtol = call.number("rtol"), atol = call.number("atol");
+  Term is_close = self == other;
+  bool is_number = is_floating(self.dtype());
+  if (is_number && call.boolean("equal_nan")) is_close = is_close | (is_nan(self) & is_nan(other));
+  if (rtol == 0 && atol == 0) return result(call, is_close);
+  Term target = other.to(computing_type(other.dtype()));
+  Term distance = abs(self.to(target.dtype()) - target);
+  Term is_near = distance <= abs(target * rtol) + atol;
+  return result(call, is_close | (is_near & (distance < infinity)));
+}
+
+// Each element against all others: one comparison of a column with a row.
+Replacement isin(const OpCall& call, const Term& elements, const Term& tests) {
+  Term row = tests.rank() == 1 ? tests : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
+  Term is_equal = elements.call("aten.unsqueeze.default", {-1}) == row;
+  Term found = is_equal.call("aten.any.dim", {-1});
+  return result(call, call.boolean("invert") ? !found : found);
+}
+Replacement isin_tensors(Builder& b, const OpCall& call) {
+  return isin(call, operand(b, call, "elements"), operand(b, call, "test_elements"));
+}
+Replacement isin_number(Builder& b, const OpCall& call) {
+  Term elements = operand(b, call, "elements");
+  Operand number = call["test_element"];
+  return result(call, call.boolean("invert") ? elements != number : elements == number);
+}
+Replacement number_isin(Builder& b, const OpCall& call) {
+  return isin(call, operand(b, call, "element"), operand(b, call, "test_elements"));
+}
+Types infer_isin(const OpCall& call) {
+  const Argument& elements = call[0];
+  bool is_tensor = elements.is_value() && elements.as_value()->type().is_tensor();
+  return tensor_result(ScalarType::Bool, is_tensor ? elements.as_value()->tensor().sizes : Dims{});
+}
+
+// --- signs
+
+Replacement sgn(Builder& b, const OpCall& call) {
+  if (is_complex(call.tensor("self").dtype)) return type_error("sgn of complex numbers");
+  return one(b.call("aten.sign.default", {call["self"]}));
+}
+
+// The angle of (-1, x) tells -0 from 0.
+Term is_negative(const Term& x) {
+  if (!is_floating(x.dtype())) return x < 0;
+  Term minus_one(x.builder(), x.builder().call("aten.scalar_tensor.default", {-1, x.dtype()}));
+  return x.call("aten.atan2.default", {minus_one.value()}) < 0;
+}
+Replacement signbit(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  return result(call, x.dtype() == ScalarType::Bool ? filled_like(x, false) : is_negative(x));
+}
+Replacement copysign(Builder& b, const OpCall& call) {
+  Term size = abs(operand(b, call, "self"));
+  const Argument& sign = call["other"];
+  if (sign.is_number()) return result(call, std::signbit(sign.as_double()) ? -size : size);
+  return result(call, where(is_negative(operand(b, call, "other")), -size, size));
+}
+Replacement angle(Builder& b, const OpCall& call) {
+  Term x = operand(b, call, "self");
+  if (is_complex(x.dtype())) return type_error("the angle of complex numbers");
+  x = x.to(computing_type(x.dtype()));
+  return result(call, where(x < 0, std::numbers::pi, where(is_nan(x), x, 0.0)));
+}
+Replacement heaviside(Builder& b, const OpCall& call) {
+  Term x = operand(b, call, "self");
+  return result(call, where(x == 0, operand(b, call, "values"), (x > 0).to(x.dtype())));
+}
+
+// --- parts of numbers
+
+Replacement nan_to_num(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  if (!is_floating(x.dtype())) return one(b.call("aten.alias.default", {call["self"]}));
+  double largest = std::numeric_limits<double>::max();
+  if (x.dtype() == ScalarType::F16) largest = 65504;
+  if (x.dtype() == ScalarType::BF16) largest = 0x1.fep127;
+  if (x.dtype() == ScalarType::F32) largest = static_cast<double>(std::numeric_limits<float>::max());
+  auto number = [&](std::string_view name, double otherwise) {
+    return call[name].is_none() ? otherwise : call.number(name);
+  };
+  Term y = where(is_nan(x), number("nan", 0), x);
+  y = where(x == infinity, number("posinf", largest), y);
+  return result(call, where(x == -infinity, number("neginf", -largest), y));
+}
+Replacement frac(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  return result(call, x - trunc(x));
+}
+
+// torch's way: the power of ten is of the type that is computed in.
+Replacement round_decimals(Builder& b, const OpCall& call) {
+  std::int64_t decimals = call.integer("decimals");
+  if (decimals == 0) return one(b.call("aten.round.default", {call["self"]}));
+  Term x = tensor_operand(b, call, "self");
+  double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  Term wide = x.to(computing_type(x.dtype()));
+  Term scaled = decimals > 0 ? wide * power : wide / power;
+  Term rounded = scaled.call("aten.round.default");
+  return result(call, decimals > 0 ? rounded / power : rounded * power);
+}
+
+// 2 to the power of integers, which is exact.
+Term power_of_two(const Term& exponent) {
+  return {exponent.builder(), exponent.builder().call("aten.pow.Scalar", {2.0, exponent.value()})};
+}
+
+Types infer_frexp(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
+                           tensor_type({.dtype = ScalarType::I32, .sizes = self.sizes})};
+}
+// The logarithm gives the exponent but for its last bit, which the mantissa mends. All is done in f64, and in
+// two steps, where no power of two is too large.
+Replacement frexp(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  Term wide = x.to(ScalarType::F64);
+  Term is_number = (abs(wide) < infinity) & (wide != 0);
+  Term exponent = floor(where(is_number, wide, 1.0).call("aten.abs.default").call("aten.log2.default")) + 1;
+  Term half = floor(exponent * 0.5);
+  Term mantissa = wide / power_of_two(half) / power_of_two(exponent - half);
+  Term is_high = abs(mantissa) >= 1, is_low = abs(mantissa) < 0.5;
+  mantissa = where(is_high, mantissa * 0.5, where(is_low, mantissa * 2, mantissa));
+  exponent = where(is_high, exponent + 1, where(is_low, exponent - 1, exponent));
+  return std::vector<Value*>{
+      where(is_number, mantissa, wide).to(x.dtype()).value(),
+      where(is_number, exponent, 0.0).to(ScalarType::I32).value(),
+  };
+}
+
+// self * 2^other, where the power of an integer is f32
+ScalarType ldexp_type(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  const TensorType& other = call.tensor("other");
+  ScalarType power = is_floating(other.dtype) ? other.dtype : ScalarType::F32;
+  bool keeps = is_floating(self.dtype) && (self.rank() > 0) != (other.rank() > 0);
+  if (keeps) return self.rank() > 0 ? self.dtype : power;
+  return promote(self.dtype, power);
+}
+Types infer_ldexp(const OpCall& call) {
+  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("other").sizes));
+  return tensor_result(ldexp_type(call), std::move(sizes));
+}
+Replacement ldexp(Builder& b, const OpCall& call) {
+  Term exponent = tensor_operand(b, call, "other");
+  if (!is_floating(exponent.dtype())) exponent = exponent.to(ScalarType::F32);
+  return result(call, tensor_operand(b, call, "self") * power_of_two(exponent));
+}
+
+Replacement float_power(Builder& b, const OpCall& call) {
+  auto wide = [&](std::string_view name) -> BuilderArgument {
+    const Argument& argument = call[name];
+    bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
+    if (!is_tensor) return argument;
+    return tensor_operand(b, call, name).to(ScalarType::F64).value();
+  };
+  bool is_number_first = call.def().args[0].type == ArgType::Scalar;
+  bool is_number_last = call.def().args[1].type == ArgType::Scalar;
+  std::string_view op = is_number_first  ? "aten.pow.Scalar"
+                        : is_number_last ? "aten.pow.Tensor_Scalar"
+                                         : "aten.pow.Tensor_Tensor";
+  return one(b.call(op, {wide("self"), wide("exponent")}));
+}
+Types infer_float_power(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_like_first(call));
+  types[0].tensor.dtype = ScalarType::F64;
+  return types;
+}
+
+// --- two numbers
+
+// Not a number loses.
+Replacement fmax(Builder& b, const OpCall& call) {
+  Term self = operand(b, call, "self"), other = operand(b, call, "other");
+  if (!is_floating(self.dtype())) return result(call, max(self, other));
+  return result(call, where((self >= other) | is_nan(other), self, other));
+}
+Replacement fmin(Builder& b, const OpCall& call) {
+  Term self = operand(b, call, "self"), other = operand(b, call, "other");
+  if (!is_floating(self.dtype())) return result(call, min(self, other));
+  return result(call, where((self <= other) | is_nan(other), self, other));
+}
+
+// The larger one times sqrt(1 + ratio^2): squares of large numbers would be infinite.
+Replacement hypot(Builder& b, const OpCall& call) {
+  Term self = abs(float_operand(b, call, "self")), other = abs(float_operand(b, call, "other"));
+  Term larger = max(self, other), ratio = min(self, other) / larger;
+  Term length = larger * sqrt(ratio * ratio + 1);
+  return result(call, where((larger == 0) | (larger == infinity), larger, length));
+}
+
+Term degrees(Builder& b, const OpCall& call, double factor) {
+  return float_operand(b, call, "self") * factor;
+}
+Replacement deg2rad(Builder& b, const OpCall& call) {
+  return result(call, degrees(b, call, std::numbers::pi / 180));
+}
+Replacement rad2deg(Builder& b, const OpCall& call) {
+  return result(call, degrees(b, call, 180 / std::numbers::pi));
+}
+
+// From the nearer end, so that a weight of 1 gives the end itself.
+Replacement lerp(Builder& b, const OpCall& call) {
+  Term self = float_operand(b, call, "self"), end = float_operand(b, call, "end");
+  Term distance = end - self;
+  const Argument& weight = call["weight"];
+  if (weight.is_number()) {
+    double w = weight.as_double();
+    return result(call, std::fabs(w) < 0.5 ? self + distance * w : end - distance * (1 - w));
+  }
+  Term w = float_operand(b, call, "weight");
+  return result(call, where(abs(w) < 0.5, self + distance * w, end - distance * (1.0 - w)));
+}
+
+Replacement logaddexp(Builder& b, const OpCall& call) {
+  return result(call, log_add(float_operand(b, call, "self"), float_operand(b, call, "other")));
+}
+Replacement logaddexp2(Builder& b, const OpCall& call) {
+  Term self = float_operand(b, call, "self"), other = float_operand(b, call, "other");
+  return result(call, log_add(self, other, std::numbers::ln2));
+}
+
+// Euclid's algorithm, as many steps as the longest run of divisions takes (Fibonacci numbers). What is done
+// stays: a divisor of 0 is replaced by 1 and its remainder not looked at.
+int steps_of_euclid(ScalarType dtype) {
+  return static_cast<int>(std::ceil(static_cast<double>(item_size(dtype)) * 8 / 0.694)) + 1;
+}
+Term greatest_divisor(Term a, Term b) {
+  int steps = steps_of_euclid(a.dtype());
+  a = abs(a);
+  b = abs(b);
+  for (int i = 0; i < steps; ++i) {
+    Term is_done = b == 0;
+    Term divisor = where(is_done, 1, b);
+    Term quotient = a.call("aten.div.Tensor_mode", {divisor.value(), "trunc"});
+    Term remainder = a - quotient * divisor;
+    a = where(is_done, a, b);
+    b = where(is_done, 0, remainder);
+  }
+  return a;
+}
+Replacement gcd(Builder& b, const OpCall& call) {
+  return result(call, greatest_divisor(operand(b, call, "self"), operand(b, call, "other")));
+}
+Replacement lcm(Builder& b, const OpCall& call) {
+  Term self = operand(b, call, "self"), other = operand(b, call, "other");
+  Term divisor = greatest_divisor(self, other);
+  Term shared = where(divisor == 0, 1, divisor);
+  Term quotient = self.call("aten.div.Tensor_mode", {shared.value(), "trunc"});
+  return result(call, abs(quotient * other));
+}
+
+constexpr OpRules test(DecomposeFunction decompose) {
+  return composite(infer_bool, decompose, pointwise);
+}
+constexpr OpRules isin_rules(DecomposeFunction decompose, const char* promotes) {
+  return {.promotes = promotes, .infer = infer_isin, .decompose = decompose};
+}
+constexpr OpRules float_power_rules(OpFlag flags = no_flags) {
+  return composite(infer_float_power, float_power, pointwise | flags);
+}
+
+}  // namespace
+
+std::span<const OpLine> numeric_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.isfinite.default(Tensor self) -> Tensor", test(isfinite)},
+      {"aten.isposinf.default(Tensor self) -> Tensor", test(isposinf)},
+      {"aten.isneginf.default(Tensor self) -> Tensor", test(isneginf)},
+      {"aten.isreal.default(Tensor self) -> Tensor", test(isreal)},
+      {"aten.isclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, "
+       "bool "
+       "equal_nan=False) -> Tensor",
+       {.flags = pointwise, .promotes = "self other", .infer = infer_bool, .decompose = isclose}},
+      {"aten.isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool "
+       "invert=False) -> Tensor",
+       isin_rules(isin_tensors, "elements test_elements")},
+      {"aten.isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
+       "invert=False) -> Tensor",
+       isin_rules(isin_number, "elements test_element")},
+      {"aten.isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
+       "invert=False) -> Tensor",
+       isin_rules(number_isin, "element test_elements")},
+      {"aten.sgn.default(Tensor self) -> Tensor", composite_pointwise(sgn, inplace_twin)},
+      {"aten.signbit.default(Tensor self) -> Tensor", test(signbit)},
+      {"aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+       formula(copysign, inplace_twin | promotes_to_float)},
+      {"aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+       formula(copysign, inplace_twin | promotes_to_float)},
+      {"aten.angle.default(Tensor self) -> Tensor", float_formula(angle)},
+      {"aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
+       formula(heaviside, inplace_twin, "self values")},
+      {"aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "
+       "Tensor",
+       composite_pointwise(nan_to_num, inplace_twin)},
+      {"aten.frac.default(Tensor self) -> Tensor", composite_pointwise(frac, inplace_twin)},
+      {"aten.round.decimals(Tensor self, *, int decimals) -> Tensor",
+       composite_pointwise(round_decimals, inplace_twin)},
+      {"aten.special_round.default(Tensor self, *, int decimals=0) -> Tensor",
+       composite_pointwise(round_decimals)},
+      {"aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", composite(infer_frexp, frexp)},
+      {"aten.ldexp.Tensor(Tensor self, Tensor other) -> Tensor", composite(infer_ldexp, ldexp, pointwise)},
+      {"aten.ldexp_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.ldexp.Tensor"}},
+      {"aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_rules()},
+      {"aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_rules()},
+      {"aten.float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_rules()},
+      {"aten.float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Tensor"}},
+      {"aten.float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.float_power.Tensor_Scalar"}},
+      {"aten.fmax.default(Tensor self, Tensor other) -> Tensor", formula(fmax)},
+      {"aten.fmin.default(Tensor self, Tensor other) -> Tensor", formula(fmin)},
+      {"aten.hypot.default(Tensor self, Tensor other) -> Tensor", formula(hypot, inplace_twin)},
+      {"aten.deg2rad.default(Tensor self) -> Tensor", float_formula(deg2rad, inplace_twin)},
+      {"aten.rad2deg.default(Tensor self) -> Tensor", float_formula(rad2deg, inplace_twin)},
+      {"aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+       formula(lerp, inplace_twin, "self end")},
+      {"aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+       formula(lerp, inplace_twin, "self end weight")},
+      {"aten.logaddexp.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp)},
+      {"aten.logaddexp2.default(Tensor self, Tensor other) -> Tensor", formula(logaddexp2)},
+      {"aten.gcd.default(Tensor self, Tensor other) -> Tensor", formula(gcd, inplace_twin)},
+      {"aten.lcm.default(Tensor self, Tensor other) -> Tensor", formula(lcm, inplace_twin)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,34 @@
+// Another name of an op: the same arguments in the same order, the same results.
+//
+//   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor", renamed<"aten.mul.Tensor">(inplace_twin)},
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "depute/builder.h"
+#include "ops/op_table.h"
+
+namespace depute::internal {
+
+template <std::size_t size>
+struct OpName {
+  char text[size];
+  consteval OpName(const char (&name)[size]) { std::copy_n(name, size, text); }  // NOLINT: a conversion
+};
+
+template <OpName op>
+Types infer_renamed(const OpCall& call) {
+  const OpDef* target = torch_ops()->find(Symbol(op.text));
+  return target->infer(OpCall(*target, call.args(), {}));
+}
+template <OpName op>
+Replacement call_renamed(Builder& b, const OpCall& call) {
+  return b.call_all(op.text, call.args());
+}
+template <OpName op>
+constexpr OpRules renamed(OpFlag flags = no_flags) {
+  return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,387 @@
+// Along one dimension: running products, extremes and logarithms of sums, differences of neighbours,
+// integrals and derivatives.
+//
+// A running operation takes log2(n) steps: in each, every element takes up what stands 1, 2, 4, ... places
+// before it, or a neutral element.
+//
+//   %y = aten.cumprod.default(%x, 0)     ->     %p = aten.constant_pad_nd.default(%x, [1, 0], 1)
+//                                               %s = aten.slice.Tensor(%p, 0, 0, n)
+//                                               %m = aten.mul.Tensor(%x, %s)   ; and so on with 2, 4, ...
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/formula.h"
+#include "ops/rename.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
+  return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
+}
+Term cat(const std::vector<Term>& parts, std::size_t dim) {
+  std::vector<Value*> values;
+  for (const Term& part : parts) values.push_back(part.value());
+  Builder& b = parts[0].builder();
+  return {b, b.call("aten.cat.default", {values, static_cast<std::int64_t>(dim)})};
+}
+
+// --- running operations
+
+using Combine = Term (*)(const Term& earlier, const Term& later);
+
+struct Scan {
+  std::size_t dim = 0;
+  std::int64_t size = 0;
+};
+Result<Scan> scan_of(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Scan scan;
+  TRY(scan.dim, wrap_dim(call.integer("dim"), self.rank()));
+  if (self.rank() == 0) return scan;
+  TRY(scan.size, static_size(self, scan.dim, "the size of a running operation"));
+  return scan;
+}
+
+// The elements `step` places before, and `neutral` where there are none.
+Term shifted(const Term& x, const Scan& scan, std::int64_t step, const Operand& neutral) {
+  Ints pad(2 * (x.rank() - scan.dim), 0);
+  pad[pad.size() - 2] = step;
+  Term padded = x.call("aten.constant_pad_nd.default", {pad, neutral.argument});
+  return slice(padded, scan.dim, 0, scan.size);
+}
+Term run(Term x, const Scan& scan, const Operand& neutral, Combine combine) {
+  for (std::int64_t step = 1; step < scan.size; step *= 2) {
+    x = combine(shifted(x, scan, step, neutral), x);
+  }
+  return x;
+}
+
+Types infer_cumulative(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
+  bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
+  return tensor_result(dtype_or(call, is_number ? self.dtype : ScalarType::I64), self.sizes);
+}
+Replacement cumprod(Builder& b, const OpCall& call) {
+  TRY(Scan scan, scan_of(call));
+  TRY(std::vector<Type> types, infer_cumulative(call));
+  ScalarType dtype = types[0].tensor.dtype;
+  Term x = tensor_operand(b, call, "self").to(dtype);
+  if (is_floating(dtype)) x = x.to(computing_type(dtype));
+  return result(call,
+                run(x, scan, 1, [](const Term& earlier, const Term& later) { return earlier * later; }));
+}
+Replacement logcumsumexp(Builder& b, const OpCall& call) {
+  TRY(Scan scan, scan_of(call));
+  Term x = tensor_operand(b, call, "self");
+  if (!is_floating(x.dtype())) return type_error("logcumsumexp of numbers that are not floats");
+  x = x.to(computing_type(x.dtype()));
+  return result(call, run(x, scan, -infinity,
+                          [](const Term& earlier, const Term& later) { return log_add(earlier, later); }));
+}
+
+Types infer_running_extreme(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
+  return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
+                           tensor_type({.dtype = ScalarType::I64, .sizes = self.sizes})};
+}
+// No element is beyond it.
+Argument lowest(ScalarType dtype) {
+  if (is_floating(dtype)) return Argument::of(-infinity);
+  if (dtype == ScalarType::U8 || dtype == ScalarType::Bool) return Argument::of(0);
+  auto bits = static_cast<unsigned>(item_size(dtype) * 8);
+  return Argument::of(std::numeric_limits<std::int64_t>::min() >> (64U - bits));
+}
+Argument highest(ScalarType dtype) {
+  if (is_floating(dtype)) return Argument::of(infinity);
+  if (dtype == ScalarType::U8) return Argument::of(255);
+  auto bits = static_cast<unsigned>(item_size(dtype) * 8);
+  return Argument::of(std::numeric_limits<std::int64_t>::max() >> (64U - bits));
+}
+Term larger(const Term& earlier, const Term& later) {
+  return max(earlier, later);
+}
+Term smaller(const Term& earlier, const Term& later) {
+  return min(earlier, later);
+}
+// The index is the last at which the element is the extreme itself.
+Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
+  TRY(Scan scan, scan_of(call));
+  Term x = tensor_operand(b, call, "self");
+  ScalarType dtype = x.dtype();
+  if (x.rank() == 0) {
+    Value* zero = b.call("aten.full.default", {Ints{}, 0, ScalarType::I64});
+    return std::vector<Value*>{x.value(), zero};
+  }
+  if (dtype == ScalarType::Bool) x = x.to(ScalarType::U8);
+  Argument neutral = is_max ? lowest(x.dtype()) : highest(x.dtype());
+  Term extreme = run(x, scan, neutral, is_max ? larger : smaller);
+  Term is_new = x == extreme;
+  if (is_floating(dtype)) is_new = is_new | is_nan(x);
+  Term places(b, b.call("aten.arange.start_step", {0, scan.size}));
+  Dims column(x.rank() - scan.dim, SymInt(1));
+  column[0] = scan.size;
+  Term place(b, b.view(places.value(), column));
+  Term index = run(where(is_new, place, 0), scan, 0, larger);
+  return std::vector<Value*>{extreme.to(dtype).value(), index.value()};
+}
+Replacement cummax(Builder& b, const OpCall& call) {
+  return running_extreme(b, call, true);
+}
+Replacement cummin(Builder& b, const OpCall& call) {
+  return running_extreme(b, call, false);
+}
+
+// --- differences of neighbours; no times is the tensor itself, without what is put before and behind it
+
+constexpr std::int64_t max_differences = 1 << 10;
+
+Types infer_diff(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::size_t dim, dim_of(call, "dim", self));
+  Dims sizes = self.sizes;
+  ScalarType dtype = self.dtype;
+  if (call.integer("n") == 0) return tensor_result(dtype, std::move(sizes));
+  for (std::string_view more : {"prepend", "append"}) {
+    const Value* value = call.value(more);
+    if (value == nullptr) continue;
+    if (value->tensor().rank() != self.rank()) return type_error("diff with a tensor of another rank");
+    sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
+    dtype = promote(dtype, value->tensor().dtype);
+  }
+  std::int64_t times = call.integer("n");
+  if (times < 0 || times > max_differences) {
+    return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
+  }
+  sizes[dim] = sizes[dim] - times;
+  if (sizes[dim].is_constant() && sizes[dim].value() < 0) sizes[dim] = std::int64_t{0};
+  return tensor_result(dtype, std::move(sizes));
+}
+Replacement diff(Builder& b, const OpCall& call) {
+  if (call.integer("n") == 0) return one(b.call("aten.alias.default", {call["self"]}));
+  Value* x = b.own(call.value("self"));
+  const Argument& dim = call["dim"];
+  std::vector<Value*> parts{x};
+  if (Value* before = b.own(call.value("prepend"))) parts.insert(parts.begin(), before);
+  if (Value* behind = b.own(call.value("append"))) parts.push_back(behind);
+  if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
+  bool is_bool = call.tensor("self").dtype == ScalarType::Bool;
+  for (std::int64_t i = 0; i < call.integer("n"); ++i) {
+    Value* later = b.call("aten.slice.Tensor", {x, dim, 1, to_the_end});
+    Value* earlier = b.call("aten.slice.Tensor", {x, dim, 0, -1});
+    x = is_bool ? b.call("aten.logical_xor.default", {later, earlier})
+                : b.call("aten.sub.Tensor", {later, earlier});
+  }
+  return one(x);
+}
+
+// --- integrals by trapezoids
+
+ScalarType integral_type(const OpCall& call) {
+  ScalarType dtype = call.tensor("y").dtype;
+  if (call.def().arg_index(Symbol("x")) >= 0) {
+    const TensorType& x = call.tensor("x");
+    dtype = promote(dtype, x.dtype);
+  }
+  return is_floating(dtype) || is_complex(dtype) ? dtype : ScalarType::F32;
+}
+// The sizes of y, and of x where it is given: a line of places, or one of leading dimensions fewer.
+Dims places_sizes(const OpCall& call, std::size_t dim) {
+  const Dims& x = call.tensor("x").sizes;
+  std::size_t rank = call.tensor("y").rank();
+  if (x.size() > rank) return x;
+  Dims sizes(rank, SymInt(1));
+  if (x.size() == 1) {
+    sizes[dim] = x[0];
+  } else {
+    std::ranges::copy(x, sizes.begin() + static_cast<std::ptrdiff_t>(rank - x.size()));
+  }
+  return sizes;
+}
+Result<Dims> areas_sizes(const OpCall& call, std::size_t dim) {
+  Dims sizes = call.tensor("y").sizes;
+  if (call.def().arg_index(Symbol("x")) >= 0) {
+    TRY(sizes, broadcast(sizes, places_sizes(call, dim)));
+  }
+  if (!(sizes[dim] == 0)) sizes[dim] = sizes[dim] - 1;
+  return sizes;
+}
+Types infer_trapezoid(const OpCall& call) {
+  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
+  TRY(Dims sizes, areas_sizes(call, dim));
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  return tensor_result(integral_type(call), std::move(sizes));
+}
+Types infer_cumulative_trapezoid(const OpCall& call) {
+  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
+  TRY(Dims sizes, areas_sizes(call, dim));
+  return tensor_result(integral_type(call), std::move(sizes));
+}
+// (y[i] + y[i + 1]) * (x[i + 1] - x[i]) / 2
+Result<Term> areas(Builder& b, const OpCall& call, std::size_t dim) {
+  Term y = tensor_operand(b, call, "y");
+  y = y.to(computing_type(y.dtype()));
+  Term heights = slice(y, dim, 0, -1) + slice(y, dim, 1);
+  if (call.def().arg_index(Symbol("x")) < 0) {
+    TRY(double step, constant_number(call, "dx"));
+    return heights * (step / 2);
+  }
+  Term x(b, b.view(b.own(call.value("x")), places_sizes(call, dim)));
+  x = x.to(computing_type(x.dtype()));
+  return (slice(x, dim, 1) - slice(x, dim, 0, -1)) * heights * 0.5;
+}
+Replacement trapezoid(Builder& b, const OpCall& call) {
+  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
+  TRY(Term parts, areas(b, call, dim));
+  return result(call, parts.call("aten.sum.dim_IntList", {Ints{static_cast<std::int64_t>(dim)}}));
+}
+Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
+  TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
+  TRY(Term parts, areas(b, call, dim));
+  return result(call, parts.call("aten.cumsum.default", {static_cast<std::int64_t>(dim)}));
+}
+
+// --- derivatives: from both neighbours, at the ends from the last two or three elements
+
+Result<Ints> gradient_dims(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Argument dims = call.def().arg_index(Symbol("dim")) >= 0 ? call["dim"] : Argument::none();
+  TRY(std::vector<std::size_t> sorted, wrap_dims(dims, self.rank()));
+  if (!dims.is_list()) return Ints(sorted.begin(), sorted.end());
+  Ints in_order;
+  for (std::int64_t dim : call.ints("dim")) in_order.push_back(dim < 0 ? dim + std::ssize(self.sizes) : dim);
+  return in_order;
+}
+Types infer_gradient(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(Ints dims, gradient_dims(call));
+  ScalarType dtype = is_floating(self.dtype) ? self.dtype : ScalarType::F32;
+  return std::vector<Type>(dims.size(), tensor_type({.dtype = dtype, .sizes = self.sizes}));
+}
+
+Term gradient_evenly(const Term& x, std::size_t dim, double step, bool is_second_order) {
+  Term inner = (slice(x, dim, 2) - slice(x, dim, 0, -2)) / (2 * step);
+  auto at = [&](std::int64_t place) { return slice(x, dim, place, place == -1 ? to_the_end : place + 1); };
+  Term first = (at(1) - at(0)) / step, last = (at(-1) - at(-2)) / step;
+  if (is_second_order) {
+    first = (at(0) * -1.5 + at(1) * 2.0 - at(2) * 0.5) / step;
+    last = (at(-3) * 0.5 - at(-2) * 2.0 + at(-1) * 1.5) / step;
+  }
+  return cat({first, inner, last}, dim);
+}
+// `places` are the coordinates of the elements along the dimension.
+Term gradient_at_places(const Term& x, std::size_t dim, const Term& places, bool is_second_order) {
+  auto at = [&](const Term& y, std::int64_t place) {
+    return slice(y, dim, place, place == -1 ? to_the_end : place + 1);
+  };
+  Term steps = slice(places, dim, 1) - slice(places, dim, 0, -1);
+  Term before = slice(steps, dim, 0, -1), behind = slice(steps, dim, 1);
+  Term both = before + behind;
+  Term inner = slice(x, dim, 0, -2) * (-behind / (before * both)) +
+               slice(x, dim, 1, -1) * ((behind - before) / (before * behind)) +
+               slice(x, dim, 2) * (before / (behind * both));
+  if (!is_second_order) {
+    Term first = (at(x, 1) - at(x, 0)) / at(steps, 0), last = (at(x, -1) - at(x, -2)) / at(steps, -1);
+    return cat({first, inner, last}, dim);
+  }
+  Term a = at(steps, 0), c = at(steps, 1);
+  Term first = at(x, 0) * (-(a * 2.0 + c) / (a * (a + c))) + at(x, 1) * ((a + c) / (a * c)) -
+               at(x, 2) * (a / (c * (a + c)));
+  Term e = at(steps, -2), f = at(steps, -1);
+  Term last = at(x, -3) * (f / (e * (e + f))) - at(x, -2) * ((e + f) / (e * f)) +
+              at(x, -1) * ((f * 2.0 + e) / (f * (e + f)));
+  return cat({first, inner, last}, dim);
+}
+
+// The spacing along dimension number `index` of those asked for: a number, or coordinates.
+Argument spacing_of(const OpCall& call, std::size_t index) {
+  if (call.def().arg_index(Symbol("spacing")) < 0 || call["spacing"].is_none()) return Argument::of(1);
+  const Argument& spacing = call["spacing"];
+  if (!spacing.is_list()) return spacing;
+  std::span<const Argument> all = spacing.as_list();
+  return index < all.size() ? all[index] : Argument::none();
+}
+Replacement gradient(Builder& b, const OpCall& call) {
+  TRY(Ints dims, gradient_dims(call));
+  TRY(std::vector<Type> types, infer_gradient(call));
+  Term x = tensor_operand(b, call, "self");
+  x = x.to(computing_type(x.dtype()));
+  bool is_second_order = call.integer("edge_order") == 2;
+  std::vector<Value*> derivatives;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    auto dim = static_cast<std::size_t>(dims[i]);
+    Argument spacing = spacing_of(call, i);
+    bool has_places = spacing.is_value() && spacing.as_value()->type().is_tensor();
+    if (!has_places && !spacing.is_number()) return type_error("a gradient's spacing must be a constant");
+    Term derivative = x;
+    if (has_places) {
+      Dims line(x.rank(), SymInt(1));
+      line[dim] = x.sizes()[dim];
+      Term places(b, b.view(b.own(spacing.as_value()), line));
+      derivative = gradient_at_places(x, dim, places.to(computing_type(places.dtype())), is_second_order);
+    } else {
+      derivative = gradient_evenly(x, dim, spacing.as_double(), is_second_order);
+    }
+    derivatives.push_back(derivative.to(types[i].tensor.dtype).value());
+  }
+  return derivatives;
+}
+
+}  // namespace
+
+std::span<const OpLine> scan_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.cumprod.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+       composite(infer_cumulative, cumprod, inplace_twin)},
+      {"aten.cummax.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+       composite(infer_running_extreme, cummax)},
+      {"aten.cummin.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+       composite(infer_running_extreme, cummin)},
+      {"aten.logcumsumexp.default(Tensor self, int dim) -> Tensor", composite(infer_same_type, logcumsumexp)},
+      {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
+       "Tensor",
+       composite(infer_diff, diff)},
+      {"aten.trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+       composite(infer_trapezoid, trapezoid)},
+      {"aten.trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+       composite(infer_trapezoid, trapezoid)},
+      {"aten.trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", composite(infer_trapezoid, trapezoid)},
+      {"aten.trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
+       composite(infer_trapezoid, trapezoid)},
+      {"aten.cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+       composite(infer_cumulative_trapezoid, cumulative_trapezoid)},
+      {"aten.cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+       composite(infer_cumulative_trapezoid, cumulative_trapezoid)},
+      {"aten.gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> "
+       "Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> "
+       "Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> "
+       "Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> "
+       "Tensor[]",
+       composite(infer_gradient, gradient)},
+      {"aten.gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+       composite(infer_gradient, gradient)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,282 @@
+// Special functions, by formulas that are as exact as the element type: products with logarithms, the normal
+// distribution, Bessel and gamma functions.
+//
+//   aten.special_entr.default(%x)       ->       where(x == 0, 0, -x * log(x))
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "ops/formula.h"
+#include "ops/rename.h"
+#include "ops/special_series.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// --- products with logarithms: 0 where the factor is 0, unless the logarithm is of not a number
+
+Replacement xlogy(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
+  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log(y)));
+}
+Replacement xlog1py(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
+  return result(call, where((x == 0) & !is_nan(y), 0.0, x * log1p(y)));
+}
+Replacement entr(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  return result(call, where(x == 0, 0.0, where(x < 0, -infinity, -x * log(x))));
+}
+
+Replacement sinc(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  Term angle = x * std::numbers::pi;
+  return result(call, where(x == 0, 1.0, sin(angle) / angle));
+}
+Replacement exp2(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  return result(call, Term(b, b.call("aten.pow.Scalar", {2.0, x.value()})));
+}
+
+// --- series and polynomials
+
+// Clenshaw's sum, of the terms that the element type can tell.
+Term chebyshev(const Term& t, std::span<const double> series) {
+  double negligible = t.dtype() == ScalarType::F64 ? 0 : 1e-9;
+  while (series.size() > 2 && std::fabs(series.back()) < negligible) series = series.first(series.size() - 1);
+  Term twice = t * 2.0;
+  std::size_t i = series.size() - 1;
+  Term later = twice * series[i] + series[i - 1];
+  if (i == 1) return t * series[1] + series[0];
+  Term latest = later;                                  // b[i - 1]
+  later = later * twice + (series[i - 2] - series[i]);  // b[i - 2]
+  for (i -= 2; i > 1; --i) {
+    Term next = later * twice - latest + series[i - 1];
+    latest = later;
+    later = next;
+  }
+  return i == 1 ? later * t - latest + series[0] : later;
+}
+
+// c[0] + c[1] * x + c[2] * x^2 + ...
+Term polynomial(const Term& x, std::span<const double> c) {
+  Term sum = x * c.back();
+  for (std::size_t i = c.size() - 1; i-- > 1;) sum = (sum + c[i]) * x;
+  return sum + c[0];
+}
+
+// --- the normal distribution
+
+// exp(z^2) * erfc(z) for z >= 0
+Term scaled_erfc(const Term& z) {
+  return chebyshev(1.0 - 6.0 / (z + 3), erfcx_series) / (z * 2.0 + 1);
+}
+Term erfc_of(const Term& x) {
+  Term z = abs(x);
+  Term tail = exp(-(z * z)) * scaled_erfc(z);
+  return where(x < 0, 2.0 - tail, tail);
+}
+Replacement erfc(Builder& b, const OpCall& call) {
+  return result(call, erfc_of(float_operand(b, call, "self")));
+}
+Replacement erfcx(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  Term tail = scaled_erfc(abs(x));
+  return result(call, where(x < 0, exp(x * x) * 2.0 - tail, tail));
+}
+Replacement ndtr(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  return result(call, erfc_of(x * (-1 / std::numbers::sqrt2)) * 0.5);
+}
+// log(erfcx(z) / 2) - z^2 far below zero, where the distribution itself would be 0.
+Replacement log_ndtr(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  Term z = abs(x) * (1 / std::numbers::sqrt2), square = z * z;
+  Term scaled = scaled_erfc(z), tail = exp(-square) * scaled;
+  Term near = log1p(where(x < 0, 2.0 - tail, tail) * -0.5);
+  return result(call, where(x < -1, log(scaled * 0.5) - square, near));
+}
+
+// A guess that is right to three digits, and two steps of Newton on the logarithm of the smaller tail.
+Replacement ndtri(Builder& b, const OpCall& call) {
+  static constexpr double over[] = {2.515517, 0.802853, 0.010328};
+  static constexpr double under[] = {1, 1.432788, 0.189269, 0.001308};
+  Term p = float_operand(b, call, "self");
+  Term target = log(min(p, 1.0 - p));
+  Term t = sqrt(target * -2.0);
+  Term x = t - polynomial(t, over) / polynomial(t, under);
+  for (int step = 0; step < 2; ++step) {
+    Term scaled = scaled_erfc(abs(x) * (1 / std::numbers::sqrt2));
+    Term too_large = log(scaled * 0.5) - x * x * 0.5 - target;
+    x = x + too_large * scaled * std::sqrt(std::numbers::pi / 2);
+  }
+  x = where(p < 0.5, -x, x);
+  return result(call, where(p == 0, -infinity, where(p == 1, infinity, x)));
+}
+
+// Rational guesses for the middle and the tails, and two steps of Newton.
+Replacement erfinv(Builder& b, const OpCall& call) {
+  static constexpr double a[] = {0.886226899, -1.645349621, 0.914624893, -0.140543331};
+  static constexpr double c[] = {1, -2.118377725, 1.442710462, -0.329097515, 0.012229801};
+  static constexpr double d[] = {-1.970840454, -1.624906493, 3.429567803, 1.641345311};
+  static constexpr double e[] = {1, 3.543889200, 1.637067800};
+  Term y = float_operand(b, call, "self"), size = abs(y);
+  Term square = y * y;
+  Term middle = y * polynomial(square, a) / polynomial(square, c);
+  Term t = sqrt(-log((1.0 - size) * 0.5));
+  Term tail = y.call("aten.sign.default") * polynomial(t, d) / polynomial(t, e);
+  Term x = where(size <= 0.7, middle, tail);
+  for (int step = 0; step < 2; ++step) {
+    Term too_large = x.call("aten.erf.default") - y;
+    x = x - too_large / (exp(-(x * x)) * (2 * std::numbers::inv_sqrtpi));
+  }
+  return result(call, where(size == 1, y * infinity, x));
+}
+
+// --- Bessel functions of an imaginary argument, with exp(|x|) or without
+
+Term bessel(const Term& x, std::span<const double> near, std::span<const double> far, bool is_odd) {
+  Term z = abs(x);
+  Term inner = chebyshev(z * 0.25 - 1, near);
+  Term outer = chebyshev(16.0 / z - 1, far) / sqrt(z);
+  if (!is_odd) return where(z <= 8, inner, outer);
+  return where(z <= 8, inner * x, where(x < 0, -outer, outer));
+}
+Replacement i0e(Builder& b, const OpCall& call) {
+  return result(call, bessel(float_operand(b, call, "self"), i0e_series, i0e_far_series, false));
+}
+Replacement i1e(Builder& b, const OpCall& call) {
+  return result(call, bessel(float_operand(b, call, "self"), i1e_series, i1e_far_series, true));
+}
+Replacement i0(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  return result(call, bessel(x, i0e_series, i0e_far_series, false) * exp(abs(x)));
+}
+Replacement i1(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self");
+  return result(call, bessel(x, i1e_series, i1e_far_series, true) * exp(abs(x)));
+}
+
+// --- gamma functions, in f64: Stirling's series for y >= 10, to which smaller arguments are raised
+//
+// z (z + 1) ... (z + 9) has the factors z^2 + 9z + k (9 - k), two of its own each.
+constexpr double shift = 10;
+constexpr double pairs[] = {0, 8, 14, 18, 20};
+
+struct Gamma {
+  Term x, z, y;                      // z is x, or 1 - x below 1/2; y is z, or z + 10 below 10
+  Term is_mirrored, is_small, part;  // part is x - floor(x)
+
+  explicit Gamma(const Term& given)
+      : x(given),
+        z(where(given < 0.5, 1.0 - given, given)),
+        y(where(z < shift, z + shift, z)),
+        is_mirrored(given < 0.5),
+        is_small(z < shift),
+        part(given - floor(given)) {}
+};
+Term lgamma_of(const Term& argument) {
+  static constexpr double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
+  Gamma g(argument);
+  Term q = (g.z + 9) * g.z, factors = q;
+  for (double pair : std::span(pairs).subspan(1)) factors = factors * (q + pair);
+  Term inverse = 1.0 / g.y;
+  Term sum = (g.y - 0.5) * log(g.y) - g.y + 0.5 * std::log(2 * std::numbers::pi);
+  sum = sum + polynomial(inverse * inverse, series) * inverse;
+  sum = where(g.is_small, sum - log(factors), sum);
+  Term mirrored = log(std::numbers::pi / sin(g.part * std::numbers::pi)) - sum;
+  return where(abs(g.x) == infinity, infinity, where(g.is_mirrored, mirrored, sum));
+}
+Replacement lgamma(Builder& b, const OpCall& call) {
+  return result(call, lgamma_of(float_operand(b, call, "self").to(ScalarType::F64)));
+}
+Replacement mvlgamma(Builder& b, const OpCall& call) {
+  Term x = float_operand(b, call, "self").to(ScalarType::F64);
+  std::int64_t p = call.integer("p");
+  constexpr std::int64_t most = 256;
+  if (p < 1 || p > most) return argument_error(fmt::format("mvlgamma of {} dimensions", p));
+  auto n = static_cast<double>(p);
+  Term sum = lgamma_of(x) + n * (n - 1) / 4 * std::log(std::numbers::pi);
+  for (std::int64_t i = 1; i < p; ++i) sum = sum + lgamma_of(x - static_cast<double>(i) / 2);
+  return result(call, sum);
+}
+Replacement digamma(Builder& b, const OpCall& call) {
+  static constexpr double series[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760};
+  Gamma g(float_operand(b, call, "self").to(ScalarType::F64));
+  Term q = (g.z + 9) * g.z, raised = 1.0 / q;
+  for (double pair : std::span(pairs).subspan(1)) raised = raised + 1.0 / (q + pair);
+  Term inverse = 1.0 / g.y, square = inverse * inverse;
+  Term sum = log(g.y) - inverse * 0.5 - polynomial(square, series) * square;
+  sum = where(g.is_small, sum - raised * (g.z * 2.0 + 9), sum);
+  Term mirrored = sum - std::numbers::pi / (g.part * std::numbers::pi).call("aten.tan.default");
+  mirrored = where(g.part == 0, std::numeric_limits<double>::quiet_NaN(), mirrored);
+  return result(call, where(g.x == 0, -(1.0 / g.x), where(g.is_mirrored, mirrored, sum)));
+}
+
+constexpr OpRules product_rules(OpFlag flags = no_flags) {
+  return formula(xlogy, promotes_to_float | flags);
+}
+constexpr OpRules product1p_rules() {
+  return formula(xlog1py, promotes_to_float);
+}
+
+}  // namespace
+
+std::span<const OpLine> special_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor", product_rules(inplace_twin)},
+      {"aten.xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", product_rules(inplace_twin)},
+      {"aten.xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", product_rules()},
+      {"aten.special_xlogy.default(Tensor self, Tensor other) -> Tensor", product_rules()},
+      {"aten.special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", product_rules()},
+      {"aten.special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", product_rules()},
+      {"aten.special_xlog1py.default(Tensor self, Tensor other) -> Tensor", product1p_rules()},
+      {"aten.special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", product1p_rules()},
+      {"aten.special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", product1p_rules()},
+      {"aten.special_entr.default(Tensor self) -> Tensor", float_formula(entr)},
+      {"aten.sinc.default(Tensor self) -> Tensor", float_formula(sinc, inplace_twin)},
+      {"aten.exp2.default(Tensor self) -> Tensor", float_formula(exp2, inplace_twin)},
+      {"aten.erfc.default(Tensor self) -> Tensor", float_formula(erfc, inplace_twin)},
+      {"aten.erfinv.default(Tensor self) -> Tensor", float_formula(erfinv, inplace_twin)},
+      {"aten.i0.default(Tensor self) -> Tensor", float_formula(i0, inplace_twin)},
+      {"aten.lgamma.default(Tensor self) -> Tensor", float_formula(lgamma, inplace_twin)},
+      {"aten.digamma.default(Tensor self) -> Tensor", float_formula(digamma, inplace_twin)},
+      {"aten.special_erfcx.default(Tensor self) -> Tensor", float_formula(erfcx)},
+      {"aten.special_ndtr.default(Tensor self) -> Tensor", float_formula(ndtr)},
+      {"aten.special_log_ndtr.default(Tensor self) -> Tensor", float_formula(log_ndtr)},
+      {"aten.special_ndtri.default(Tensor self) -> Tensor", float_formula(ndtri)},
+      {"aten.special_i0e.default(Tensor self) -> Tensor", float_formula(i0e)},
+      {"aten.special_i1.default(Tensor self) -> Tensor", float_formula(i1)},
+      {"aten.special_i1e.default(Tensor self) -> Tensor", float_formula(i1e)},
+      {"aten.mvlgamma.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma, inplace_twin)},
+      {"aten.special_multigammaln.default(Tensor self, int p) -> Tensor", float_formula(mvlgamma)},
+      // other names
+      {"aten.special_sinc.default(Tensor self) -> Tensor", renamed<"aten.sinc.default">(pointwise)},
+      {"aten.special_exp2.default(Tensor self) -> Tensor", renamed<"aten.exp2.default">(pointwise)},
+      {"aten.special_expm1.default(Tensor self) -> Tensor", renamed<"aten.expm1.default">(pointwise)},
+      {"aten.special_log1p.default(Tensor self) -> Tensor", renamed<"aten.log1p.default">(pointwise)},
+      {"aten.special_expit.default(Tensor self) -> Tensor", renamed<"aten.sigmoid.default">(pointwise)},
+      {"aten.special_logit.default(Tensor self, float? eps=None) -> Tensor",
+       renamed<"aten.logit.default">(pointwise)},
+      {"aten.special_erf.default(Tensor self) -> Tensor", renamed<"aten.erf.default">(pointwise)},
+      {"aten.special_erfc.default(Tensor self) -> Tensor", renamed<"aten.erfc.default">(pointwise)},
+      {"aten.special_erfinv.default(Tensor self) -> Tensor", renamed<"aten.erfinv.default">(pointwise)},
+      {"aten.special_i0.default(Tensor self) -> Tensor", renamed<"aten.i0.default">(pointwise)},
+      {"aten.special_gammaln.default(Tensor self) -> Tensor", renamed<"aten.lgamma.default">(pointwise)},
+      {"aten.special_digamma.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(pointwise)},
+      {"aten.special_psi.default(Tensor self) -> Tensor", renamed<"aten.digamma.default">(pointwise)},
+      {"aten.special_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+       renamed<"aten.softmax.int">()},
+      {"aten.special_log_softmax.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+       renamed<"aten.log_softmax.int">()},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,257 @@
+// Reductions that are made of sums, means and extremes: spread, logarithms of sums, counts, histograms, and
+// those that leave out what is not a number.
+//
+//   %y = aten.nansum.default(%x, [1])     ->     %n = aten.isnan.default(%x)
+//                                                %w = aten.where.self(%n, 0, %x)
+//                                                %y = aten.sum.dim_IntList(%w, [1])
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/formula.h"
+#include "ops/rename.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// The dimensions that the call's `dim` names, all when it names none.
+Result<Ints> dims_of(const OpCall& call) {
+  TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], call.tensor("self").rank()));
+  return Ints(dims.begin(), dims.end());
+}
+
+Term sum(const Term& x, const Ints& dims, bool keepdim) {
+  return x.rank() == 0 ? x : x.call("aten.sum.dim_IntList", {dims, keepdim});
+}
+
+// --- spread: variances are the runtime's, deviations their roots
+
+std::vector<BuilderArgument> variance_arguments(const OpCall& call) {
+  const OpDef& def = call.def();
+  auto has = [&](std::string_view name) { return def.arg_index(Symbol(name)) >= 0; };
+  Argument correction = Argument::of(1);
+  if (has("correction") && !call["correction"].is_none()) correction = call["correction"];
+  if (has("unbiased") && !call.boolean("unbiased")) correction = Argument::of(0);
+  Argument dims = has("dim") ? call["dim"] : Argument::none();
+  return {call["self"], dims, correction, has("keepdim") && call.boolean("keepdim")};
+}
+Types infer_spread(const OpCall& call) {
+  if (!is_floating(call.tensor("self").dtype)) return type_error("the variance of integers");
+  return infer_reduction(call);
+}
+// One element has no mean to differ from: nothing by nothing, or by what is corrected.
+Replacement variance_kernel(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  if (x.rank() > 0) return std::vector<Value*>{};
+  double correction = 1;
+  if (!call["correction"].is_none()) {
+    TRY(correction, constant_number(call, "correction"));
+  }
+  return result(call, (x - x) / std::max(0.0, 1 - correction));
+}
+Replacement variance(Builder& b, const OpCall& call) {
+  return one(b.call("aten.var.correction", variance_arguments(call)));
+}
+Replacement deviation(Builder& b, const OpCall& call) {
+  return one(b.call("aten.sqrt.default", {b.call("aten.var.correction", variance_arguments(call))}));
+}
+Types infer_spread_and_mean(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_spread(call));
+  return std::vector<Type>{types[0], types[0]};
+}
+Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
+  std::vector<BuilderArgument> args = variance_arguments(call);
+  Value* spread = b.call("aten.var.correction", args);
+  if (has_root) spread = b.call("aten.sqrt.default", {spread});
+  Ints dims;
+  if (call.def().arg_index(Symbol("dim")) >= 0) {
+    TRY(dims, dims_of(call));
+  } else {
+    for (std::size_t i = 0; i < call.tensor("self").rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+  }
+  return std::vector<Value*>{spread, b.call("aten.mean.dim", {call["self"], dims, args[3]})};
+}
+Replacement variance_and_mean(Builder& b, const OpCall& call) {
+  return with_mean(b, call, false);
+}
+Replacement deviation_and_mean(Builder& b, const OpCall& call) {
+  return with_mean(b, call, true);
+}
+
+// --- logarithms of sums: the largest term is taken out, unless it is infinite
+
+Types infer_logsumexp(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_reduction(call));
+  ScalarType& dtype = types[0].tensor.dtype;
+  if (!is_floating(dtype) && !is_complex(dtype)) dtype = ScalarType::F32;
+  return types;
+}
+Replacement logsumexp(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  x = x.to(computing_type(x.dtype()));
+  if (x.rank() == 0) return result(call, x);
+  TRY(Ints dims, dims_of(call));
+  bool keepdim = call.boolean("keepdim");
+  if (call.tensor("self").static_numel() == 0) return result(call, log(sum(exp(x), dims, keepdim)));
+  Term largest = x.call("aten.amax.default", {dims, true});
+  largest = where(abs(largest) == infinity, 0.0, largest);
+  Term logarithm = log(sum(exp(x - largest), dims, keepdim));
+  if (!keepdim) largest = largest.call("aten.squeeze.dims", {dims});
+  return result(call, logarithm + largest);
+}
+
+// --- extremes and counts
+
+Types infer_aminmax(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_reduction(call));
+  return std::vector<Type>{types[0], types[0]};
+}
+Replacement aminmax(Builder& b, const OpCall& call) {
+  TRY(Ints dims, dims_of(call));
+  if (call.tensor("self").rank() == 0) {
+    Value* x = b.own(call.value("self"));
+    return std::vector<Value*>{x, x};
+  }
+  return std::vector<Value*>{b.call("aten.amin.default", {call["self"], dims, call["keepdim"]}),
+                             b.call("aten.amax.default", {call["self"], dims, call["keepdim"]})};
+}
+
+Types infer_count(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], self.rank()));
+  return tensor_result(ScalarType::I64, reduced_sizes(self.sizes, dims, false));
+}
+Replacement count_nonzero(Builder& b, const OpCall& call) {
+  TRY(Ints dims, dims_of(call));
+  return result(call, sum(tensor_operand(b, call, "self") != 0, dims, false));
+}
+
+// --- without what is not a number
+
+Term without_nan(const Term& x) {
+  return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : x;
+}
+Replacement nansum(Builder& b, const OpCall& call) {
+  Value* numbers = without_nan(tensor_operand(b, call, "self")).value();
+  return one(b.call("aten.sum.dim_IntList", {numbers, call["dim"], call["keepdim"], call["dtype"]}));
+}
+Replacement nanmean(Builder& b, const OpCall& call) {
+  Term x = tensor_operand(b, call, "self");
+  if (!is_floating(x.dtype())) return type_error("nanmean of integers");
+  TRY(Ints dims, dims_of(call));
+  x = x.to(computing_type(dtype_or(call, x.dtype())));
+  bool keepdim = call.boolean("keepdim");
+  Term count = sum((!is_nan(x)).to(x.dtype()), dims, keepdim);
+  return result(call, sum(without_nan(x), dims, keepdim) / count);
+}
+
+// --- histograms
+
+Types infer_histc(const OpCall& call) {
+  return tensor_result(call.tensor("self").dtype, {call.integer("bins")});
+}
+// Each element adds one to its bin, and nothing when it is out of range.
+Replacement histc(Builder& b, const OpCall& call) {
+  TRY(double low, constant_number(call, "min"));
+  TRY(double high, constant_number(call, "max"));
+  std::int64_t bins = call.integer("bins");
+  if (bins <= 0) return argument_error(fmt::format("{} bins", bins));
+  Term x = tensor_operand(b, call, "self").call("aten.view.default", {Ints{-1}});
+  ScalarType dtype = x.dtype();
+  x = x.to(computing_type(dtype));
+  Term first(b, b.call("aten.full.default", {Ints{}, low, x.dtype()}));
+  Term last(b, b.call("aten.full.default", {Ints{}, high, x.dtype()}));
+  if (low == high) {
+    if (call.tensor("self").static_numel() != 0) {
+      bool is_whole = low == 0;
+      first = is_whole ? x.call("aten.amin.default", {Ints{0}}) : first;
+      last = is_whole ? x.call("aten.amax.default", {Ints{0}}) : last;
+    }
+    Term is_point = (first == last).to(x.dtype());
+    first = first - is_point;
+    last = last + is_point;
+  }
+  Term bin = trunc((x - first) * static_cast<double>(bins) / (last - first));
+  bin = bin.call("aten.clamp.default", {0, bins - 1}).to(ScalarType::I64);
+  Term is_inside = (x >= first) & (x <= last);
+  Term counts(b, b.call("aten.full.default", {Ints{bins}, 0, x.dtype()}));
+  return result(call,
+                counts.call("aten.scatter_add.default", {0, bin.value(), is_inside.to(x.dtype()).value()}));
+}
+
+constexpr OpRules spread_rules(DecomposeFunction decompose) {
+  return composite(infer_spread, decompose, reduction);
+}
+constexpr OpRules pair_rules(DecomposeFunction decompose) {
+  return composite(infer_spread_and_mean, decompose, reduction);
+}
+
+}  // namespace
+
+std::span<const OpLine> statistics_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
+       "-> "
+       "Tensor",
+       {.flags = core | reduction,
+        .out = "var.correction_out",
+        .infer = infer_reduction,
+        .decompose = variance_kernel}},
+      {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
+      {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+       spread_rules(variance)},
+      {"aten.std.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(deviation)},
+      {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+       spread_rules(deviation)},
+      {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
+       "-> "
+       "Tensor",
+       spread_rules(deviation)},
+      {"aten.var_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(variance_and_mean)},
+      {"aten.var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
+       "Tensor)",
+       pair_rules(variance_and_mean)},
+      {"aten.var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+       "keepdim=False) "
+       "-> (Tensor, Tensor)",
+       pair_rules(variance_and_mean)},
+      {"aten.std_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+       pair_rules(deviation_and_mean)},
+      {"aten.std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, "
+       "Tensor)",
+       pair_rules(deviation_and_mean)},
+      {"aten.std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
+       "keepdim=False) "
+       "-> (Tensor, Tensor)",
+       pair_rules(deviation_and_mean)},
+      {"aten.logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+       composite(infer_logsumexp, logsumexp, reduction)},
+      {"aten.special_logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+       renamed<"aten.logsumexp.default">()},
+      {"aten.aminmax.default(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+       composite(infer_aminmax, aminmax, reduction)},
+      {"aten.count_nonzero.default(Tensor self, int? dim=None) -> Tensor",
+       composite(infer_count, count_nonzero)},
+      {"aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+       composite(infer_count, count_nonzero)},
+      {"aten.nansum.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+       "Tensor",
+       composite(infer_sum, nansum, reduction)},
+      {"aten.nanmean.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+       "-> "
+       "Tensor",
+       composite(infer_reduction, nanmean, reduction)},
+      {"aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+       composite(infer_histc, histc)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal
