@@ -14,6 +14,12 @@
   FAMILY(pooling)                                                   \
   FAMILY(norm)                                                      \
   FAMILY(resize)                                                    \
+  FAMILY(interpolation)                                             \
+  FAMILY(patch)                                                     \
+  FAMILY(volume)                                                    \
+  FAMILY(loss)                                                      \
+  FAMILY(class_loss)                                                \
+  FAMILY(embedding)                                                 \
   FAMILY(attention)                                                 \
   FAMILY(rnn)                                                       \
   FAMILY(creation)                                                  \
