@@ -135,9 +135,9 @@ Replacement pad_circular(Builder& b, const OpCall& call) {
     if (x == nullptr) return one(nullptr);
     auto dim = static_cast<std::int64_t>(x->tensor().rank() - 1 - i);
     std::int64_t front = pad[2 * i], behind = pad[2 * i + 1];
-    Value* whole = x;
     if (front < 0) x = b.call("aten.slice.Tensor", {x, dim, -front, end});
     if (behind < 0) x = b.call("aten.slice.Tensor", {x, dim, 0, behind});
+    Value* whole = x;
     std::vector<Value*> parts;
     if (front > 0) parts.push_back(b.call("aten.slice.Tensor", {whole, dim, -front, end}));
     parts.push_back(x);

@@ -23,7 +23,7 @@ Replacement max_pool2d(Builder& b, const OpCall& call) {
 }
 // A pool over one dimension is one over two, the first of size 1.
 Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
-  TRY(Window w, read_window(call, 1, true));
+  TRY(PoolWindow w, read_pool_window(call, 1, true));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   std::vector<Value*> pooled = b.call_all("aten.max_pool2d_with_indices.default",
                                           {image, Ints{1, w.kernel[0]}, Ints{1, w.stride[0]},
@@ -53,7 +53,7 @@ Replacement max_pool2d_backward(Builder& b, const OpCall& call) {
   return one(reshape(b, gradient, self.sizes));
 }
 Replacement avg_pool1d(Builder& b, const OpCall& call) {
-  TRY(Window w, read_window(call, 1, false));
+  TRY(PoolWindow w, read_pool_window(call, 1, false));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   Value* pooled =
       b.call("aten.avg_pool2d.default", {image, Ints{1, w.kernel[0]}, Ints{1, w.stride[0]},
@@ -62,8 +62,8 @@ Replacement avg_pool1d(Builder& b, const OpCall& call) {
 }
 
 // Equal windows without overlap: then an adaptive pool is a plain one. Nothing when sizes do not divide.
-std::optional<Window> even_window(const TensorType& self, const Dims& wanted) {
-  Window w;
+std::optional<PoolWindow> even_window(const TensorType& self, const Dims& wanted) {
+  PoolWindow w;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const SymInt& size = self.sizes[self.rank() - wanted.size() + i];
     if (!size.is_constant() || !wanted[i].is_constant() || wanted[i].value() <= 0) return {};

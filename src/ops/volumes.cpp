@@ -37,16 +37,16 @@ Value* as_columns(Builder& b, Value* x, const Volume& v, const Volume& pooled) {
 struct Flat {
   Ints kernel, stride, padding, dilation;
 };
-Flat over_image(const Window& w) {
+Flat over_image(const PoolWindow& w) {
   auto last = [](const Ints& numbers) { return Ints{numbers[1], numbers[2]}; };
   return {last(w.kernel), last(w.stride), last(w.padding), last(w.dilation)};
 }
-Flat over_depth(const Window& w) {
+Flat over_depth(const PoolWindow& w) {
   return {{w.kernel[0], 1}, {w.stride[0], 1}, {w.padding[0], 0}, {w.dilation[0], 1}};
 }
 
 Replacement avg_pool3d(Builder& b, const OpCall& call) {
-  TRY(Window w, read_window(call, 3, false));
+  TRY(PoolWindow w, read_pool_window(call, 3, false));
   TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   const Argument& divisor = call["divisor_override"];
   Argument sums = divisor.is_none() ? Argument::none() : Argument::of(1);
@@ -72,7 +72,7 @@ Value* volume_index(Builder& b, Value* in_slice, Value* in_column, const Volume&
 }
 
 Replacement max_pool3d_with_indices(Builder& b, const OpCall& call) {
-  TRY(Window w, read_window(call, 3, true));
+  TRY(PoolWindow w, read_pool_window(call, 3, true));
   TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
   auto pool = [&](Value* x, const Flat& f) {

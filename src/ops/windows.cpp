@@ -27,7 +27,7 @@ Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_
   return argument_error(fmt::format("'{}' has {} numbers for {} dimensions", name, values.size(), count));
 }
 
-Result<SymInt> pooled_size(const SymInt& size, const Window& w, std::size_t i) {
+Result<SymInt> pooled_size(const SymInt& size, const PoolWindow& w, std::size_t i) {
   std::int64_t stride = w.stride[i], padding = w.padding[i];
   if (stride <= 0 || w.kernel[i] <= 0) return type_error("a pooling window or stride that is not positive");
   SymInt span = size + (2 * padding - w.dilation[i] * (w.kernel[i] - 1) - 1);
@@ -41,8 +41,8 @@ Result<SymInt> pooled_size(const SymInt& size, const Window& w, std::size_t i) {
 
 }  // namespace
 
-Result<Window> read_window(const OpCall& call, std::size_t count, bool has_dilation) {
-  Window w;
+Result<PoolWindow> read_pool_window(const OpCall& call, std::size_t count, bool has_dilation) {
+  PoolWindow w;
   TRY(w.kernel, per_dimension(call, "kernel_size", count));
   TRY(w.stride, per_dimension(call, "stride", count, w.kernel));
   TRY(w.padding, per_dimension(call, "padding", count));
@@ -54,7 +54,7 @@ Result<Window> read_window(const OpCall& call, std::size_t count, bool has_dilat
   return w;
 }
 
-Result<Dims> pooled_sizes(const TensorType& self, const Window& w) {
+Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& w) {
   std::size_t count = w.kernel.size();
   if (self.rank() != count + 1 && self.rank() != count + 2) {
     return argument_error(

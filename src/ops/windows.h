@@ -10,25 +10,25 @@
 namespace depute::internal {
 
 // One number per pooled dimension.
-struct Window {
+struct PoolWindow {
   std::vector<std::int64_t> kernel, stride, padding, dilation;
   bool ceil_mode = false;
 };
 
-Result<Window> read_window(const OpCall& call, std::size_t count, bool has_dilation);
+Result<PoolWindow> read_pool_window(const OpCall& call, std::size_t count, bool has_dilation);
 // The sizes of the result of pooling over the last dimensions.
-Result<Dims> pooled_sizes(const TensorType& self, const Window& window);
+Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& window);
 
 template <std::size_t count>
 Types infer_avg_pool(const OpCall& call) {
-  DEPUTE_TRY(Window w, read_window(call, count, false));
+  DEPUTE_TRY(PoolWindow w, read_pool_window(call, count, false));
   DEPUTE_TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
 
 template <std::size_t count>
 Types infer_max_pool(const OpCall& call) {
-  DEPUTE_TRY(Window w, read_window(call, count, true));
+  DEPUTE_TRY(PoolWindow w, read_pool_window(call, count, true));
   DEPUTE_TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
