@@ -26,6 +26,7 @@
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "normalise/share_state.h"
+#include "support/check.h"
 #include "support/try.h"
 
 namespace depute {
@@ -59,6 +60,7 @@ class Functionaliser {
   Status check_may_be_written(const Node& node, Value* written) const;
   Result<Value*> compute(Node& node, const OpDef& def, const TensorType& target);
   Status write(Node& node, const OpDef& def);
+  Status write_statistics(Node& node, const OpDef& def);
   Status write_back(Node& node, Value* written, Value* content);
   Status visit(Node& node);
   Status store_inputs();
@@ -241,23 +243,46 @@ Status Functionaliser::write(Node& node, const OpDef& def) {
   return {};
 }
 
-// Norms that keep running statistics write to them, which their schemas do not say.
-Status check_statistics(const Node& node, const OpDef& def) {
-  if (def.arg_index(Symbol("running_mean")) < 0) return {};
+// Norms in training mode write to their running statistics, which not all their schemas say.
+bool has_statistics(const OpDef& def) {
+  return def.arg_index(Symbol("running_mean")) >= 0 && !def.functional.empty();
+}
+bool writes_statistics(const OpCall& call) {
+  auto is_on = [&](std::string_view mode) {
+    return call.def().arg_index(Symbol(mode)) >= 0 && call.boolean(mode);
+  };
+  return !call["running_mean"].is_none() && (is_on("training") || is_on("use_input_stats"));
+}
+
+// The functional form has the new statistics behind the other results.
+Status Functionaliser::write_statistics(Node& node, const OpDef& def) {
+  OpCall given(node);
+  Value* written[] = {graph_.own(*given.value("running_mean")), graph_.own(*given.value("running_var"))};
+  for (Value* statistic : written) TRY_STATUS(check_may_be_written(node, statistic));
+  TRY_STATUS(refresh_operands(node));
+  Builder builder(graph_, &node, &sizes_);
+  builder.inherit(node);
+  const OpDef* functional = graph_.ops().find(def.functional);
+  CHECK(functional != nullptr) << def.functional.str();
   OpCall call(node);
-  auto is_on = [&](std::string_view mode) { return def.arg_index(Symbol(mode)) >= 0 && call.boolean(mode); };
-  bool writes = !call["running_mean"].is_none() && (is_on("training") || is_on("use_input_stats"));
-  if (!writes) return {};
-  return node_error(node, "a norm in training mode changes its running statistics",
-                    "export after model.eval()");
+  std::vector<Value*> results =
+      builder.call_all(def.functional.str(), call.args().first(functional->args.size()));
+  if (builder.failed()) return node_error(node, builder.status().error().message);
+  for (std::size_t i = 0; i < node.results().size(); ++i) graph_.replace_uses(*node.result(i), results[i]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    TRY_STATUS(write_back(node, written[i], results[results.size() - 2 + i]));
+  }
+  graph_.erase(node);
+  return {};
 }
 
 Status Functionaliser::visit(Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr) return refresh_operands(node);
   TRY_STATUS(check_call(node));
-  TRY_STATUS(check_statistics(node, *def));
-  if (def->mutates()) {
+  if (has_statistics(*def)) {
+    if (writes_statistics(OpCall(node))) return write_statistics(node, *def);
+  } else if (def->mutates()) {
     const OpDef* functional = node.graph().ops().find(def->functional);
     if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
     if (!functional->is(OpFlag::view)) return write(node, *def);

@@ -1,5 +1,6 @@
 // Activation functions, softmax and dropout.
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -78,6 +79,7 @@ Replacement prelu(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   Value* weight = b.own(call.value("weight"));
   std::size_t rank = x->tensor().rank();
+  if (rank == 0) weight = b.view(weight, {});
   if (rank > 1 && weight->tensor().numel() != 1) {
     Dims sizes(rank, SymInt(1));
     sizes[1] = weight->tensor().numel();
@@ -111,6 +113,22 @@ Replacement glu(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }
 
+// A slope between the limits, which is random in training.
+Replacement rrelu(Builder& b, const OpCall& call) {
+  if (call.boolean("training")) {
+    return type_error("rrelu in training mode is random; export the model after model.eval()");
+  }
+  double slope = (call["lower"].as_double() + call["upper"].as_double()) / 2;
+  return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
+}
+
+// prelu with a weight that broadcasts already
+Replacement prelu_kernel(Builder& b, const OpCall& call) {
+  Value* is_positive = b.call("aten.gt.Scalar", {call["self"], 0});
+  Value* scaled = b.call("aten.mul.Tensor", {call["weight"], call["self"]});
+  return one(b.call("aten.where.self", {is_positive, call["self"], scaled}));
+}
+
 // --- softmax: computed in `dtype` when that is given
 
 Types infer_softmax(const OpCall& call) {
@@ -134,6 +152,51 @@ Types infer_core_softmax(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
+}
+
+// The runtime's kernel has no f64: x - max - log(sum(exp(x - max)))
+Replacement log_softmax_of_f64(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  if (x->tensor().dtype != ScalarType::F64) return std::vector<Value*>{};
+  std::vector<std::int64_t> dims{call.integer("dim")};
+  Value* low = b.call("aten.sub.Tensor", {x, b.call("aten.amax.default", {x, dims, true})});
+  Value* sum = b.call("aten.sum.dim_IntList", {b.call("aten.exp.default", {low}), dims, true});
+  return one(b.call("aten.sub.Tensor", {low, b.call("aten.log.default", {sum})}));
+}
+
+// --- gradients that models compute in their forward pass
+
+Types infer_gradient(const OpCall& call) {
+  ScalarType dtype = call.tensor("grad_output").dtype;
+  if (call.def().arg_index(Symbol("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
+  return tensor_result(dtype, call.tensor("grad_output").sizes);
+}
+// g * y - y * sum(g * y)
+Replacement softmax_backward(Builder& b, const OpCall& call) {
+  Value* y = to_compute_type(b, call.value("output"));
+  Value* product = b.call("aten.mul.Tensor", {to_compute_type(b, call.value("grad_output")), y});
+  std::vector<std::int64_t> dims{call.integer("dim")};
+  Value* sum = b.call("aten.sum.dim_IntList", {product, dims, true});
+  Value* result = b.call("aten.sub.Tensor", {product, b.call("aten.mul.Tensor", {y, sum})});
+  return one(to_dtype(b, result, call["input_dtype"].as_scalar_type()));
+}
+// g - exp(y) * sum(g)
+Replacement log_softmax_backward(Builder& b, const OpCall& call) {
+  Value* gradient = to_compute_type(b, call.value("grad_output"));
+  Value* y = b.call("aten.exp.default", {to_compute_type(b, call.value("output"))});
+  std::vector<std::int64_t> dims{call.integer("dim")};
+  Value* sum = b.call("aten.sum.dim_IntList", {gradient, dims, true});
+  Value* result = b.call("aten.sub.Tensor", {gradient, b.call("aten.mul.Tensor", {y, sum})});
+  return one(to_dtype(b, result, call["input_dtype"].as_scalar_type()));
+}
+Replacement dropout_backward(Builder& b, const OpCall& call) {
+  Value* mask = to_dtype(b, b.own(call.value("mask")), call.tensor("grad_output").dtype);
+  Value* kept = b.call("aten.mul.Tensor", {call["grad_output"], mask});
+  return one(b.call("aten.mul.Tensor", {kept, call["scale"]}));
+}
+Replacement threshold_backward(Builder& b, const OpCall& call) {
+  Value* is_low = b.call("aten.le.Scalar", {call["self"], call["threshold"]});
+  return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 
 // --- dropout does nothing outside training
@@ -177,6 +240,10 @@ std::span<const OpLine> activation_ops() {
       {"aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(softshrink)},
       {"aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(hardshrink)},
       {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor", composite(infer_same_type, prelu)},
+      {"aten._prelu_kernel.default(Tensor self, Tensor weight) -> Tensor", composite_pointwise(prelu_kernel)},
+      {"aten.rrelu.default(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+       "training=False, Generator? generator=None) -> Tensor",
+       composite(infer_same_type, rrelu, inplace_twin)},
       {"aten.threshold.default(Tensor self, Scalar threshold, Scalar value) -> Tensor",
        composite_pointwise(threshold, inplace_twin)},
       {"aten.glu.default(Tensor self, int dim=-1) -> Tensor", composite(infer_glu, glu)},
@@ -187,12 +254,35 @@ std::span<const OpLine> activation_ops() {
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
        kernel("_softmax.out", infer_core_softmax)},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       kernel("_log_softmax.out", infer_core_softmax)},
+       {.flags = core,
+        .out = "_log_softmax.out",
+        .infer = infer_core_softmax,
+        .decompose = log_softmax_of_f64}},
+      {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
+       "input_dtype) -> Tensor",
+       composite(infer_gradient, softmax_backward)},
+      {"aten._log_softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
+       "input_dtype) -> Tensor",
+       composite(infer_gradient, log_softmax_backward)},
+      {"aten.native_dropout_backward.default(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+       composite(infer_gradient, dropout_backward)},
+      {"aten.threshold_backward.default(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+       {.flags = pointwise,
+        .promotes = "grad_output self",
+        .infer = infer_promoted,
+        .decompose = threshold_backward}},
       {"aten.dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
-      {"aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-       {.infer = infer_same_type, .functional = "aten.dropout.default"}},
       {"aten.alpha_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
       {"aten.feature_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
+      {"aten.feature_alpha_dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
+      {"aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.dropout.default"}},
+      {"aten.alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.alpha_dropout.default"}},
+      {"aten.feature_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.feature_dropout.default"}},
+      {"aten.feature_alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       {.infer = infer_same_type, .functional = "aten.feature_alpha_dropout.default"}},
   };
   return lines;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -43,31 +44,42 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
   Argument columns = b.size(key.sizes[key.rank() - 2]);
   Value* row = b.call("aten.unsqueeze.default", {b.call("aten.arange.start_step", {0, rows}), -1});
   Value* column = b.call("aten.arange.start_step", {0, columns});
-  return as_bias(b, b.call("aten.le.Tensor", {column, row}), query.dtype);
+  return as_bias(b, b.call("aten.le.Tensor", {column, row}), compute_type(query.dtype));
 }
 
 // The mask of the call as something to add to the scores; null when there is none.
 Value* bias_of(Builder& b, const OpCall& call) {
   if (call.boolean("is_causal")) return causal_bias(b, call.tensor("query"), call.tensor("key"));
-  Value* mask = b.own(call.value("attn_mask"));
+  Value* mask = to_compute_type(b, call.value("attn_mask"));
   if (mask == nullptr || mask->tensor().dtype != ScalarType::Bool) return mask;
-  return as_bias(b, mask, call.tensor("query").dtype);
+  return as_bias(b, mask, compute_type(call.tensor("query").dtype));
 }
 
-// softmax over the last dimension, with zeros for rows that are all -inf.
-Value* guarded_softmax(Builder& b, Value* scores) {
-  Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{-1}, true});
+// softmax over a dimension, with zeros for rows that are all -inf.
+Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
+  Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{dim}, true});
   Value* is_masked = b.call("aten.eq.Scalar", {highest, minus_infinity});
-  Value* weights = b.call("aten._softmax.default", {scores, -1, false});
+  Value* weights = b.call("aten._softmax.default", {scores, dim, false});
   return b.call("aten.where.self", {is_masked, 0, weights});
 }
 
+Types infer_safe_softmax(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(dtype_or(call, self.dtype), self.sizes);
+}
+Replacement safe_softmax(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Value* x = to_dtype(b, b.own(call.value("self")), dtype_or(call, self.dtype));
+  return one(guarded_softmax(b, x, call.integer("dim")));
+}
+
+// Half precision is computed in f32, as eager does.
 Replacement attention(Builder& b, const OpCall& call) {
   if (call.number("dropout_p") != 0) return type_error("attention with dropout is random");
-  Value* query = b.own(call.value("query"));
-  Value* key = b.own(call.value("key"));
-  Value* value = b.own(call.value("value"));
-  const TensorType& type = query->tensor();
+  Value* query = to_compute_type(b, call.value("query"));
+  Value* key = to_compute_type(b, call.value("key"));
+  Value* value = to_compute_type(b, call.value("value"));
+  const TensorType& type = call.tensor("query");
   if (call.boolean("enable_gqa")) {
     if (type.rank() < 3 || key->tensor().rank() < 3) return type_error("grouped attention without heads");
     key = repeat_heads(b, key, type.sizes[type.rank() - 3]);
@@ -84,8 +96,8 @@ Replacement attention(Builder& b, const OpCall& call) {
   if (bias != nullptr) scores = b.call("aten.add.Tensor", {scores, bias});
   bool may_mask_rows = call.value("attn_mask") != nullptr;
   Value* weights =
-      may_mask_rows ? guarded_softmax(b, scores) : b.call("aten._softmax.default", {scores, -1, false});
-  return one(b.call("aten.matmul.default", {weights, value}));
+      may_mask_rows ? guarded_softmax(b, scores, -1) : b.call("aten._softmax.default", {scores, -1, false});
+  return one(to_dtype(b, b.call("aten.matmul.default", {weights, value}), type.dtype));
 }
 
 }  // namespace
@@ -96,6 +108,8 @@ std::span<const OpLine> attention_ops() {
        "attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool "
        "enable_gqa=False) -> Tensor",
        composite(infer_attention, attention)},
+      {"aten._safe_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+       composite(infer_safe_softmax, safe_softmax)},
   };
   return lines;
 }

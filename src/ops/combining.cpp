@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "depute/builder.h"
 #include "ops/op_table.h"
@@ -98,8 +99,55 @@ bool is_no_padding(const OpCall& call) {
   return std::ranges::all_of(pad, [](const SymInt& size) { return size == 0; });
 }
 
+// Negative numbers cut: what is left of the padding goes first, since it may mirror what is cut.
+Replacement pad_and_cut(Builder& b, const OpCall& call) {
+  Dims added = as_dims(call[1]);
+  Dims cut(added.size());
+  bool cuts = false;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (!added[i].is_constant() || added[i].value() >= 0) continue;
+    cut[i] = -added[i].value();
+    added[i] = 0;
+    cuts = true;
+  }
+  if (!cuts) return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[1] = added;
+  Value* x = b.call(call.def().name.str(), args);
+  for (std::size_t i = 0; i < cut.size() / 2 && x != nullptr; ++i) {
+    if (cut[2 * i] == 0 && cut[2 * i + 1] == 0) continue;
+    std::size_t dim = x->tensor().rank() - 1 - i;
+    Argument end = b.size(x->tensor().sizes[dim] - cut[2 * i + 1]);
+    x = b.call("aten.slice.Tensor", {x, static_cast<std::int64_t>(dim), cut[2 * i].value(), end});
+  }
+  return one(x);
+}
+
+// The last elements in front of the first ones and the other way round, dimension by dimension.
+Replacement pad_circular(Builder& b, const OpCall& call) {
+  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  if (!call.is_constant_ints("pad")) return type_error("circular padding by numbers that are not constant");
+  Ints pad = call.ints("pad");
+  Value* x = b.own(call.value("self"));
+  for (std::size_t i = 0; i < pad.size() / 2; ++i) {
+    if (x == nullptr) return one(nullptr);
+    auto dim = static_cast<std::int64_t>(x->tensor().rank() - 1 - i);
+    std::int64_t front = pad[2 * i], behind = pad[2 * i + 1];
+    if (front < 0) x = b.call("aten.slice.Tensor", {x, dim, -front, end});
+    if (behind < 0) x = b.call("aten.slice.Tensor", {x, dim, 0, behind});
+    Value* whole = x;
+    std::vector<Value*> parts;
+    if (front > 0) parts.push_back(b.call("aten.slice.Tensor", {whole, dim, -front, end}));
+    parts.push_back(x);
+    if (behind > 0) parts.push_back(b.call("aten.slice.Tensor", {whole, dim, 0, behind}));
+    if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
+  }
+  return one(x == call.value("self") ? b.call("aten.alias.default", {x}) : x);
+}
+
 Replacement pad(Builder& b, const OpCall& call) {
   std::string_view mode = call.text("mode");
+  if (mode == "circular") return pad_circular(b, call);
   if (mode == "constant") {
     Argument value = call["value"].is_none() ? Argument::of(0) : call["value"];
     return one(b.call("aten.constant_pad_nd.default", {call["self"], call["pad"], value}));
@@ -112,7 +160,7 @@ Replacement pad(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules padding(const char* out) {
-  return {.flags = core, .out = out, .infer = infer_pad, .identity = is_no_padding};
+  return {.flags = core, .out = out, .infer = infer_pad, .decompose = pad_and_cut, .identity = is_no_padding};
 }
 
 }  // namespace
@@ -140,6 +188,8 @@ std::span<const OpLine> combining_ops() {
        padding("replication_pad3d.out")},
       {"aten.pad.default(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
        {.infer = infer_pad, .decompose = pad}},
+      {"aten._pad_circular.default(Tensor self, SymInt[] pad) -> Tensor",
+       {.infer = infer_pad, .decompose = pad_circular}},
   };
   return lines;
 }

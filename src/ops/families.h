@@ -22,6 +22,12 @@
   FAMILY(pooling)                                                   \
   FAMILY(norm)                                                      \
   FAMILY(resize)                                                    \
+  FAMILY(interpolation)                                             \
+  FAMILY(patch)                                                     \
+  FAMILY(volume)                                                    \
+  FAMILY(loss)                                                      \
+  FAMILY(class_loss)                                                \
+  FAMILY(embedding)                                                 \
   FAMILY(attention)                                                 \
   FAMILY(rnn)                                                       \
   FAMILY(creation)                                                  \

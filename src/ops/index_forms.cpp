@@ -157,77 +157,6 @@ Replacement as_strided_scatter(Builder& b, const OpCall& call) {
   return one(restored(b, written, call.tensor("self").sizes));
 }
 
-// --- index_reduce: which elements of source meet in an element of self, by comparing indices
-
-// The identity of a reduction, which takes the place of elements that do not belong to it.
-Argument neutral(std::string_view reduce, ScalarType dtype) {
-  if (reduce == "prod") return Argument::of(1);
-  if (reduce == "mean") return Argument::of(0);
-  bool is_max = reduce == "amax";
-  if (is_floating(dtype)) {
-    double infinity = std::numeric_limits<double>::infinity();
-    return Argument::of(is_max ? -infinity : infinity);
-  }
-  std::int64_t bits = static_cast<std::int64_t>(item_size(dtype)) * 8;
-  if (dtype == ScalarType::Bool) return Argument::of(!is_max);
-  if (dtype == ScalarType::U8) return Argument::of(is_max ? 0 : 255);
-  std::int64_t lowest = std::numeric_limits<std::int64_t>::min() >> (64 - bits);
-  return Argument::of(is_max ? lowest : ~lowest);
-}
-
-// `parts` reduced over dimension `dim`, in their own type.
-Value* reduced(Builder& b, std::string_view reduce, Value* parts, std::int64_t dim) {
-  if (b.failed()) return nullptr;
-  ScalarType dtype = parts->tensor().dtype;
-  if (reduce == "prod") return b.call("aten.prod.dim_int", {parts, dim, false, dtype});
-  if (reduce == "mean") return b.call("aten.sum.dim_IntList", {parts, Ints{dim}, false, dtype});
-  return b.call(reduce == "amax" ? "aten.amax.default" : "aten.amin.default", {parts, Ints{dim}, false});
-}
-Value* combined(Builder& b, std::string_view reduce, Value* x, Value* y) {
-  if (reduce == "prod") return b.call("aten.mul.Tensor", {x, y});
-  if (reduce == "mean") return b.call("aten.add.Tensor", {x, y});
-  return b.call(reduce == "amax" ? "aten.maximum.default" : "aten.minimum.default", {x, y});
-}
-
-Replacement index_reduce(Builder& b, const OpCall& call) {
-  Value *x = b.own(call.value("self")), *source = b.own(call.value("source"));
-  const Dims sizes = x->tensor().sizes;
-  std::string_view reduce = call.text("reduce");
-  if (sizes.empty()) x = b.view(x, {1}), source = b.view(source, {source->tensor().numel()});
-  Value* index = flat(b, b.own(call.value("index")));
-  if (b.failed()) return failure_of(b);
-  const TensorType type = x->tensor();
-  if (source->tensor().static_numel() == 0)
-    return one(b.call("aten.alias.default", {b.own(call.value("self"))}));
-  TRY(std::size_t dim, wrap_dim(call.integer("dim"), type.rank()));
-  auto axis = static_cast<std::int64_t>(dim);
-  // meets[i, j]: element i of source belongs to element j of self
-  Value* range = b.call("aten.arange.start_step", {0, b.size(type.sizes[dim])});
-  Value* meets = b.call("aten.eq.Tensor", {b.call("aten.unsqueeze.default", {index, -1}), range});
-  if (b.failed()) return failure_of(b);
-  Dims spread(type.rank() - dim + 1, SymInt(1));
-  spread[0] = meets->tensor().sizes[0];
-  spread[1] = meets->tensor().sizes[1];
-  Value* mask = b.view(meets, spread);
-  Value* candidates = b.call("aten.unsqueeze.default", {source, axis + 1});
-  Value* parts = b.call("aten.where.self", {mask, candidates, neutral(reduce, type.dtype)});
-  Value* result = reduced(b, reduce, parts, axis);
-  Value* is_met = b.call("aten.any.dim", {mask, 0});
-  bool keeps_self = call.boolean("include_self");
-  if (keeps_self) result = combined(b, reduce, x, result);
-  if (reduce == "mean") {
-    Value* count = b.call("aten.sum.dim_IntList", {mask, Ints{0}});
-    if (keeps_self) count = b.call("aten.add.Scalar", {count, 1});
-    result = is_floating(type.dtype) ? b.call("aten.div.Tensor", {result, count})
-                                     : b.call("aten.div.Tensor_mode",
-                                              {result, b.call("aten.clamp.default", {count, 1}), "floor"});
-    if (!b.failed() && result->tensor().dtype != type.dtype) {
-      result = b.call("aten._to_copy.default", {result, type.dtype});
-    }
-  }
-  return one(restored(b, b.call("aten.where.self", {is_met, result, x}), sizes));
-}
-
 // --- where elements are not zero
 
 Types infer_nonzero(const OpCall& call) {
@@ -329,9 +258,6 @@ std::span<const OpLine> index_form_ops() {
       {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
        "storage_offset=None) -> Tensor",
        composite(infer_same_type, as_strided_scatter, reads_layout)},
-      {"aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
-       "include_self=True) -> Tensor",
-       composite(infer_same_type, index_reduce, inplace_twin)},
       {"aten.nonzero.default(Tensor self) -> Tensor", kernel("nonzero.out", infer_nonzero)},
       {"aten.argwhere.default(Tensor self) -> Tensor", composite(infer_nonzero, argwhere)},
       {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]", composite(infer_nonzero_numpy, nonzero_numpy)},

@@ -168,14 +168,6 @@ std::span<const OpLine> indexing_ops() {
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},
-      {"aten._embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool "
-       "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
-       "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       opaque(core)},
-      {"aten.embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
-       "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, "
-       "int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-       opaque()},
       {"aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
        "values, Tensor indices)",
        kernel("topk.values", infer_topk)},

@@ -37,6 +37,15 @@ Types infer_linear(const OpCall& call) {
   return tensor_result(input.dtype, std::move(sizes));
 }
 
+// The kernel wants rows.
+Replacement linear(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("input"));
+  if (x->tensor().rank() != 1) return std::vector<Value*>{};
+  Value* row = b.view(x, {1, x->tensor().sizes[0]});
+  Value* result = b.call("aten.linear.default", {row, call["weight"], call["bias"]});
+  return one(b.call("aten.squeeze.dims", {result, std::vector<std::int64_t>{0}}));
+}
+
 Types infer_mm(const OpCall& call) {
   const TensorType& a = call.tensor("self");
   const TensorType& b = call.tensor("mat2");
@@ -273,12 +282,42 @@ Replacement by_matmul(Builder& b, const OpCall& call) {
   return one(b.call("aten.matmul.default", call.args()));
 }
 
+// x1 [b, i], x2 [b, j], weight [o, i, j]: x1 @ weight is [b, o, j], and its rows meet x2
+Types infer_bilinear(const OpCall& call) {
+  const TensorType& weight = call.tensor("weight");
+  const TensorType& input = call.tensor("input1");
+  TRY_STATUS(expect_rank(weight, 3));
+  if (input.rank() == 0) return argument_error("bilinear of a tensor without dimensions");
+  Dims sizes = input.sizes;
+  sizes.back() = weight.sizes[0];
+  return tensor_result(input.dtype, std::move(sizes));
+}
+Replacement bilinear(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_bilinear(call));
+  const Dims w = call.tensor("weight").sizes;
+  const Dims& sizes = types[0].tensor.sizes;
+  SymInt rows = product({sizes.data(), sizes.size() - 1});
+  Value* x1 = b.view(b.own(call.value("input1")), {rows, w[1]});
+  Value* x2 = b.view(b.own(call.value("input2")), {rows, w[2], 1});
+  Value* weight = b.call("aten.permute.default", {call["weight"], std::vector<std::int64_t>{1, 0, 2}});
+  if (b.failed()) return Failure(b.status().error());
+  Value* half = b.call("aten.mm.default", {x1, b.view(weight, {w[1], w[0] * w[2]})});
+  if (b.failed()) return Failure(b.status().error());
+  Value* whole = b.call("aten.bmm.default", {b.view(half, {rows, w[0], w[2]}), x2});
+  if (b.failed()) return Failure(b.status().error());
+  Value* result = b.view(whole, sizes);
+  if (!call["bias"].is_none()) result = b.call("aten.add.Tensor", {result, call["bias"]});
+  return one(result);
+}
+
 }  // namespace
 
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       kernel("linear.out", infer_linear)},
+       {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear}},
+      {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+       composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor", kernel("mm.out", infer_mm)},
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor", kernel("bmm.out", infer_bmm)},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "

@@ -1,15 +1,19 @@
-// Normalisation layers, as they are in inference.
+// Normalisation layers. Those in training mode have functional forms, which give the new running statistics
+// behind their other results.
 //
 //   aten.batch_norm.default(%x, %w, %b, %mean, %var, false, ...)
 //   aten._native_batch_norm_legit_no_training.default(%x, %w, %b, %mean, %var, 0.1, 1e-05)
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
+
+constexpr const char* instance_norm_in_training = "depute.instance_norm";
 
 std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
   Type own = tensor_type({.dtype = input.dtype, .sizes = input.sizes});
@@ -34,17 +38,60 @@ Replacement first_of(Builder& b, std::string_view op, std::initializer_list<Buil
   return one(results.empty() ? nullptr : results[0]);
 }
 
-Replacement batch_norm(Builder& b, const OpCall& call) {
+// With the input's own statistics, or with the running ones.
+Types infer_native_batch_norm(const OpCall& call) {
+  return call.boolean("training") ? infer_batch_norm_training(call) : infer_batch_norm_inference(call);
+}
+Replacement native_batch_norm(Builder& b, const OpCall& call) {
   if (call.boolean("training")) {
-    return type_error(
-        "batch norm in training mode changes its running statistics; export after model.eval()");
+    return b.call_all("aten._native_batch_norm_legit.no_stats",
+                      {call["input"], call["weight"], call["bias"], true, call["momentum"], call["eps"]});
   }
   if (call["running_mean"].is_none() || call["running_var"].is_none()) {
     return type_error("batch norm without running statistics");
   }
-  return first_of(b, "aten._native_batch_norm_legit_no_training.default",
-                  {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
-                   call["momentum"], call["eps"]});
+  return b.call_all("aten._native_batch_norm_legit_no_training.default",
+                    {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
+                     call["momentum"], call["eps"]});
+}
+Replacement batch_norm(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> results, native_batch_norm(b, call));
+  return one(results.empty() ? nullptr : results[0]);
+}
+
+// The running statistics move by `momentum` to those of the input.
+Value* moved(Builder& b, const OpCall& call, std::string_view running, Value* current) {
+  Value* kept = b.call("aten.mul.Tensor", {call[running], 1 - call.number("momentum")});
+  Value* added = b.call("aten.mul.Tensor", {current, call.number("momentum")});
+  return to_dtype(b, b.call("aten.add.Tensor", {kept, added}), call.tensor(running).dtype);
+}
+
+// The mean or the variance of each channel: over all other dimensions.
+Value* channel_statistic(Builder& b, const OpCall& call, std::string_view op) {
+  std::vector<std::int64_t> dims{0};
+  for (std::size_t i = 2; i < call.tensor("input").rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+  return b.call(op, {call["input"], dims});
+}
+
+Types infer_batch_norm_functional(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_native_batch_norm(call));
+  for (std::string_view running : {"running_mean", "running_var"}) {
+    const TensorType& type = call.tensor(running);
+    types.push_back(tensor_type({.dtype = type.dtype, .sizes = type.sizes}));
+  }
+  return types;
+}
+Replacement batch_norm_functional(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> results, native_batch_norm(b, call));
+  Value* mean = b.own(call.value("running_mean"));
+  Value* variance = b.own(call.value("running_var"));
+  if (call.boolean("training")) {
+    mean = moved(b, call, "running_mean", channel_statistic(b, call, "aten.mean.dim"));
+    variance = moved(b, call, "running_var", channel_statistic(b, call, "aten.var.correction"));
+  }
+  results.push_back(mean);
+  results.push_back(variance);
+  return results;
 }
 
 // --- layer norm
@@ -114,15 +161,33 @@ Replacement group_norm(Builder& b, const OpCall& call) {
 Replacement instance_norm(Builder& b, const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return type_error("instance norm of a tensor without channels");
-  if (call.boolean("use_input_stats")) {
-    if (!call["running_mean"].is_none()) {
-      return type_error("instance norm in training mode changes its running statistics");
-    }
-    return grouped(b, call, input.sizes[1]);
-  }
+  if (call.boolean("use_input_stats")) return grouped(b, call, input.sizes[1]);
   return first_of(b, "aten._native_batch_norm_legit_no_training.default",
                   {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
                    call["momentum"], call["eps"]});
+}
+
+// Its running statistics move to the means of those that each instance has.
+Types infer_instance_norm_functional(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_like_input(call));
+  for (std::string_view running : {"running_mean", "running_var"}) {
+    const TensorType& type = call.tensor(running);
+    types.push_back(tensor_type({.dtype = type.dtype, .sizes = type.sizes}));
+  }
+  return types;
+}
+Replacement instance_norm_functional(Builder& b, const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  TRY(std::vector<Value*> results, instance_norm(b, call));
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 2; i < input.rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+  auto statistic = [&](std::string_view op) {
+    Value* own = b.call(op, {call["input"], dims});
+    return b.call("aten.mean.dim", {own, std::vector<std::int64_t>{0}});
+  };
+  results.push_back(moved(b, call, "running_mean", statistic("aten.mean.dim")));
+  results.push_back(moved(b, call, "running_var", statistic("aten.var.correction")));
+  return results;
 }
 
 // --- weight norm: v * (g / |v|), the norm over all dimensions but one
@@ -147,7 +212,24 @@ std::span<const OpLine> norm_ops() {
   static constexpr OpLine lines[] = {
       {"aten.batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
        "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       composite(infer_like_input, batch_norm)},
+       {.infer = infer_like_input,
+        .decompose = batch_norm,
+        .functional = "aten._native_batch_norm_legit_functional.default"}},
+      {"aten.native_batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+       "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       {.infer = infer_native_batch_norm,
+        .decompose = native_batch_norm,
+        .functional = "aten._native_batch_norm_legit_functional.default"}},
+      {"aten._native_batch_norm_legit.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+       "running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
+       "Tensor)",
+       {.infer = infer_native_batch_norm,
+        .decompose = native_batch_norm,
+        .functional = "aten._native_batch_norm_legit_functional.default"}},
+      {"aten._native_batch_norm_legit_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+       "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
+       "Tensor, Tensor running_mean_out, Tensor running_var_out)",
+       composite(infer_batch_norm_functional, batch_norm_functional)},
       {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        kernel("_native_batch_norm_legit_no_training.out", infer_batch_norm_inference)},
@@ -171,7 +253,12 @@ std::span<const OpLine> norm_ops() {
        composite(infer_like_input, group_norm)},
       {"aten.instance_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
        "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       composite(infer_like_input, instance_norm)},
+       {.infer = infer_like_input, .decompose = instance_norm, .functional = instance_norm_in_training}},
+      {"depute.instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+       "running_var, bool use_input_stats, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       {.origin = OpOrigin::Compiler,
+        .infer = infer_instance_norm_functional,
+        .decompose = instance_norm_functional}},
       {"aten._weight_norm.default(Tensor v, Tensor g, int dim=0) -> Tensor",
        composite(infer_weight_norm, weight_norm)},
   };

@@ -266,6 +266,72 @@ Replacement rnn_relu(Builder& b, const OpCall& call) {
   return recurrent(b, call, Gates::Relu);
 }
 
+// --- single cells: a layer of one step
+
+State read_state(Builder& b, Value* hidden, Value* cell) {
+  State state{.hidden = b.call("aten.unsqueeze.default", {hidden, 0})};
+  if (cell != nullptr) state.cell = b.call("aten.unsqueeze.default", {cell, 0});
+  return state;
+}
+
+Result<State> run_cell(Builder& b, const OpCall& call, Gates gates, State state) {
+  if (call.tensor("input").rank() != 2)
+    return type_error("a recurrent cell of an input that is not of rank 2");
+  Cell cell{.input_weight = call.value("w_ih"),
+            .hidden_weight = call.value("w_hh"),
+            .input_bias = call.value("b_ih"),
+            .hidden_bias = call.value("b_hh")};
+  if ((cell.input_bias == nullptr) != (cell.hidden_bias == nullptr)) {
+    return type_error("a recurrent cell with one bias of two");
+  }
+  if (!cell.hidden_weight->tensor().is_static()) return type_error("a recurrent cell of unknown size");
+  Network net{.gates = gates,
+              .layers = 1,
+              .directions = 1,
+              .time_dim = 0,
+              .has_biases = cell.input_bias != nullptr,
+              .params = {},
+              .params_per_cell = 0};
+  Value* input = b.call("aten.unsqueeze.default", {call["input"], 0});
+  Unroller(b, net).run(input, cell, state, 1, false);
+  return state;
+}
+
+Value* without_time(Builder& b, Value* x) {
+  return b.call("aten.squeeze.dims", {x, Ints{0}});
+}
+
+Replacement lstm_cell(Builder& b, const OpCall& call) {
+  std::vector<Value*> hx = b.own(call.values("hx"));
+  if (hx.size() != 2) return type_error("an lstm has two initial states");
+  TRY(State state, run_cell(b, call, Gates::Lstm, read_state(b, hx[0], hx[1])));
+  return std::vector<Value*>{without_time(b, state.hidden), without_time(b, state.cell)};
+}
+Replacement recurrent_cell(Builder& b, const OpCall& call, Gates gates) {
+  TRY(State state, run_cell(b, call, gates, read_state(b, b.own(call.value("hx")), nullptr)));
+  return one(without_time(b, state.hidden));
+}
+Replacement gru_cell(Builder& b, const OpCall& call) {
+  return recurrent_cell(b, call, Gates::Gru);
+}
+Replacement rnn_tanh_cell(Builder& b, const OpCall& call) {
+  return recurrent_cell(b, call, Gates::Tanh);
+}
+Replacement rnn_relu_cell(Builder& b, const OpCall& call) {
+  return recurrent_cell(b, call, Gates::Relu);
+}
+
+Types infer_cell(const OpCall& call) {
+  const Argument& hx = call["hx"];
+  std::vector<const Value*> states =
+      hx.is_list() ? call.values("hx") : std::vector<const Value*>{hx.as_value()};
+  std::vector<Type> types;
+  for (const Value* state : states) {
+    types.push_back(tensor_type({.dtype = call.tensor("input").dtype, .sizes = state->tensor().sizes}));
+  }
+  return types;
+}
+
 Types infer_recurrent(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() != 3) return type_error("a recurrent layer of an input that is not of rank 3");
@@ -302,6 +368,18 @@ std::span<const OpLine> rnn_ops() {
       {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
        composite(infer_recurrent, rnn_relu)},
+      {"aten.lstm_cell.default(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+       "Tensor? b_hh=None) -> (Tensor, Tensor)",
+       composite(infer_cell, lstm_cell)},
+      {"aten.gru_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
+       "b_hh=None) -> Tensor",
+       composite(infer_cell, gru_cell)},
+      {"aten.rnn_tanh_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+       "Tensor? b_hh=None) -> Tensor",
+       composite(infer_cell, rnn_tanh_cell)},
+      {"aten.rnn_relu_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+       "Tensor? b_hh=None) -> Tensor",
+       composite(infer_cell, rnn_relu_cell)},
   };
   return lines;
 }

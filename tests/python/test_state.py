@@ -275,6 +275,22 @@ class Empty(torch.nn.Module):
         return x + self.nothing.sum()
 
 
+class TrainingNorms(torch.nn.Module):
+    """Norms that move their running statistics."""
+
+    def __init__(self):
+        super().__init__()
+        for name in ("mean", "instance_mean"):
+            self.register_buffer(name, torch.zeros(3))
+        for name in ("variance", "instance_variance"):
+            self.register_buffer(name, torch.ones(3))
+
+    def forward(self, x):
+        x = torch.nn.functional.batch_norm(x, self.mean, self.variance, training=True)
+        x = torch.nn.functional.instance_norm(x + 1, self.instance_mean, self.instance_variance)
+        return x, self.mean, self.variance * 2
+
+
 def vectors(size, count=3):
     return [(torch.arange(float(size)) * 0.25 + i,) for i in range(1, count + 1)]
 
@@ -302,6 +318,7 @@ CALLS = {
     Layers: [(torch.randn(2, 4),) for _ in range(4)],
     OnlyWritten: vectors(2),
     Empty: vectors(2),
+    TrainingNorms: [(torch.randn(2, 3, 4),) for _ in range(3)],
 }
 
 
@@ -592,18 +609,8 @@ class SharedMemory(torch.nn.Module):
         return self.front * 2
 
 
-class TrainingNorm(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = torch.nn.BatchNorm1d(2)
-
-    def forward(self, x):
-        return self.norm(x)
-
-
 REFUSED = {
     SharedMemory: ((torch.ones(4),), "shares its memory with 'front'"),
-    TrainingNorm: ((torch.ones(4, 2),), "running statistics"),
 }
 
 

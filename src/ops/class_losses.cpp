@@ -1,0 +1,255 @@
+// Losses of scores against classes. Half precision is computed in f32.
+//
+//   aten.nll_loss_nd.default(%x: f32[n, c, ..], %y: i64[n, ..])
+//     ->  -gather(%x, 1, %y), zero where %y is ignore_index; the mean counts the others
+#include "depute/builder.h"
+#include "ops/idioms.h"
+#include "ops/losses.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::size_t class_dim(const TensorType& scores) {
+  return scores.rank() > 1 ? 1 : 0;
+}
+
+Dims without(Dims sizes, std::size_t dim) {
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  return sizes;
+}
+
+Types infer_class_loss(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() == 0) return argument_error("a loss of scores without a dimension of classes");
+  Dims sizes;
+  if (call.integer("reduction") == 0) sizes = without(self.sizes, class_dim(self));
+  return tensor_result(self.dtype, std::move(sizes));
+}
+Types infer_nll_forward(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_class_loss(call));
+  types.push_back(tensor_type({.dtype = call.tensor("self").dtype, .sizes = {}}));
+  return types;
+}
+
+// Elements to look up: the class of each, class 0 where it is to be ignored.
+struct Targets {
+  Value* classes;
+  Value* is_counted;
+};
+
+Targets read_targets(Builder& b, const OpCall& call) {
+  Value* target = to_dtype(b, b.own(call.value("target")), ScalarType::I64);
+  Value* is_counted = b.call("aten.ne.Scalar", {target, call["ignore_index"]});
+  return {zero_unless(b, is_counted, target), is_counted};
+}
+
+// Of each element the score of its class.
+Value* pick(Builder& b, Value* scores, Value* classes) {
+  if (scores == nullptr || classes == nullptr) return nullptr;
+  auto dim = static_cast<std::int64_t>(class_dim(scores->tensor()));
+  Value* column = b.call("aten.unsqueeze.default", {classes, dim});
+  Value* picked = b.call("aten.gather.default", {scores, dim, column});
+  return b.call("aten.squeeze.dims", {picked, Ints{dim}});
+}
+
+Value* weights_of(Builder& b, Value* weight, Value* classes) {
+  return b.call("aten.index.Tensor", {weight, std::vector<Value*>{classes}});
+}
+
+// What the mean divides by: the weights of the elements that count, or their number.
+Value* total_weight(Builder& b, Value* weight, const Targets& targets, ScalarType dtype) {
+  Value* counts = weight != nullptr
+                      ? zero_unless(b, targets.is_counted, weights_of(b, weight, targets.classes))
+                      : to_dtype(b, targets.is_counted, dtype);
+  return b.call("aten.sum.default", {counts});
+}
+
+// The elements' losses summed over all that count, and divided as the mean asks.
+Value* reduce(Builder& b, const OpCall& call, Value* loss, Value* weight, const Targets& targets,
+              ScalarType dtype) {
+  std::int64_t reduction = call.integer("reduction");
+  if (loss == nullptr) return nullptr;
+  ScalarType computed = loss->tensor().dtype;
+  if (reduction != 0) loss = b.call("aten.sum.default", {loss});
+  if (reduction == 1) loss = b.call("aten.div.Tensor", {loss, total_weight(b, weight, targets, computed)});
+  return to_dtype(b, loss, dtype);
+}
+
+Replacement nll_loss_and_weight(Builder& b, const OpCall& call) {
+  ScalarType dtype = call.tensor("self").dtype;
+  Value* scores = to_compute_type(b, call.value("self"));
+  Value* weight = to_compute_type(b, call.value("weight"));
+  Targets targets = read_targets(b, call);
+  Value* loss = b.call("aten.neg.default", {pick(b, scores, targets.classes)});
+  if (weight != nullptr) {
+    loss = b.call("aten.mul.Tensor", {loss, weights_of(b, weight, targets.classes)});
+  }
+  loss = reduce(b, call, zero_unless(b, targets.is_counted, loss), weight, targets, dtype);
+  Value* total = call.integer("reduction") == 0
+                     ? b.call("aten.full.default", {Dims{}, 0, dtype})
+                     : to_dtype(b, total_weight(b, weight, targets, compute_type(dtype)), dtype);
+  return std::vector<Value*>{loss, total};
+}
+Replacement nll_loss(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> results, nll_loss_and_weight(b, call));
+  return one(results[0]);
+}
+
+// --- cross entropy: of classes by number, or of their probabilities; smoothing mixes in equal ones
+
+Value* class_row(Builder& b, Value* weight, const TensorType& scores) {
+  return along(b, weight, class_dim(scores), scores.rank());
+}
+
+Value* weighted_sum(Builder& b, Value* elements, Value* weight) {
+  if (elements == nullptr) return nullptr;
+  auto dim = static_cast<std::int64_t>(class_dim(elements->tensor()));
+  if (weight != nullptr) {
+    elements = b.call("aten.mul.Tensor", {elements, class_row(b, weight, elements->tensor())});
+  }
+  return b.call("aten.neg.default", {b.call("aten.sum.dim_IntList", {elements, Ints{dim}})});
+}
+
+Replacement smooth_cross_entropy(Builder& b, const OpCall& call, Value* scores, std::int64_t classes) {
+  double smoothing = call.number("label_smoothing");
+  Value* weight = to_compute_type(b, call.value("weight"));
+  Targets targets = read_targets(b, call);
+  Value* own = b.call("aten.neg.default", {pick(b, scores, targets.classes)});
+  if (weight != nullptr) own = b.call("aten.mul.Tensor", {own, weights_of(b, weight, targets.classes)});
+  Value* even = weighted_sum(b, scores, weight);
+  own = b.call("aten.mul.Tensor", {own, 1 - smoothing});
+  even = b.call("aten.mul.Tensor", {even, smoothing / static_cast<double>(classes)});
+  Value* loss = zero_unless(b, targets.is_counted, b.call("aten.add.Tensor", {own, even}));
+  return one(reduce(b, call, loss, weight, targets, call.tensor("self").dtype));
+}
+
+Replacement cross_entropy_of_probabilities(Builder& b, const OpCall& call, Value* scores,
+                                           std::int64_t classes) {
+  double smoothing = call.number("label_smoothing");
+  Value* target = to_compute_type(b, call.value("target"));
+  if (smoothing > 0) {
+    target = b.call("aten.mul.Tensor", {target, 1 - smoothing});
+    target = b.call("aten.add.Tensor", {target, smoothing / static_cast<double>(classes)});
+  }
+  Value* weight = to_compute_type(b, call.value("weight"));
+  Value* loss = weighted_sum(b, b.call("aten.mul.Tensor", {scores, target}), weight);
+  return one(reduce_loss(b, call, loss, call.tensor("self").dtype));
+}
+
+Replacement cross_entropy_loss(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  TRY(std::int64_t classes, static_size(self, class_dim(self), "the number of classes"));
+  auto dim = static_cast<std::int64_t>(class_dim(self));
+  Value* scores = b.call("aten._log_softmax.default", {to_compute_type(b, call.value("self")), dim, false});
+  const TensorType& target = call.tensor("target");
+  if (target.rank() == self.rank() && is_floating(target.dtype)) {
+    return cross_entropy_of_probabilities(b, call, scores, classes);
+  }
+  if (call.number("label_smoothing") > 0) return smooth_cross_entropy(b, call, scores, classes);
+  Value* loss =
+      b.call("aten.nll_loss_nd.default", {scores, call["target"], to_compute_type(b, call.value("weight")),
+                                          call["reduction"], call["ignore_index"]});
+  return one(to_dtype(b, loss, self.dtype));
+}
+
+// --- margins between the scores of classes
+
+// One row for each element: [n, c].
+Value* as_rows(Builder& b, Value* x) {
+  return x != nullptr && x->tensor().rank() < 2 ? b.view(x, {1, x->tensor().numel()}) : x;
+}
+
+Types infer_margin_loss(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Dims sizes;
+  if (call.integer("reduction") == 0 && self.rank() > 1) sizes = {self.sizes[0]};
+  return tensor_result(self.dtype, std::move(sizes));
+}
+
+// The mean over the classes of each row's terms, reduced over the rows.
+Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints& dims, Value* scores) {
+  if (b.failed()) return Failure(b.status().error());
+  const TensorType& self = call.tensor("self");
+  Value* sum = b.call("aten.sum.dim_IntList", {terms, dims});
+  Value* count = size_tensor(b, scores->tensor().sizes[1], scores->tensor().dtype);
+  Value* loss = b.call("aten.div.Tensor", {sum, count});
+  if (self.rank() < 2) loss = reshape(b, loss, {});
+  return one(reduce_loss(b, call, loss, self.dtype));
+}
+
+// max(margin - x[y] + x[i], 0)^p of each class i but y
+Replacement multi_margin(Builder& b, const OpCall& call) {
+  TRY(double power, constant_number(call, "p"));
+  Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
+  Value* target = to_dtype(b, b.own(call.value("target")), ScalarType::I64);
+  if (b.failed()) return Failure(b.status().error());
+  target = b.view(target, {scores->tensor().sizes[0], 1});
+  Value* own = b.call("aten.gather.default", {scores, 1, target});
+  Value* lead = b.call("aten.sub.Tensor", {scores, own});
+  Value* terms = positive_part(b, b.call("aten.add.Tensor", {lead, call["margin"]}));
+  if (power != 1) terms = b.call("aten.mul.Tensor", {terms, terms});
+  if (Value* weight = to_compute_type(b, call.value("weight"))) {
+    terms = b.call("aten.mul.Tensor", {terms, weights_of(b, weight, target)});
+  }
+  Value* is_other = b.call("aten.ne.Tensor", {range(b, scores->tensor().sizes[1]), target});
+  return reduce_rows(b, call, zero_unless(b, is_other, terms), {1}, scores);
+}
+
+// max(1 - x[y] + x[i], 0) of each label y, which end at the first -1, and each class i that is no label
+Replacement multilabel_margin(Builder& b, const OpCall& call) {
+  Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
+  Value* target = as_rows(b, to_dtype(b, b.own(call.value("target")), ScalarType::I64));
+  if (b.failed()) return Failure(b.status().error());
+  Value* is_end = b.call("aten.lt.Scalar", {target, 0});
+  Value* ends = b.call("aten.cumsum.default", {to_dtype(b, is_end, ScalarType::I64), 1});
+  Value* is_label = b.call("aten.eq.Scalar", {ends, 0});
+  Value* own = b.call("aten.gather.default", {scores, 1, zero_unless(b, is_label, target)});
+  Value* label_column = b.call("aten.unsqueeze.default", {is_label, 2});
+  Value* same = b.call("aten.eq.Tensor",
+                       {b.call("aten.unsqueeze.default", {target, 2}), range(b, scores->tensor().sizes[1])});
+  Value* is_labelled =
+      b.call("aten.any.dim", {b.call("aten.logical_and.default", {same, label_column}), 1, true});
+  Value* lead = b.call("aten.sub.Tensor", {b.call("aten.unsqueeze.default", {scores, 1}),
+                                           b.call("aten.unsqueeze.default", {own, 2})});
+  Value* terms = positive_part(b, b.call("aten.add.Tensor", {lead, 1}));
+  Value* counts =
+      b.call("aten.logical_and.default", {label_column, b.call("aten.logical_not.default", {is_labelled})});
+  return reduce_rows(b, call, zero_unless(b, counts, terms), {1, 2}, scores);
+}
+
+}  // namespace
+
+std::span<const OpLine> class_loss_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.nll_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100) -> Tensor",
+       composite(infer_class_loss, nll_loss)},
+      {"aten.nll_loss2d.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100) -> Tensor",
+       composite(infer_class_loss, nll_loss)},
+      {"aten.nll_loss_nd.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+       "ignore_index=-100) -> Tensor",
+       composite(infer_class_loss, nll_loss)},
+      {"aten.nll_loss_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+       "ignore_index) -> (Tensor output, Tensor total_weight)",
+       composite(infer_nll_forward, nll_loss_and_weight)},
+      {"aten.nll_loss2d_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+       "ignore_index) -> (Tensor output, Tensor total_weight)",
+       composite(infer_nll_forward, nll_loss_and_weight)},
+      {"aten.cross_entropy_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+       "SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+       composite(infer_class_loss, cross_entropy_loss)},
+      {"aten.multi_margin_loss.default(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
+       "weight=None, int reduction=1) -> Tensor",
+       composite(infer_margin_loss, multi_margin)},
+      {"aten.multilabel_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+       composite(infer_margin_loss, multilabel_margin)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,52 @@
+#include "ops/idioms.h"
+
+namespace depute::internal {
+
+bool is_half_precision(ScalarType dtype) {
+  return dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+}
+
+ScalarType compute_type(ScalarType dtype) {
+  return is_half_precision(dtype) ? ScalarType::F32 : dtype;
+}
+
+Value* to_dtype(Builder& b, Value* x, ScalarType dtype) {
+  if (x == nullptr || x->tensor().dtype == dtype) return x;
+  return b.call("aten._to_copy.default", {x, dtype});
+}
+
+Value* to_compute_type(Builder& b, Value* x) {
+  return x == nullptr ? nullptr : to_dtype(b, x, compute_type(x->tensor().dtype));
+}
+Value* to_compute_type(Builder& b, const Value* x) {
+  return to_compute_type(b, b.own(x));
+}
+
+Value* range(Builder& b, const SymInt& count, ScalarType dtype) {
+  return b.call("aten.arange.start_step", {0, b.size(count), 1, dtype});
+}
+
+Value* along(Builder& b, Value* vector, std::size_t dim, std::size_t rank) {
+  if (vector == nullptr) return nullptr;
+  Dims sizes(rank, SymInt(1));
+  sizes[dim] = vector->tensor().numel();
+  return b.view(vector, sizes);
+}
+
+Value* size_tensor(Builder& b, const SymInt& size, ScalarType dtype) {
+  return b.call("aten.scalar_tensor.default", {b.size(size), dtype});
+}
+
+Value* reshape(Builder& b, Value* x, const Dims& sizes) {
+  return x == nullptr ? nullptr : b.view(x, sizes);
+}
+
+Value* positive_part(Builder& b, Value* x) {
+  return b.call("aten.clamp.default", {x, 0});
+}
+
+Value* zero_unless(Builder& b, Value* condition, Value* x) {
+  return b.call("aten.where.self", {condition, x, 0});
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,34 @@
+// Phrases that the rules of several families say: conversions, ranges, reductions over all dimensions.
+//
+// Each takes and gives null after a builder's failure, so that a rule can be written without checks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "depute/builder.h"
+
+namespace depute::internal {
+
+bool is_half_precision(ScalarType dtype);
+// The type eager computes in: f32 for half precision, else the type itself.
+ScalarType compute_type(ScalarType dtype);
+
+Value* to_dtype(Builder& b, Value* x, ScalarType dtype);  // `x` itself when it has the type
+Value* to_compute_type(Builder& b, Value* x);
+Value* to_compute_type(Builder& b, const Value* x);
+
+// [0, 1, .., count - 1], as i64 or as floats.
+Value* range(Builder& b, const SymInt& count, ScalarType dtype = ScalarType::I64);
+// A vector as one dimension among `rank`: [n] to [1, .., n, .., 1].
+Value* along(Builder& b, Value* vector, std::size_t dim, std::size_t rank);
+// A 0-d tensor that holds a size.
+Value* size_tensor(Builder& b, const SymInt& size, ScalarType dtype);
+
+Value* reshape(Builder& b, Value* x, const Dims& sizes);
+// max(x, 0) of any number type
+Value* positive_part(Builder& b, Value* x);
+// `x` where the condition holds, else 0
+Value* zero_unless(Builder& b, Value* condition, Value* x);
+
+}  // namespace depute::internal

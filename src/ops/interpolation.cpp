@@ -1,0 +1,376 @@
+// Interpolation. The nearest neighbours are read by index. Other kinds are separable: along each dimension a
+// product with a matrix of weights, which is made of a few pointwise ops. They are folded where sizes are
+// known.
+//
+//   aten.upsample_linear1d.vec(%x: f32[1, 2, 3], [6], false, none)
+//     ->  %at = clamp((arange(6) + 0.5) * 0.5 - 0.5, 0)                   where the results lie
+//         %w: f32[3, 6] = clamp(1 - abs(%at - arange(3)[:, none]), 0)
+//         matmul(%x, %w)
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "depute/builder.h"
+#include "ops/idioms.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+// One dimension of the image: its size before and after, and the factor between them if that was given.
+struct Axis {
+  SymInt from, to;
+  std::optional<double> factor;
+};
+
+bool is_vec(const OpCall& call) {
+  return call.def().args[0].name == "input";
+}
+
+// The factor as an argument of a plain form: the last ones of the schema, one per dimension.
+std::optional<double> factor_of(const OpCall& call, std::size_t count, std::size_t i) {
+  const Argument* factor = nullptr;
+  if (!is_vec(call)) {
+    factor = &call[call.args().size() - count + i];
+  } else if (const Argument& all = call["scale_factors"]; all.is_list() && all.as_list().size() == count) {
+    factor = &all.as_list()[i];
+  }
+  if (factor == nullptr || !factor->is_number() || !(factor->as_double() > 0)) return std::nullopt;
+  return factor->as_double();
+}
+
+// The last `count` dimensions: their sizes are given, or the input's times the factors.
+Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
+  const TensorType& input = call[0].as_value()->tensor();
+  if (input.rank() != count + 2) return type_error("an image of the wrong rank");
+  Dims wanted = as_dims(call["output_size"]);
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < count; ++i) {
+    Axis axis{.from = input.sizes[2 + i], .to = {}, .factor = factor_of(call, count, i)};
+    if (wanted.size() == count) {
+      axis.to = wanted[i];
+    } else {
+      if (!axis.factor) return type_error("no output size");
+      if (!axis.from.is_constant()) return type_error("a scale factor needs a constant size");
+      double scaled = static_cast<double>(axis.from.value()) * *axis.factor;
+      if (!(scaled >= 0 && scaled < 1e15)) return type_error("a scale factor out of range");
+      axis.to = static_cast<std::int64_t>(scaled);
+    }
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+template <std::size_t count>
+Types infer_upsample(const OpCall& call) {
+  TRY(std::vector<Axis> axes, read_axes(call, count));
+  const TensorType& input = call[0].as_value()->tensor();
+  Dims sizes = input.sizes;
+  for (std::size_t i = 0; i < count; ++i) sizes[2 + i] = axes[i].to;
+  return tensor_result(input.dtype, std::move(sizes));
+}
+
+// --- where the elements of the result lie in the input
+
+// A number that is known now, or one that sizes tell when the program runs.
+BuilderArgument ratio(Builder& b, const SymInt& a, const SymInt& c, ScalarType dtype) {
+  if (a.is_constant() && c.is_constant()) {
+    if (dtype == ScalarType::F64) return static_cast<double>(a.value()) / static_cast<double>(c.value());
+    return static_cast<double>(static_cast<float>(a.value()) / static_cast<float>(c.value()));
+  }
+  return b.call("aten.div.Tensor", {size_tensor(b, a, dtype), size_tensor(b, c, dtype)});
+}
+
+BuilderArgument step_of(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
+  if (align_corners) return ratio(b, axis.from - 1, sym_max(axis.to - 1, 1), dtype);
+  if (!axis.factor) return ratio(b, axis.from, axis.to, dtype);
+  double step = 1 / *axis.factor;
+  return dtype == ScalarType::F64 ? step : static_cast<double>(static_cast<float>(step));
+}
+
+// [i * step], or of the elements' middles [(i + 0.5) * step - 0.5].
+Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
+  Value* place = range(b, axis.to, dtype);
+  BuilderArgument step = step_of(b, axis, align_corners, dtype);
+  if (align_corners) return b.call("aten.mul.Tensor", {place, step});
+  Value* middle = b.call("aten.mul.Tensor", {b.call("aten.add.Tensor", {place, 0.5}), step});
+  return b.call("aten.sub.Tensor", {middle, 0.5});
+}
+
+// --- the nearest neighbour
+
+Value* nearest_index(Builder& b, const Axis& axis, bool exact) {
+  Value* place = range(b, axis.to, ScalarType::F32);
+  if (exact) place = b.call("aten.add.Tensor", {place, 0.5});
+  place = b.call("aten.mul.Tensor", {place, step_of(b, axis, false, ScalarType::F32)});
+  Value* index = to_dtype(b, b.call("aten.floor.default", {place}), ScalarType::I64);
+  if (axis.from.is_constant()) {
+    return b.call("aten.clamp.default", {index, Argument::none(), axis.from.value() - 1});
+  }
+  return b.call("aten.minimum.default", {index, size_tensor(b, axis.from - 1, ScalarType::I64)});
+}
+
+Replacement nearest(Builder& b, const OpCall& call, std::size_t count, bool exact) {
+  TRY(std::vector<Axis> axes, read_axes(call, count));
+  std::vector<Value*> indices(2, nullptr);
+  for (std::size_t i = 0; i < count; ++i) {
+    indices.push_back(along(b, nearest_index(b, axes[i], exact), i, count));
+  }
+  return one(b.call("aten.index.Tensor", {call[0], indices}));
+}
+template <std::size_t count>
+Replacement upsample_nearest(Builder& b, const OpCall& call) {
+  return nearest(b, call, count, false);
+}
+template <std::size_t count>
+Replacement upsample_nearest_exact(Builder& b, const OpCall& call) {
+  return nearest(b, call, count, true);
+}
+
+// --- weights
+
+Value* square(Builder& b, Value* x) {
+  return b.call("aten.mul.Tensor", {x, x});
+}
+// a * x + c
+Value* line(Builder& b, Value* x, double a, double c) {
+  return b.call("aten.add.Tensor", {b.call("aten.mul.Tensor", {x, a}), c});
+}
+
+// max(1 - d, 0)
+Value* tent(Builder& b, Value* d) {
+  return positive_part(b, b.call("aten.rsub.Scalar", {d, 1}));
+}
+// ((a + 2) d - (a + 3)) d^2 + 1 up to 1; ((a d - 5a) d + 8a) d - 4a up to 2; then 0
+Value* cubic(Builder& b, Value* d, double a) {
+  Value* near = line(b, d, a + 2, -(a + 3));
+  near = b.call("aten.add.Tensor", {b.call("aten.mul.Tensor", {near, square(b, d)}), 1});
+  Value* far = b.call("aten.mul.Tensor", {line(b, d, a, -5 * a), d});
+  far = b.call("aten.mul.Tensor", {b.call("aten.add.Tensor", {far, 8 * a}), d});
+  far = b.call("aten.sub.Tensor", {far, 4 * a});
+  far = zero_unless(b, b.call("aten.lt.Scalar", {d, 2}), far);
+  return b.call("aten.where.self", {b.call("aten.le.Scalar", {d, 1}), near, far});
+}
+// sin(pi d) / (pi d) * sin(pi d / 3) / (pi d / 3) up to 3; then 0
+Value* lanczos(Builder& b, Value* d) {
+  auto sinc = [&](double factor) {
+    Value* angle = b.call("aten.mul.Tensor", {d, M_PI * factor});
+    Value* ratio = b.call("aten.div.Tensor", {b.call("aten.sin.default", {angle}), angle});
+    return b.call("aten.where.self", {b.call("aten.eq.Scalar", {d, 0}), 1, ratio});
+  };
+  Value* product = b.call("aten.mul.Tensor", {sinc(1), sinc(1.0 / 3)});
+  return zero_unless(b, b.call("aten.lt.Scalar", {d, 3}), product);
+}
+
+// |places - at|: [places, at]
+Value* distances(Builder& b, Value* places, Value* at) {
+  Value* column = b.call("aten.unsqueeze.default", {places, 1});
+  return b.call("aten.abs.default", {b.call("aten.sub.Tensor", {column, at})});
+}
+
+Value* linear_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
+  Value* at = positive_part(b, positions(b, axis, align_corners, dtype));
+  // Behind the last element there is that element alone.
+  if (axis.from.is_constant()) {
+    at = b.call("aten.clamp.default", {at, Argument::none(), axis.from.value() - 1});
+  } else {
+    at = b.call("aten.minimum.default", {at, size_tensor(b, axis.from - 1, dtype)});
+  }
+  return tent(b, distances(b, range(b, axis.from, dtype), at));
+}
+
+// Of elements from 2 in front of the first to 2 behind the last; those outside stand for the one at the edge.
+Value* cubic_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
+  constexpr double a = -0.75;
+  SymInt last = axis.from - 1;
+  Value* place = b.call("aten.arange.start_step", {-2, b.size(axis.from + 2), 1, dtype});
+  Value* weights = cubic(b, distances(b, place, positions(b, axis, align_corners, dtype)), a);
+  Value* inside = b.call("aten.minimum.default", {positive_part(b, place), size_tensor(b, last, dtype)});
+  Value* column = b.call("aten.unsqueeze.default", {range(b, axis.from, dtype), 1});
+  Value* stands_for = to_dtype(b, b.call("aten.eq.Tensor", {column, inside}), dtype);
+  return b.call("aten.mm.default", {stands_for, weights});
+}
+
+// Anti-aliased: the filter is as wide as the step between results, and weights sum to 1.
+using Filter = Value* (*)(Builder& b, Value* d);
+Value* tent_filter(Builder& b, Value* d) {
+  return tent(b, d);
+}
+Value* cubic_filter(Builder& b, Value* d) {
+  return cubic(b, d, -0.5);
+}
+
+Result<Value*> smooth_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype,
+                              Filter filter) {
+  BuilderArgument step = step_of(b, axis, align_corners, dtype);
+  if (step.kind != BuilderArgument::Kind::Ready) {
+    return type_error("anti-aliased interpolation needs sizes that are known");
+  }
+  Value* middle = b.call("aten.add.Tensor", {range(b, axis.to, dtype), 0.5});
+  Value* at = b.call("aten.mul.Tensor", {middle, step});
+  Value* places = b.call("aten.add.Tensor", {range(b, axis.from, dtype), 0.5});
+  double width = std::max(step.ready.as_double(), 1.0);
+  Value* d = b.call("aten.mul.Tensor", {distances(b, places, at), 1 / width});
+  Value* weights = filter(b, d);
+  Value* sum = b.call("aten.sum.dim_IntList", {weights, std::vector<std::int64_t>{0}, true});
+  return b.call("aten.div.Tensor", {weights, sum});
+}
+
+// --- products along each dimension
+
+// The last dimension goes to the front of the image's, so that the next one is last.
+Value* rotate(Builder& b, Value* x, std::size_t count) {
+  if (count == 1) return x;
+  std::vector<std::int64_t> order{0, 1, static_cast<std::int64_t>(count) + 1};
+  for (std::size_t i = 0; i + 1 < count; ++i) order.push_back(static_cast<std::int64_t>(2 + i));
+  return b.call("aten.permute.default", {x, order});
+}
+
+template <typename Weights>
+Replacement separable(Builder& b, const OpCall& call, std::size_t count, Weights weights_of) {
+  TRY(std::vector<Axis> axes, read_axes(call, count));
+  ScalarType dtype = call[0].as_value()->tensor().dtype;
+  if (!is_floating(dtype)) {
+    return type_error("interpolation of integers is computed by torch in fixed point; convert to float");
+  }
+  Value* x = to_compute_type(b, call[0].as_value());
+  for (std::size_t i = count; i-- > 0;) {
+    TRY(Value * weights, weights_of(axes[i], compute_type(dtype)));
+    x = rotate(b, b.call("aten.matmul.default", {x, weights}), count);
+  }
+  return one(to_dtype(b, x, dtype));
+}
+
+template <std::size_t count>
+Replacement upsample_linear(Builder& b, const OpCall& call) {
+  bool align_corners = call.boolean("align_corners");
+  return separable(b, call, count, [&](const Axis& axis, ScalarType dtype) -> Result<Value*> {
+    return linear_weights(b, axis, align_corners, dtype);
+  });
+}
+Replacement upsample_bicubic(Builder& b, const OpCall& call) {
+  bool align_corners = call.boolean("align_corners");
+  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) -> Result<Value*> {
+    return cubic_weights(b, axis, align_corners, dtype);
+  });
+}
+template <Filter filter>
+Replacement upsample_smooth(Builder& b, const OpCall& call) {
+  bool align_corners = call.boolean("align_corners");
+  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) {
+    return smooth_weights(b, axis, align_corners, dtype, filter);
+  });
+}
+
+// --- the forms that the runtime has kernels for, which take sizes or factors
+
+// The call in the form of a kernel; nothing when the kernel would take other factors than the call's.
+Replacement by_kernel(Builder& b, const OpCall& call, std::string_view op, bool has_corners) {
+  TRY(std::vector<Axis> axes, read_axes(call, 2));
+  if (axes[0].factor || axes[1].factor) return std::vector<Value*>{};
+  Dims sizes{axes[0].to, axes[1].to};
+  if (has_corners) return one(b.call(op, {call[0], sizes, call["align_corners"], Argument::none()}));
+  return one(b.call(op, {call[0], sizes, Argument::none()}));
+}
+Replacement upsample_bilinear2d(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> results, by_kernel(b, call, "aten.upsample_bilinear2d.vec", true));
+  return results.empty() ? upsample_linear<2>(b, call) : Replacement(results);
+}
+Replacement upsample_nearest2d(Builder& b, const OpCall& call) {
+  TRY(std::vector<Value*> results, by_kernel(b, call, "aten.upsample_nearest2d.vec", false));
+  return results.empty() ? upsample_nearest<2>(b, call) : Replacement(results);
+}
+// The kernel rounds integers as no other does.
+Replacement keep_floats(Builder&, const OpCall& call) {
+  if (is_floating(call.tensor("input").dtype)) return std::vector<Value*>{};
+  return type_error("interpolation of integers is computed by torch in fixed point; convert to float");
+}
+
+}  // namespace
+
+std::span<const OpLine> interpolation_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.upsample_linear1d.default(Tensor self, SymInt[1] output_size, bool align_corners, float? "
+       "scales=None) -> Tensor",
+       composite(infer_upsample<1>, upsample_linear<1>)},
+      {"aten.upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<1>, upsample_linear<1>)},
+      {"aten.upsample_bilinear2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_bilinear2d)},
+      {"aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       {.flags = core,
+        .out = "upsample_bilinear2d.vec_out",
+        .infer = infer_upsample<2>,
+        .decompose = keep_floats}},
+      {"aten.upsample_trilinear3d.default(Tensor self, SymInt[3] output_size, bool align_corners, float? "
+       "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<3>, upsample_linear<3>)},
+      {"aten.upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<3>, upsample_linear<3>)},
+      {"aten.upsample_bicubic2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_bicubic)},
+      {"aten.upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<2>, upsample_bicubic)},
+      {"aten.upsample_nearest1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+       composite(infer_upsample<1>, upsample_nearest<1>)},
+      {"aten.upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       composite(infer_upsample<1>, upsample_nearest<1>)},
+      {"aten.upsample_nearest2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
+       "scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_nearest2d)},
+      {"aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       kernel("upsample_nearest2d.vec_out", infer_upsample<2>)},
+      {"aten.upsample_nearest3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<3>, upsample_nearest<3>)},
+      {"aten.upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+       composite(infer_upsample<3>, upsample_nearest<3>)},
+      {"aten._upsample_nearest_exact1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> "
+       "Tensor",
+       composite(infer_upsample<1>, upsample_nearest_exact<1>)},
+      {"aten._upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+       "Tensor",
+       composite(infer_upsample<1>, upsample_nearest_exact<1>)},
+      {"aten._upsample_nearest_exact2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, "
+       "float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_nearest_exact<2>)},
+      {"aten._upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+       "Tensor",
+       composite(infer_upsample<2>, upsample_nearest_exact<2>)},
+      {"aten._upsample_nearest_exact3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, "
+       "float? scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<3>, upsample_nearest_exact<3>)},
+      {"aten._upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> "
+       "Tensor",
+       composite(infer_upsample<3>, upsample_nearest_exact<3>)},
+      {"aten._upsample_bilinear2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<tent_filter>)},
+      {"aten._upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<tent_filter>)},
+      {"aten._upsample_bicubic2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<cubic_filter>)},
+      {"aten._upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<cubic_filter>)},
+      {"aten._upsample_lanczos2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+       "scales_h=None, float? scales_w=None) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<lanczos>)},
+      {"aten._upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+       "scale_factors) -> Tensor",
+       composite(infer_upsample<2>, upsample_smooth<lanczos>)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,193 @@
+// Pooling over three dimensions, as two pools of images: over height and width, with the depth as channels,
+// then over the depth, with height and width as one. Averages divide by a product of counts, so that this
+// holds for them as well. Adaptive max pools with windows that differ in size are read by index.
+//
+//   aten.avg_pool3d.default(f32[2, 3, 4, 8, 8], [2, 2, 2])
+//     ->  view [6, 4, 8, 8], avg_pool2d [2, 2], view [6, 4, 16], avg_pool2d [2, 1], view [2, 3, 2, 4, 4]
+#include "depute/builder.h"
+#include "ops/idioms.h"
+#include "ops/op_table.h"
+#include "ops/uneven_windows.h"
+#include "ops/windows.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// The last three sizes, and the product of those in front.
+struct Volume {
+  SymInt count, depth, height, width;
+};
+Volume volume_of(const Dims& sizes) {
+  std::size_t lead = sizes.size() - 3;
+  return {product({sizes.data(), lead}), sizes[lead], sizes[lead + 1], sizes[lead + 2]};
+}
+
+Value* as_images(Builder& b, Value* x, const Volume& v) {
+  return reshape(b, x, {v.count, v.depth, v.height, v.width});
+}
+// [count, depth, height * width], where `pooled` tells height and width
+Value* as_columns(Builder& b, Value* x, const Volume& v, const Volume& pooled) {
+  return reshape(b, x, {v.count, v.depth, pooled.height * pooled.width});
+}
+
+// The windows over height and width, and over the depth.
+struct Flat {
+  Ints kernel, stride, padding, dilation;
+};
+Flat over_image(const PoolWindow& w) {
+  auto last = [](const Ints& numbers) { return Ints{numbers[1], numbers[2]}; };
+  return {last(w.kernel), last(w.stride), last(w.padding), last(w.dilation)};
+}
+Flat over_depth(const PoolWindow& w) {
+  return {{w.kernel[0], 1}, {w.stride[0], 1}, {w.padding[0], 0}, {w.dilation[0], 1}};
+}
+
+Replacement avg_pool3d(Builder& b, const OpCall& call) {
+  TRY(PoolWindow w, read_pool_window(call, 3, false));
+  TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
+  const Argument& divisor = call["divisor_override"];
+  Argument sums = divisor.is_none() ? Argument::none() : Argument::of(1);
+  Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
+  auto pool = [&](Value* x, const Flat& f) {
+    return b.call("aten.avg_pool2d.default",
+                  {x, f.kernel, f.stride, f.padding, w.ceil_mode, call["count_include_pad"], sums});
+  };
+  Value* images = pool(as_images(b, b.own(call.value("self")), v), over_image(w));
+  Value* result = pool(as_columns(b, images, v, pooled), over_depth(w));
+  if (!divisor.is_none()) result = b.call("aten.div.Tensor", {result, divisor});
+  return one(reshape(b, result, sizes));
+}
+
+// An index in a volume is that in the slice which has the greatest element, behind the slices above it.
+Value* volume_index(Builder& b, Value* in_slice, Value* in_column, const Volume& v, const Volume& pooled) {
+  SymInt area = pooled.height * pooled.width;
+  Value* column = reshape(b, in_column, {v.count, pooled.depth * area});
+  Value* slice = reshape(b, in_slice, {v.count, v.depth * area});
+  Value* depth = b.call("aten.div.Tensor_mode", {column, b.size(area), "floor"});
+  Value* above = b.call("aten.mul.Tensor", {depth, b.size(v.height * v.width)});
+  return b.call("aten.add.Tensor", {above, b.call("aten.gather.default", {slice, 1, column})});
+}
+
+Replacement max_pool3d_with_indices(Builder& b, const OpCall& call) {
+  TRY(PoolWindow w, read_pool_window(call, 3, true));
+  TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
+  Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
+  auto pool = [&](Value* x, const Flat& f) {
+    return b.call_all("aten.max_pool2d_with_indices.default",
+                      {x, f.kernel, f.stride, f.padding, f.dilation, w.ceil_mode});
+  };
+  std::vector<Value*> images = pool(as_images(b, b.own(call.value("self")), v), over_image(w));
+  if (images.size() < 2) return images;
+  std::vector<Value*> columns = pool(as_columns(b, images[0], v, pooled), over_depth(w));
+  if (columns.size() < 2) return columns;
+  Value* index = volume_index(b, images[1], columns[1], v, pooled);
+  return std::vector<Value*>{reshape(b, columns[0], sizes), reshape(b, index, sizes)};
+}
+Replacement max_pool3d(Builder& b, const OpCall& call) {
+  std::vector<Value*> results = b.call_all("aten.max_pool3d_with_indices.default", call.args());
+  return one(results.empty() ? nullptr : results[0]);
+}
+
+// --- adaptive pools
+
+Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_adaptive_of(call, 3));
+  const Dims& sizes = types[0].tensor.sizes;
+  Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
+  if (pooled.depth == 1 && pooled.height == 1 && pooled.width == 1) {
+    return one(b.call("aten.mean.dim", {call["self"], Ints{-3, -2, -1}, true}));
+  }
+  Value* images = b.call("aten.adaptive_avg_pool2d.default",
+                         {as_images(b, b.own(call.value("self")), v), Dims{pooled.height, pooled.width}});
+  Value* columns =
+      b.call("aten.adaptive_avg_pool2d.default",
+             {as_columns(b, images, v, pooled), Dims{pooled.depth, pooled.height * pooled.width}});
+  return one(reshape(b, columns, sizes));
+}
+
+Replacement adaptive_max_pool3d(Builder& b, const OpCall& call) {
+  return uneven_max_pool(b, call, 3);
+}
+
+// Along one dimension: the places that each window reads, [to, longest]. Shorter windows read their last
+// element again.
+struct WindowIndex {
+  Value* places;
+  std::int64_t from, to, longest;
+};
+Result<WindowIndex> window_index(Builder& b, const TensorType& self, std::size_t dim, const SymInt& wanted) {
+  TRY(std::int64_t from, static_size(self, dim, "a size that windows of different sizes are taken from"));
+  if (!wanted.is_constant() || wanted.value() <= 0 || from <= 0) {
+    return type_error("an adaptive max pool to a size that is not known");
+  }
+  std::int64_t to = wanted.value(), longest = 1;
+  for (std::int64_t i = 0; i < to; ++i) {
+    longest = std::max(longest, ((i + 1) * from + to - 1) / to - i * from / to);
+  }
+  Value* scaled = b.call("aten.mul.Tensor", {range(b, to), from});
+  Value* start = b.call("aten.div.Tensor_mode", {scaled, to, "floor"});
+  Value* reach = b.call("aten.add.Tensor", {scaled, from + to - 1});
+  Value* last = b.call("aten.sub.Tensor", {b.call("aten.div.Tensor_mode", {reach, to, "floor"}), 1});
+  Value* places =
+      b.call("aten.add.Tensor", {b.call("aten.unsqueeze.default", {start, 1}), range(b, longest)});
+  places = b.call("aten.minimum.default", {places, b.call("aten.unsqueeze.default", {last, 1})});
+  return WindowIndex{places, from, to, longest};
+}
+
+}  // namespace
+
+Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count) {
+  TRY(std::vector<Type> types, infer_adaptive_of(call, count));
+  const TensorType& self = call.tensor("self");
+  Dims sizes = types[0].tensor.sizes;
+  std::size_t lead = sizes.size() - count;
+  std::vector<Value*> indices(lead, nullptr);
+  Value* flat = nullptr;  // of each element that is read, its index in the image
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    TRY(WindowIndex window, window_index(b, self, lead + i, sizes[lead + i]));
+    Dims shape(2 * count, SymInt(1));
+    shape[i] = window.to;
+    shape[count + i] = window.longest;
+    Value* places = reshape(b, window.places, shape);
+    indices.push_back(places);
+    elements *= window.longest;
+    Value* above = flat == nullptr ? nullptr : b.call("aten.mul.Tensor", {flat, window.from});
+    flat = above == nullptr ? places : b.call("aten.add.Tensor", {above, places});
+  }
+  Dims windows = sizes;
+  windows.push_back(elements);
+  Value* read = reshape(b, b.call("aten.index.Tensor", {call["self"], indices}), windows);
+  std::vector<Value*> greatest = b.call_all("aten.max.dim", {read, -1, true});
+  if (greatest.size() < 2) return greatest;
+  flat = reshape(b, flat, Dims(windows.begin() + static_cast<std::ptrdiff_t>(lead), windows.end()));
+  Value* index =
+      b.call("aten.gather.default", {b.call("aten.expand.default", {flat, windows}), -1, greatest[1]});
+  return std::vector<Value*>{reshape(b, greatest[0], sizes), reshape(b, index, sizes)};
+}
+
+std::span<const OpLine> volume_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.avg_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
+       "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+       composite(infer_avg_pool<3>, avg_pool3d)},
+      {"aten.max_pool3d_with_indices.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
+       "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+       composite(infer_max_pool_with_indices<3>, max_pool3d_with_indices)},
+      {"aten.max_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
+       "dilation=1, bool ceil_mode=False) -> Tensor",
+       composite(infer_max_pool<3>, max_pool3d)},
+      {"aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+       composite(infer_adaptive<3>, adaptive_avg_pool3d)},
+      {"aten.adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+       composite(infer_adaptive<3>, adaptive_avg_pool3d)},
+      {"aten.adaptive_max_pool3d.default(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+       composite(infer_adaptive_pair<3>, adaptive_max_pool3d)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal

@@ -1,0 +1,61 @@
+// What pooling ops say of their windows, and the sizes that follow.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "depute/infer.h"
+#include "depute/op.h"
+
+namespace depute::internal {
+
+// One number per pooled dimension.
+struct PoolWindow {
+  std::vector<std::int64_t> kernel, stride, padding, dilation;
+  bool ceil_mode = false;
+};
+
+Result<PoolWindow> read_pool_window(const OpCall& call, std::size_t count, bool has_dilation);
+// The sizes of the result of pooling over the last dimensions.
+Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& window);
+
+template <std::size_t count>
+Types infer_avg_pool(const OpCall& call) {
+  DEPUTE_TRY(PoolWindow w, read_pool_window(call, count, false));
+  DEPUTE_TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
+}
+
+template <std::size_t count>
+Types infer_max_pool(const OpCall& call) {
+  DEPUTE_TRY(PoolWindow w, read_pool_window(call, count, true));
+  DEPUTE_TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
+}
+
+// The values, and as many indices.
+inline Types with_indices(Types types) {
+  if (!types) return types;
+  types->push_back((*types)[0]);
+  (*types)[1].tensor.dtype = ScalarType::I64;
+  return types;
+}
+template <std::size_t count>
+Types infer_max_pool_with_indices(const OpCall& call) {
+  return with_indices(infer_max_pool<count>(call));
+}
+
+// Unlike a window's sizes, one number does not stand for all: torch and the runtime's kernels refuse it.
+Result<Dims> read_output_size(const OpCall& call, std::size_t count);
+Types infer_adaptive_of(const OpCall& call, std::size_t count);
+
+template <std::size_t count>
+Types infer_adaptive(const OpCall& call) {
+  return infer_adaptive_of(call, count);
+}
+template <std::size_t count>
+Types infer_adaptive_pair(const OpCall& call) {
+  return with_indices(infer_adaptive_of(call, count));
+}
+
+}  // namespace depute::internal
