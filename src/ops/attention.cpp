@@ -62,8 +62,25 @@ Value* guarded_softmax(Builder& b, Value* scores) {
   return b.call("aten.where.self", {is_masked, 0, weights});
 }
 
+bool is_half(ScalarType dtype) {
+  return dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+}
+
+// torch computes the scores of halves in f32.
+Replacement attention_of_halves(Builder& b, const OpCall& call) {
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const bool is_tensor = call[i].is_value() && call[i].as_value()->type().is_tensor();
+    if (!is_tensor || !is_half(call[i].as_value()->tensor().dtype)) continue;
+    args[i] = b.call("aten._to_copy.default", {call[i], ScalarType::F32});
+  }
+  Value* result = b.call(call.def().name.str(), args);
+  return one(b.call("aten._to_copy.default", {result, call.tensor("query").dtype}));
+}
+
 Replacement attention(Builder& b, const OpCall& call) {
   if (call.number("dropout_p") != 0) return type_error("attention with dropout is random");
+  if (is_half(call.tensor("query").dtype)) return attention_of_halves(b, call);
   Value* query = b.own(call.value("query"));
   Value* key = b.own(call.value("key"));
   Value* value = b.own(call.value("value"));

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -182,7 +183,8 @@ std::span<const OpLine> convolution_ops() {
   static constexpr OpLine lines[] = {
       {"aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
        "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-       kernel("convolution.out", infer_convolution)},
+       accepting("input rank 3-4",
+                 fitted(convolution_by_depth, kernel("convolution.out", infer_convolution)))},
       {"aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
        "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
        composite(infer_conv, conv)},

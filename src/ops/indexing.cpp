@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -72,10 +73,12 @@ bool is_plain_index_copy(const OpCall& call) {
   return source.sizes == written.sizes;
 }
 Replacement index_copy(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() == 0) return with_dimension(b, call);
   if (is_plain_index_copy(call)) return std::vector<Value*>{};
   return put_along(b, call, b.own(call.value("source")), false);
 }
 Replacement index_add(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() == 0) return with_dimension(b, call);
   Value* source = b.own(call.value("source"));
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
@@ -124,10 +127,20 @@ Types infer_topk(const OpCall& call) {
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
 }
 
+// The mask and the tensor are broadcast; the source is read element by element.
+Types infer_masked_scatter(const OpCall& call) {
+  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
+}
+
 // What is written over the whole tensor is all that is left of it.
 Replacement slice_scatter(Builder& b, const OpCall& call) {
   if (call.tensor("src") == call.tensor("self")) return one(b.own(call.value("src")));
   return std::vector<Value*>{};
+}
+
+constexpr OpRules along_index(const char* out) {
+  return accepting("index i64", fitted(with_dimension, kernel(out, infer_same_type, inplace_twin)));
 }
 
 }  // namespace
@@ -147,13 +160,13 @@ std::span<const OpLine> indexing_ops() {
        "Tensor",
        composite(infer_same_type, index_add, inplace_twin)},
       {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-       kernel("gather.out", infer_gather)},
+       accepting("index i64", fitted(with_dimension, kernel("gather.out", infer_gather)))},
       {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       kernel("scatter.src_out", infer_same_type, inplace_twin)},
+       along_index("scatter.src_out")},
       {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       kernel("scatter.value_out", infer_same_type, inplace_twin)},
+       along_index("scatter.value_out")},
       {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       kernel("scatter_add.out", infer_same_type, inplace_twin)},
+       along_index("scatter_add.out")},
       {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
        "include_self=True) -> Tensor",
        {.flags = core | inplace_twin, .infer = infer_same_type}},
@@ -166,8 +179,9 @@ std::span<const OpLine> indexing_ops() {
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        kernel("select_scatter.out", infer_same_type, copies_first)},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
-       kernel("masked_scatter.out", infer_same_type, inplace_twin)},
-      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},
+       kernel("masked_scatter.out", infer_masked_scatter, inplace_twin)},
+      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
+       fitted(select_broadcast, opaque(core, "masked_select.out"))},
       {"aten.nonzero.default(Tensor self) -> Tensor", opaque(core, "nonzero.out")},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",

@@ -5,6 +5,7 @@
 
 #include "depute/builder.h"
 #include "ops/einsum.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -177,7 +178,7 @@ Replacement by_matmul(Builder& b, const OpCall& call) {
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       kernel("linear.out", infer_linear)},
+       fitted(linear_of_rows, kernel("linear.out", infer_linear))},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor", kernel("mm.out", infer_mm)},
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor", kernel("bmm.out", infer_bmm)},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "

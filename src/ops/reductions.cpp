@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -93,11 +94,15 @@ Replacement norm_of(Builder& b, const OpCall& call, double p) {
   Value* x = b.own(call.value("self"));
   TRY(std::vector<Type> types, infer_norm(call));
   ScalarType dtype = types[0].tensor.dtype;
-  if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
+  // powers of halves overflow soon
+  const bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+  const ScalarType computed = is_half && p != 0 && !std::isinf(p) ? ScalarType::F32 : dtype;
+  if (x->tensor().dtype != computed) x = b.call("aten._to_copy.default", {x, computed});
   if (b.failed()) return Failure(b.status().error());
   Argument dims = call["dim"];
   if (dims.is_none()) dims = b.graph().int_list(all_dims(call));
-  return one(p_norm(b, x, p, dims, call["keepdim"]));
+  Value* norm = p_norm(b, x, p, dims, call["keepdim"]);
+  return one(computed == dtype ? norm : b.call("aten._to_copy.default", {norm, dtype}));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "ord"));
@@ -117,29 +122,49 @@ Types infer_diff(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
+  ScalarType dtype = self.dtype;
   for (std::string_view more : {"prepend", "append"}) {
     const Value* value = call.value(more);
     if (value == nullptr) continue;
-    if (value->tensor().rank() != self.rank()) return type_error("diff with a tensor of another rank");
-    sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
+    const TensorType& type = value->tensor();
+    if (type.rank() != self.rank() && type.rank() != 0) {
+      return type_error("diff with a tensor of another rank");
+    }
+    sizes[dim] = sizes[dim] + (type.rank() == 0 ? SymInt(1) : type.sizes[dim]);
+    dtype = promote(dtype, type.dtype);
   }
   std::int64_t times = call.integer("n");
+  // nothing is put in front or behind of what is not taken apart
+  if (times == 0) return tensor_result(self.dtype, self.sizes);
   if (times < 0 || times > max_differences) {
     return type_error(fmt::format("diff {} times; the limit is {}", times, max_differences));
   }
   sizes[dim] = sizes[dim] - times;
   if (sizes[dim].is_constant() && sizes[dim].value() < 0) sizes[dim] = std::int64_t{0};
-  return tensor_result(self.dtype, std::move(sizes));
+  return tensor_result(dtype, std::move(sizes));
+}
+
+// What diff() puts in front or behind; a number is as wide as the tensor.
+Value* diff_edge(Builder& b, const OpCall& call, std::string_view name) {
+  Value* edge = b.own(call.value(name));
+  const TensorType& self = call.tensor("self");
+  if (edge == nullptr || edge->tensor().rank() == self.rank()) return edge;
+  Dims sizes = self.sizes;
+  const auto dim = wrap_dim(call.integer("dim"), self.rank());
+  if (dim) sizes[*dim] = SymInt(1);
+  return b.call("aten.expand.default", {edge, sizes});
 }
 Replacement diff(Builder& b, const OpCall& call) {
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   Value* x = b.own(call.value("self"));
+  if (call.integer("n") == 0) return one(b.call("aten.alias.default", {x}));
   const Argument& dim = call["dim"];
   std::vector<Value*> parts{x};
-  if (Value* before = b.own(call.value("prepend"))) parts.insert(parts.begin(), before);
-  if (Value* behind = b.own(call.value("append"))) parts.push_back(behind);
+  if (Value* before = diff_edge(b, call, "prepend")) parts.insert(parts.begin(), before);
+  if (Value* behind = diff_edge(b, call, "append")) parts.push_back(behind);
   if (parts.size() > 1) x = b.call("aten.cat.default", {parts, dim});
-  bool is_bool = call.tensor("self").dtype == ScalarType::Bool;
+  if (b.failed()) return Failure(b.status().error());
+  bool is_bool = x->tensor().dtype == ScalarType::Bool;
   for (std::int64_t i = 0; i < call.integer("n"); ++i) {
     Value* later = b.call("aten.slice.Tensor", {x, dim, 1, end});
     Value* earlier = b.call("aten.slice.Tensor", {x, dim, 0, -1});
@@ -150,7 +175,7 @@ Replacement diff(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules reducing(const char* out, InferFunction infer) {
-  return {.flags = core | reduction, .out = out, .infer = infer};
+  return {.flags = core | reduction, .out = out, .infer = infer, .fit = with_dimension};
 }
 
 }  // namespace
@@ -205,7 +230,7 @@ std::span<const OpLine> reduction_ops() {
       {"aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
        composite(infer_norm, norm, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       kernel("cumsum.out", infer_cumulative)},
+       fitted(with_dimension, kernel("cumsum.out", infer_cumulative))},
       {"aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> "
        "Tensor",
        composite(infer_diff, diff)},

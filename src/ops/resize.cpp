@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -76,7 +77,7 @@ std::span<const OpLine> resize_ops() {
   static constexpr OpLine lines[] = {
       {"aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
        "scale_factors) -> Tensor",
-       kernel("upsample_bilinear2d.vec_out", infer_upsample<2>)},
+       fitted(resize_rounding, kernel("upsample_bilinear2d.vec_out", infer_upsample<2>))},
       {"aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
        kernel("upsample_nearest2d.vec_out", infer_upsample<2>)},
       {"aten.upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
@@ -87,7 +88,7 @@ std::span<const OpLine> resize_ops() {
        {.infer = infer_upsample<2>}},
       {"aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
        "bool align_corners) -> Tensor",
-       kernel("grid_sampler_2d.out", infer_grid_sampler)},
+       accepting("input f32 f64; grid f32 f64", kernel("grid_sampler_2d.out", infer_grid_sampler))},
       {"aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
        "align_corners) -> Tensor",
        composite(infer_grid_sampler, grid_sampler)},

@@ -1,0 +1,405 @@
+"""PyTorch's own operator samples (OpInfo), exported, lowered and run in the stock runtime, compared with eager.
+
+    .venv/bin/python tests/opinfo/opinfo.py                       every operator, all element types and forms
+    .venv/bin/python tests/opinfo/opinfo.py --ops 'nn.functional.*' hstack --dtypes f32,i64 --forms plain,inplace
+    .venv/bin/python tests/opinfo/opinfo.py --tenth --json out.json
+    .venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt         what `make test-ops` runs
+
+One line an operator: how many cases equal eager, and of each other outcome the number and the commonest message.
+Outcomes: ok; refused (by depute, with a reason); crash (of depute); load, run (the runtime fails); wrong (values,
+shapes or types differ). What torch itself cannot export or run is not a case. Exports are kept in build/opinfo.
+
+Fails when a case crashes, does not load, does not run or is wrong. With --known also when an operator is refused that
+the file does not name, and, over all cases, when the file names one that nothing refuses any more.
+"""
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import torch  # noqa: E402
+from executorch.runtime import Runtime  # noqa: E402  (here, not in every child)
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.utils._pytree import tree_flatten, tree_unflatten  # noqa: E402
+
+torch.set_num_threads(1)
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build" / "opinfo"
+DTYPES = {
+    "f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16,
+    "i32": torch.int32, "u8": torch.uint8, "f64": torch.float64, "i16": torch.int16, "i8": torch.int8,
+}  # fmt: skip
+FORMS = ("plain", "dynamic_first", "dynamic_last", "channels_last", "transposed", "strided", "inplace", "reused")
+# Random by nature, or on types that the runtime has no tensors of.
+LEFT_OUT = re.compile(
+    r"fft\.|sparse|nested|jagged|complex|polar|rand|normal$|normal\.|normal_|bernoulli|multinomial|exponential|geometric|cauchy"
+    r"|uniform|log_normal|to_sparse|view_as_|empty|dropout|rrelu|stft$|istft|ops\.aten\._(efficient|flash)|jiterator"
+    r"|^nn\.functional\.alpha|_segment_reduce|triton|^__getitem__$|^item$|bool$|resize|^equal$|allclose"
+)
+KEPT = re.compile(r"^(nn\.functional\.dropout\d?|new_empty_strided)$")
+# Linear algebra by iteration, which no kernel of the runtime has parts for.
+SOLVERS = re.compile(
+    r"linalg\.(cholesky|cond|det|eig|eigh|eigvals|eigvalsh|householder|inv|ldl|lstsq|lu|matrix_rank|pinv|qr|slogdet"
+    r"|solve|solve_triangular|svd|svdvals|tensorinv|tensorsolve)|^(cholesky|geqrf|inverse|logdet|lu|lu_solve|lu_unpack"
+    r"|matrix_exp|ormqr|pca_lowrank|pinverse|qr|svd|svd_lowrank|triangular_solve|symeig|cholesky_.*|linalg\.matrix_exp)$|ormqr"
+)
+
+
+def is_covered(op) -> bool:
+    name = full_name(op)
+    if SOLVERS.search(name):
+        return False
+    return bool(KEPT.search(name)) or not LEFT_OUT.search(name)
+
+
+def full_name(op) -> str:
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
+
+
+class Call(torch.nn.Module):
+    """op(*args, **kwargs) with the tensors among them as inputs."""
+
+    def __init__(self, op, spec, leaves, slots, form):
+        super().__init__()
+        self.op, self.spec, self.leaves, self.slots, self.form = op, spec, leaves, slots, form
+
+    def forward(self, *tensors):
+        leaves = list(self.leaves)
+        for slot, tensor in zip(self.slots, tensors):
+            leaves[slot] = tensor
+        first, args, kwargs = tree_unflatten(leaves, self.spec)
+        if self.form == "inplace":
+            copy = first.clone()
+            self.op(copy, *args, **kwargs)
+            return (copy,)
+        result = self.op(first, *args, **kwargs)
+        if self.form == "reused":
+            return tuple(torch.cat([t.reshape(-1), t.reshape(-1)]) for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor))
+        return result
+
+
+@dataclass
+class Case:
+    op: str
+    dtype: str
+    form: str
+    sample: int
+    key: str = ""
+
+    def name(self) -> str:
+        return f"{self.op}[{self.dtype},{self.form},{self.sample}]"
+
+
+def samples_of(op, dtype, count):
+    torch.manual_seed(0)
+    found = []
+    for sample in op.sample_inputs("cpu", dtype, requires_grad=False):
+        found.append(sample)
+        if len(found) == count:
+            break
+    return found
+
+
+def relaid(tensor, form):
+    if form == "channels_last" and tensor.dim() == 4:
+        return tensor.contiguous(memory_format=torch.channels_last)
+    if form == "transposed" and tensor.dim() >= 2:
+        return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
+    if form == "strided" and tensor.dim() >= 1:
+        return torch.stack([tensor, tensor], dim=-1)[..., 0]
+    return tensor
+
+
+def make_case(op, sample, form):
+    """The module and its inputs, or None when the form does not fit the sample."""
+    function = op.op
+    if form == "inplace":
+        function = op.inplace_variant
+        if function is None or not isinstance(sample.input, torch.Tensor):
+            return None
+    leaves, spec = tree_flatten((sample.input, list(sample.args), dict(sample.kwargs)))
+    slots = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    if not slots:
+        return None if form != "plain" else (Call(function, spec, leaves, slots, form), ())
+    tensors = [leaves[i].detach().clone() for i in slots]
+    if form in ("channels_last", "transposed", "strided"):
+        laid = [relaid(t, form) for t in tensors]
+        if all(a is b or a.is_contiguous() for a, b in zip(laid, tensors)):
+            return None
+        # the strided tensors are made inside, from contiguous ones: the runtime takes dense inputs
+        return Relaid(Call(function, spec, leaves, slots, "plain"), form), tuple(tensors)
+    return Call(function, spec, leaves, slots, form), tuple(tensors)
+
+
+class Relaid(torch.nn.Module):
+    def __init__(self, call, form):
+        super().__init__()
+        self.call, self.form = call, form
+
+    def forward(self, *tensors):
+        return self.call(*(relaid(t, self.form) for t in tensors))
+
+
+def dynamic_shapes(tensors, form):
+    place = 0 if form == "dynamic_first" else -1
+    shapes = []
+    for tensor in tensors:
+        shape = {}
+        if tensor.dim() > 0 and tensor.shape[place] > 1:
+            shape[place % tensor.dim()] = torch.export.Dim.AUTO(min=1, max=max(16, 2 * tensor.shape[place]))
+        shapes.append(shape)
+    return (tuple(shapes),) if any(shapes) else None
+
+
+def export(op_index, dtype_name, form, sample_index, count):
+    """(pt2 path, io path), or None when it is not a case. Cached."""
+    op = op_db[op_index]
+    text = f"{torch.__version__}|{VERSION}|{full_name(op)}|{dtype_name}|{form}|{sample_index}|{count}"
+    key = hashlib.sha256(text.encode()).hexdigest()[:24]
+    pt2, io, skip = (CACHE / f"{key}.{end}" for end in ("pt2", "io", "skip"))
+    if skip.exists():
+        return None
+    if io.exists():
+        return pt2, io
+    made = None
+    try:
+        samples = samples_of(op, DTYPES[dtype_name], count)
+        if sample_index < len(samples):
+            made = make_case(op, samples[sample_index], form)
+    except Exception:
+        made = None
+    if made is None:
+        skip.touch()
+        return None
+    module, tensors = made
+    shapes = None
+    if form.startswith("dynamic"):
+        shapes = dynamic_shapes(tensors, form)
+        if shapes is None:
+            skip.touch()
+            return None
+    try:
+        with torch.no_grad():
+            want = module(*[t.clone() for t in tensors])
+            want = [t for t in tree_flatten(want)[0]]
+            if any(isinstance(t, torch.Tensor) and (t.is_complex() or t.is_sparse) for t in want) or not want:
+                raise ValueError("complex")
+            program = torch.export.export(module, tensors, dynamic_shapes=shapes, strict=False)
+            if shapes is not None and not program.range_constraints:
+                raise ValueError("not dynamic")
+            with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+                torch.export.save(program, Path(folder) / "m.pt2")
+                torch.save((list(tensors), want), Path(folder) / "io")
+                os.replace(Path(folder) / "m.pt2", pt2)
+                os.replace(Path(folder) / "io", io)
+    except Exception:
+        skip.touch()
+        return None
+    return pt2, io
+
+
+def compare(got, want) -> str:
+    """Empty when equal: 2e-3 of scale (half precision 2e-2), integers and types exact."""
+    if len(got) != len(want):
+        return f"{len(got)} outputs instead of {len(want)}"
+    for place, (a, b) in enumerate(zip(got, want)):
+        if not isinstance(b, torch.Tensor):
+            if a != b and not (a != a and b != b):
+                return f"output {place}: {a} instead of {b}"
+            continue
+        if a.dtype != b.dtype:
+            return f"output {place}: {a.dtype} instead of {b.dtype}"
+        if a.shape != b.shape:
+            return f"output {place}: {tuple(a.shape)} instead of {tuple(b.shape)}"
+        if not b.dtype.is_floating_point:
+            if not torch.equal(a, b):
+                wrong = (a != b).nonzero()
+                at = tuple(wrong[0].tolist())
+                return f"output {place}: {len(wrong)}/{b.numel()} differ, {a[at].item()} instead of {b[at].item()}"
+            continue
+        a, b = a.double(), b.double()
+        odd = ~b.isfinite() | ~a.isfinite()
+        if not torch.equal(a[odd].nan_to_num(7e77), b[odd].nan_to_num(7e77)):
+            return f"output {place}: {int((a[odd].nan_to_num(7e77) != b[odd].nan_to_num(7e77)).sum())}/{b.numel()} infinities or nans differ"
+        if odd.all() or b.numel() == 0:
+            continue
+        scale = max(1.0, b[~odd].abs().max().item())
+        allowed = 2e-2 if got[place].dtype in (torch.float16, torch.bfloat16) else 2e-3
+        error = (a - b)[~odd].abs().max().item()
+        if error > allowed * scale:
+            return f"output {place}: off by {error:.3g} of {scale:.3g}"
+    return ""
+
+
+def execute(pte, io):
+    """(outcome, message) of the stock runtime, in a process of its own, since a failed check aborts."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        quiet = os.open(f"{pte}.log", os.O_WRONLY | os.O_CREAT)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        answer = ("run", "nothing")
+        try:
+            signal.alarm(60)
+            tensors, want = torch.load(io, weights_only=False)
+            # the Python module aborts on strides of empty tensors that are not the usual ones
+            tensors = [t if t.numel() else torch.empty(t.shape, dtype=t.dtype) for t in tensors]
+            answer = ("load", "")
+            program = Runtime.get().load_program(str(pte))
+            method = program.load_method("forward")
+            answer = ("run", "")
+            got = method.execute(tensors)
+            message = compare(got, want)
+            answer = ("wrong", message) if message else ("ok", "")
+        except BaseException as error:
+            answer = (answer[0], str(error)[:300])
+        os.write(writer, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    log = Path(f"{pte}.log").read_text(errors="replace")
+    said = re.findall(r"\[(\w+\.(?:cpp|h):\d+)\] (.*)", log)
+    said = [f"[{place}] {text}" for place, text in said if "failed" in text or "rror" in text]
+    hint = (": " + said[0][:160]) if said else ""
+    if not answer:
+        return "run", f"died, status {status}{hint}"
+    outcome, message = json.loads(answer)
+    return outcome, message + (hint if outcome in ("load", "run") else "")
+
+
+def check(work):
+    op_index, dtype, form, sample, options = work
+    made = export(op_index, dtype, form, sample, options.samples)
+    name = full_name(op_db[op_index])
+    if made is None:
+        return None
+    pt2, io = made
+    case = f"{name}[{dtype},{form},{sample}]"
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        pte = Path(folder) / "m.pte"
+        command = [options.depute, "lower", pt2, "-o", pte]
+        if options.backend != "portable":
+            command += ["--backend", options.backend]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=120, text=True)
+        except subprocess.TimeoutExpired:
+            return name, case, "crash", "timeout", str(pt2)
+        if done.returncode:
+            first = next((line for line in done.stderr.splitlines() if line.strip()), "")
+            outcome = "refused" if done.returncode == 1 else "crash"
+            return name, case, outcome, re.sub(r"^error[: ]*", "", first)[:220], str(pt2)
+        outcome, message = execute(pte, io)
+    return name, case, outcome, message, str(pt2)
+
+
+def is_in_tenth(work) -> bool:
+    op_index, dtype, form, sample, _ = work
+    text = f"{full_name(op_db[op_index])}|{dtype}|{form}|{sample}"
+    return hashlib.sha256(text.encode()).digest()[0] < 26
+
+
+def known_refusals(path):
+    """{operator: reason} of lines like "histc  the runtime has no kernel that counts"."""
+    lines = [line for line in Path(path).read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return dict(line.split(None, 1) for line in lines)
+
+
+def check_known(results, path, is_whole):
+    """What contradicts the file of known refusals, a line each."""
+    known = known_refusals(path)
+    refused = {name for name, cases in results.items() if any(outcome == "refused" for _, outcome, _, _ in cases)}
+    complaints = [f"{name} is refused, and {path} does not name it" for name in sorted(refused - set(known))]
+    if is_whole:
+        complaints += [f"{path} names {name}, which nothing refuses" for name in sorted(set(known) - refused)]
+    return complaints
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--depute", default=str(ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")))
+    parser.add_argument("--ops", nargs="*", default=["*"], help="patterns of operator names")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--backend", default="portable")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--tenth", action="store_true", help="a fixed tenth of the cases")
+    parser.add_argument("--known", help="a file of operators that may be refused: name, then why")
+    parser.add_argument("--json", help="write each case's outcome here")
+    parser.add_argument("-v", action="store_true", help="each case that does not equal eager, with its file")
+    parser.add_argument("--list", action="store_true", help="the names of the operators")
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    chosen = [i for i, op in enumerate(op_db) if is_covered(op) and any(fnmatch.fnmatchcase(full_name(op), p) for p in options.ops)]
+    if options.list:
+        print("\n".join(full_name(op_db[i]) for i in chosen))
+        return 0
+    work = []
+    for i in chosen:
+        for dtype in options.dtypes.split(","):
+            if DTYPES[dtype] not in op_db[i].dtypes:
+                continue
+            # Forms other than the plain one are about layout and sizes: one element type is enough.
+            for form in options.forms.split(","):
+                if form not in ("plain", "inplace") and dtype not in ("f32", "i64"):
+                    continue
+                if form not in ("plain", "inplace") and dtype == "i64" and torch.float32 in op_db[i].dtypes:
+                    continue
+                for sample in range(options.samples if form == "plain" and dtype in ("f32", "i64") else 1):
+                    work.append((i, dtype, form, sample, options))
+    if options.tenth:
+        work = [each for each in work if is_in_tenth(each)]
+    results = defaultdict(list)
+    with multiprocessing.Pool(options.jobs) as pool:
+        for result in pool.imap(check, work, chunksize=4):
+            if result is None:
+                continue
+            name, case, outcome, message, file = result
+            results[name].append(result[1:])
+            if options.v and outcome != "ok":
+                print(f"{outcome} {case} {message}\n    {file}", flush=True)
+    totals = Counter()
+    for name, cases in results.items():
+        counts = Counter(outcome for _, outcome, _, _ in cases)
+        totals.update(counts)
+        line = f"{name}: {counts['ok']} ok"
+        for outcome in ("refused", "crash", "load", "run", "wrong"):
+            if counts[outcome]:
+                said = Counter(message for _, o, message, _ in cases if o == outcome).most_common(1)[0][0]
+                line += f"; {outcome} {counts[outcome]}: {said}"
+        print(line)
+    print(" ".join(f"{outcome} {count}" for outcome, count in totals.most_common()))
+    if options.json:
+        Path(options.json).write_text(json.dumps({n: c for n, c in results.items()}, indent=1))
+    complaints = []
+    if options.known:
+        is_whole = not options.tenth and options.ops == ["*"] and options.dtypes == ",".join(DTYPES)
+        complaints = check_known(results, options.known, is_whole and options.forms == ",".join(FORMS))
+        print("\n".join(complaints))
+    is_right = totals["crash"] + totals["load"] + totals["run"] + totals["wrong"] == 0
+    return 0 if is_right and not complaints else 1
+
+
+VERSION = 1  # of how cases are made: change it when they change
+
+if __name__ == "__main__":
+    sys.exit(main())
