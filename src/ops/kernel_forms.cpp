@@ -249,8 +249,15 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& mask = call.tensor("mask").sizes;
   TRY(Dims sizes, broadcast(own, mask));
   if (own == sizes && mask == sizes) return as_it_is;
-  auto expanded = [&](std::string_view name) { return b.call("aten.expand.default", {call[name], sizes}); };
-  return one(b.call("aten.masked_select.default", {expanded("self"), expanded("mask")}));
+  // How many elements it selects only the file can tell, so the node stays.
+  Argument args[] = {call["self"], call["mask"]};
+  for (Argument& arg : args) {
+    Value* wide = b.call("aten.expand.default", {arg, sizes});
+    if (b.failed()) return Failure(b.status().error());
+    arg = Argument::of(wide);
+  }
+  b.graph().set_args(*b.own(call.node()->result())->producer(), args, {});
+  return as_it_is;
 }
 
 Replacement resize_rounding(Builder& b, const OpCall& call) {

@@ -333,6 +333,22 @@ def check_known(results, path, is_whole):
     return complaints
 
 
+KNOWN_HEADER = """# Operators of PyTorch's samples that are refused, in some of their cases, and why. The list may only become shorter:
+# `make test-ops` fails for a line that nothing refuses any more. Nothing that fails in the runtime or is wrong belongs here.
+"""
+
+
+def write_known(results, path):
+    """Keeps the reasons that are there; new ones are the commonest message."""
+    known = known_refusals(path) if Path(path).exists() else {}
+    lines = []
+    for name, cases in sorted(results.items()):
+        said = Counter(message for _, outcome, message, _ in cases if outcome == "refused").most_common(1)
+        if said:
+            lines.append(f"{name}  {known.get(name, re.sub(r'^.*?: ', '', said[0][0]))}\n")
+    Path(path).write_text(KNOWN_HEADER + "".join(lines))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--depute", default=str(ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")))
@@ -344,6 +360,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tenth", action="store_true", help="a fixed tenth of the cases")
     parser.add_argument("--known", help="a file of operators that may be refused: name, then why")
+    parser.add_argument("--update", action="store_true", help="rewrite --known: what is refused now, with the message")
     parser.add_argument("--json", help="write each case's outcome here")
     parser.add_argument("-v", action="store_true", help="each case that does not equal eager, with its file")
     parser.add_argument("--list", action="store_true", help="the names of the operators")
@@ -391,7 +408,9 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(json.dumps({n: c for n, c in results.items()}, indent=1))
     complaints = []
-    if options.known:
+    if options.known and options.update:
+        write_known(results, options.known)
+    elif options.known:
         is_whole = not options.tenth and options.ops == ["*"] and options.dtypes == ",".join(DTYPES)
         complaints = check_known(results, options.known, is_whole and options.forms == ",".join(FORMS))
         print("\n".join(complaints))
