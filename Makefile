@@ -33,6 +33,12 @@ test:  ## all tests: unit and text tests, a short fuzz run, real models in the s
 	.venv/bin/python tests/models/export_models.py
 	$(PYTHON_TESTS)
 
+test-ops:  ## every operator sample of PyTorch, lowered and run in the stock runtime
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt
+
 test-asan:  ## unit and text tests, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -73,4 +79,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install demo test test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install demo test test-ops test-asan test-tsan mutate bench format tidy clean

@@ -29,10 +29,14 @@
   pass("remove-dead-code-again", remove_dead_code)    \
   pass("prune-constants", prune_constants)
 
-// Of normalise_leftovers(): what no backend took.
+// Of normalise_leftovers(): what no backend took. Forms that kernels take are found when types are explicit,
+// and may be made of ops that decompose and promote.
 #define DEPUTE_LEFTOVER_PASSES(pass)                  \
   pass("decompose-leftovers", decompose)              \
   pass("promote-leftovers", promote_types)            \
+  pass("fit-kernels", fit_kernels)                    \
+  pass("decompose-fitted", decompose)                 \
+  pass("promote-fitted", promote_types)               \
   pass("remove-leftover-noops", remove_noops)         \
   pass("fold-leftovers", fold_constants)              \
   pass("remove-dead-leftovers", remove_dead_code)     \

@@ -1,6 +1,7 @@
 // Activation functions, softmax and dropout.
 #include "depute/builder.h"
 #include "ops/idioms.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -85,6 +86,7 @@ Replacement prelu(Builder& b, const OpCall& call) {
     sizes[1] = weight->tensor().numel();
     weight = b.view(weight, sizes);
   }
+  if (rank == 0) weight = b.view(weight, {});
   Value* is_positive = b.call("aten.gt.Scalar", {x, 0});
   return one(b.call("aten.where.self", {is_positive, x, b.call("aten.mul.Tensor", {weight, x})}));
 }
@@ -227,7 +229,8 @@ std::span<const OpLine> activation_ops() {
        unary("gelu.out", inplace_twin)},
       {"aten.sigmoid.default(Tensor self) -> Tensor", unary_float("sigmoid.out", inplace_twin)},
       {"aten.tanh.default(Tensor self) -> Tensor", unary_float("tanh.out", inplace_twin)},
-      {"aten.logit.default(Tensor self, float? eps=None) -> Tensor", unary_float("logit.out", inplace_twin)},
+      {"aten.logit.default(Tensor self, float? eps=None) -> Tensor",
+       accepting("self f32 f64", unary_float("logit.out", inplace_twin))},
       {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, inplace_twin)},
       {"aten.hardsigmoid.default(Tensor self) -> Tensor", composite_pointwise(hardsigmoid, inplace_twin)},
       {"aten.hardswish.default(Tensor self) -> Tensor", composite_pointwise(hardswish, inplace_twin)},
@@ -254,10 +257,7 @@ std::span<const OpLine> activation_ops() {
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
        kernel("_softmax.out", infer_core_softmax)},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       {.flags = core,
-        .out = "_log_softmax.out",
-        .infer = infer_core_softmax,
-        .decompose = log_softmax_of_f64}},
+       fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax))},
       {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
        "input_dtype) -> Tensor",
        composite(infer_gradient, softmax_backward)},

@@ -183,7 +183,10 @@ std::span<const OpLine> convolution_ops() {
   static constexpr OpLine lines[] = {
       {"aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
        "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-       {.flags = core, .out = "convolution.out", .infer = infer_convolution, .decompose = convolution_3d}},
+       accepting("input rank 3-4", {.flags = core,
+                                    .out = "convolution.out",
+                                    .infer = infer_convolution,
+                                    .decompose = convolution_3d})},
       {"aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
        "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
        composite(infer_conv, conv)},

@@ -80,6 +80,12 @@ struct RangeArguments {
   Argument start = Argument::of(0), end, step = Argument::of(1);
 };
 
+// With a result of i64, torch drops the fractions of the three numbers first.
+void drop_fractions(Argument& number) {
+  if (number.kind != Argument::Kind::Float || std::fabs(number.as_double()) >= 0x1p63) return;
+  number = Argument::of(static_cast<std::int64_t>(number.as_double()));
+}
+
 RangeArguments range_arguments(const OpCall& call) {
   RangeArguments range;
   for (std::size_t i = 0; i < call.args().size(); ++i) {
@@ -87,6 +93,9 @@ RangeArguments range_arguments(const OpCall& call) {
     if (name == "start") range.start = call[i];
     if (name == "end") range.end = call[i];
     if (name == "step") range.step = call[i];
+  }
+  if (dtype_or(call, ScalarType::F32) == ScalarType::I64) {
+    for (Argument* number : {&range.start, &range.end, &range.step}) drop_fractions(*number);
   }
   return range;
 }
@@ -123,6 +132,14 @@ Replacement arange(Builder& b, const OpCall& call) {
   RangeArguments range = range_arguments(call);
   TRY(std::vector<Type> types, infer_arange(call));
   return one(b.call("aten.arange.start_step", {range.start, range.end, range.step, types[0].tensor.dtype}));
+}
+
+// The kernel computes start + i * step in floats of 64 bits, and would not drop the fractions.
+Replacement whole_range(Builder& b, const OpCall& call) {
+  const RangeArguments range = range_arguments(call);
+  const bool had_fractions = is_float(call["start"]) || is_float(call["end"]) || is_float(call["step"]);
+  const bool has_fractions = is_float(range.start) || is_float(range.end) || is_float(range.step);
+  return had_fractions && !has_fractions ? arange(b, call) : std::vector<Value*>{};
 }
 
 constexpr OpRules making(InferFunction infer, DecomposeFunction decompose) {
@@ -188,7 +205,7 @@ std::span<const OpLine> creation_ops() {
        making(infer_arange, arange)},
       {"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       kernel("arange.start_out", infer_arange)},
+       {.flags = core, .out = "arange.start_out", .infer = infer_arange, .decompose = whole_range}},
       // random numbers
       {"aten.rand.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None) -> Tensor",

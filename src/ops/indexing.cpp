@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -76,10 +77,12 @@ bool is_plain_index_copy(const OpCall& call) {
   return source.sizes == written.sizes;
 }
 Replacement index_copy(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() == 0) return with_dimension(b, call);
   if (is_plain_index_copy(call)) return std::vector<Value*>{};
   return put_along(b, call, b.own(call.value("source")), false);
 }
 Replacement index_add(Builder& b, const OpCall& call) {
+  if (call.tensor("self").rank() == 0) return with_dimension(b, call);
   Value* source = b.own(call.value("source"));
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
@@ -114,6 +117,12 @@ Types infer_topk(const OpCall& call) {
   if (!sizes.empty()) sizes[dim] = as_sym_int(call["k"]);
   return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = sizes}),
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
+}
+
+// The mask and the tensor are broadcast; the source is read element by element.
+Types infer_masked_scatter(const OpCall& call) {
+  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
+  return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
 
 // What is written over the whole tensor is all that is left of it.
@@ -164,7 +173,8 @@ std::span<const OpLine> indexing_ops() {
         .out = "masked_scatter.out",
         .infer = infer_masked_scatter,
         .decompose = masked_scatter}},
-      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor", opaque(core, "masked_select.out")},
+      {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
+       fitted(select_broadcast, opaque(core, "masked_select.out"))},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},

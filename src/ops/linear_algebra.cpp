@@ -7,6 +7,7 @@
 
 #include "depute/builder.h"
 #include "ops/einsum.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "depute/builder.h"
+#include "ops/kernel_rules.h"
 #include "ops/op_table.h"
 #include "ops/schema.h"
 #include "support/check.h"
@@ -97,6 +98,14 @@ class TorchOps final : public OpTable {
     return found == by_name_.end() ? nullptr : &parsed(*found->second);
   }
 
+  // Of an op that has a line of its own.
+  KernelRules kernel_rules(Symbol op) const {
+    auto found = by_name_.find(op);
+    if (found == by_name_.end() || found->second->twin != Twin::None) return {};
+    const OpRules& rules = found->second->line->rules;
+    return {rules.accepts == nullptr ? std::string_view() : rules.accepts, rules.fit};
+  }
+
   std::span<const OpDef* const> all(OpOrigin origin) {
     std::call_once(listed_, [&] {
       for (Entry& entry : entries_) {
@@ -171,6 +180,10 @@ bool OpDef::is_kernel_argument(std::size_t arg) const {
   const ArgDef& def = args[arg];
   return def.type != ArgType::ScalarType && def.type != ArgType::Layout && def.type != ArgType::Device &&
          def.name != pin_memory;
+}
+
+KernelRules kernel_rules(const OpDef& def) {
+  return def.origin == OpOrigin::Torch ? table().kernel_rules(def.name) : KernelRules{};
 }
 
 const std::shared_ptr<const OpTable>& torch_ops() {

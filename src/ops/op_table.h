@@ -27,6 +27,8 @@ struct OpRules {
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
   const char* functional = nullptr;  // of an in-place op that has a line of its own
+  const char* accepts = nullptr;     // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
+  DecomposeFunction fit = nullptr;   // the form of a call that the kernel computes right
 };
 
 struct OpLine {
@@ -74,6 +76,16 @@ constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags 
 // An op that stays as it is and has its own rule for result types.
 constexpr OpRules kernel(const char* out, InferFunction infer, OpFlag flags = no_flags) {
   return {.flags = core | flags, .out = out, .infer = infer};
+}
+// Rules, and what the kernel takes (kernel_rules.h).
+constexpr OpRules accepting(const char* accepts, OpRules rules) {
+  rules.accepts = accepts;
+  return rules;
+}
+// Rules, and the form of calls that the kernel does not compute right.
+constexpr OpRules fitted(DecomposeFunction fit, OpRules rules) {
+  rules.fit = fit;
+  return rules;
 }
 // A line without rules: the op is known, its nodes keep the types their file gave them.
 constexpr OpRules opaque(OpFlag flags = no_flags, const char* out = nullptr) {

@@ -2,6 +2,7 @@
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/builder.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
 #include "support/try.h"
@@ -66,6 +67,12 @@ Types infer_square(const OpCall& call) {
 }
 Replacement square(Builder& b, const OpCall& call) {
   return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
+}
+
+// bool ^ 2 is an integer.
+Types infer_square(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
 }
 
 Replacement where_number(Builder& b, const OpCall& call) {
@@ -171,7 +178,7 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", div_scalar, inplace_twin | promotes_to_float)},
       {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-       div_mode("div.out_mode")},
+       fitted(floor_by_division_of_zero, div_mode("div.out_mode"))},
       {"aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
        {.flags = pointwise | inplace_twin,
         .promotes = "self other",
@@ -186,22 +193,23 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor", binary("fmod.Tensor_out", inplace_twin)},
       {"aten.fmod.Scalar(Tensor self, Scalar other) -> Tensor", binary("fmod.Scalar_out", inplace_twin)},
       {"aten.remainder.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("remainder.Tensor_out", inplace_twin)},
+       fitted(remainder_by_floor, binary("remainder.Tensor_out", inplace_twin))},
       {"aten.remainder.Scalar(Tensor self, Scalar other) -> Tensor",
-       binary("remainder.Scalar_out", inplace_twin)},
+       fitted(remainder_by_floor, binary("remainder.Scalar_out", inplace_twin))},
       {"aten.minimum.default(Tensor self, Tensor other) -> Tensor", binary("minimum.out")},
       {"aten.maximum.default(Tensor self, Tensor other) -> Tensor", binary("maximum.out")},
       {"aten.min.other(Tensor self, Tensor other) -> Tensor", by_promotion("self other", minimum)},
       {"aten.max.other(Tensor self, Tensor other) -> Tensor", by_promotion("self other", maximum)},
       {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-       power("pow.Tensor_Tensor_out", "self exponent")},
+       fitted(power_by_squaring, power("pow.Tensor_Tensor_out", "self exponent"))},
       {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-       power("pow.Tensor_Scalar_out", "self exponent")},
+       fitted(power_by_squaring, power("pow.Tensor_Scalar_out", "self exponent"))},
       {"aten.pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
        writing("aten.pow.Tensor_Tensor", "self exponent")},
       {"aten.pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
        writing("aten.pow.Tensor_Scalar", "self exponent")},
-      {"aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor", power("pow.Scalar_out", "self exponent")},
+      {"aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+       fitted(power_by_squaring, power("pow.Scalar_out", "self exponent"))},
       {"aten.atan2.default(Tensor self, Tensor other) -> Tensor",
        binary("atan2.out", inplace_twin | promotes_to_float)},
       {"aten.addcmul.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
@@ -225,7 +233,7 @@ std::span<const OpLine> pointwise_ops() {
       // one operand
       {"aten.abs.default(Tensor self) -> Tensor", unary("abs.out", inplace_twin)},
       {"aten.neg.default(Tensor self) -> Tensor", unary("neg.out", inplace_twin)},
-      {"aten.sign.default(Tensor self) -> Tensor", unary("sign.out", inplace_twin)},
+      {"aten.sign.default(Tensor self) -> Tensor", fitted(sign_without_nan, unary("sign.out", inplace_twin))},
       {"aten.ceil.default(Tensor self) -> Tensor", unary("ceil.out", inplace_twin)},
       {"aten.floor.default(Tensor self) -> Tensor", unary("floor.out", inplace_twin)},
       {"aten.round.default(Tensor self) -> Tensor", unary("round.out", inplace_twin)},

@@ -1,6 +1,7 @@
 // Sampling grids, blocks of pixels, and Fourier transforms.
 #include "depute/builder.h"
 #include "ops/idioms.h"
+#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -101,10 +102,10 @@ std::span<const OpLine> resize_ops() {
   static constexpr OpLine lines[] = {
       {"aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
        "bool align_corners) -> Tensor",
-       {.flags = core,
-        .out = "grid_sampler_2d.out",
-        .infer = infer_grid_sampler,
-        .decompose = grid_sampler_2d}},
+       accepting("input f32 f64; grid f32 f64", {.flags = core,
+                                                 .out = "grid_sampler_2d.out",
+                                                 .infer = infer_grid_sampler,
+                                                 .decompose = grid_sampler_2d})},
       {"aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
        "align_corners) -> Tensor",
        composite(infer_grid_sampler, grid_sampler)},

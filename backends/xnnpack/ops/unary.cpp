@@ -20,6 +20,12 @@ void reciprocal(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(NodeKind::Div, {emit.number(1, x), x}));
 }
 
+// XNNPACK's own reciprocal square root multiplies its way to the result, and makes NaN of 0.
+void rsqrt(Emitter& emit, const OpCall& call) {
+  const ValueId x = emit.input(call, "self");
+  emit.result(emit.add(NodeKind::Div, {emit.number(1, x), emit.add(NodeKind::SquareRoot, {x})}));
+}
+
 // min(max(x / 6 + 1 / 2, 0), 1)
 void hardsigmoid(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
@@ -41,7 +47,7 @@ void pow(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   const double exponent = call["exponent"].as_double();
   if (exponent == -1) return emit.result(emit.add(Div, {emit.number(1, x), x}));
-  if (exponent == -0.5) return emit.result(emit.add(ReciprocalSquareRoot, {x}));
+  if (exponent == -0.5) return rsqrt(emit, call);
   if (exponent == 0.5) return emit.result(emit.add(SquareRoot, {x}));
   if (exponent == 1) return emit.result(x);
   const ValueId square = emit.add(Square, {x});
@@ -69,7 +75,7 @@ std::span<const OpRule> unary() {
        .check = check_pow,
        .translate = pow},
       {.op = "aten.reciprocal.default", .translate = reciprocal},
-      {.op = "aten.rsqrt.default", .translate = unary<ReciprocalSquareRoot>},
+      {.op = "aten.rsqrt.default", .translate = rsqrt},
       {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},
       {.op = "aten.silu.default", .keep_whole = true, .translate = silu},
       {.op = "aten.sin.default", .translate = unary<Sin>},

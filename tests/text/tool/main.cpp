@@ -116,6 +116,15 @@ std::vector<std::string> split(std::string_view list) {
   return words;
 }
 
+// Of normalisation, or of what comes after backends.
+const Pass* find_pass(std::string_view name) {
+  for (std::span<const Pass> known : {all_passes(), leftover_passes()}) {
+    auto pass = std::ranges::find(known, name, &Pass::name);
+    if (pass != known.end()) return &*pass;
+  }
+  return nullptr;
+}
+
 // Runs the passes that --passes names, or all, and checks the program after each. --keep names ops to leave
 // whole.
 Outcome run_normalise(const Program& program, const Options& options) {
@@ -129,9 +138,8 @@ Outcome run_normalise(const Program& program, const Options& options) {
   if (options.has("passes")) {
     passes.clear();
     for (const std::string& name : split(options.named.at("passes"))) {
-      auto pass = std::ranges::find(all_passes(), name, &Pass::name);
-      if (pass == all_passes().end())
-        return {{}, {failure("normalise", name, "there is no such pass").error()}};
+      const Pass* pass = find_pass(name);
+      if (pass == nullptr) return {{}, {failure("normalise", name, "there is no such pass").error()}};
       passes.push_back(*pass);
     }
   }

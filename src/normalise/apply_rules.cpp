@@ -1,0 +1,90 @@
+#include "normalise/apply_rules.h"
+
+#include <fmt/format.h>
+
+#include "depute/builder.h"
+#include "depute/infer.h"
+#include "normalise/pass_error.h"
+#include "support/check.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op again is a bug
+
+// The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
+Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, SizeValues& sizes) {
+  TRY_STATUS(check_call(node));
+  if (node.def()->infer != nullptr) {
+    if (auto types = result_types(OpCall(node)); !types) return node_error(node, types.error().message);
+  }
+  Builder builder(graph, &node, &sizes);
+  builder.inherit(node);
+  Replacement values = rule(builder, OpCall(node));
+  const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
+  if (!values) return node_error(node, values.error().message);
+  if (!status) return node_error(node, status.error().message);
+  return values;
+}
+
+// Gives the new value the sizes of the old one, which the file may know better where they are symbolic.
+Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& value) {
+  if (value.type() == old.type()) return {};
+  bool agrees = value.type().is_tensor() && old.type().is_tensor() &&
+                value.tensor().dtype == old.tensor().dtype && value.tensor().rank() == old.tensor().rank();
+  for (std::size_t i = 0; agrees && i < old.tensor().rank(); ++i) {
+    const SymInt& a = value.tensor().sizes[i];
+    const SymInt& b = old.tensor().sizes[i];
+    agrees = a == b || !a.is_constant() || !b.is_constant();
+  }
+  if (!agrees) {
+    return node_error(node, fmt::format("has the type {}, but what it is made of gives {}", str(old.type()),
+                                        str(value.type())));
+  }
+  if (value.producer() != nullptr) graph.set_type(value, old.type());
+  return {};
+}
+
+Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& values) {
+  CHECK(values.size() == node.results().size()) << node.op().str();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Value& result = *node.result(i);
+    if (!result.has_uses()) continue;
+    if (values[i] == nullptr) return node_error(node, "a result without a value is used");
+    TRY_STATUS(take_over_type(graph, node, result, *values[i]));
+    graph.replace_uses(result, values[i]);
+  }
+  graph.erase(node);
+  return {};
+}
+
+}  // namespace
+
+Status apply_rules(Graph& graph, const RuleOfNode& rule_of) {
+  SizeValues sizes(graph);
+  int steps = 0;
+  const Node* last_original = nullptr;
+  for (Node* node = graph.first(); node != nullptr;) {
+    const DecomposeFunction rule = rule_of(*node);
+    if (rule == nullptr) {
+      node = node->next();
+      continue;
+    }
+    Node* before = node->previous();
+    Node* next = node->next();
+    TRY(std::vector<Value*> values, replacement_of(graph, *node, rule, sizes));
+    if (values.empty() && !node->results().empty()) {
+      node = next;
+      continue;
+    }
+    steps = next == last_original ? steps + 1 : 0;
+    last_original = next;
+    CHECK(steps < max_steps_per_node) << node->op().str();
+    TRY_STATUS(replace_results(graph, *node, values));
+    node = before != nullptr ? before->next() : graph.first();
+  }
+  return {};
+}
+
+}  // namespace depute

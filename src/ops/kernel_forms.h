@@ -1,0 +1,33 @@
+// Forms of calls that the runtime's kernels compute right, where they would fail on the call itself or differ
+// from PyTorch. Rows name them in `.fit` (ops/kernel_rules.h). Each gives nothing for a call that is fine as
+// it is. What a form is made of is not brought to another form, so it may use its own op.
+#pragma once
+
+#include "depute/builder.h"
+
+namespace depute::internal {
+
+// Kernels over a dimension that want one: tensors without dimensions get one, and the results lose it again.
+Replacement with_dimension(Builder& b, const OpCall& call);
+// Integers whose remainder has the divisor's sign: a - floor(a / b) * b.
+Replacement remainder_by_floor(Builder& b, const OpCall& call);
+// Powers of integers by squaring, since the kernel computes in floats of 64 bits.
+Replacement power_by_squaring(Builder& b, const OpCall& call);
+// The sign of NaN is 0.
+Replacement sign_without_nan(Builder& b, const OpCall& call);
+// floor(a / 0) is a / 0, with its sign and NaNs.
+Replacement floor_by_division_of_zero(Builder& b, const OpCall& call);
+// log_softmax of f64: x - max(x) - log(sum(exp(x - max(x)))).
+Replacement log_softmax_by_parts(Builder& b, const OpCall& call);
+// linear of a vector, as a matrix of one row.
+Replacement linear_of_rows(Builder& b, const OpCall& call);
+// masked_select of a tensor and a mask of the same sizes.
+Replacement select_broadcast(Builder& b, const OpCall& call);
+// Bilinear resizing of bytes, which PyTorch rounds and the kernel cuts off.
+Replacement resize_rounding(Builder& b, const OpCall& call);
+// Padding by negative numbers, which takes elements away: slices.
+Replacement pad_by_slices(Builder& b, const OpCall& call);
+// A convolution over three dimensions as the sum of those over two, one for each step of the kernel's depth.
+Replacement convolution_by_depth(Builder& b, const OpCall& call);
+
+}  // namespace depute::internal

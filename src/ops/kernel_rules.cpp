@@ -1,0 +1,171 @@
+#include "ops/kernel_rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "depute/builder.h"
+#include "depute/infer.h"
+#include "support/check.h"
+
+namespace depute {
+namespace {
+
+struct Clause {
+  std::string_view argument;
+  std::vector<ScalarType> types;  // empty: any
+  std::size_t min_rank = 0;
+  std::size_t max_rank = max_rank_of_runtime;
+
+  static constexpr std::size_t max_rank_of_runtime = 16;
+};
+
+// Takes the part of the text before `separator`, and both off the text.
+std::string_view take(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  return part;
+}
+
+std::size_t number(std::string_view text) {
+  std::size_t result = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  CHECK(error == std::errc() && end == text.data() + text.size()) << text;
+  return result;
+}
+
+// "self f32 f16 rank 1-3"
+Clause parse_clause(std::string_view text) {
+  Clause clause{.argument = take(text, ' '), .types = {}};
+  while (!text.empty()) {
+    const std::string_view word = take(text, ' ');
+    if (word != "rank") {
+      const auto type = scalar_type_from_name(word);
+      CHECK(type.has_value()) << word;
+      clause.types.push_back(*type);
+      continue;
+    }
+    std::string_view ranks = take(text, ' ');
+    clause.min_rank = number(take(ranks, '-'));
+    clause.max_rank = ranks.empty() ? clause.min_rank : number(ranks);
+  }
+  return clause;
+}
+
+std::vector<Clause> clauses_of(std::string_view accepts) {
+  std::vector<Clause> clauses;
+  while (!accepts.empty()) clauses.push_back(parse_clause(take(accepts, ';')));
+  return clauses;
+}
+
+bool accepts_type(const Clause& clause, ScalarType type) {
+  return clause.types.empty() || std::ranges::find(clause.types, type) != clause.types.end();
+}
+
+// The first type of the clause that holds every value of `type` and computes alike.
+std::optional<ScalarType> wider_type(const Clause& clause, ScalarType type) {
+  for (ScalarType wide : clause.types) {
+    if (is_floating(wide) == is_floating(type) && wide != type && promote(wide, type) == wide) return wide;
+  }
+  return std::nullopt;
+}
+
+// The tensors that stand in an argument: one, or the elements of a list.
+std::vector<const Value*> tensors_of(const Argument& argument) {
+  std::vector<const Value*> tensors;
+  auto add = [&](const Argument& item) {
+    if (item.is_value() && item.as_value()->type().is_tensor()) tensors.push_back(item.as_value());
+  };
+  if (!argument.is_list()) add(argument);
+  if (argument.is_list()) std::ranges::for_each(argument.as_list(), add);
+  return tensors;
+}
+
+bool needs_conversion(const Clause& clause, const OpCall& call) {
+  return std::ranges::any_of(tensors_of(call[clause.argument]), [&](const Value* value) {
+    const ScalarType type = value->tensor().dtype;
+    return !accepts_type(clause, type) && wider_type(clause, type);
+  });
+}
+
+Value* converted(Builder& b, const Clause& clause, const Value* value) {
+  const ScalarType type = value->tensor().dtype;
+  const auto wide = accepts_type(clause, type) ? std::nullopt : wider_type(clause, type);
+  return wide ? b.call("aten._to_copy.default", {value, *wide}) : b.own(value);
+}
+
+BuilderArgument converted(Builder& b, const Clause& clause, const Argument& argument) {
+  if (!argument.is_list()) {
+    return tensors_of(argument).empty() ? BuilderArgument(argument)
+                                        : BuilderArgument(converted(b, clause, argument.as_value()));
+  }
+  std::vector<Value*> items;
+  for (const Argument& item : argument.as_list()) {
+    items.push_back(item.is_none() ? nullptr : converted(b, clause, item.as_value()));
+  }
+  return items;
+}
+
+// The call on converted tensors; results that are not of the call's own types are brought to them.
+Replacement with_converted(Builder& b, const OpCall& call, const std::vector<Clause>& clauses) {
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  for (const Clause& clause : clauses) {
+    const auto place = static_cast<std::size_t>(call.def().arg_index(Symbol(clause.argument)));
+    args[place] = converted(b, clause, call[place]);
+  }
+  std::vector<Value*> results = b.call_all(call.def().name.str(), args);
+  for (std::size_t i = 0; i < results.size() && call.node() != nullptr; ++i) {
+    const Type& wanted = call.node()->result(i)->type();
+    const bool is_tensor = wanted.is_tensor() && results[i]->type().is_tensor();
+    if (!is_tensor || results[i]->tensor().dtype == wanted.tensor.dtype) continue;
+    results[i] = b.call("aten._to_copy.default", {results[i], wanted.tensor.dtype});
+  }
+  return results;
+}
+
+}  // namespace
+
+Replacement fit_kernel(Builder& b, const OpCall& call) {
+  const DecomposeFunction fit = kernel_rules(call.def()).fit;
+  if (fit != nullptr) {
+    Replacement values = fit(b, call);
+    if (!values || !values->empty()) return values;
+  }
+  return fit_types(b, call);
+}
+
+Replacement fit_types(Builder& b, const OpCall& call) {
+  const std::vector<Clause> clauses = clauses_of(kernel_rules(call.def()).accepts);
+  const bool is_fine =
+      std::ranges::none_of(clauses, [&](const Clause& clause) { return needs_conversion(clause, call); });
+  if (is_fine) return std::vector<Value*>{};
+  return with_converted(b, call, clauses);
+}
+
+std::optional<std::string> refused_by_kernel(const OpCall& call) {
+  for (const Clause& clause : clauses_of(kernel_rules(call.def()).accepts)) {
+    for (const Value* value : tensors_of(call[clause.argument])) {
+      const TensorType& type = value->tensor();
+      if (!accepts_type(clause, type.dtype)) {
+        std::vector<std::string_view> names;
+        for (ScalarType accepted : clause.types) names.push_back(name(accepted));
+        return fmt::format("its kernel takes {} as {}, not {}", clause.argument, fmt::join(names, ", "),
+                           name(type.dtype));
+      }
+      if (type.rank() >= clause.min_rank && type.rank() <= clause.max_rank) continue;
+      return clause.min_rank == clause.max_rank
+                 ? fmt::format("its kernel takes {} of rank {}, not {}", clause.argument, clause.min_rank,
+                               type.rank())
+                 : fmt::format("its kernel takes {} of ranks {} to {}, not {}", clause.argument,
+                               clause.min_rank, clause.max_rank, type.rank());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace depute

@@ -1,0 +1,13 @@
+"""A fixed tenth of PyTorch's own operator samples, lowered and run in the stock runtime (tests/opinfo/opinfo.py);
+`make test-ops` runs all of them."""
+
+import subprocess
+import sys
+
+from harness import DEPUTE, ROOT
+
+
+def test_a_tenth_of_the_operator_samples():
+    command = [sys.executable, "tests/opinfo/opinfo.py", "--depute", DEPUTE, "--tenth", "--known", "tests/opinfo/known.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
