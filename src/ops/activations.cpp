@@ -156,16 +156,6 @@ Types infer_core_softmax(const OpCall& call) {
   return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
 }
 
-// The runtime's kernel has no f64: x - max - log(sum(exp(x - max)))
-Replacement log_softmax_of_f64(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  if (x->tensor().dtype != ScalarType::F64) return std::vector<Value*>{};
-  std::vector<std::int64_t> dims{call.integer("dim")};
-  Value* low = b.call("aten.sub.Tensor", {x, b.call("aten.amax.default", {x, dims, true})});
-  Value* sum = b.call("aten.sum.dim_IntList", {b.call("aten.exp.default", {low}), dims, true});
-  return one(b.call("aten.sub.Tensor", {low, b.call("aten.log.default", {sum})}));
-}
-
 // --- gradients that models compute in their forward pass
 
 Types infer_gradient(const OpCall& call) {

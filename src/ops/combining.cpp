@@ -5,12 +5,13 @@
 #include <limits>
 
 #include "depute/builder.h"
-#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
 namespace depute::internal {
 namespace {
+
+using Ints = std::vector<std::int64_t>;
 
 // torch lets a one-dimensional empty tensor be joined with anything.
 bool is_ignored(const Value* part) {
@@ -174,7 +175,7 @@ std::span<const OpLine> combining_ops() {
       {"aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_stack, stack)},
       {"aten.constant_pad_nd.default(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       fitted(pad_by_slices, padding("constant_pad_nd.out"))},
+       padding("constant_pad_nd.out")},
       {"aten.reflection_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
        padding("reflection_pad1d.out")},
       {"aten.reflection_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",

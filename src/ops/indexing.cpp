@@ -119,12 +119,6 @@ Types infer_topk(const OpCall& call) {
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
 }
 
-// The mask and the tensor are broadcast; the source is read element by element.
-Types infer_masked_scatter(const OpCall& call) {
-  TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
-  return tensor_result(call.tensor("self").dtype, std::move(sizes));
-}
-
 // What is written over the whole tensor is all that is left of it.
 Replacement slice_scatter(Builder& b, const OpCall& call) {
   if (call.tensor("src") == call.tensor("self")) return one(b.own(call.value("src")));

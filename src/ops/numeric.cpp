@@ -14,7 +14,6 @@ namespace depute::internal {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 // --- tests
 

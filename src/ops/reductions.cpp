@@ -28,13 +28,6 @@ Replacement mean_all(Builder& b, const OpCall& call) {
   return one(b.call("aten.mean.dim", {call["self"], all_dims(call), false, call["dtype"]}));
 }
 
-// The runtime's kernels do not take tensors without dimensions, which are sums and means of themselves.
-Replacement reduce_nothing(Builder& b, const OpCall& call) {
-  if (call.tensor("self").rank() > 0) return std::vector<Value*>{};
-  TRY(std::vector<Type> types, call.def().infer(call));
-  return one(b.call("aten._to_copy.default", {call["self"], types[0].tensor.dtype}));
-}
-
 // all(x) is not any(not x).
 Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
