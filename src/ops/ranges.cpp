@@ -91,8 +91,8 @@ Types infer_vander(const OpCall& call) {
   if (!is_linalg && x.rank() != 1) return argument_error("vander of what is not a vector");
   Dims sizes = x.rank() == 0 ? Dims{1} : x.sizes;
   sizes.push_back(call["N"].is_none() ? sizes.back() : as_sym_int(call["N"]));
-  bool keeps = is_floating(x.dtype) || is_complex(x.dtype) || (is_linalg && x.dtype != ScalarType::Bool);
-  return tensor_result(keeps ? x.dtype : ScalarType::I64, std::move(sizes));
+  bool is_number = is_floating(x.dtype) || is_complex(x.dtype);
+  return tensor_result(is_number ? x.dtype : ScalarType::I64, std::move(sizes));
 }
 Replacement vander(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_vander(call));
