@@ -118,13 +118,7 @@ Types infer_diagonal_scatter(const OpCall& call) {
 }
 Replacement diagonal_scatter(Builder& b, const OpCall& call) {
   TRY(Plane plane, read_plane(call, call.tensor("self").rank()));
-  TRY(std::vector<Type> types, infer_diagonal(call));
-  Value* line = b.own(call.value("src"));
-  if (line->tensor().sizes != types[0].tensor.sizes) {
-    line = b.call("aten.expand.default", {line, types[0].tensor.sizes});
-  }
-  if (b.failed()) return Failure(b.status().error());
-  return on_diagonal(b, line, call.tensor("self").sizes, plane, call["self"]);
+  return on_diagonal(b, b.own(call.value("src")), call.tensor("self").sizes, plane, call["self"]);
 }
 
 // Of a matrix its diagonal, of a row the matrix that has it as its diagonal.

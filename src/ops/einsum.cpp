@@ -2,7 +2,8 @@
 //
 //   "bhld,bhmd->bhlm"   ->   permute and view both to [b*h, l, d] and [b*h, d, m], bmm, view, permute
 //
-// Labels are letters; a label twice in one operand and "..." are refused.
+// Labels are letters. A label twice in one operand is its diagonal; "..." stands for as many dimensions as
+// the operands have left, which get digits as labels; a size of 1 meets any other.
 #include "ops/einsum.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,10 @@ struct Equation {
   std::string output;
 };
 
-// Without "->" the output has the labels that occur once, in alphabetical order.
+constexpr char ellipsis = '.';
+constexpr std::size_t max_ellipsis = 10;  // its dimensions have the labels 0 to 9
+
+// Without "->" the output has the dimensions of "..." and the labels that occur once, in alphabetical order.
 std::string implicit_output(const std::vector<std::string>& operands) {
   std::map<char, int> counts;
   for (const std::string& labels : operands) {
@@ -29,7 +33,10 @@ std::string implicit_output(const std::vector<std::string>& operands) {
   }
   std::string output;
   for (auto [label, count] : counts) {
-    if (count == 1) output += label;
+    if (label == ellipsis)
+      output.insert(output.begin(), label);
+    else if (count == 1)
+      output += label;
   }
   return output;
 }
@@ -46,10 +53,12 @@ Result<Equation> read_equation(std::string_view text) {
     } else if (c == ',' && !in_output) {
       equation.operands.emplace_back();
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
-      std::string& labels = in_output ? equation.output : equation.operands.back();
-      if (labels.find(c) != std::string::npos)
-        return type_error(fmt::format("einsum '{}' repeats a label", text));
-      labels += c;
+      if (in_output && equation.output.find(c) != std::string::npos)
+        return type_error(fmt::format("einsum '{}' repeats a label of its output", text));
+      (in_output ? equation.output : equation.operands.back()) += c;
+    } else if (text.substr(i).starts_with("...")) {
+      (in_output ? equation.output : equation.operands.back()) += ellipsis;
+      i += 2;
     } else {
       return type_error(fmt::format("einsum '{}' has a '{}'", text, c));
     }
@@ -58,11 +67,37 @@ Result<Equation> read_equation(std::string_view text) {
   return equation;
 }
 
+void replace_ellipsis(std::string& labels, std::size_t count) {
+  std::size_t place = labels.find(ellipsis);
+  if (place == std::string::npos) return;
+  std::string digits;
+  for (std::size_t i = max_ellipsis - count; i < max_ellipsis; ++i) digits += static_cast<char>('0' + i);
+  labels.replace(place, 1, digits);
+}
+
+// The call's equation with digits for "...": the last ones, since dimensions are matched from the end.
+Result<Equation> equation_of(const OpCall& call) {
+  TRY(Equation equation, read_equation(call.text("equation")));
+  std::vector<const Value*> tensors = call.values("tensors");
+  if (tensors.size() != equation.operands.size()) return type_error("einsum with another number of operands");
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::string& labels = equation.operands[i];
+    if (labels.find(ellipsis) == std::string::npos) continue;
+    std::size_t rank = tensors[i]->tensor().rank(), named = labels.size() - 1;
+    if (rank < named || rank - named > max_ellipsis || labels.find(ellipsis) != labels.rfind(ellipsis))
+      return type_error(fmt::format("einsum: rank {} for '{}'", rank, labels));
+    most = std::max(most, rank - named);
+    replace_ellipsis(labels, rank - named);
+  }
+  replace_ellipsis(equation.output, most);
+  return equation;
+}
+
 using LabelSizes = std::map<char, SymInt>;
 
 Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
   std::vector<const Value*> tensors = call.values("tensors");
-  if (tensors.size() != equation.operands.size()) return type_error("einsum with another number of operands");
   LabelSizes sizes;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorType& type = tensors[i]->tensor();
@@ -71,7 +106,8 @@ Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
       return type_error(fmt::format("einsum: rank {} for '{}'", type.rank(), labels));
     for (std::size_t d = 0; d < labels.size(); ++d) {
       auto [known, is_new] = sizes.try_emplace(labels[d], type.sizes[d]);
-      if (!is_new && known->second != type.sizes[d]) {
+      if (!is_new && known->second == 1) known->second = type.sizes[d];
+      if (!is_new && known->second != type.sizes[d] && type.sizes[d] != 1) {
         return type_error(fmt::format("einsum: sizes {} and {} of '{}'", known->second.str(),
                                       type.sizes[d].str(), labels[d]));
       }
@@ -104,6 +140,28 @@ Value* reorder(Builder& b, const Labelled& x, const std::string& order) {
   std::vector<std::int64_t> dims;
   for (char label : order) dims.push_back(static_cast<std::int64_t>(x.labels.find(label)));
   return b.call("aten.permute.default", {x.value, dims});
+}
+
+// Each label once, and none for a size of 1 where the label has another.
+Labelled prepare(Builder& b, Labelled x, const LabelSizes& sizes) {
+  for (std::size_t i = 0; i < x.labels.size();) {
+    char label = x.labels[i];
+    std::size_t again = x.labels.find(label, i + 1);
+    if (b.failed()) return x;
+    if (again != std::string::npos) {
+      x.value = b.call("aten.diagonal.default",
+                       {x.value, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(again)});
+      x.labels.erase(again, 1);
+      x.labels.erase(i, 1);
+      x.labels += label;
+    } else if (x.value->tensor().sizes[i] == 1 && sizes.at(label) != 1) {
+      x.value = b.call("aten.select.int", {x.value, static_cast<std::int64_t>(i), 0});
+      x.labels.erase(i, 1);
+    } else {
+      ++i;
+    }
+  }
+  return x;
 }
 
 // Sums over the labels that no one needs.
@@ -157,23 +215,31 @@ class Contraction {
 }  // namespace
 
 Types infer_einsum(const OpCall& call) {
-  TRY(Equation equation, read_equation(call.text("equation")));
+  TRY(Equation equation, equation_of(call));
   TRY(LabelSizes sizes, read_sizes(call, equation));
   Dims result;
   for (char label : equation.output) result.push_back(sizes.at(label));
-  return tensor_result(call.values("tensors")[0]->tensor().dtype, std::move(result));
+  ScalarType dtype = call.values("tensors")[0]->tensor().dtype;
+  bool is_sum = equation.operands.size() == 1 && sizes.size() > equation.output.size();
+  if (is_sum && !is_floating(dtype) && !is_complex(dtype)) dtype = ScalarType::I64;
+  return tensor_result(dtype, std::move(result));
 }
 
 Replacement einsum(Builder& b, const OpCall& call) {
-  TRY(Equation equation, read_equation(call.text("equation")));
+  TRY(Equation equation, equation_of(call));
   TRY(LabelSizes sizes, read_sizes(call, equation));
   std::vector<Value*> tensors = b.own(call.values("tensors"));
   Contraction contraction(b, sizes);
-  Labelled total{tensors[0], equation.operands[0]};
-  for (std::size_t i = 1; i < tensors.size(); ++i) {
+  std::vector<Labelled> operands;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    operands.push_back(prepare(b, {tensors[i], equation.operands[i]}, sizes));
+    if (b.failed()) return Failure(b.status().error());
+  }
+  Labelled total = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string needed = equation.output;
-    for (std::size_t later = i + 1; later < tensors.size(); ++later) needed += equation.operands[later];
-    total = contraction.contract(total, {tensors[i], equation.operands[i]}, needed);
+    for (std::size_t later = i + 1; later < operands.size(); ++later) needed += operands[later].labels;
+    total = contraction.contract(total, operands[i], needed);
     if (b.failed()) return Failure(b.status().error());
   }
   total = reduce(b, total, equation.output);

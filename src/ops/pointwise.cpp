@@ -46,6 +46,13 @@ Replacement bitwise_xor(Builder& b, const OpCall& call) {
   return one(b.call("aten.bitwise_xor.Tensor", call.args()));
 }
 
+Replacement left_shift(Builder& b, const OpCall& call) {
+  return one(b.call("aten.bitwise_left_shift.Tensor", call.args()));
+}
+Replacement right_shift(Builder& b, const OpCall& call) {
+  return one(b.call("aten.bitwise_right_shift.Tensor", call.args()));
+}
+
 Replacement minimum(Builder& b, const OpCall& call) {
   return one(b.call("aten.minimum.default", call.args()));
 }
@@ -294,6 +301,22 @@ std::span<const OpLine> pointwise_ops() {
        binary("bitwise_xor.Scalar_out", inplace_twin)},
       {"aten.__and__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", bitwise_and)},
       {"aten.__and__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_and)},
+      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_or)},
+      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", bitwise_xor)},
+      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", by_promotion("self other", left_shift)},
+      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", by_promotion("self other", left_shift)},
+      {"aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+       by_promotion("self other", right_shift)},
+      {"aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+       by_promotion("self other", right_shift)},
+      {"aten.__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       writing("aten.bitwise_left_shift.Tensor", "self other")},
+      {"aten.__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+       writing("aten.bitwise_left_shift.Tensor_Scalar", "self other")},
+      {"aten.__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       writing("aten.bitwise_right_shift.Tensor", "self other")},
+      {"aten.__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+       writing("aten.bitwise_right_shift.Tensor_Scalar", "self other")},
       {"aten.__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
        writing("aten.bitwise_and.Tensor", "self other")},
       {"aten.__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",

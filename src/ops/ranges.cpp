@@ -85,18 +85,14 @@ Replacement one_hot(Builder& b, const OpCall& call) {
 
 // --- powers
 
-// The number of columns: as many as rows when it is not given.
-SymInt vander_columns(const OpCall& call, const TensorType& x) {
-  return call["N"].is_none() ? x.sizes.back() : as_sym_int(call["N"]);
-}
 Types infer_vander(const OpCall& call) {
   const TensorType& x = call.tensor("x");
   bool is_linalg = call.def().arg_index(Symbol("increasing")) < 0;
-  if (x.rank() == 0 || (!is_linalg && x.rank() != 1)) return argument_error("vander of what is not a vector");
-  Dims sizes = x.sizes;
-  sizes.push_back(vander_columns(call, x));
-  bool keeps = is_floating(x.dtype) || is_complex(x.dtype) || (is_linalg && x.dtype != ScalarType::Bool);
-  return tensor_result(keeps ? x.dtype : ScalarType::I64, std::move(sizes));
+  if (!is_linalg && x.rank() != 1) return argument_error("vander of what is not a vector");
+  Dims sizes = x.rank() == 0 ? Dims{1} : x.sizes;
+  sizes.push_back(call["N"].is_none() ? sizes.back() : as_sym_int(call["N"]));
+  bool is_number = is_floating(x.dtype) || is_complex(x.dtype);
+  return tensor_result(is_number ? x.dtype : ScalarType::I64, std::move(sizes));
 }
 Replacement vander(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_vander(call));
@@ -109,7 +105,10 @@ Replacement vander(Builder& b, const OpCall& call) {
   const SymInt& columns = type.sizes.back();
   Value* exponents = is_increasing ? b.call("aten.arange.start_step", {0, b.size(columns), 1, dtype})
                                    : b.call("aten.arange.start_step", {b.size(columns - 1), -1, -1, dtype});
-  Value* column = b.call("aten.unsqueeze.default", {x, -1});
+  if (b.failed()) return Failure(b.status().error());
+  Dims rows = type.sizes;
+  rows.back() = 1;
+  Value* column = b.view(x, rows);
   Value* powers = b.call("aten.pow.Tensor_Tensor", {column, exponents});
   return one(is_half ? b.call("aten._to_copy.default", {powers, type.dtype}) : powers);
 }

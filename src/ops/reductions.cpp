@@ -94,7 +94,11 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_sum_to_size(call));
   const Dims& target = types[0].tensor.sizes;
   std::vector<std::int64_t> dims = broadcast_dims(call.tensor("self").sizes, target);
-  if (dims.empty()) return one(b.call("aten.alias.default", {call["self"]}));
+  if (dims.empty()) {
+    bool is_same = types[0].tensor.dtype == call.tensor("self").dtype;
+    if (is_same) return one(b.call("aten.alias.default", {call["self"]}));
+    return one(b.call("aten._to_copy.default", {call["self"], types[0].tensor.dtype}));
+  }
   Value* sum = b.call("aten.sum.dim_IntList", {call["self"], dims, true});
   return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
 }
