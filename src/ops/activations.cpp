@@ -137,6 +137,14 @@ Types infer_core_softmax(const OpCall& call) {
   return tensor_result(call.boolean("half_to_float") ? ScalarType::F32 : self.dtype, self.sizes);
 }
 
+// The runtime's kernel has no f64.
+Replacement log_softmax_kernel(Builder& b, const OpCall& call) {
+  if (call.tensor("self").dtype != ScalarType::F64) return std::vector<Value*>{};
+  Value* sum =
+      b.call("aten.logsumexp.default", {call["self"], std::vector<std::int64_t>{call.integer("dim")}, true});
+  return one(b.call("aten.sub.Tensor", {call["self"], sum}));
+}
+
 // --- dropout does nothing outside training
 
 Replacement dropout(Builder& b, const OpCall& call) {
@@ -188,7 +196,10 @@ std::span<const OpLine> activation_ops() {
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
        kernel("_softmax.out", infer_core_softmax)},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       kernel("_log_softmax.out", infer_core_softmax)},
+       {.flags = core,
+        .out = "_log_softmax.out",
+        .infer = infer_core_softmax,
+        .decompose = log_softmax_kernel}},
       {"aten.dropout.default(Tensor input, float p, bool train) -> Tensor", dropout_rules()},
       {"aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
        {.infer = infer_same_type, .functional = "aten.dropout.default"}},

@@ -9,8 +9,6 @@
 //                                              key = run * n + %u     ; run counts the changes along %t
 //                                              %k, %j = aten.topk.default(key, n, -1, false)
 //                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
-#include <limits>
-
 #include "ops/order.h"
 #include "support/try.h"
 
@@ -19,11 +17,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
-
-Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
-  return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
-}
 Term gather(const Term& x, std::size_t dim, const Term& indices) {
   return x.call("aten.gather.default", {static_cast<std::int64_t>(dim), indices.value()});
 }
