@@ -9,6 +9,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <limits>
 #include <string_view>
 
 #include "depute/builder.h"
@@ -120,6 +121,11 @@ inline Term floor(const Term& x) {
 }
 inline Term trunc(const Term& x) {
   return x.call("aten.trunc.default");
+}
+// Along one dimension.
+inline constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+inline Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
+  return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
 }
 inline Term is_nan(const Term& x) {
   return x.call("aten.isnan.default");

@@ -9,8 +9,6 @@
 //                                              key = run * n + %u     ; run counts the changes along %t
 //                                              %k, %j = aten.topk.default(key, n, -1, false)
 //                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
-#include <limits>
-
 #include "ops/order.h"
 #include "support/try.h"
 
@@ -19,11 +17,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
-
-Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
-  return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
-}
 Term gather(const Term& x, std::size_t dim, const Term& indices) {
   return x.call("aten.gather.default", {static_cast<std::int64_t>(dim), indices.value()});
 }
@@ -44,14 +37,16 @@ Term places(const Term& x, std::size_t dim) {
   return {b, b.view(b.call("aten.arange.start_step", {0, size}), column)};
 }
 
-// One where an element of a sorted tensor differs from the one before it. Not a number equals its like.
-Term changes(const Term& sorted, std::size_t dim, bool descending) {
-  Term earlier = slice(sorted, dim, 0, -1), later = slice(sorted, dim, 1);
-  Term differs = earlier != later;
-  if (is_floating(sorted.dtype())) differs = differs & !is_nan(descending ? later : earlier);
-  Ints pad(2 * (sorted.rank() - dim), 0);
-  pad[pad.size() - 2] = 1;
-  return differs.to(ScalarType::I64).call("aten.constant_pad_nd.default", {pad, 0});
+// What stands one place before, along the dimension; the first element stands before itself.
+Term earlier_of(const Term& x, std::size_t dim) {
+  Builder& b = x.builder();
+  Term index(b, b.call("aten.arange.start_step", {0, b.size(x.sizes()[dim])}));
+  index = (index - 1).call("aten.clamp.default", {0});
+  return x.call("aten.index_select.default", {static_cast<std::int64_t>(dim), index.value()});
+}
+// The number of each element's run of equal ones. `differs` tells an element from the one before it.
+Term runs(const Term& differs, std::size_t dim) {
+  return differs.to(ScalarType::I64).call("aten.cumsum.default", {static_cast<std::int64_t>(dim)});
 }
 
 // The indices of all elements in order, equal ones as they stand.
@@ -64,8 +59,11 @@ Term stable_order(const Term& x, std::size_t dim, bool descending) {
     return order_of(key, dim, false).indices;
   }
   Sorted sorted = order_of(x, dim, descending);
-  auto axis = static_cast<std::int64_t>(dim);
-  Term run = changes(sorted.values, dim, descending).call("aten.cumsum.default", {axis}) * size;
+  Term earlier = earlier_of(sorted.values, dim);
+  Term differs = sorted.values != earlier;
+  // what is not a number equals its like here
+  if (is_floating(x.dtype())) differs = differs & !is_nan(descending ? sorted.values : earlier);
+  Term run = runs(differs, dim) * size;
   return order_of(run + sorted.indices, dim, false).values - run;
 }
 
@@ -183,14 +181,15 @@ Replacement nanmedian(Builder& b, const OpCall& call) {
   return median_of_all(b, call, true);
 }
 
-// The element that is there most often, the smallest of several; its index is the last.
+// The element that is there most often, the smallest of several; its index is the last. No two that are not
+// numbers are equal.
 Replacement mode(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
   if (x.rank() == 0) return scalar_and_index(x);
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), x.rank()));
   auto axis = static_cast<std::int64_t>(dim);
   Sorted sorted = sorted_of(x, dim, false);
-  Term run = changes(sorted.values, dim, false).call("aten.cumsum.default", {axis});
+  Term run = runs(sorted.values != earlier_of(sorted.values, dim), dim);
   Term zeros = run.call("aten.full_like.default", {0});
   Term counts = zeros.call("aten.scatter_add.default",
                            {axis, run.value(), zeros.call("aten.full_like.default", {1}).value()});
