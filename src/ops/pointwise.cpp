@@ -411,18 +411,6 @@ std::span<const OpLine> pointwise_ops() {
        renamed<"aten.ne.Tensor">(pointwise | inplace_twin)},
       {"aten.not_equal.Scalar(Tensor self, Scalar other) -> Tensor",
        renamed<"aten.ne.Scalar">(pointwise | inplace_twin)},
-      {"aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.bitwise_or.Scalar">(pointwise)},
-      {"aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.bitwise_xor.Scalar">(pointwise)},
-      {"aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.bitwise_left_shift.Tensor">(pointwise)},
-      {"aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.bitwise_left_shift.Tensor_Scalar">(pointwise)},
-      {"aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
-       renamed<"aten.bitwise_right_shift.Tensor">(pointwise)},
-      {"aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
-       renamed<"aten.bitwise_right_shift.Tensor_Scalar">(pointwise)},
   };
   return lines;
 }
