@@ -35,6 +35,8 @@ class Term {
   Value* value_;
 };
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
 // A term or a number.
 struct Operand {
   BuilderArgument argument;

@@ -13,7 +13,6 @@
 namespace depute::internal {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // --- tests
 

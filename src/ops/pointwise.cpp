@@ -76,12 +76,6 @@ Replacement square(Builder& b, const OpCall& call) {
   return one(b.call("aten.pow.Tensor_Scalar", {call["self"], 2}));
 }
 
-// bool ^ 2 is an integer.
-Types infer_square(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
-}
-
 Replacement where_number(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", call.args()));
 }

@@ -103,8 +103,12 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
   return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
 }
 
-constexpr OpRules reducing(const char* out, InferFunction infer) {
-  return {.flags = core | reduction, .out = out, .infer = infer, .fit = with_dimension};
+constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFunction decompose = nullptr) {
+  return {.flags = core | reduction,
+          .out = out,
+          .infer = infer,
+          .decompose = decompose,
+          .fit = with_dimension};
 }
 
 }  // namespace

@@ -21,7 +21,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // --- running operations
 
 using Combine = Term (*)(const Term& earlier, const Term& later);

@@ -17,7 +17,6 @@
 namespace depute::internal {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // --- products with logarithms: 0 where the factor is 0, unless the logarithm is of not a number
 

@@ -18,7 +18,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // The dimensions that the call's `dim` names, all when it names none.
 Result<Ints> dims_of(const OpCall& call) {

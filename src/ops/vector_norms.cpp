@@ -17,7 +17,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-bool has(const OpCall& call, std::string_view name) {
+bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Symbol(name)) >= 0;
 }
 bool is_half(ScalarType dtype) {
@@ -72,7 +72,7 @@ Types infer_norm(const OpCall& call) {
   return types;
 }
 Result<Ints> norm_dims(const OpCall& call) {
-  Argument dims = has(call, "dim") ? call["dim"] : Argument::none();
+  Argument dims = takes(call, "dim") ? call["dim"] : Argument::none();
   TRY(std::vector<std::size_t> wrapped, wrap_dims(dims, call.tensor("self").rank()));
   return Ints(wrapped.begin(), wrapped.end());
 }
@@ -80,14 +80,14 @@ Replacement norm_of(Builder& b, const OpCall& call, double p) {
   Value* x = converted(b, b.own(call.value("self")), norm_type(call));
   TRY(Ints dims, norm_dims(call));
   if (b.failed()) return Failure(b.status().error());
-  return one(wide_norm(b, x, p, dims, has(call, "keepdim") && call.boolean("keepdim")));
+  return one(wide_norm(b, x, p, dims, takes(call, "keepdim") && call.boolean("keepdim")));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "ord"));
   return norm_of(b, call, order);
 }
 Replacement norm(Builder& b, const OpCall& call) {
-  if (!has(call, "p") || call["p"].is_none()) return norm_of(b, call, 2);
+  if (!takes(call, "p") || call["p"].is_none()) return norm_of(b, call, 2);
   TRY(double order, constant_number(call, "p"));
   return norm_of(b, call, order);
 }
