@@ -190,6 +190,7 @@ Replacement mode(Builder& b, const OpCall& call) {
   auto axis = static_cast<std::int64_t>(dim);
   Sorted sorted = sorted_of(x, dim, false);
   Term run = runs(sorted.values != earlier_of(sorted.values, dim), dim);
+  run = run - slice(run, dim, 0, 1);  // an element that differs from itself begins no second run
   Term zeros = run.call("aten.full_like.default", {0});
   Term counts = zeros.call("aten.scatter_add.default",
                            {axis, run.value(), zeros.call("aten.full_like.default", {1}).value()});
