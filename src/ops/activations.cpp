@@ -108,7 +108,7 @@ Replacement glu(Builder& b, const OpCall& call) {
   auto axis = static_cast<std::int64_t>(dim);
   SymInt half = floor_div(self.sizes[dim], 2);
   Value* front = b.call("aten.slice.Tensor", {call["self"], axis, 0, b.size(half)});
-  Value* back = b.call("aten.slice.Tensor", {call["self"], axis, b.size(half), b.size(self.sizes[dim])});
+  Value* back = b.call("aten.slice.Tensor", {call["self"], axis, b.size(half), b.size(half * 2)});
   return one(b.call("aten.mul.Tensor", {front, b.call("aten.sigmoid.default", {back})}));
 }
 
