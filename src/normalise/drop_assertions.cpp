@@ -22,7 +22,7 @@ Status drop_from(Graph& graph) {
         if (result->has_uses()) return node_error(node, "the result of an assertion is used");
       }
       graph.erase(node);
-    } else if (!def->mutates() && !def->functional.empty()) {
+    } else if (def->is(OpFlag::symbolic) && !def->functional.empty()) {
       graph.set_op(node, def->functional);
     }
   }

@@ -163,7 +163,14 @@ Value* as_rows(Builder& b, Value* x) {
   return x != nullptr && x->tensor().rank() < 2 ? b.view(x, {1, x->tensor().numel()}) : x;
 }
 
-Types infer_margin_loss(const OpCall& call) {
+// One loss for each row; of a single row without its dimension, if the target has none either.
+Types infer_multi_margin(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  Dims sizes;
+  if (call.integer("reduction") == 0) sizes = call.tensor("target").sizes;
+  return tensor_result(self.dtype, std::move(sizes));
+}
+Types infer_multilabel_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims sizes;
   if (call.integer("reduction") == 0 && self.rank() > 1) sizes = {self.sizes[0]};
@@ -173,12 +180,12 @@ Types infer_margin_loss(const OpCall& call) {
 // The mean over the classes of each row's terms, reduced over the rows.
 Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints& dims, Value* scores) {
   if (b.failed()) return Failure(b.status().error());
-  const TensorType& self = call.tensor("self");
+  TRY(std::vector<Type> types, call.def().infer(call));
   Value* sum = b.call("aten.sum.dim_IntList", {terms, dims});
   Value* count = size_tensor(b, scores->tensor().sizes[1], scores->tensor().dtype);
   Value* loss = b.call("aten.div.Tensor", {sum, count});
-  if (self.rank() < 2) loss = reshape(b, loss, {});
-  return one(reduce_loss(b, call, loss, self.dtype));
+  if (call.integer("reduction") == 0) loss = reshape(b, loss, types[0].tensor.sizes);
+  return one(reduce_loss(b, call, loss, types[0].tensor.dtype));
 }
 
 // max(margin - x[y] + x[i], 0)^p of each class i but y
@@ -245,9 +252,9 @@ std::span<const OpLine> class_loss_ops() {
        composite(infer_class_loss, cross_entropy_loss)},
       {"aten.multi_margin_loss.default(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? "
        "weight=None, int reduction=1) -> Tensor",
-       composite(infer_margin_loss, multi_margin)},
+       composite(infer_multi_margin, multi_margin)},
       {"aten.multilabel_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
-       composite(infer_margin_loss, multilabel_margin)},
+       composite(infer_multilabel_margin, multilabel_margin)},
   };
   return lines;
 }

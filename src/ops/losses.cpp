@@ -170,9 +170,8 @@ Value* cosine_embedding(Builder& b, const OpCall& call, Value* x1, Value* x2) {
   return b.call("aten.add.Tensor", {alike, others});
 }
 Types infer_cosine_embedding(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_promoted(call));
-  types[0].tensor.sizes = call.integer("reduction") == 0 ? call.tensor("target").sizes : Dims{};
-  return types;
+  return tensor_result(promoted_type(call),
+                       call.integer("reduction") == 0 ? call.tensor("target").sizes : Dims{});
 }
 
 Types infer_cosine_similarity(const OpCall& call) {
