@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "depute/builder.h"
-#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -77,7 +76,7 @@ std::span<const OpLine> resize_ops() {
   static constexpr OpLine lines[] = {
       {"aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
        "scale_factors) -> Tensor",
-       fitted(resize_rounding, kernel("upsample_bilinear2d.vec_out", infer_upsample<2>))},
+       accepting("input f32 f16 bf16 f64", kernel("upsample_bilinear2d.vec_out", infer_upsample<2>))},
       {"aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
        kernel("upsample_nearest2d.vec_out", infer_upsample<2>)},
       {"aten.upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
