@@ -69,9 +69,10 @@ Value* power_of(Builder& b, Value* base, Value* exponent) {
     product = product == nullptr ? factor : b.call("aten.mul.Tensor", {product, factor});
   }
   if (dtype == ScalarType::U8) return product;
-  Value* is_large = b.call("aten.gt.Scalar", {b.call("aten.abs.default", {base}), 1});
+  Value* is_other = b.call("aten.logical_and.default",
+                           {b.call("aten.ne.Scalar", {base, 1}), b.call("aten.ne.Scalar", {base, -1})});
   Value* is_fraction =
-      b.call("aten.logical_and.default", {is_large, b.call("aten.lt.Scalar", {exponent, 0})});
+      b.call("aten.logical_and.default", {is_other, b.call("aten.lt.Scalar", {exponent, 0})});
   return b.call("aten.where.self", {is_fraction, 0, product});
 }
 
