@@ -46,7 +46,10 @@ Replacement cat(Builder& b, const OpCall& call) {
   for (Value* part : parts) {
     if (part->tensor().static_numel() != 0) kept.push_back(part);
   }
-  if (kept.empty()) kept.push_back(parts[0]);
+  if (kept.empty()) {  // the kernel does not look at empty parts, and would miss the sizes
+    TRY(std::vector<Type> types, infer_cat(call));
+    return one(b.call("aten.full.default", {types[0].tensor.sizes, 0, types[0].tensor.dtype}));
+  }
   if (kept.size() == 1) {
     TRY(std::vector<Type> types, infer_cat(call));
     if (types[0].tensor.dtype == kept[0]->tensor().dtype &&

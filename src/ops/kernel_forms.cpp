@@ -12,7 +12,9 @@
 namespace depute::internal {
 namespace {
 
-const Replacement as_it_is = std::vector<Value*>{};
+Replacement as_it_is() {
+  return std::vector<Value*>{};
+}
 
 bool is_without_dimensions(const Argument& argument) {
   return argument.is_value() && argument.as_value()->type().is_tensor() &&
@@ -67,9 +69,10 @@ Value* power_of(Builder& b, Value* base, Value* exponent) {
     product = product == nullptr ? factor : b.call("aten.mul.Tensor", {product, factor});
   }
   if (dtype == ScalarType::U8) return product;
-  Value* is_large = b.call("aten.gt.Scalar", {b.call("aten.abs.default", {base}), 1});
+  Value* is_other = b.call("aten.logical_and.default",
+                           {b.call("aten.ne.Scalar", {base, 1}), b.call("aten.ne.Scalar", {base, -1})});
   Value* is_fraction =
-      b.call("aten.logical_and.default", {is_large, b.call("aten.lt.Scalar", {exponent, 0})});
+      b.call("aten.logical_and.default", {is_other, b.call("aten.lt.Scalar", {exponent, 0})});
   return b.call("aten.where.self", {is_fraction, 0, product});
 }
 
@@ -125,42 +128,44 @@ Volume volume_of(const OpCall& call) {
   return v;
 }
 
-// [N, C, D, H, W] convolved plane by plane with one slice of the kernel, which gives [N, O, D, H', W'].
+// [N, C, D, H, W] <-> [N, D, C, H, W]
+std::vector<std::int64_t> planes_first() {
+  return {0, 2, 1, 3, 4};
+}
+
+// [N, D, C, H, W] convolved plane by plane with one slice of the kernel, which gives [N, D, O, H', W'].
 Value* convolved_planes(Builder& b, const OpCall& call, Value* x, Value* kernel, Value* bias,
                         const Volume& v) {
-  const std::vector<std::int64_t> swapped = {0, 2, 1, 3, 4};
   const Dims sizes = x->tensor().sizes;
-  Value* planes = b.call("aten.permute.default", {x, swapped});
-  planes = b.view(planes, {sizes[0] * sizes[2], sizes[1], sizes[3], sizes[4]});
+  Value* planes = b.view(x, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   Value* result = b.call("aten.convolution.default",
                          {planes, kernel, bias, v.plane_stride, v.plane_padding, v.plane_dilation,
                           call["transposed"], v.plane_output_padding, call["groups"]});
   if (b.failed()) return nullptr;
   const Dims& made = result->tensor().sizes;
-  result = b.view(result, {sizes[0], sizes[2], made[1], made[2], made[3]});
-  return b.call("aten.permute.default", {result, swapped});
+  return b.view(result, {sizes[0], sizes[1], made[1], made[2], made[3]});
 }
 
 // `x` with zeros before and behind in the depth; negative numbers take away.
 Value* padded_depth(Builder& b, Value* x, const SymInt& before, const SymInt& behind) {
-  return padded(b, x, {0, 0, 0, 0, before, behind}, Argument::of(0));
+  return padded(b, x, {0, 0, 0, 0, 0, 0, before, behind}, Argument::of(0));
 }
 
 // The planes that step `k` of the kernel meets.
 Value* planes_at(Builder& b, Value* x, std::int64_t k, const SymInt& count, const Volume& v) {
   const SymInt start = k * v.dilation;
   const SymInt end = start + (count - 1) * v.stride + 1;
-  return b.call("aten.slice.Tensor", {x, 2, b.size(start), b.size(end), v.stride});
+  return b.call("aten.slice.Tensor", {x, 1, b.size(start), b.size(end), v.stride});
 }
 
 // The planes of `y` where a transposed convolution adds those of step `k`: `stride` apart, from k * dilation.
 Value* spread_planes(Builder& b, Value* y, std::int64_t k, std::int64_t depth, const Volume& v) {
   if (v.stride > 1) {
     Dims sizes = y->tensor().sizes;
-    const Dims split = {sizes[0], sizes[1], sizes[2], 1, sizes[3], sizes[4]};
-    const std::vector<std::int64_t> gaps = {0, 0, 0, 0, 0, v.stride - 1};
+    const Dims split = {sizes[0], sizes[1], 1, sizes[2], sizes[3], sizes[4]};
+    const std::vector<std::int64_t> gaps = {0, 0, 0, 0, 0, 0, 0, v.stride - 1};
     y = b.call("aten.constant_pad_nd.default", {b.view(y, split), gaps});
-    sizes[2] = sizes[2] * v.stride;
+    sizes[1] = sizes[1] * v.stride;
     if (b.failed()) return nullptr;
     y = b.view(y, sizes);
   }
@@ -172,20 +177,20 @@ Value* spread_planes(Builder& b, Value* y, std::int64_t k, std::int64_t depth, c
 // Powers that torch computes by other functions, which are faster, and differ at -inf.
 Replacement power_by_root(Builder& b, const OpCall& call) {
   const Argument& exponent = call["exponent"];
-  if (!exponent.is_number() || !call["self"].is_value()) return as_it_is;
+  if (!exponent.is_number() || !call["self"].is_value()) return as_it_is();
   const double power = exponent.as_double();
   if (power == 2) return one(b.call("aten.mul.Tensor", {call["self"], call["self"]}));
   if (power == 0.5) return one(b.call("aten.sqrt.default", {call["self"]}));
   if (power == -0.5) return one(b.call("aten.rsqrt.default", {call["self"]}));
   if (power == -1) return one(b.call("aten.reciprocal.default", {call["self"]}));
-  return as_it_is;
+  return as_it_is();
 }
 
 }  // namespace
 
 Replacement with_dimension(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  if (call.args().empty() || !is_without_dimensions(call[0])) return as_it_is;
+  if (call.args().empty() || !is_without_dimensions(call[0])) return as_it_is();
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (is_without_dimensions(call[i])) args[i] = b.view(b.own(call[i].as_value()), {1});
   }
@@ -195,7 +200,7 @@ Replacement with_dimension(Builder& b, const OpCall& call) {
 }
 
 Replacement remainder_by_floor(Builder& b, const OpCall& call) {
-  if (!is_integral(promoted_type(call))) return as_it_is;
+  if (!is_integral(promoted_type(call))) return as_it_is();
   Value* quotient = b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"});
   return one(b.call("aten.sub.Tensor", {call["self"], b.call("aten.mul.Tensor", {quotient, call["other"]})}));
 }
@@ -211,7 +216,7 @@ Replacement power_by_squaring(Builder& b, const OpCall& call) {
 }
 
 Replacement sign_without_nan(Builder& b, const OpCall& call) {
-  if (!is_floating(call.tensor("self").dtype)) return as_it_is;
+  if (!is_floating(call.tensor("self").dtype)) return as_it_is();
   Value* sign = b.call("aten.sign.default", {call["self"]});
   return one(b.call("aten.where.self", {b.call("aten.isnan.default", {call["self"]}), 0, sign}));
 }
@@ -219,7 +224,7 @@ Replacement sign_without_nan(Builder& b, const OpCall& call) {
 Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
   const ScalarType dtype = promoted_type(call);
   if (!is_floating(dtype) || call["rounding_mode"].is_none() || call.text("rounding_mode") != "floor") {
-    return as_it_is;
+    return as_it_is();
   }
   Value* is_zero = b.call("aten.eq.Scalar", {as_tensor(b, call["other"], dtype), 0});
   Value* infinite = b.call("aten.div.Tensor", {call["self"], call["other"]});
@@ -227,7 +232,7 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
 }
 
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
-  if (call.tensor("self").dtype != ScalarType::F64) return as_it_is;
+  if (call.tensor("self").dtype != ScalarType::F64) return as_it_is();
   Value* x = b.own(call.value("self"));
   const std::vector<std::int64_t> dims = {call.integer("dim")};
   Value* shifted = b.call("aten.sub.Tensor", {x, b.call("aten.amax.default", {x, dims, true})});
@@ -237,7 +242,7 @@ Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
 
 Replacement linear_of_rows(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("input"));
-  if (x->tensor().rank() != 1) return as_it_is;
+  if (x->tensor().rank() != 1) return as_it_is();
   Value* row = b.view(x, {1, x->tensor().sizes[0]});
   Value* result = b.call("aten.linear.default", {row, call["weight"], call["bias"]});
   if (b.failed()) return Failure(b.status().error());
@@ -248,7 +253,7 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& own = call.tensor("self").sizes;
   const Dims& mask = call.tensor("mask").sizes;
   TRY(Dims sizes, broadcast(own, mask));
-  if (own == sizes && mask == sizes) return as_it_is;
+  if (own == sizes && mask == sizes) return as_it_is();
   // How many elements it selects only the file can tell, so the node stays.
   Argument args[] = {call["self"], call["mask"]};
   for (Argument& arg : args) {
@@ -257,20 +262,12 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
     arg = Argument::of(wide);
   }
   b.graph().set_args(*b.own(call.node()->result())->producer(), args, {});
-  return as_it_is;
-}
-
-Replacement resize_rounding(Builder& b, const OpCall& call) {
-  if (call.tensor("input").dtype != ScalarType::U8) return as_it_is;
-  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  args[0] = b.call("aten._to_copy.default", {call["input"], ScalarType::F32});
-  Value* resized = b.call("aten.round.default", {b.call(call.def().name.str(), args)});
-  return one(b.call("aten._to_copy.default", {resized, ScalarType::U8}));
+  return as_it_is();
 }
 
 Replacement pad_by_slices(Builder& b, const OpCall& call) {
   const Dims pad = as_dims(call["pad"]);
-  if (std::ranges::none_of(pad, is_negative)) return as_it_is;
+  if (std::ranges::none_of(pad, is_negative)) return as_it_is();
   return one(padded(b, b.own(call.value("self")), pad, call["value"]));
 }
 
@@ -279,11 +276,13 @@ Replacement convolution_by_depth(Builder& b, const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   const bool is_constant = call.is_constant_ints("stride") && call.is_constant_ints("padding") &&
                            call.is_constant_ints("dilation") && call.is_constant_ints("output_padding");
-  if (weight.rank() != 5 || x->tensor().rank() != 5 || !is_constant) return as_it_is;
+  if (weight.rank() != 5 || x->tensor().rank() != 5 || !is_constant) return as_it_is();
   TRY(std::int64_t depth, static_size(weight, 2, "the depth of a kernel"));
   const Volume v = volume_of(call);
   const bool transposed = call.boolean("transposed");
   const SymInt count = call.node()->result()->tensor().sizes[2];
+  x = b.call("aten.permute.default", {x, planes_first()});
+  if (b.failed()) return Failure(b.status().error());
   if (!transposed) x = padded_depth(b, x, v.padding, v.padding);
   Value* total = nullptr;
   for (std::int64_t k = 0; k < depth; ++k) {
@@ -295,9 +294,9 @@ Replacement convolution_by_depth(Builder& b, const OpCall& call) {
     total = total == nullptr ? part : b.call("aten.add.Tensor", {total, part});
   }
   if (Value* bias = b.own(call.value("bias")); transposed && bias != nullptr && total != nullptr) {
-    total = b.call("aten.add.Tensor", {total, b.view(bias, {bias->tensor().sizes[0], 1, 1, 1})});
+    total = b.call("aten.add.Tensor", {total, b.view(bias, {bias->tensor().sizes[0], 1, 1})});
   }
-  return one(total);
+  return one(b.call("aten.permute.default", {total, planes_first()}));
 }
 
 }  // namespace depute::internal

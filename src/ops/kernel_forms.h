@@ -23,8 +23,6 @@ Replacement log_softmax_by_parts(Builder& b, const OpCall& call);
 Replacement linear_of_rows(Builder& b, const OpCall& call);
 // masked_select of a tensor and a mask of the same sizes.
 Replacement select_broadcast(Builder& b, const OpCall& call);
-// Bilinear resizing of bytes, which PyTorch rounds and the kernel cuts off.
-Replacement resize_rounding(Builder& b, const OpCall& call);
 // Padding by negative numbers, which takes elements away: slices.
 Replacement pad_by_slices(Builder& b, const OpCall& call);
 // A convolution over three dimensions as the sum of those over two, one for each step of the kernel's depth.

@@ -1,7 +1,6 @@
 // Sampling grids, blocks of pixels, and Fourier transforms.
 #include "depute/builder.h"
 #include "ops/idioms.h"
-#include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 

@@ -81,7 +81,8 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
 Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   TRY(const KernelUse* use, kernel_use(node, def));
   OpCall call(node);
-  if (auto reason = refused_by_kernel(call)) return fail(&node, *reason, "convert it in the model");
+  if (auto reason = refused_by_kernel(call))
+    return fail(&node, *reason, "choose a backend that takes it, or write the model without it");
   std::vector<std::int32_t> args;
   for (std::size_t i = 0; i < use->sources.size(); ++i) {
     const KernelArg& arg = use->signature.args[i];
