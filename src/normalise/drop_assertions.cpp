@@ -13,6 +13,13 @@
 namespace depute {
 namespace {
 
+// Another name of the same op, or the copying twin of a view.
+bool has_one_name(const Graph& graph, const OpDef& def) {
+  if (def.functional.empty() || def.mutates()) return false;
+  const OpDef& functional = *graph.ops().find(def.functional);
+  return def.is(OpFlag::symbolic) || functional.is(OpFlag::view) || functional.is(OpFlag::may_view);
+}
+
 Status drop_from(Graph& graph) {
   for (Node& node : graph.nodes()) {
     const OpDef* def = node.def();
@@ -22,7 +29,7 @@ Status drop_from(Graph& graph) {
         if (result->has_uses()) return node_error(node, "the result of an assertion is used");
       }
       graph.erase(node);
-    } else if (def->is(OpFlag::symbolic) && !def->functional.empty()) {
+    } else if (has_one_name(graph, *def)) {
       graph.set_op(node, def->functional);
     }
   }

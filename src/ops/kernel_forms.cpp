@@ -76,104 +76,6 @@ Value* power_of(Builder& b, Value* base, Value* exponent) {
   return b.call("aten.where.self", {is_fraction, 0, product});
 }
 
-// --- padding
-
-bool is_negative(const SymInt& size) {
-  return size.is_constant() && size.value() < 0;
-}
-
-// `x` without what a negative number of elements at either end takes away.
-Value* cut(Builder& b, Value* x, std::size_t dim, const SymInt& before, const SymInt& behind) {
-  const std::int64_t start = is_negative(before) ? -before.value() : 0;
-  const SymInt& size = x->tensor().sizes[dim];
-  const SymInt end = is_negative(behind) ? size + behind : size;
-  return b.call("aten.slice.Tensor", {x, static_cast<std::int64_t>(dim), start, b.size(end)});
-}
-
-// Pairs of numbers, the last dimension first.
-Value* padded(Builder& b, Value* x, Dims pad, const Argument& value) {
-  for (std::size_t i = 0; i < pad.size() / 2; ++i) {
-    SymInt& before = pad[2 * i];
-    SymInt& behind = pad[2 * i + 1];
-    if (!is_negative(before) && !is_negative(behind)) continue;
-    x = cut(b, x, x->tensor().rank() - 1 - i, before, behind);
-    if (b.failed()) return nullptr;
-    if (is_negative(before)) before = std::int64_t{0};
-    if (is_negative(behind)) behind = std::int64_t{0};
-  }
-  if (std::ranges::all_of(pad, [](const SymInt& size) { return size == 0; })) return x;
-  return b.call("aten.constant_pad_nd.default", {x, pad, value});
-}
-
-// --- convolutions over three dimensions
-
-struct Volume {
-  std::int64_t stride, padding, dilation, output_padding;  // of the depth
-  std::vector<std::int64_t> plane_stride, plane_padding, plane_dilation, plane_output_padding;
-};
-
-// A list argument's numbers for the depth, and for the plane.
-std::pair<std::int64_t, std::vector<std::int64_t>> split_depth(const OpCall& call, std::string_view name) {
-  std::vector<std::int64_t> numbers = call.ints(name);
-  numbers.resize(3, numbers.empty() ? 0 : numbers.back());
-  return {numbers[0], {numbers[1], numbers[2]}};
-}
-
-Volume volume_of(const OpCall& call) {
-  Volume v;
-  std::tie(v.stride, v.plane_stride) = split_depth(call, "stride");
-  std::tie(v.padding, v.plane_padding) = split_depth(call, "padding");
-  std::tie(v.dilation, v.plane_dilation) = split_depth(call, "dilation");
-  std::tie(v.output_padding, v.plane_output_padding) = split_depth(call, "output_padding");
-  return v;
-}
-
-// [N, C, D, H, W] <-> [N, D, C, H, W]
-std::vector<std::int64_t> planes_first() {
-  return {0, 2, 1, 3, 4};
-}
-
-// [N, D, C, H, W] convolved plane by plane with one slice of the kernel, which gives [N, D, O, H', W'].
-Value* convolved_planes(Builder& b, const OpCall& call, Value* x, Value* kernel, Value* bias,
-                        const Volume& v) {
-  const Dims sizes = x->tensor().sizes;
-  Value* planes = b.view(x, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
-  Value* result = b.call("aten.convolution.default",
-                         {planes, kernel, bias, v.plane_stride, v.plane_padding, v.plane_dilation,
-                          call["transposed"], v.plane_output_padding, call["groups"]});
-  if (b.failed()) return nullptr;
-  const Dims& made = result->tensor().sizes;
-  return b.view(result, {sizes[0], sizes[1], made[1], made[2], made[3]});
-}
-
-// `x` with zeros before and behind in the depth; negative numbers take away.
-Value* padded_depth(Builder& b, Value* x, const SymInt& before, const SymInt& behind) {
-  return padded(b, x, {0, 0, 0, 0, 0, 0, before, behind}, Argument::of(0));
-}
-
-// The planes that step `k` of the kernel meets.
-Value* planes_at(Builder& b, Value* x, std::int64_t k, const SymInt& count, const Volume& v) {
-  const SymInt start = k * v.dilation;
-  const SymInt end = start + (count - 1) * v.stride + 1;
-  return b.call("aten.slice.Tensor", {x, 1, b.size(start), b.size(end), v.stride});
-}
-
-// The planes of `y` where a transposed convolution adds those of step `k`: `stride` apart, from k * dilation.
-Value* spread_planes(Builder& b, Value* y, std::int64_t k, std::int64_t depth, const Volume& v) {
-  if (v.stride > 1) {
-    Dims sizes = y->tensor().sizes;
-    const Dims split = {sizes[0], sizes[1], 1, sizes[2], sizes[3], sizes[4]};
-    const std::vector<std::int64_t> gaps = {0, 0, 0, 0, 0, 0, 0, v.stride - 1};
-    y = b.call("aten.constant_pad_nd.default", {b.view(y, split), gaps});
-    sizes[1] = sizes[1] * v.stride;
-    if (b.failed()) return nullptr;
-    y = b.view(y, sizes);
-  }
-  const std::int64_t before = k * v.dilation - v.padding;
-  const std::int64_t behind = (depth - 1 - k) * v.dilation - v.padding + v.output_padding - (v.stride - 1);
-  return padded_depth(b, y, before, behind);
-}
-
 // Powers that torch computes by other functions, which are faster, and differ at -inf.
 Replacement power_by_root(Builder& b, const OpCall& call) {
   const Argument& exponent = call["exponent"];
@@ -240,15 +142,6 @@ Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
   return one(b.call("aten.sub.Tensor", {shifted, b.call("aten.log.default", {total})}));
 }
 
-Replacement linear_of_rows(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("input"));
-  if (x->tensor().rank() != 1) return as_it_is();
-  Value* row = b.view(x, {1, x->tensor().sizes[0]});
-  Value* result = b.call("aten.linear.default", {row, call["weight"], call["bias"]});
-  if (b.failed()) return Failure(b.status().error());
-  return in_sizes_of(b, call, {result});
-}
-
 Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& own = call.tensor("self").sizes;
   const Dims& mask = call.tensor("mask").sizes;
@@ -263,40 +156,6 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   }
   b.graph().set_args(*b.own(call.node()->result())->producer(), args, {});
   return as_it_is();
-}
-
-Replacement pad_by_slices(Builder& b, const OpCall& call) {
-  const Dims pad = as_dims(call["pad"]);
-  if (std::ranges::none_of(pad, is_negative)) return as_it_is();
-  return one(padded(b, b.own(call.value("self")), pad, call["value"]));
-}
-
-Replacement convolution_by_depth(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("input"));
-  const TensorType& weight = call.tensor("weight");
-  const bool is_constant = call.is_constant_ints("stride") && call.is_constant_ints("padding") &&
-                           call.is_constant_ints("dilation") && call.is_constant_ints("output_padding");
-  if (weight.rank() != 5 || x->tensor().rank() != 5 || !is_constant) return as_it_is();
-  TRY(std::int64_t depth, static_size(weight, 2, "the depth of a kernel"));
-  const Volume v = volume_of(call);
-  const bool transposed = call.boolean("transposed");
-  const SymInt count = call.node()->result()->tensor().sizes[2];
-  x = b.call("aten.permute.default", {x, planes_first()});
-  if (b.failed()) return Failure(b.status().error());
-  if (!transposed) x = padded_depth(b, x, v.padding, v.padding);
-  Value* total = nullptr;
-  for (std::int64_t k = 0; k < depth; ++k) {
-    Value* kernel = b.call("aten.select.int", {call["weight"], 2, k});
-    Value* bias = k == 0 && !transposed ? b.own(call.value("bias")) : nullptr;
-    Value* part = convolved_planes(b, call, transposed ? x : planes_at(b, x, k, count, v), kernel, bias, v);
-    if (b.failed()) return Failure(b.status().error());
-    if (transposed) part = spread_planes(b, part, k, depth, v);
-    total = total == nullptr ? part : b.call("aten.add.Tensor", {total, part});
-  }
-  if (Value* bias = b.own(call.value("bias")); transposed && bias != nullptr && total != nullptr) {
-    total = b.call("aten.add.Tensor", {total, b.view(bias, {bias->tensor().sizes[0], 1, 1})});
-  }
-  return one(b.call("aten.permute.default", {total, planes_first()}));
 }
 
 }  // namespace depute::internal

@@ -19,13 +19,7 @@ Replacement sign_without_nan(Builder& b, const OpCall& call);
 Replacement floor_by_division_of_zero(Builder& b, const OpCall& call);
 // log_softmax of f64: x - max(x) - log(sum(exp(x - max(x)))).
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call);
-// linear of a vector, as a matrix of one row.
-Replacement linear_of_rows(Builder& b, const OpCall& call);
 // masked_select of a tensor and a mask of the same sizes.
 Replacement select_broadcast(Builder& b, const OpCall& call);
-// Padding by negative numbers, which takes elements away: slices.
-Replacement pad_by_slices(Builder& b, const OpCall& call);
-// A convolution over three dimensions as the sum of those over two, one for each step of the kernel's depth.
-Replacement convolution_by_depth(Builder& b, const OpCall& call);
 
 }  // namespace depute::internal

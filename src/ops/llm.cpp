@@ -106,7 +106,7 @@ std::span<const OpLine> llm_ops() {
        kernel("llama::update_cache_with_indices.out", infer_same_type, copies_first)},
       {"llama.custom_sdpa.default(Tensor query, Tensor key, Tensor value, SymInt start_pos, Tensor? "
        "attn_mask=None, float drpout_p=0., bool is_causal=False, float? scale=None) -> Tensor",
-       kernel("llama::custom_sdpa.out", infer_like_first)},
+       kernel("llama::custom_sdpa.out", infer_same_type)},
       {"llama.custom_quantized_sdpa.default(Tensor query, Tensor key, Tensor value, SymInt start_pos, "
        "Tensor? "
        "attn_mask=None, float drpout_p=0., bool is_causal=False, float? scale=None, Tensor? "
@@ -118,7 +118,7 @@ std::span<const OpLine> llm_ops() {
        "Tensor beta, Tensor initial_state) -> (Tensor, Tensor)",
        opaque(core, "llama::channelwise_gated_delta_rule.out")},
       {"llama.fast_hadamard_transform.default(Tensor mat) -> Tensor",
-       kernel("llama::fast_hadamard_transform.out", infer_like_first)},
+       kernel("llama::fast_hadamard_transform.out", infer_same_type)},
   };
   return lines;
 }

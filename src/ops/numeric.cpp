@@ -13,7 +13,6 @@
 namespace depute::internal {
 namespace {
 
-
 // --- tests
 
 Term filled_like(const Term& x, bool value) {

@@ -104,11 +104,8 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFunction decompose = nullptr) {
-  return {.flags = core | reduction,
-          .out = out,
-          .infer = infer,
-          .decompose = decompose,
-          .fit = with_dimension};
+  return {
+      .flags = core | reduction, .out = out, .infer = infer, .decompose = decompose, .fit = with_dimension};
 }
 
 }  // namespace

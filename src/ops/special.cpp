@@ -17,7 +17,6 @@
 namespace depute::internal {
 namespace {
 
-
 // --- products with logarithms: 0 where the factor is 0, unless the logarithm is of not a number
 
 Replacement xlogy(Builder& b, const OpCall& call) {

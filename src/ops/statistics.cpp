@@ -18,7 +18,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-
 // The dimensions that the call's `dim` names, all when it names none.
 Result<Ints> dims_of(const OpCall& call) {
   TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], call.tensor("self").rank()));

@@ -116,7 +116,7 @@ Result<std::unique_ptr<Partitioner>> make_controlled(const Program& program, con
 Result<std::unique_ptr<Partitioner>> make_partitioner(const Program& program, const Options& options) {
   TRY(std::unique_ptr<Partitioner> first, make_controlled(program, options));
   if (!options.contains("then")) return first;
-  std::vector<std::unique_ptr<Partitioner>> partitioners;
+  std::vector<std::shared_ptr<const Partitioner>> partitioners;
   partitioners.push_back(std::move(first));
   partitioners.push_back(std::make_unique<CapabilityPartitioner>(support(options, "then"),
                                                                  propose_options(options, "other", "Other")));

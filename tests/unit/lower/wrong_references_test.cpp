@@ -169,7 +169,7 @@ TEST(WrongReferences, ProposalHasNoSupportFunction) {
 }
 
 TEST(WrongReferences, OneOfSeveralPartitionersIsNull) {
-  std::vector<std::unique_ptr<Partitioner>> partitioners(2);
+  std::vector<std::shared_ptr<const Partitioner>> partitioners(2);
   partitioners[0] =
       std::make_unique<GroupPartitioner>([](auto&, auto&) { return NodeGroups(); }, good_options());
   SeveralPartitioners several(std::move(partitioners));

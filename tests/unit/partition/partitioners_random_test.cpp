@@ -109,7 +109,7 @@ Made groups(std::uint32_t variant) {
 }
 
 Made several(std::uint32_t variant) {
-  std::vector<Made> all;
+  std::vector<std::shared_ptr<const Partitioner>> all;
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("abc"), options("first", variant)));
   all.push_back(groups(variant + 1));
   all.push_back(std::make_unique<CapabilityPartitioner>(takes("cde"), options("last", variant + 2)));

@@ -148,7 +148,7 @@ method forward(%x: f32[2]) {
   return %a, %b, %c, %d
 }
 )");
-  std::vector<std::unique_ptr<Partitioner>> both;
+  std::vector<std::shared_ptr<const Partitioner>> both;
   both.push_back(std::make_unique<Keeper>("op.a.default", true));
   both.push_back(std::make_unique<Keeper>("op.b.default", false));
   const SeveralPartitioners several(std::move(both));
@@ -166,7 +166,7 @@ TEST(SeveralPartitioners, TagsAreUniqueWhateverTheNames) {
             std::to_string(i - 1) + ")\n";
   }
   const Program program = testing::parsed(text + "  return %v39\n}\n");
-  std::vector<std::unique_ptr<Partitioner>> both;
+  std::vector<std::shared_ptr<const Partitioner>> both;
   both.push_back(std::make_unique<CapabilityPartitioner>(support_by_op({{"op.a.default", {}}}),
                                                          ProposeOptions{.owner = "a", .spec = {"A", {}}}));
   both.push_back(std::make_unique<CapabilityPartitioner>(support_by_op({{"op.b.default", {}}}),
