@@ -184,7 +184,11 @@ Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const Tenso
   builder.inherit(node);
   const OpCall call(node);
   std::vector<Argument> args;
-  for (const ArgDef& arg : graph_.ops().find(def.functional)->args) args.push_back(call[arg.name.str()]);
+  const std::vector<ArgDef>& wanted = graph_.ops().find(def.functional)->args;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const int named = def.arg_index(wanted[i].name);  // else the one at its place: "self" for "input"
+    args.push_back(call[named < 0 ? i : static_cast<std::size_t>(named)]);
+  }
   Value* content = builder.call(def.functional.str(), std::span<const Argument>(args));
   if (content != nullptr && content->tensor().dtype != target.dtype) {
     content = builder.call("aten._to_copy.default", {content, target.dtype});

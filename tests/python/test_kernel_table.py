@@ -37,9 +37,12 @@ def signature_of(schema):
     text = str(schema)
     args, returns = re.fullmatch(r"[^(]*\((.*)\) -> (.*)", text).groups()
     inputs, outs = [], []
-    for arg in split(args):
+    positional = len(split(args.partition("*, ")[0]))
+    for place, arg in enumerate(split(args)):
         kind, name = arg.partition("=")[0].rsplit(" ", 1)
-        if "!" in kind:
+        if "!" in kind and place < positional:
+            inputs.append(f"{kind} {name}")  # written where it lies
+        elif "!" in kind:
             outs.append(type_text(kind))
         else:
             inputs.append(f"{type_text(kind)} {name}")
