@@ -40,8 +40,8 @@ Replacement loss(Builder& b, const OpCall& call) {
   return one(reduce_loss(b, call, expression(b, call, x, y), dtype));
 }
 template <Expression expression>
-constexpr OpRules loss_rules(const char* promotes) {
-  return {.promotes = promotes, .infer = infer_loss, .decompose = loss<expression>};
+constexpr OpRules loss_rules(const char* promotes, OpFlag flags = no_flags) {
+  return {.flags = flags, .promotes = promotes, .infer = infer_loss, .decompose = loss<expression>};
 }
 
 Value* difference(Builder& b, Value* x, Value* y) {
@@ -272,7 +272,7 @@ std::span<const OpLine> loss_ops() {
        loss_rules<kl_div>("self target")},
       {"aten.poisson_nll_loss.default(Tensor input, Tensor target, bool log_input, bool full, float eps, int "
        "reduction) -> Tensor",
-       loss_rules<poisson>("input target")},
+       loss_rules<poisson>("input target", promotes_to_float)},
       {"aten.soft_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
        loss_rules<soft_margin>("self target")},
       {"aten.hinge_embedding_loss.default(Tensor self, Tensor target, float margin=1., int reduction=1) -> "

@@ -31,4 +31,12 @@ constexpr OpRules renamed(OpFlag flags = no_flags) {
   return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
 }
 
+// Of two operands, which are promoted; either may be a number.
+template <OpName op>
+constexpr OpRules renamed_binary(OpFlag flags = no_flags) {
+  OpRules rules = renamed<op>(flags);
+  rules.promotes = "self other";
+  return rules;
+}
+
 }  // namespace depute::internal
