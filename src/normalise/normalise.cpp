@@ -10,8 +10,8 @@ namespace depute {
 namespace {
 
 #define DEPUTE_ROW(name, function) Pass{name, function},
-constexpr Pass passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
-constexpr Pass passes_for_leftovers[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
+constexpr Pass normal_passes[] = {DEPUTE_PASSES(DEPUTE_ROW)};
+constexpr Pass passes_of_leftovers[] = {DEPUTE_LEFTOVER_PASSES(DEPUTE_ROW)};
 #undef DEPUTE_ROW
 
 Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const NormaliseOptions& options) {
@@ -25,19 +25,19 @@ Result<Program> run_guarded(Program& program, std::span<const Pass> steps, const
 }  // namespace
 
 std::span<const Pass> all_passes() {
-  return passes;
+  return normal_passes;
 }
 
 std::span<const Pass> leftover_passes() {
-  return passes_for_leftovers;
+  return passes_of_leftovers;
 }
 
 Result<Program> normalise(Program program, const NormaliseOptions& options) {
-  return run_guarded(program, passes, options);
+  return run_guarded(program, normal_passes, options);
 }
 
 Result<Program> normalise_leftovers(Program program, const NormaliseOptions& options) {
-  return run_guarded(program, passes_for_leftovers, options);
+  return run_guarded(program, passes_of_leftovers, options);
 }
 
 }  // namespace depute

@@ -134,6 +134,12 @@ Replacement pad_circular(Builder& b, const OpCall& call) {
   if (!call.is_constant_ints("pad")) return type_error("circular padding by numbers that are not constant");
   Ints pad = call.ints("pad");
   Value* x = b.own(call.value("self"));
+  TRY(std::vector<Type> types, infer_pad(call));
+  const TensorType& type = types[0].tensor;
+  if (std::ranges::find(type.sizes, SymInt(0)) !=
+      type.sizes.end()) {  // cat passes over parts without elements
+    return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));
+  }
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     if (x == nullptr) return one(nullptr);
     auto dim = static_cast<std::int64_t>(x->tensor().rank() - 1 - i);

@@ -147,6 +147,10 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& mask = call.tensor("mask").sizes;
   TRY(Dims sizes, broadcast(own, mask));
   if (own == sizes && mask == sizes) return as_it_is();
+  if (product(sizes) != product(own)) {
+    return argument_error(
+        "the mask is larger than the tensor, and torch bounds the result by the tensor's size");
+  }
   // How many elements it selects only the file can tell, so the node stays.
   Argument args[] = {call["self"], call["mask"]};
   for (Argument& arg : args) {

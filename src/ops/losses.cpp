@@ -214,9 +214,9 @@ Types infer_pairwise_distance(const OpCall& call) {
 // the norm of x1 - x2 + eps
 Replacement pairwise_distance(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
-  Value* x1 = to_dtype(b, b.own(call.value("x1")), dtype);
-  Value* x2 = to_dtype(b, b.own(call.value("x2")), dtype);
-  Value* d = b.call("aten.add.Tensor", {to_compute_type(b, difference(b, x1, x2)), call["eps"]});
+  // integers are subtracted as integers: 1 - 2 of bytes is 255
+  Value* apart = to_dtype(b, difference(b, b.own(call.value("x1")), b.own(call.value("x2"))), dtype);
+  Value* d = b.call("aten.add.Tensor", {to_compute_type(b, apart), call["eps"]});
   Value* norm = b.call("aten.linalg_vector_norm.default",
                        {d, call["p"], std::vector<std::int64_t>{-1}, call["keepdim"]});
   return one(to_dtype(b, norm, dtype));

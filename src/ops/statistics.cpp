@@ -200,7 +200,8 @@ std::span<const OpLine> statistics_ops() {
        {.flags = core | reduction,
         .out = "var.correction_out",
         .infer = infer_reduction,
-        .decompose = variance_kernel}},
+        .decompose = variance_kernel,
+        .accepts = "self f32 f64"}},  // of halves the kernel adds up halves
       {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
       {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
        spread_rules(variance)},

@@ -46,6 +46,7 @@ Flat over_depth(const PoolWindow& w) {
 }
 
 Replacement avg_pool3d(Builder& b, const OpCall& call) {
+  if (!is_floating(call.tensor("self").dtype)) return type_error("average pooling of integers over volumes");
   TRY(PoolWindow w, read_pool_window(call, 3, false));
   TRY(Dims sizes, pooled_sizes(call.tensor("self"), w));
   const Argument& divisor = call["divisor_override"];

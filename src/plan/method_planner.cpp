@@ -349,7 +349,7 @@ Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
     const Dims& sizes = base.tensor().sizes;
     auto same = std::ranges::find(sizes, size);
     if (same != sizes.end()) return size_of(base_index, static_cast<std::size_t>(same - sizes.begin()));
-    if (is_inferred) return fail(&node, fmt::format("no value for the size {}", size.str()));
+    if (is_inferred || has_zero) return fail(&node, fmt::format("no value for the size {}", size.str()));
     is_inferred = true;
     return pool_.integer(-1);
   };
