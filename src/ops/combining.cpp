@@ -136,8 +136,9 @@ Replacement pad_circular(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   TRY(std::vector<Type> types, infer_pad(call));
   const TensorType& type = types[0].tensor;
-  if (std::ranges::find(type.sizes, SymInt(0)) !=
-      type.sizes.end()) {  // cat passes over parts without elements
+  if (std::ranges::any_of(type.sizes, [](const SymInt& size) {
+        return size == 0;
+      })) {  // cat passes over parts without elements
     return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));
   }
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {

@@ -217,8 +217,10 @@ Types infer_cumulative_trapezoid(const OpCall& call) {
 // (y[i] + y[i + 1]) * (x[i + 1] - x[i]) / 2
 Result<Term> areas(Builder& b, const OpCall& call, std::size_t dim) {
   Term y = tensor_operand(b, call, "y");
+  const bool is_small = item_size(y.dtype()) == 1 && y.dtype() != ScalarType::Bool;
+  if (is_small) return type_error("an integral of bytes, which overflow in torch");
   y = y.to(computing_type(y.dtype()));
-  Term heights = slice(y, dim, 0, -1) + slice(y, dim, 1);
+  const Term heights = slice(y, dim, 0, -1) + slice(y, dim, 1);
   if (call.def().arg_index(Symbol("x")) < 0) {
     TRY(double step, constant_number(call, "dx"));
     return heights * (step / 2);

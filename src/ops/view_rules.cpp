@@ -100,6 +100,9 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
   SymInt known = product(divisors);
   if (open == sizes.size()) {
     if (elements == known || !elements.is_constant() || !known.is_constant()) return sizes;
+    const bool are_empty =
+        product({own.data(), own.size()}) == 0 && product({wanted.data(), wanted.size()}) == 0;
+    if (are_empty) return sizes;  // whatever the other sizes are
     return type_error(fmt::format("a view of {} elements as {}", product({own.data(), own.size()}).str(),
                                   product({wanted.data(), wanted.size()}).str()));
   }

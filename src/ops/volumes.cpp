@@ -95,6 +95,11 @@ Replacement max_pool3d(Builder& b, const OpCall& call) {
 // --- adaptive pools
 
 Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_adaptive<3>(call));
+  const TensorType& type = types[0].tensor;
+  if (std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; })) {
+    return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));  // the kernel wants elements
+  }
   TRY(std::vector<Type> types, infer_adaptive_of(call, 3));
   const Dims& sizes = types[0].tensor.sizes;
   Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
