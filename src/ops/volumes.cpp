@@ -95,13 +95,11 @@ Replacement max_pool3d(Builder& b, const OpCall& call) {
 // --- adaptive pools
 
 Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
-  TRY(std::vector<Type> types, infer_adaptive<3>(call));
-  const TensorType& type = types[0].tensor;
-  if (std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; })) {
-    return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));  // the kernel wants elements
-  }
   TRY(std::vector<Type> types, infer_adaptive_of(call, 3));
   const Dims& sizes = types[0].tensor.sizes;
+  if (std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; })) {
+    return one(b.call("aten.full.default", {sizes, 0, types[0].tensor.dtype}));  // the kernel wants elements
+  }
   Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
   if (pooled.depth == 1 && pooled.height == 1 && pooled.width == 1) {
     return one(b.call("aten.mean.dim", {call["self"], Ints{-3, -2, -1}, true}));
