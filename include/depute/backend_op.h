@@ -49,7 +49,7 @@ struct BackendOpSpec {
   std::string name = {};     // "library.op.overload"
   std::string pattern = {};  // one method in the notation of pattern.h; every argument spelled out, every
                              // input used. May be empty when there is a schema.
-  std::string kernel = {};  // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  std::string kernel = {};   // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
   // In torch's notation, with tensors as results. Empty: as the pattern says.
   std::string schema = {};
   // The results' types; null: those of the pattern, and without one those that the program says.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <optional>
 
 namespace depute {
@@ -87,17 +86,6 @@ std::uint32_t ConstantPool::add(const TensorData& data, const TensorType& type) 
   constants_.push_back(std::move(*bytes));
   entry->second = static_cast<std::uint32_t>(constants_.size());
   return entry->second;
-}
-
-// The runtime takes a program whose constants have not a byte among them for one without constants, and
-// refuses it: then a byte that nobody reads is added.
-std::vector<TensorData> ConstantPool::take() && {
-  const bool is_empty =
-      std::ranges::all_of(constants_, [](const auto& data) { return data.byte_size() == 0; });
-  if (!constants_.empty() && is_empty) {
-    constants_.push_back(make_data(make_tensor(ScalarType::U8, {1}), std::vector<std::byte>(1)));
-  }
-  return std::move(constants_);
 }
 
 }  // namespace depute

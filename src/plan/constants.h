@@ -29,7 +29,7 @@ class ConstantPool {
   // The constant's number, from 1. `type` is how the program sees it: contiguous data are taken as they lie,
   // data of another order are brought into the order of `type`. 0 when that cannot be done.
   std::uint32_t add(const TensorData& data, const TensorType& type);
-  std::vector<TensorData> take() &&;
+  std::vector<TensorData> take() && { return std::move(constants_); }
   std::vector<ExternalConstant> take_external() && { return std::move(external_); }
 
  private:

@@ -42,8 +42,8 @@ method forward(%w: f32[2] = param "w", %count: f32[2] = buffer "count", %x: f32[
 }
 )";
 
-// What lowering with this partitioner says; checks that the program stays as it was, but for partitioners that
-// cast const away to edit it.
+// What lowering with this partitioner says; checks that the program stays as it was, but for partitioners
+// that cast const away to edit it.
 Diagnostic refusal(const PartitionFunction& function, std::unique_ptr<Backend> backend = nullptr,
                    ToBackendOptions options = {}, std::string_view text = model) {
   Program program = parse(text);
