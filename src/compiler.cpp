@@ -162,45 +162,51 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
   return {};
 }
 
-// For each method, the backends that are asked about it.
-std::vector<SeveralPartitioners> partitioners_by_method(const Program& program,
-                                                        const std::vector<RequestedBackend>& backends) {
-  std::vector<SeveralPartitioners> all;
+// The backends that are asked at once, by method, and what the report calls them.
+struct Round {
+  std::string asked;
+  MethodPartitioners partitioners = {};
+  std::vector<std::unique_ptr<const Partitioner>> owned = {};
+};
+
+Round round_of_all(const Program& program, const std::vector<RequestedBackend>& backends) {
+  Round round{.asked = "all backends"};
   for (const auto& method : program.methods) {
     std::vector<std::shared_ptr<const Partitioner>> partitioners;
     for (const RequestedBackend& backend : backends) {
       if (backend.is_for(*method)) partitioners.push_back(backend.partitioner);
     }
-    all.emplace_back(std::move(partitioners));
+    if (partitioners.empty()) continue;
+    round.owned.push_back(std::make_unique<SeveralPartitioners>(std::move(partitioners)));
+    round.partitioners.emplace(method->name.str(), round.owned.back().get());
   }
-  return all;
+  return round;
+}
+
+Round round_of(const Program& program, const RequestedBackend& backend) {
+  Round round{.asked = backend.entry->name};
+  for (const auto& method : program.methods) {
+    if (backend.is_for(*method)) round.partitioners.emplace(method->name.str(), backend.partitioner.get());
+  }
+  return round;
 }
 
 // Hands the program to the backends; what they leave stays as it is.
 Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& backends,
                           const Registry& registry, const LowerOptions& options, Report& report) {
-  ToBackendOptions lowering{.jobs = options.jobs,
-                            .check_determinism = options.verify_each_pass,
-                            .verified = true,
-                            .tell_why_apart = options.tell_why_apart};
+  const ToBackendOptions lowering{.jobs = options.jobs,
+                                  .check_determinism = options.verify_each_pass,
+                                  .verified = true,
+                                  .tell_why_apart = options.tell_why_apart};
+  std::vector<Round> rounds;
   if (options.plan_together && backends.size() > 1) {
-    const std::vector<SeveralPartitioners> all = partitioners_by_method(program, backends);
-    MethodPartitioners partitioners;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].empty()) partitioners.emplace(program.methods[i]->name.str(), &all[i]);
-    }
-    TRY(Lowered lowered, to_backend(program, partitioners, registry, lowering));
-    add_verdicts(report, "all backends", lowered.verdicts);
-    add_apart(report, std::move(lowered.apart));
-    return std::move(lowered.program);
+    rounds.push_back(round_of_all(program, backends));
+  } else {
+    for (const RequestedBackend& backend : backends) rounds.push_back(round_of(program, backend));
   }
-  for (const RequestedBackend& backend : backends) {
-    MethodPartitioners partitioners;
-    for (const auto& method : program.methods) {
-      if (backend.is_for(*method)) partitioners.emplace(method->name.str(), backend.partitioner.get());
-    }
-    TRY(Lowered lowered, to_backend(program, partitioners, registry, lowering));
-    add_verdicts(report, backend.entry->name, lowered.verdicts);
+  for (const Round& round : rounds) {
+    TRY(Lowered lowered, to_backend(program, round.partitioners, registry, lowering));
+    add_verdicts(report, round.asked, lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
     program = std::move(lowered.program);
   }

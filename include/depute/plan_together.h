@@ -27,7 +27,6 @@ class SeveralPartitioners : public Partitioner {
  public:
   explicit SeveralPartitioners(std::vector<std::shared_ptr<const Partitioner>> partitioners)
       : partitioners_(std::move(partitioners)) {}
-  bool empty() const { return partitioners_.empty(); }
 
   // What any of them wants to see whole.
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;

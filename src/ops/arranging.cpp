@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -230,7 +231,7 @@ Replacement channel_shuffle(Builder& b, const OpCall& call) {
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[1], order[2]);
   Value* shuffled = b.call("aten.permute.default", {b.view(x, apart), order});
-  return b.failed() ? Failure(b.status().error()) : one(b.view(shuffled, sizes));
+  return one(reshape(b, shuffled, sizes));
 }
 
 // --- triangles

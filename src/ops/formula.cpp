@@ -1,7 +1,6 @@
 #include "ops/formula.h"
 
-#include <limits>
-
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -33,28 +32,30 @@ Term Term::call(std::string_view op, std::initializer_list<BuilderArgument> rest
 }
 
 ScalarType computing_type(ScalarType dtype) {
-  bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
-  return is_half || !is_floating(dtype) ? ScalarType::F32 : dtype;
+  return is_floating(dtype) ? compute_type(dtype) : ScalarType::F32;
 }
 
 Term tensor_operand(Builder& b, const OpCall& call, std::string_view name) {
   return {b, b.own(call.value(name))};
 }
 
-Term operand(Builder& b, const OpCall& call, std::string_view name) {
-  ScalarType dtype = promoted_type(call);
+namespace {
+
+Term operand_of(ScalarType dtype, Builder& b, const OpCall& call, std::string_view name) {
   const Argument& argument = call[name];
   bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
   if (is_tensor) return tensor_operand(b, call, name).to(dtype);
   return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
 }
 
+}  // namespace
+
+Term operand(Builder& b, const OpCall& call, std::string_view name) {
+  return operand_of(promoted_type(call), b, call, name);
+}
+
 Term float_operand(Builder& b, const OpCall& call, std::string_view name) {
-  ScalarType dtype = computing_type(promoted_type(call));
-  const Argument& argument = call[name];
-  bool is_tensor = argument.is_value() && argument.as_value()->type().is_tensor();
-  if (is_tensor) return tensor_operand(b, call, name).to(dtype);
-  return {b, b.call("aten.scalar_tensor.default", {argument, dtype})};
+  return operand_of(computing_type(promoted_type(call)), b, call, name);
 }
 
 Replacement result(const OpCall& call, const Term& term) {
@@ -109,7 +110,7 @@ Term log_add(const Term& self, const Term& other, double log_of_base) {
   if (log_of_base != 1) distance = distance * log_of_base;
   Term added = log1p(exp(distance));
   if (log_of_base != 1) added = added / log_of_base;
-  return where(abs(larger) == std::numeric_limits<double>::infinity(), larger, larger + added);
+  return where(abs(larger) == infinity, larger, larger + added);
 }
 
 }  // namespace depute::internal

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -21,9 +22,6 @@ using Ints = std::vector<std::int64_t>;
 
 Value* flat(Builder& b, Value* x) {
   return b.failed() ? x : b.view(x, {x->tensor().numel()});
-}
-Value* restored(Builder& b, Value* x, const Dims& sizes) {
-  return b.failed() ? x : b.view(x, sizes);
 }
 Failure failure_of(const Builder& b) {
   return Failure(b.status().error());
@@ -121,7 +119,7 @@ Replacement put(Builder& b, const OpCall& call) {
   Value *index = flat(b, b.own(call.value("index"))), *source = flat(b, b.own(call.value("source")));
   Value* written =
       b.call("aten.index_put.default", {elements, std::vector<Value*>{index}, source, call["accumulate"]});
-  return one(restored(b, written, call.tensor("self").sizes));
+  return one(reshape(b, written, call.tensor("self").sizes));
 }
 
 // One value at all indices along a dimension.
@@ -135,7 +133,7 @@ Replacement index_fill(Builder& b, const OpCall& call) {
                      : b.call("aten.full.default", {Dims{}, call["value"], self.dtype});
   std::vector<Value*> indices(dim, nullptr);
   indices.push_back(flat(b, b.own(call.value("index"))));
-  return one(restored(b, b.call("aten.index_put.default", {x, indices, value}), self.sizes));
+  return one(reshape(b, b.call("aten.index_put.default", {x, indices, value}), self.sizes));
 }
 
 // Elements of the memory of a dense tensor, counted by sizes and strides.
@@ -149,12 +147,12 @@ Replacement as_strided_scatter(Builder& b, const OpCall& call) {
                          {b.call("aten.arange.start_step", {0, b.size(sizes[i])}), b.size(strides[i])});
     Dims spread(sizes.size(), SymInt(1));
     spread[i] = sizes[i];
-    index = b.call("aten.add.Tensor", {index, restored(b, line, spread)});
+    index = b.call("aten.add.Tensor", {index, reshape(b, line, spread)});
   }
   Value* elements = flat(b, b.own(call.value("self")));
   Value* source = flat(b, b.own(call.value("src")));
   Value* written = b.call("aten.index_put.default", {elements, std::vector<Value*>{flat(b, index)}, source});
-  return one(restored(b, written, call.tensor("self").sizes));
+  return one(reshape(b, written, call.tensor("self").sizes));
 }
 
 // --- where elements are not zero

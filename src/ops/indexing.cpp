@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
@@ -61,7 +62,7 @@ Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumu
   std::vector<Value*> indices(dim, nullptr);
   indices.push_back(index);
   Value* written = b.call("aten.index_put.default", {x, indices, source, accumulate});
-  return b.failed() ? Failure(b.status().error()) : one(b.view(written, self.sizes));
+  return one(reshape(b, written, self.sizes));
 }
 // Whether the runtime's kernel for writing along a dimension in place can do it: whole slices of the same
 // type, one for each index.

@@ -145,8 +145,9 @@ Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
 Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& own = call.tensor("self").sizes;
   const Dims& mask = call.tensor("mask").sizes;
-  TRY(Dims sizes, broadcast(own, mask));
-  if (own == sizes && mask == sizes) return as_it_is();
+  const Result<Dims> known = broadcast(own, mask);
+  if (!known || (own == *known && mask == *known)) return as_it_is();  // the kernel broadcasts, too
+  const Dims& sizes = *known;
   if (product(sizes) != product(own)) {
     return argument_error(
         "the mask is larger than the tensor, and torch bounds the result by the tensor's size");

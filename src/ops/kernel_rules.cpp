@@ -18,9 +18,7 @@ struct Clause {
   std::string_view argument;
   std::vector<ScalarType> types;  // empty: any
   std::size_t min_rank = 0;
-  std::size_t max_rank = max_rank_of_runtime;
-
-  static constexpr std::size_t max_rank_of_runtime = 16;
+  std::size_t max_rank = depute::max_rank;
 };
 
 // Takes the part of the text before `separator`, and both off the text.

@@ -7,6 +7,7 @@
 
 #include "depute/builder.h"
 #include "ops/einsum.h"
+#include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
@@ -153,7 +154,10 @@ Replacement matmul(Builder& b, const OpCall& call) {
 // beta * self + alpha * (batch1 @ batch2)
 Replacement baddbmm(Builder& b, const OpCall& call) {
   auto scaled = [&](Value* value, std::string_view factor) {
-    const Argument& number = call[factor];
+    Argument number = call[factor];
+    // of integers torch takes the integer part
+    if (number.is_number() && !is_floating(call.tensor("self").dtype))
+      number = Argument::of(static_cast<std::int64_t>(number.as_double()));
     if (number.is_number() && number.as_double() == 1) return value;
     return b.call("aten.mul.Tensor", {value, number});
   };
@@ -234,7 +238,7 @@ Replacement chain_product(Builder& b, const OpCall& call) {
   if (factors.size() == 1) return one(b.call("aten.alias.default", {factors[0]}));
   for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = b.view(factors[i], {sizes[i], sizes[i + 1]});
   Value* product = chain(b, factors, ChainOrder(sizes), 0, factors.size() - 1);
-  return b.failed() ? Failure(b.status().error()) : one(b.view(product, types[0].tensor.sizes));
+  return one(reshape(b, product, types[0].tensor.sizes));
 }
 
 // By squaring: x^5 = (x^2)^2 x

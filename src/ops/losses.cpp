@@ -145,9 +145,14 @@ Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
   return b.call("aten.add.Tensor", {near, far});
 }
 
-// max(margin - y * (x1 - x2), 0)
+// max(margin - y * (x1 - x2), 0); what comes before the margin is computed of integers as integers.
 Value* margin_ranking(Builder& b, const OpCall& call, Value* x1, Value* x2) {
-  Value* order = times(b, b.call("aten.neg.default", {call["target"]}), difference(b, x1, x2));
+  const auto own = [&](std::string_view name, Value* wide) {
+    Value* given = b.own(call.value(name));
+    return is_floating(given->tensor().dtype) ? wide : given;
+  };
+  Value* apart = difference(b, own("input1", x1), own("input2", x2));
+  Value* order = times(b, b.call("aten.neg.default", {call["target"]}), apart);
   return positive_part(b, b.call("aten.add.Tensor", {order, call["margin"]}));
 }
 
@@ -280,7 +285,7 @@ std::span<const OpLine> loss_ops() {
        loss_rules<hinge>("self target")},
       {"aten.margin_ranking_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
        "reduction=1) -> Tensor",
-       loss_rules<margin_ranking>("input1 input2 target")},
+       loss_rules<margin_ranking>("input1 input2 target", promotes_to_float)},
       {"aten.cosine_embedding_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int "
        "reduction=1) -> Tensor",
        {.flags = promotes_to_float,

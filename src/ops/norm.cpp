@@ -114,7 +114,7 @@ Replacement layer_norm(Builder& b, const OpCall& call) {
 Replacement rms_norm(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("input"));
   ScalarType dtype = x->tensor().dtype;
-  bool is_half = dtype == ScalarType::F16 || dtype == ScalarType::BF16;
+  const bool is_half = is_half_precision(dtype);
   if (is_half) x = b.call("aten._to_copy.default", {x, ScalarType::F32});
   std::size_t count = as_dims(call["normalized_shape"]).size();
   std::vector<std::int64_t> dims;

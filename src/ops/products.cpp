@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -213,7 +214,7 @@ Replacement kron(Builder& b, const OpCall& call) {
     return b.view(b.own(call.value(name)), sizes);
   };
   Value* product = b.call("aten.mul.Tensor", {spread("self", 0), spread("other", 1)});
-  return b.failed() ? Failure(b.status().error()) : one(b.view(product, types[0].tensor.sizes));
+  return one(reshape(b, product, types[0].tensor.sizes));
 }
 
 // Along the dimension of size 3: a[1, 2, 0] * b[2, 0, 1] - a[2, 0, 1] * b[1, 2, 0]

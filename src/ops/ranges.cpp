@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -99,7 +100,7 @@ Replacement vander(Builder& b, const OpCall& call) {
   const TensorType& type = types[0].tensor;
   bool is_increasing = call.def().arg_index(Symbol("increasing")) < 0 || call.boolean("increasing");
   Value* x = b.own(call.value("x"));
-  bool is_half = type.dtype == ScalarType::F16 || type.dtype == ScalarType::BF16;
+  const bool is_half = is_half_precision(type.dtype);
   ScalarType dtype = is_half ? ScalarType::F32 : type.dtype;
   if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
   const SymInt& columns = type.sizes.back();

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
@@ -31,8 +32,10 @@ Replacement mean_all(Builder& b, const OpCall& call) {
 // all(x) is not any(not x).
 Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  const bool is_byte = call.tensor("self").dtype == ScalarType::U8;  // bytes stay bytes
   args[0] = b.call("aten.logical_not.default", {call["self"]});
-  return one(b.call("aten.logical_not.default", {b.call(any, args)}));
+  Value* all = b.call("aten.logical_not.default", {b.call(any, args)});
+  return one(to_dtype(b, all, is_byte ? ScalarType::U8 : ScalarType::Bool));
 }
 Replacement all_default(Builder& b, const OpCall& call) {
   return all_by_any("aten.any.default", b, call);
@@ -86,8 +89,8 @@ Types infer_sum_to_size(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Dims target = as_dims(call["size"]);
   if (target.size() > self.rank()) return argument_error("sum_to_size to more dimensions than there are");
-  bool keeps =
-      broadcast_dims(self.sizes, target).empty() || is_floating(self.dtype) || is_complex(self.dtype);
+  const bool adds_nothing = !target.empty() && broadcast_dims(self.sizes, target).empty();
+  const bool keeps = adds_nothing || is_floating(self.dtype) || is_complex(self.dtype);
   return tensor_result(keeps ? self.dtype : ScalarType::I64, std::move(target));
 }
 Replacement sum_to_size(Builder& b, const OpCall& call) {
@@ -100,7 +103,7 @@ Replacement sum_to_size(Builder& b, const OpCall& call) {
     return one(b.call("aten._to_copy.default", {call["self"], types[0].tensor.dtype}));
   }
   Value* sum = b.call("aten.sum.dim_IntList", {call["self"], dims, true});
-  return b.failed() ? Failure(b.status().error()) : one(b.view(sum, target));
+  return one(reshape(b, sum, target));
 }
 
 constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFunction decompose = nullptr) {

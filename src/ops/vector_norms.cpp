@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -19,9 +20,6 @@ using Ints = std::vector<std::int64_t>;
 
 bool takes(const OpCall& call, std::string_view name) {
   return call.def().arg_index(Symbol(name)) >= 0;
-}
-bool is_half(ScalarType dtype) {
-  return dtype == ScalarType::F16 || dtype == ScalarType::BF16;
 }
 Value* converted(Builder& b, Value* x, ScalarType dtype) {
   if (b.failed() || x->tensor().dtype == dtype) return x;
@@ -51,7 +49,7 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
 // The norm over `dims`, computed in f32 for half precision. Over no dimensions it is that of each element.
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
-  if (is_half(dtype)) x = converted(b, x, ScalarType::F32);
+  if (is_half_precision(dtype)) x = converted(b, x, ScalarType::F32);
   if (b.failed()) return nullptr;
   if (x->tensor().rank() == 0) {
     Value* row = b.view(x, {1});
@@ -109,7 +107,7 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   if (row == column) return argument_error("a matrix norm over one dimension");
   if (std::isinf(order)) std::swap(row, column);
   Value* x = converted(b, b.own(call.value("self")), norm_type(call));
-  bool is_wide = b.failed() || !is_half(x->tensor().dtype);
+  bool is_wide = b.failed() || !is_half_precision(x->tensor().dtype);
   if (!is_wide) x = converted(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
                        {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
@@ -202,7 +200,7 @@ Replacement renorm(Builder& b, const OpCall& call) {
   }
   if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
   Value* x = b.own(call.value("self"));
-  if (is_half(self.dtype)) x = converted(b, x, ScalarType::F32);
+  if (is_half_precision(self.dtype)) x = converted(b, x, ScalarType::F32);
   if (b.failed()) return Failure(b.status().error());
   Value* norms = p_norm(b, x, order, others, true);
   Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});

@@ -137,7 +137,7 @@ def main() -> int:
                 if text in seen:
                     continue
                 seen.add(text)
-                outcome, message = run(options.depute, Path(folder), text, inputs, want)
+                outcome, message = run(op, options.depute, Path(folder), text, inputs, want)
                 outcomes[op][outcome].add((variant, message))
                 if outcome not in ("ok", "refused"):
                     bad += 1
@@ -151,14 +151,14 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def run(depute, folder, text, inputs, want):
+def run(op, depute, folder, text, inputs, want):
     source, pte, io = folder / "m.ir", folder / "m.pte", folder / "io"
     source.write_text(text)
     done = subprocess.run([depute, "lower", source, "-o", pte], capture_output=True, text=True, timeout=60)
     if done.returncode:
         return "refused" if done.returncode == 1 else "crash", (done.stderr.splitlines() or [""])[0]
     torch.save((inputs, want), io)
-    return execute(pte, io)
+    return execute(op, pte, io)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ import sys
 import tempfile
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 
 warnings.filterwarnings("ignore")
@@ -93,18 +92,6 @@ class Call(torch.nn.Module):
         if self.form == "reused":
             return tuple(torch.cat([t.reshape(-1), t.reshape(-1)]) for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor))
         return result
-
-
-@dataclass
-class Case:
-    op: str
-    dtype: str
-    form: str
-    sample: int
-    key: str = ""
-
-    def name(self) -> str:
-        return f"{self.op}[{self.dtype},{self.form},{self.sample}]"
 
 
 def samples_of(op, dtype, count):

@@ -6,6 +6,7 @@ import torch
 from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.runtime import Runtime
 from harness import assert_close, assert_refused, depute, lower
+from torch import library
 
 HEADS, SIZE, LENGTH = 2, 16, 32
 
@@ -77,10 +78,10 @@ def test_caches_are_written_where_they_lie(attention, tmp_path):
 
 
 def test_an_unknown_operator_that_writes(tmp_path):
-    with torch.library._scoped_library("shop", "DEF") as library:
-        library.define("fill_up(Tensor(a!) x, int n) -> ()")
-        library.impl("fill_up", lambda x, n: x.fill_(n), "CompositeExplicitAutograd")
-        library.impl("fill_up", lambda x, n: None, "Meta")
+    with library._scoped_library("shop", "DEF") as shop:
+        shop.define("fill_up(Tensor(a!) x, int n) -> ()")
+        shop.impl("fill_up", lambda x, n: x.fill_(n), "CompositeExplicitAutograd")
+        shop.impl("fill_up", lambda x, n: None, "Meta")
 
         class Model(torch.nn.Module):
             def forward(self, x):
