@@ -44,7 +44,9 @@ std::size_t item_size(ScalarType type);  // bytes of one element
 
 bool is_floating(ScalarType type);  // f16, bf16, f32, f64 and the 8-bit floats
 bool is_complex(ScalarType type);
-bool is_integral(ScalarType type);  // signed and unsigned integers, not bool
+ScalarType complex_of(ScalarType part);  // the complex type whose parts have type `part`; c64 for integers
+ScalarType part_of(ScalarType type);     // of a complex type; any other is its own part
+bool is_integral(ScalarType type);       // signed and unsigned integers, not bool
 
 // torch's numbering in .pt2 files (torch/_export/serde/schema.py): 1 = uint8 ... 35 = uint64.
 std::optional<ScalarType> scalar_type_from_pt2(std::int64_t number);

@@ -53,19 +53,6 @@ std::optional<ScalarType> find(Predicate predicate) {
   return static_cast<ScalarType>(found - infos.begin());
 }
 
-// The complex type whose parts have type `part`.
-ScalarType complex_of(ScalarType part) {
-  if (part == ScalarType::F64) return ScalarType::C128;
-  if (part == ScalarType::F16) return ScalarType::C32;
-  return ScalarType::C64;
-}
-
-ScalarType part_of(ScalarType complex) {
-  if (complex == ScalarType::C128) return ScalarType::F64;
-  if (complex == ScalarType::C32) return ScalarType::F16;
-  return ScalarType::F32;
-}
-
 ScalarType promote_integers(ScalarType a, ScalarType b) {
   bool a_signed = info(a).kind == Kind::Signed;
   bool b_signed = info(b).kind == Kind::Signed;
@@ -105,6 +92,16 @@ bool is_floating(ScalarType type) {
 bool is_complex(ScalarType type) {
   return info(type).kind == Kind::Complex;
 }
+ScalarType complex_of(ScalarType part) {
+  if (part == ScalarType::F64) return ScalarType::C128;
+  if (part == ScalarType::F16) return ScalarType::C32;
+  return ScalarType::C64;
+}
+ScalarType part_of(ScalarType type) {
+  if (type == ScalarType::C128) return ScalarType::F64;
+  if (type == ScalarType::C32) return ScalarType::F16;
+  return type == ScalarType::C64 ? ScalarType::F32 : type;
+}
 bool is_integral(ScalarType type) {
   return info(type).kind == Kind::Signed || info(type).kind == Kind::Unsigned;
 }
@@ -128,8 +125,8 @@ ScalarType promote(ScalarType a, ScalarType b) {
   Kind ka = info(a).kind;
   Kind kb = info(b).kind;
   if (ka == Kind::Complex || kb == Kind::Complex) {
-    ScalarType pa = ka == Kind::Complex ? part_of(a) : a;
-    ScalarType pb = kb == Kind::Complex ? part_of(b) : b;
+    ScalarType pa = part_of(a);
+    ScalarType pb = part_of(b);
     ScalarType part = promote(pa, pb);
     return complex_of(is_floating(part) ? part : ScalarType::F32);
   }

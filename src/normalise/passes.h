@@ -21,6 +21,7 @@
   pass("functionalise", functionalise)                \
   pass("remove-dead-code", remove_dead_code)          \
   pass("drop-layouts", drop_layouts)                  \
+  pass("split-complex", split_complex)                \
   pass("decompose", decompose)                        \
   pass("promote-types", promote_types)                \
   pass("remove-noops", remove_noops)                  \

@@ -3,6 +3,7 @@
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/view_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -158,7 +159,7 @@ Types infer_core_softmax(const OpCall& call) {
 
 // --- gradients that models compute in their forward pass
 
-Types infer_gradient(const OpCall& call) {
+Types infer_backward(const OpCall& call) {
   ScalarType dtype = call.tensor("grad_output").dtype;
   if (call.def().arg_index(Symbol("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
@@ -200,7 +201,8 @@ Replacement dropout(Builder& b, const OpCall& call) {
   return one(b.call("aten.alias.default", {call[0]}));
 }
 constexpr OpRules dropout_rules(OpFlag flags = no_flags) {
-  return {.flags = may_view | flags, .infer = infer_same_type, .decompose = dropout};
+  return {
+      .flags = may_view | flags, .infer = infer_same_type, .decompose = dropout, .write_back = write_whole};
 }
 
 }  // namespace
@@ -250,12 +252,12 @@ std::span<const OpLine> activation_ops() {
        fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax))},
       {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
        "input_dtype) -> Tensor",
-       composite(infer_gradient, softmax_backward)},
+       composite(infer_backward, softmax_backward)},
       {"aten._log_softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
        "input_dtype) -> Tensor",
-       composite(infer_gradient, log_softmax_backward)},
+       composite(infer_backward, log_softmax_backward)},
       {"aten.native_dropout_backward.default(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-       composite(infer_gradient, dropout_backward)},
+       composite(infer_backward, dropout_backward)},
       {"aten.threshold_backward.default(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
        {.flags = pointwise,
         .promotes = "grad_output self",

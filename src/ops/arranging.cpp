@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
@@ -170,10 +171,6 @@ Replacement roll(Builder& b, const OpCall& call) {
   return one(b.view(x, sizes));
 }
 
-bool always(const OpCall&) {
-  return true;
-}
-
 bool flips_nothing(const OpCall& call) {
   return call.ints("dims").empty();
 }
@@ -263,11 +260,11 @@ Replacement triu(Builder& b, const OpCall& call) {
 std::span<const OpLine> arranging_ops() {
   static constexpr OpLine lines[] = {
       {"aten.repeat.default(Tensor self, SymInt[] repeats) -> Tensor",
-       {.flags = core,
-        .view_kind = ViewKind::Expand,
-        .out = "repeat.out",
-        .infer = infer_repeat,
-        .identity = always}},
+       on_complex(each_part, {.flags = core,
+                              .view_kind = ViewKind::Expand,
+                              .out = "repeat.out",
+                              .infer = infer_repeat,
+                              .identity = always})},
       {"aten.repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
        "output_size=None) -> Tensor",
        composite(infer_repeat_interleave, repeat_interleave)},
@@ -281,7 +278,8 @@ std::span<const OpLine> arranging_ops() {
       {"aten.meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
        composite(infer_meshgrid, meshgrid, may_view)},
       {"aten.flip.default(Tensor self, int[] dims) -> Tensor",
-       {.flags = core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}},
+       on_complex(each_part,
+                  {.flags = core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing})},
       {"aten.fliplr.default(Tensor self) -> Tensor", composite(infer_same_type, fliplr)},
       {"aten.flipud.default(Tensor self) -> Tensor", composite(infer_same_type, flipud)},
       {"aten.rot90.default(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -180,12 +181,12 @@ constexpr OpRules padding(const char* out) {
 std::span<const OpLine> combining_ops() {
   static constexpr OpLine lines[] = {
       {"aten.cat.default(Tensor[] tensors, int dim=0) -> Tensor",
-       {.flags = core, .out = "cat.out", .infer = infer_cat, .decompose = cat}},
+       on_complex(each_part, {.flags = core, .out = "cat.out", .infer = infer_cat, .decompose = cat})},
       {"aten.concat.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_stack, stack)},
       {"aten.constant_pad_nd.default(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       padding("constant_pad_nd.out")},
+       on_complex(each_part, padding("constant_pad_nd.out"))},
       {"aten.reflection_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
        padding("reflection_pad1d.out")},
       {"aten.reflection_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",

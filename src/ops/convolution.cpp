@@ -15,7 +15,7 @@ namespace depute::internal {
 namespace {
 
 // A list argument with one number per spatial dimension; a single number serves all.
-Result<Dims> per_dimension(const OpCall& call, std::string_view name, std::size_t count) {
+Result<Dims> one_per_dimension(const OpCall& call, std::string_view name, std::size_t count) {
   Dims values = as_dims(call[name]);
   if (values.size() == 1) values.resize(count, values[0]);
   if (values.size() == count) return values;
@@ -31,8 +31,8 @@ Result<ConvolutionCall> read_call(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   if (weight.rank() < 3) return type_error("a convolution's weight has at least rank 3");
   ConvolutionCall result{.spatial = weight.rank() - 2};
-  TRY(result.stride, per_dimension(call, "stride", result.spatial));
-  TRY(result.dilation, per_dimension(call, "dilation", result.spatial));
+  TRY(result.stride, one_per_dimension(call, "stride", result.spatial));
+  TRY(result.dilation, one_per_dimension(call, "dilation", result.spatial));
   result.padding.assign(result.spatial, SymInt(std::int64_t{0}));
   result.output_padding.assign(result.spatial, SymInt(std::int64_t{0}));
   return result;
@@ -88,14 +88,14 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
 
 Types infer_conv(const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
-  TRY(c.padding, per_dimension(call, "padding", c.spatial));
+  TRY(c.padding, one_per_dimension(call, "padding", c.spatial));
   return result_type(call, c, false);
 }
 
 Types infer_conv_transpose(const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
-  TRY(c.padding, per_dimension(call, "padding", c.spatial));
-  TRY(c.output_padding, per_dimension(call, "output_padding", c.spatial));
+  TRY(c.padding, one_per_dimension(call, "padding", c.spatial));
+  TRY(c.output_padding, one_per_dimension(call, "output_padding", c.spatial));
   return result_type(call, c, true);
 }
 
@@ -117,14 +117,14 @@ Replacement convolve(Builder& b, const OpCall& call, Value* input, const Convolu
 
 Replacement conv(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
-  TRY(c.padding, per_dimension(call, "padding", c.spatial));
+  TRY(c.padding, one_per_dimension(call, "padding", c.spatial));
   return convolve(b, call, b.own(call.value("input")), c, false);
 }
 
 Replacement conv_transpose(Builder& b, const OpCall& call) {
   TRY(ConvolutionCall c, read_call(call));
-  TRY(c.padding, per_dimension(call, "padding", c.spatial));
-  TRY(c.output_padding, per_dimension(call, "output_padding", c.spatial));
+  TRY(c.padding, one_per_dimension(call, "padding", c.spatial));
+  TRY(c.output_padding, one_per_dimension(call, "output_padding", c.spatial));
   return convolve(b, call, b.own(call.value("input")), c, true);
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -152,10 +153,11 @@ std::span<const OpLine> creation_ops() {
   static constexpr OpLine lines[] = {
       {"aten.full.default(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
        "Device? device=None, bool? pin_memory=None) -> Tensor",
-       kernel("full.out", infer_full)},
+       on_complex(each_part, kernel("full.out", infer_full))},
       {"aten.full_like.default(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       {.flags = core, .out = "full_like.out", .infer = infer_like, .decompose = like_value}},
+       on_complex(each_part,
+                  {.flags = core, .out = "full_like.out", .infer = infer_like, .decompose = like_value})},
       {"aten.zeros.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None) -> Tensor",
        making(infer_filled, with_zeros)},
@@ -196,7 +198,10 @@ std::span<const OpLine> creation_ops() {
        composite(infer_same_type, fill_tensor, inplace_twin)},
       {"aten.scalar_tensor.default(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None) -> Tensor",
-       {.flags = core, .out = "scalar_tensor.out", .infer = infer_scalar_tensor, .decompose = scalar_tensor}},
+       on_complex(each_part, {.flags = core,
+                              .out = "scalar_tensor.out",
+                              .infer = infer_scalar_tensor,
+                              .decompose = scalar_tensor})},
       {"aten.arange.default(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
        "bool? pin_memory=None) -> Tensor",
        making(infer_arange, arange)},

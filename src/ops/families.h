@@ -7,6 +7,9 @@
   FAMILY(pointwise)                                                 \
   FAMILY(numeric)                                                   \
   FAMILY(special)                                                   \
+  FAMILY(complex_number)                                            \
+  FAMILY(fourier)                                                   \
+  FAMILY(short_time)                                                \
   FAMILY(activation)                                                \
   FAMILY(view)                                                      \
   FAMILY(split)                                                     \
@@ -18,6 +21,7 @@
   FAMILY(scan)                                                      \
   FAMILY(linear_algebra)                                            \
   FAMILY(product)                                                   \
+  FAMILY(expert)                                                    \
   FAMILY(convolution)                                               \
   FAMILY(pooling)                                                   \
   FAMILY(norm)                                                      \

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
@@ -144,12 +145,12 @@ Replacement masked_scatter(Builder& b, const OpCall& call) {
 std::span<const OpLine> indexing_ops() {
   static constexpr OpLine lines[] = {
       {"aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-       kernel("index.Tensor_out", infer_index)},
+       on_complex(each_part, kernel("index.Tensor_out", infer_index))},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
-       kernel("index_put.out", infer_same_type, inplace_twin | copies_first)},
+       on_complex(each_part, kernel("index_put.out", infer_same_type, inplace_twin | copies_first))},
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
-       kernel("index_select.out", infer_index_select)},
+       on_complex(each_part, kernel("index_select.out", infer_index_select))},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
        composite(infer_same_type, index_copy, inplace_twin | copies_first)},
       {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
@@ -157,12 +158,12 @@ std::span<const OpLine> indexing_ops() {
        composite(infer_same_type, index_add, inplace_twin)},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       {.flags = core | copies_first,
-        .out = "slice_scatter.out",
-        .infer = infer_same_type,
-        .decompose = slice_scatter}},
+       on_complex(each_part, {.flags = core | copies_first,
+                              .out = "slice_scatter.out",
+                              .infer = infer_same_type,
+                              .decompose = slice_scatter})},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-       kernel("select_scatter.out", infer_same_type, copies_first)},
+       on_complex(each_part, kernel("select_scatter.out", infer_same_type, copies_first))},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
        {.flags = core | inplace_twin,
         .out = "masked_scatter.out",

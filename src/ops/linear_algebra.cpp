@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/einsum.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
@@ -323,8 +324,10 @@ std::span<const OpLine> linear_algebra_ops() {
        {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear}},
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
-      {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor", kernel("mm.out", infer_mm)},
-      {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor", kernel("bmm.out", infer_bmm)},
+      {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
+       on_complex(complex_matrix_product, kernel("mm.out", infer_mm))},
+      {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
+       on_complex(complex_matrix_product, kernel("bmm.out", infer_bmm))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
        kernel("addmm.out", infer_addmm, inplace_twin)},

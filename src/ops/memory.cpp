@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 
@@ -50,10 +51,6 @@ Replacement keep_order(Builder& b, const OpCall& call) {
   return one(b.call(call.def().name.str(), std::span<const Argument>(args)));
 }
 
-bool always(const OpCall&) {
-  return true;
-}
-
 constexpr OpRules copying(const char* out, InferFunction infer) {
   return {.flags = core,
           .view_kind = ViewKind::Copy,
@@ -71,19 +68,19 @@ constexpr OpRules converting(OpFlag flags = may_view) {
 std::span<const OpLine> memory_ops() {
   static constexpr OpLine lines[] = {
       {"aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-       {.flags = core,
-        .view_kind = ViewKind::Copy,
-        .out = "clone.out",
-        .infer = infer_same_type,
-        .identity = always}},
+       on_complex(each_part, {.flags = core,
+                              .view_kind = ViewKind::Copy,
+                              .out = "clone.out",
+                              .infer = infer_same_type,
+                              .identity = always})},
       {"aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> "
        "Tensor",
-       {.flags = core,
-        .view_kind = ViewKind::Copy,
-        .out = "_to_copy.out",
-        .infer = infer_converted,
-        .identity = always}},
+       on_complex(complex_conversion, {.flags = core,
+                                       .view_kind = ViewKind::Copy,
+                                       .out = "_to_copy.out",
+                                       .infer = infer_converted,
+                                       .identity = always})},
       {"aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
        {.flags = may_view, .infer = infer_same_type, .decompose = contiguous, .write_back = write_whole}},
       {"aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "support/try.h"
 
@@ -100,9 +101,12 @@ Replacement copysign(Builder& b, const OpCall& call) {
   if (sign.is_number()) return result(call, std::signbit(sign.as_double()) ? -size : size);
   return result(call, where(is_negative(operand(b, call, "other")), -size, size));
 }
+Types infer_angle(const OpCall& call) {
+  TRY(const std::vector<Type> types, infer_promoted(call));
+  return tensor_result(part_of(types[0].tensor.dtype), types[0].tensor.sizes);
+}
 Replacement angle(Builder& b, const OpCall& call) {
   Term x = operand(b, call, "self");
-  if (is_complex(x.dtype())) return type_error("the angle of complex numbers");
   x = x.to(computing_type(x.dtype()));
   return result(call, where(x < 0, std::numbers::pi, where(is_nan(x), x, 0.0)));
 }
@@ -304,6 +308,12 @@ constexpr OpRules float_power_rules(OpFlag flags = no_flags) {
   return composite(infer_float_power, float_power, pointwise | flags);
 }
 
+constexpr OpRules angle_rules() {
+  OpRules rules = on_complex(complex_angle, float_formula(angle));
+  rules.infer = infer_angle;
+  return rules;
+}
+
 }  // namespace
 
 std::span<const OpLine> numeric_ops() {
@@ -331,7 +341,7 @@ std::span<const OpLine> numeric_ops() {
        formula(copysign, inplace_twin | promotes_to_float)},
       {"aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
        formula(copysign, inplace_twin | promotes_to_float)},
-      {"aten.angle.default(Tensor self) -> Tensor", float_formula(angle)},
+      {"aten.angle.default(Tensor self) -> Tensor", angle_rules()},
       {"aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
        formula(heaviside, inplace_twin, "self values")},
       {"aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> "

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"
 #include "ops/schema.h"
@@ -105,6 +106,11 @@ class TorchOps final : public OpTable {
     const OpRules& rules = found->second->line->rules;
     return {rules.accepts == nullptr ? std::string_view() : rules.accepts, rules.fit};
   }
+  DecomposeFunction complex_form(Symbol op) const {
+    auto found = by_name_.find(op);
+    if (found == by_name_.end() || found->second->twin != Twin::None) return nullptr;
+    return found->second->line->rules.on_complex;
+  }
 
   std::span<const OpDef* const> all(OpOrigin origin) {
     std::call_once(listed_, [&] {
@@ -184,6 +190,12 @@ bool OpDef::is_kernel_argument(std::size_t arg) const {
 
 KernelRules kernel_rules(const OpDef& def) {
   return def.origin == OpOrigin::Torch ? table().kernel_rules(def.name) : KernelRules{};
+}
+
+DecomposeFunction complex_form(const OpDef& def) {
+  DecomposeFunction form = def.origin == OpOrigin::Torch ? table().complex_form(def.name) : nullptr;
+  if (form != nullptr) return form;
+  return def.is(OpFlag::view) ? internal::each_part : def.decompose;
 }
 
 const std::shared_ptr<const OpTable>& torch_ops() {

@@ -29,7 +29,13 @@ struct OpRules {
   const char* functional = nullptr;  // of an in-place op that has a line of its own
   const char* accepts = nullptr;     // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
   DecomposeFunction fit = nullptr;   // the form of a call that the kernel computes right
+  DecomposeFunction on_complex = nullptr;  // the call by real and imaginary parts (complex_forms.h)
 };
+
+// An IdentityFunction: calls of these ops are always their argument.
+inline bool always(const OpCall&) {
+  return true;
+}
 
 struct OpLine {
   const char* schema;
@@ -85,6 +91,11 @@ constexpr OpRules accepting(const char* accepts, OpRules rules) {
 // Rules, and the form of calls that the kernel does not compute right.
 constexpr OpRules fitted(DecomposeFunction fit, OpRules rules) {
   rules.fit = fit;
+  return rules;
+}
+// Rules, and the form of calls of complex tensors.
+constexpr OpRules on_complex(DecomposeFunction form, OpRules rules) {
+  rules.on_complex = form;
   return rules;
 }
 // A line without rules: the op is known, its nodes keep the types their file gave them.

@@ -2,6 +2,7 @@
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
 #include "ops/rename.h"
@@ -154,28 +155,36 @@ constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose
   return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
 
+// Of complex tensors a tensor of their parts' type.
+constexpr OpRules absolute() {
+  OpRules rules = unary("abs.out", inplace_twin);
+  rules.infer = infer_part;
+  return rules;
+}
+
 }  // namespace
 
 std::span<const OpLine> pointwise_ops() {
   static constexpr OpLine lines[] = {
       // arithmetic
       {"aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       binary("add.out", inplace_twin)},
+       on_complex(each_part, binary("add.out", inplace_twin))},
       {"aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
        by_promotion("self other", add_scalar, inplace_twin)},
       {"aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-       binary("sub.out", inplace_twin)},
+       on_complex(each_part, binary("sub.out", inplace_twin))},
       {"aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
        by_promotion("self other", sub_scalar, inplace_twin)},
       {"aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
        by_promotion("self other", reversed_sub)},
       {"aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
        by_promotion("self other", reversed_sub)},
-      {"aten.mul.Tensor(Tensor self, Tensor other) -> Tensor", binary("mul.out", inplace_twin)},
+      {"aten.mul.Tensor(Tensor self, Tensor other) -> Tensor",
+       on_complex(complex_product, binary("mul.out", inplace_twin))},
       {"aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", mul_scalar, inplace_twin)},
       {"aten.div.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("div.out", inplace_twin | promotes_to_float)},
+       on_complex(complex_quotient, binary("div.out", inplace_twin | promotes_to_float))},
       {"aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", div_scalar, inplace_twin | promotes_to_float)},
       {"aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
@@ -204,7 +213,7 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
        fitted(power_by_squaring, power("pow.Tensor_Tensor_out", "self exponent"))},
       {"aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-       fitted(power_by_squaring, power("pow.Tensor_Scalar_out", "self exponent"))},
+       on_complex(complex_power, fitted(power_by_squaring, power("pow.Tensor_Scalar_out", "self exponent")))},
       {"aten.pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
        writing("aten.pow.Tensor_Tensor", "self exponent")},
       {"aten.pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
@@ -232,23 +241,27 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
        by_promotion("self max", minimum, inplace_twin)},
       // one operand
-      {"aten.abs.default(Tensor self) -> Tensor", unary("abs.out", inplace_twin)},
-      {"aten.neg.default(Tensor self) -> Tensor", unary("neg.out", inplace_twin)},
+      {"aten.abs.default(Tensor self) -> Tensor", on_complex(complex_abs, absolute())},
+      {"aten.neg.default(Tensor self) -> Tensor", on_complex(each_part, unary("neg.out", inplace_twin))},
       {"aten.sign.default(Tensor self) -> Tensor", fitted(sign_without_nan, unary("sign.out", inplace_twin))},
       {"aten.ceil.default(Tensor self) -> Tensor", unary("ceil.out", inplace_twin)},
       {"aten.floor.default(Tensor self) -> Tensor", unary("floor.out", inplace_twin)},
       {"aten.round.default(Tensor self) -> Tensor", unary("round.out", inplace_twin)},
       {"aten.trunc.default(Tensor self) -> Tensor", unary("trunc.out", inplace_twin)},
       {"aten.bitwise_not.default(Tensor self) -> Tensor", unary("bitwise_not.out", inplace_twin)},
-      {"aten.exp.default(Tensor self) -> Tensor", unary_float("exp.out", inplace_twin)},
+      {"aten.exp.default(Tensor self) -> Tensor",
+       on_complex(complex_exp, unary_float("exp.out", inplace_twin))},
       {"aten.expm1.default(Tensor self) -> Tensor", unary_float("expm1.out", inplace_twin)},
-      {"aten.log.default(Tensor self) -> Tensor", unary_float("log.out", inplace_twin)},
+      {"aten.log.default(Tensor self) -> Tensor",
+       on_complex(complex_log, unary_float("log.out", inplace_twin))},
       {"aten.log10.default(Tensor self) -> Tensor", unary_float("log10.out", inplace_twin)},
       {"aten.log1p.default(Tensor self) -> Tensor", unary_float("log1p.out", inplace_twin)},
       {"aten.log2.default(Tensor self) -> Tensor", unary_float("log2.out", inplace_twin)},
-      {"aten.sqrt.default(Tensor self) -> Tensor", unary_float("sqrt.out", inplace_twin)},
+      {"aten.sqrt.default(Tensor self) -> Tensor",
+       on_complex(complex_sqrt, unary_float("sqrt.out", inplace_twin))},
       {"aten.rsqrt.default(Tensor self) -> Tensor", unary_float("rsqrt.out", inplace_twin)},
-      {"aten.reciprocal.default(Tensor self) -> Tensor", unary_float("reciprocal.out", inplace_twin)},
+      {"aten.reciprocal.default(Tensor self) -> Tensor",
+       on_complex(complex_reciprocal, unary_float("reciprocal.out", inplace_twin))},
       {"aten.erf.default(Tensor self) -> Tensor", unary_float("erf.out", inplace_twin)},
       {"aten.sin.default(Tensor self) -> Tensor", unary_float("sin.out", inplace_twin)},
       {"aten.cos.default(Tensor self) -> Tensor", unary_float("cos.out", inplace_twin)},
@@ -264,10 +277,14 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.isnan.default(Tensor self) -> Tensor", unary_bool("isnan.out")},
       {"aten.isinf.default(Tensor self) -> Tensor", unary_bool("isinf.out")},
       // comparisons
-      {"aten.eq.Tensor(Tensor self, Tensor other) -> Tensor", comparison("eq.Tensor_out")},
-      {"aten.eq.Scalar(Tensor self, Scalar other) -> Tensor", comparison("eq.Scalar_out")},
-      {"aten.ne.Tensor(Tensor self, Tensor other) -> Tensor", comparison("ne.Tensor_out")},
-      {"aten.ne.Scalar(Tensor self, Scalar other) -> Tensor", comparison("ne.Scalar_out")},
+      {"aten.eq.Tensor(Tensor self, Tensor other) -> Tensor",
+       on_complex(complex_equal, comparison("eq.Tensor_out"))},
+      {"aten.eq.Scalar(Tensor self, Scalar other) -> Tensor",
+       on_complex(complex_equal, comparison("eq.Scalar_out"))},
+      {"aten.ne.Tensor(Tensor self, Tensor other) -> Tensor",
+       on_complex(complex_unequal, comparison("ne.Tensor_out"))},
+      {"aten.ne.Scalar(Tensor self, Scalar other) -> Tensor",
+       on_complex(complex_unequal, comparison("ne.Scalar_out"))},
       {"aten.lt.Tensor(Tensor self, Tensor other) -> Tensor", comparison("lt.Tensor_out")},
       {"aten.lt.Scalar(Tensor self, Scalar other) -> Tensor", comparison("lt.Scalar_out")},
       {"aten.le.Tensor(Tensor self, Tensor other) -> Tensor", comparison("le.Tensor_out")},
@@ -335,7 +352,7 @@ std::span<const OpLine> pointwise_ops() {
        binary("bitwise_right_shift.Tensor_Scalar_out", inplace_twin)},
       // choice
       {"aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-       power("where.self_out", "self other")},
+       on_complex(each_part, power("where.self_out", "self other"))},
       {"aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
        by_promotion("self other", where_number)},
       {"aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",

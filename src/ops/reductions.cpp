@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
@@ -117,13 +118,13 @@ std::span<const OpLine> reduction_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
        "Tensor",
-       reducing("sum.IntList_out", infer_sum)},
+       on_complex(each_part, reducing("sum.IntList_out", infer_sum))},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_sum, sum_all, reduction)},
       {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
        composite(infer_sum_to_size, sum_to_size, may_view)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       reducing("mean.out", infer_reduction)},
+       on_complex(each_part, reducing("mean.out", infer_reduction))},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_reduction, mean_all, reduction)},
       {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -154,7 +155,7 @@ std::span<const OpLine> reduction_ops() {
       {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
        composite(infer_any_dims, all_dims_of, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       fitted(with_dimension, kernel("cumsum.out", infer_cumulative, inplace_twin))},
+       on_complex(each_part, fitted(with_dimension, kernel("cumsum.out", infer_cumulative, inplace_twin)))},
   };
   return lines;
 }

@@ -114,14 +114,6 @@ std::span<const OpLine> resize_ops() {
        kernel("pixel_shuffle.out", infer_pixel_shuffle)},
       {"aten.pixel_unshuffle.default(Tensor self, int downscale_factor) -> Tensor",
        kernel("pixel_unshuffle.out", infer_pixel_unshuffle)},
-      {"aten.stft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
-       "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
-       "align_to_window=None) -> Tensor",
-       opaque()},
-      {"aten._fft_r2c.default(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
-       opaque(core, "_fft_r2c.out")},
-      {"aten._fft_c2r.default(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
-       opaque(core, "_fft_c2r.out")},
   };
   return lines;
 }

@@ -52,7 +52,7 @@ Term run(Term x, const Scan& scan, const Operand& neutral, Combine combine) {
   return x;
 }
 
-Types infer_cumulative(const OpCall& call) {
+Types infer_running(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
   bool is_number = is_floating(self.dtype) || is_complex(self.dtype);
@@ -60,7 +60,7 @@ Types infer_cumulative(const OpCall& call) {
 }
 Replacement cumprod(Builder& b, const OpCall& call) {
   TRY(Scan scan, scan_of(call));
-  TRY(std::vector<Type> types, infer_cumulative(call));
+  TRY(std::vector<Type> types, infer_running(call));
   ScalarType dtype = types[0].tensor.dtype;
   Term x = tensor_operand(b, call, "self").to(dtype);
   if (is_floating(dtype)) x = x.to(computing_type(dtype));
@@ -245,7 +245,7 @@ Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
 std::span<const OpLine> scan_ops() {
   static constexpr OpLine lines[] = {
       {"aten.cumprod.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       composite(infer_cumulative, cumprod, inplace_twin)},
+       composite(infer_running, cumprod, inplace_twin)},
       {"aten.cummax.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
        composite(infer_running_extreme, cummax)},
       {"aten.cummin.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",

@@ -10,6 +10,7 @@
 //                                                              %y = aten.maximum.default(%x, %w)
 #include <fmt/format.h>
 
+#include "ops/complex_forms.h"
 #include "ops/order.h"
 #include "support/try.h"
 
@@ -89,7 +90,7 @@ Term mean(const Scattering& s) {
 }
 
 // Every place takes from all elements, of which those written elsewhere count as 1: n * m elements of memory.
-Term product(const Scattering& s) {
+Term scattered_product(const Scattering& s) {
   Builder& b = s.self.builder();
   Term places(b, b.call("aten.arange.start_step", {0, b.size(s.self.sizes()[s.dim])}));
   Dims column(s.index.rank() - s.dim + 1, SymInt(1));
@@ -133,7 +134,7 @@ Result<Term> reduced(Scattering s, std::string_view kind) {
   s.source = source.to(dtype);
   if (s.index.value() != nullptr && s.index.value()->tensor().static_numel() == 0) return s.self;
   if (kind == "sum" || kind == "add") return s.sum(s.base(s.self, Argument::of(0)), s.source);
-  if (kind == "prod" || kind == "multiply") return product(s);
+  if (kind == "prod" || kind == "multiply") return scattered_product(s);
   if (kind == "mean") return mean(s);
   if (kind == "amax" || kind == "amin") return extreme(s, kind == "amax");
   return argument_error(fmt::format("the reduction '{}'", kind));
@@ -178,7 +179,8 @@ constexpr OpRules scatter_kernel(const char* out, DecomposeFunction decompose) {
 std::span<const OpLine> scatter_ops() {
   static constexpr OpLine lines[] = {
       {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-       {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather}},
+       on_complex(each_part,
+                  {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather})},
       {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
        scatter_kernel("scatter.src_out", scatter)},
       {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",

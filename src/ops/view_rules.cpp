@@ -146,6 +146,10 @@ Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
   return length.is_constant() ? SymInt(std::max<std::int64_t>(length.value(), 0)) : length;
 }
 
+Replacement to_alias(Builder& b, const OpCall& call) {
+  return one(b.call("aten.alias.default", {call[0]}));
+}
+
 Result<Value*> write_whole(Builder&, const OpCall&, Value*, Value* updated, std::size_t) {
   return updated;
 }

@@ -16,6 +16,9 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call);
 // Elements that a slice with the call's start, end and step takes from a dimension of `size`.
 Result<SymInt> slice_size(const SymInt& size, const OpCall& call);
 
+// The first argument itself, as a view.
+Replacement to_alias(Builder& b, const OpCall& call);
+
 // WriteBackFunctions (op_def.h), by class of view.
 Result<Value*> write_whole(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t result);
 Result<Value*> write_reshaped(Builder& b, const OpCall& call, Value* base, Value* updated,

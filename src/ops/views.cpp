@@ -186,15 +186,7 @@ Replacement expand_as(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {call["self"], call.tensor("other").sizes}));
 }
 
-Replacement to_alias(Builder& b, const OpCall& call) {
-  return one(b.call("aten.alias.default", {call[0]}));
-}
-
 // --- views that are their argument
-
-bool always(const OpCall&) {
-  return true;
-}
 
 bool keeps_order(const OpCall& call) {
   auto order = permutation(call);
@@ -216,14 +208,12 @@ constexpr OpRules permuting(OpFlag flags = no_flags) {
           .write_back = write_permuted};
 }
 // Transposed and conjugated.
-Replacement adjoint(Builder& b, const OpCall& call) {
-  if (is_complex(call.tensor("self").dtype)) return type_error("the conjugate of a complex tensor");
-  return to_permute(b, call);
+Replacement complex_adjoint(Builder& b, const OpCall& call) {
+  TRY(const std::vector<Value*> turned, to_permute(b, call));
+  return one(b.call("aten._conj.default", {turned[0]}));
 }
 constexpr OpRules adjoining() {
-  OpRules rules = permuting();
-  rules.decompose = adjoint;
-  return rules;
+  return on_complex(complex_adjoint, permuting());
 }
 constexpr OpRules squeezing(const char* out = nullptr, OpFlag flags = no_flags) {
   return {.flags = view | flags,
@@ -232,18 +222,6 @@ constexpr OpRules squeezing(const char* out = nullptr, OpFlag flags = no_flags) 
           .infer = infer_squeeze,
           .decompose = out != nullptr ? nullptr : to_squeeze_dims,
           .write_back = write_reshaped};
-}
-// Complex tensors may be marked as conjugated or negated, which only this op settles.
-Replacement resolve(Builder& b, const OpCall& call) {
-  if (is_complex(call.tensor("self").dtype)) return std::vector<Value*>{};
-  return to_alias(b, call);
-}
-constexpr OpRules resolving(OpFlag flags = may_view) {
-  return {.flags = flags,
-          .view_kind = ViewKind::Reshape,
-          .infer = infer_same_type,
-          .decompose = resolve,
-          .write_back = write_whole};
 }
 constexpr OpRules aliasing(OpFlag flags = no_flags) {
   return {.flags = view | flags,
@@ -363,18 +341,12 @@ std::span<const OpLine> view_ops() {
       {"aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)", aliasing()},
       {"aten.lift_fresh_copy.default(Tensor self) -> Tensor",
        {.view_kind = ViewKind::Reshape, .infer = infer_same_type, .decompose = to_alias}},
-      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
-      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
-      {"aten.real.default(Tensor(a) self) -> Tensor(a)", resolving(view)},
-      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(inplace_twin)},
       {"aten.positive.default(Tensor(a) self) -> Tensor(a)",
        {.flags = may_view | view,
         .view_kind = ViewKind::Reshape,
         .infer = infer_same_type,
         .decompose = to_alias,
         .write_back = write_whole}},
-      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", resolving()},
-      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", resolving()},
   };
   return lines;
 }

@@ -1,0 +1,150 @@
+// What makes complex tensors of real ones, and the other way round.
+//
+//   %z = aten.view_as_complex.default(f32[4, 2])     ->    aten.complex(select(-1, 0), select(-1, 1))
+//   %s = aten.polar.default(%r, %phi)                ->    aten.complex(r * cos(phi), r * sin(phi))
+//   %y = aten.view_as_real.default(%s)               ->    stack([r * cos(phi), r * sin(phi)], -1)
+#include <fmt/format.h>
+
+#include "depute/builder.h"
+#include "ops/complex_forms.h"
+#include "ops/formula.h"
+#include "ops/idioms.h"
+#include "ops/op_table.h"
+#include "ops/view_rules.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+// Of a real tensor the op is its argument, and of a complex one what on_complex says.
+Replacement alias_of_real(Builder& b, const OpCall& call) {
+  if (is_complex(call.tensor("self").dtype)) return std::vector<Value*>{};
+  return to_alias(b, call);
+}
+// From a first argument of the parts' type.
+Types infer_of_parts(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_like_first(call));
+  return tensor_result(complex_of(types[0].tensor.dtype), types[0].tensor.sizes);
+}
+Types infer_as_real(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (!is_complex(self.dtype)) return argument_error("view_as_real of a tensor that is not complex");
+  Dims sizes = self.sizes;
+  sizes.push_back(2);
+  return tensor_result(part_of(self.dtype), std::move(sizes));
+}
+Types infer_as_complex(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.rank() == 0 || !is_floating(self.dtype))
+    return argument_error("view_as_complex of a tensor without a dimension of size 2");
+  return tensor_result(complex_of(self.dtype), Dims(self.sizes.begin(), self.sizes.end() - 1));
+}
+
+// Of an argument of the program, which has no parts yet.
+Value* leaf_part(Builder& b, Value* x, int which) {
+  return b.call("aten.select.int", {b.call("aten.view_as_real_copy.default", {x}), -1, which});
+}
+bool has_parts(const Value* x) {
+  return x->producer() != nullptr && x->producer()->op() == "aten.complex.default";
+}
+Replacement real(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  return one(has_parts(x) ? real_part(b, x) : leaf_part(b, x, 0));
+}
+Replacement imag(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  return one(has_parts(x) ? imaginary_part(b, x) : leaf_part(b, x, 1));
+}
+Replacement as_real(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  return one(b.call("aten.stack.default", {std::vector<Value*>{real_part(b, x), imaginary_part(b, x)}, -1}));
+}
+Replacement copy_as_real(Builder& b, const OpCall& call) {
+  return one(b.call("aten.view_as_real_copy.default", {call["self"]}));
+}
+Replacement view_as_complex(Builder& b, const OpCall& call) {
+  const auto at = [&](int which) { return b.call("aten.select.int", {call["self"], -1, which}); };
+  return one(b.call("aten.complex.default", {at(0), at(1)}));
+}
+Replacement conjugated(Builder& b, const OpCall& call) {
+  Value* x = b.own(call.value("self"));
+  Value* negative = b.call("aten.neg.default", {imaginary_part(b, x)});
+  return one(b.call("aten.complex.default", {real_part(b, x), negative}));
+}
+Replacement of_angle(Builder& b, const OpCall& call) {
+  const Term size = tensor_operand(b, call, "abs"), angle = tensor_operand(b, call, "angle");
+  const Term x = size * angle.call("aten.cos.default"), y = size * angle.call("aten.sin.default");
+  return one(b.call("aten.complex.default", {x.value(), y.value()}));
+}
+
+// --- writes through views
+
+Result<Value*> write_real(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
+  if (!is_complex(call.tensor("self").dtype)) return updated;
+  return b.call("aten.complex.default", {updated, b.call("aten.imag.default", {base})});
+}
+Result<Value*> write_imaginary(Builder& b, const OpCall&, Value* base, Value* updated, std::size_t) {
+  return b.call("aten.complex.default", {b.call("aten.real.default", {base}), updated});
+}
+Result<Value*> write_as_real(Builder& b, const OpCall&, Value*, Value* updated, std::size_t) {
+  return b.call("aten.view_as_complex.default", {updated});
+}
+Result<Value*> write_as_complex(Builder& b, const OpCall&, Value*, Value* updated, std::size_t) {
+  return b.call("aten.view_as_real.default", {updated});
+}
+Result<Value*> write_conjugated(Builder& b, const OpCall& call, Value*, Value* updated, std::size_t) {
+  return b.call(call.def().name.str(), {updated});
+}
+
+constexpr OpRules reading_part(DecomposeFunction form, WriteBackFunction write) {
+  return {.flags = view,
+          .infer = infer_part,
+          .decompose = alias_of_real,
+          .write_back = write,
+          .on_complex = form};
+}
+// Of real tensors these are their argument.
+constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = may_view,
+                            WriteBackFunction write = write_whole) {
+  return {.flags = flags,
+          .view_kind = ViewKind::Reshape,
+          .infer = infer_same_type,
+          .decompose = alias_of_real,
+          .write_back = write,
+          .on_complex = form};
+}
+
+}  // namespace
+
+std::span<const OpLine> complex_number_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.complex.default(Tensor real, Tensor imag) -> Tensor", {.flags = core, .infer = infer_of_parts}},
+      {"aten.polar.default(Tensor abs, Tensor angle) -> Tensor", composite(infer_of_parts, of_angle)},
+      {"aten.real.default(Tensor(a) self) -> Tensor(a)", reading_part(real, write_real)},
+      {"aten.imag.default(Tensor(a) self) -> Tensor(a)", reading_part(imag, write_imaginary)},
+      {"aten.view_as_real.default(Tensor(a) self) -> Tensor(a)",
+       {.flags = view,
+        .infer = infer_as_real,
+        .decompose = copy_as_real,
+        .write_back = write_as_real,
+        .on_complex = as_real}},
+      {"aten.view_as_real_copy.default(Tensor self) -> Tensor",
+       kernel("view_as_real_copy.out", infer_as_real)},
+      {"aten.view_as_complex.default(Tensor(a) self) -> Tensor(a)",
+       {.flags = view,
+        .infer = infer_as_complex,
+        .write_back = write_as_complex,
+        .on_complex = view_as_complex}},
+      {"aten.view_as_complex_copy.default(Tensor self) -> Tensor",
+       composite(infer_as_complex, view_as_complex)},
+      {"aten.conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, view, write_conjugated)},
+      {"aten._conj.default(Tensor(a) self) -> Tensor(a)", resolving(conjugated, view, write_conjugated)},
+      {"aten.conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, inplace_twin)},
+      {"aten._conj_physical.default(Tensor self) -> Tensor", resolving(conjugated, no_flags)},
+      {"aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
+      {"aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)", resolving(to_alias)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal
