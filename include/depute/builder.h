@@ -46,6 +46,8 @@ struct BuilderArgument {
   BuilderArgument(std::vector<Value*> list) : kind(Kind::Values), values(std::move(list)) {}  // NOLINT
 };
 
+class SizeFacts;
+
 // The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
 //
 // What depends on graph inputs alone is computed at the top of the graph and serves all later nodes. A size
@@ -53,7 +55,14 @@ struct BuilderArgument {
 // one table must go forward.
 class SizeValues {
  public:
-  explicit SizeValues(Graph& graph) : graph_(&graph) {}
+  // `ranges`, if given, tell more of the sizes of new nodes; they must outlive the table.
+  explicit SizeValues(Graph& graph, const Ranges* ranges = nullptr);
+  ~SizeValues();
+  SizeValues(const SizeValues&) = delete;
+  SizeValues& operator=(const SizeValues&) = delete;
+
+  // Writes sizes as simply as the ranges allow.
+  void simplify(Type& type);
 
   // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is
   // made for it comes from `origin`, the first that needs the size.
@@ -63,11 +72,13 @@ class SizeValues {
   void scan();
   Value* find_or_build(const SymExpr* expr, Node* before);
   Value* add(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr, Node* before);
-  Value* build_symbol(const SymExpr* expr);
+  Value* build_symbol(const SymExpr* expr, const Node* before);
+  Value* size_of_result(const SymExpr* expr, const Node* before);
   Value* build_call(const SymExpr* expr, Node* before);
   Value* add_at_top(std::string_view op, std::initializer_list<Argument> args, const SymExpr* expr);
 
   Graph* graph_;
+  std::unique_ptr<SizeFacts> facts_;  // null without ranges
   bool scanned_ = false;
   NodeOrigin origin_;
   Node* last_at_top_ = nullptr;

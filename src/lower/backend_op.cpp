@@ -508,7 +508,7 @@ Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
   std::size_t count = 0;
   for (auto& method : program.methods) {
     for (Graph* graph : graphs_of(*method)) {
-      SizeValues sizes(*graph);
+      SizeValues sizes(*graph, &program.ranges);
       for (Node& node : graph->nodes()) {
         const OpDef* def = node.def();
         if (def == nullptr || def->origin != OpOrigin::Backend) continue;

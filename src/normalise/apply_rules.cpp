@@ -61,8 +61,8 @@ Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& valu
 
 }  // namespace
 
-Status apply_rules(Graph& graph, const RuleOfNode& rule_of) {
-  SizeValues sizes(graph);
+Status apply_rules(Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of) {
+  SizeValues sizes(graph, &ranges);
   int steps = 0;
   const Node* last_original = nullptr;
   for (Node* node = graph.first(); node != nullptr;) {

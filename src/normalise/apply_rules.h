@@ -12,6 +12,6 @@ namespace depute {
 using RuleOfNode = std::function<DecomposeFunction(const Node& node)>;
 
 // Goes forward once. What a rule builds lies before the node and is visited in turn.
-Status apply_rules(Graph& graph, const RuleOfNode& rule_of);
+Status apply_rules(Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of);
 
 }  // namespace depute

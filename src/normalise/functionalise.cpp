@@ -34,7 +34,8 @@ namespace {
 
 class Functionaliser {
  public:
-  Functionaliser(Method& method, Graph& graph) : method_(method), graph_(graph), sizes_(graph) {}
+  Functionaliser(Method& method, Graph& graph, const Ranges& ranges)
+      : method_(method), graph_(graph), sizes_(graph, &ranges) {}
   Status run();
 
  private:
@@ -383,8 +384,8 @@ Status check_signature(const Method& method) {
 // front of the user's. A buffer that some method writes is stored to by every method that reads it.
 Status functionalise(Program& program, const NormaliseOptions&) {
   for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
-  TRY_STATUS(for_each_graph(program, [](Method& method, Graph& graph) -> Status {
-    return is_functional(graph) ? Status() : Functionaliser(method, graph).run();
+  TRY_STATUS(for_each_graph(program, [&](Method& method, Graph& graph) -> Status {
+    return is_functional(graph) ? Status() : Functionaliser(method, graph, program.ranges).run();
   }));
   return share_state(program);
 }

@@ -17,6 +17,7 @@
 // constants through them and makes masks that can be looked at.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
+  pass("simplify-sizes", simplify_sizes)              \
   pass("drop-assertions", drop_assertions)            \
   pass("functionalise", functionalise)                \
   pass("remove-dead-code", remove_dead_code)          \

@@ -130,6 +130,9 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
     fail(std::move(types).error());
     return {};
   }
+  if (sizes_ != nullptr) {
+    for (Type& type : *types) sizes_->simplify(type);
+  }
   std::vector<ResultSpec> results;
   for (Type& type : *types) results.push_back({result_name(def->name), std::move(type)});
   Node* node = graph_->add(def->name, written.args, written.kwargs, results, before_);

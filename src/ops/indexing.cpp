@@ -14,18 +14,27 @@ namespace {
 
 // --- x[i, :, j]: index tensors are broadcast; their sizes stand where they are, or in front when apart
 
+bool is_mask(const Value* index) {
+  return index != nullptr &&
+         (index->tensor().dtype == ScalarType::Bool || index->tensor().dtype == ScalarType::U8);
+}
+
+// How many elements masks choose, only the data tells: of a node the file says it, as a symbol.
+Types infer_index_by_masks(const OpCall& call) {
+  if (call.node() == nullptr) return type_error("an index by a mask has a size that only the data tells");
+  return tensor_result(call.tensor("self").dtype, call.node()->result()->tensor().sizes);
+}
+
 Types infer_index(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::vector<const Value*> indices = call.values("indices");
+  if (std::ranges::any_of(indices, is_mask)) return infer_index_by_masks(call);
   if (indices.size() > self.rank()) return argument_error("more indices than dimensions");
   indices.resize(self.rank());
   Dims shape;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] == nullptr) continue;
-    if (indices[i]->tensor().dtype == ScalarType::Bool || indices[i]->tensor().dtype == ScalarType::U8) {
-      return type_error("an index by a mask has a size that only the data tells");
-    }
     TRY(shape, broadcast(shape, indices[i]->tensor().sizes));
     places.push_back(i);
   }
@@ -40,6 +49,27 @@ Types infer_index(const OpCall& call) {
     if (indices[i] == nullptr) sizes.push_back(self.sizes[i]);
   }
   return tensor_result(self.dtype, std::move(sizes));
+}
+
+// A mask becomes the indices of its set elements, one tensor for each of its dimensions.
+Replacement index_by_masks(Builder& b, const OpCall& call) {
+  const std::vector<const Value*> given = call.values("indices");
+  const auto masks = std::ranges::count_if(given, is_mask);
+  if (masks == 0) return std::vector<Value*>{};
+  if (masks > 1) return type_error("an index by several masks");
+  const Dims& sizes = call.node()->result()->tensor().sizes;
+  const auto at = static_cast<std::size_t>(std::ranges::find_if(given, is_mask) - given.begin());
+  const bool is_alone = std::ranges::all_of(given, [](const Value* i) { return i == nullptr || is_mask(i); });
+  if (!is_alone || at >= sizes.size()) return type_error("an index by a mask and by numbers");
+  const Value* mask = given[at];
+  const auto rank = static_cast<std::int64_t>(mask->tensor().rank());
+  if (rank == 0) return type_error("an index by a mask without dimensions");
+  Value* places = b.call("aten.nonzero.default", {mask});
+  if (b.failed()) return Failure(b.status().error());
+  b.graph().set_type(*places, tensor_type({.dtype = ScalarType::I64, .sizes = {sizes[at], rank}}));
+  std::vector<Value*> indices(at, nullptr);
+  for (std::int64_t i = 0; i < rank; ++i) indices.push_back(b.call("aten.select.int", {places, 1, i}));
+  return one(b.call("aten.index.Tensor", {call["self"], indices}));
 }
 
 Types infer_index_select(const OpCall& call) {
@@ -145,7 +175,9 @@ Replacement masked_scatter(Builder& b, const OpCall& call) {
 std::span<const OpLine> indexing_ops() {
   static constexpr OpLine lines[] = {
       {"aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-       on_complex(each_part, kernel("index.Tensor_out", infer_index))},
+       on_complex(
+           each_part,
+           {.flags = core, .out = "index.Tensor_out", .infer = infer_index, .decompose = index_by_masks})},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
        on_complex(each_part, kernel("index_put.out", infer_same_type, inplace_twin | copies_first))},

@@ -1,6 +1,9 @@
 // Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
 
+#include <algorithm>
+
 #include "depute/builder.h"
+#include "ir/size_facts.h"
 #include "ir/sym_functions.h"
 
 namespace depute {
@@ -40,6 +43,14 @@ bool is_input_size(const Node& node) {
 }
 
 }  // namespace
+
+SizeValues::SizeValues(Graph& graph, const Ranges* ranges)
+    : graph_(&graph), facts_(ranges == nullptr ? nullptr : std::make_unique<SizeFacts>(*ranges)) {}
+SizeValues::~SizeValues() = default;
+
+void SizeValues::simplify(Type& type) {
+  if (facts_ != nullptr) facts_->simplify(type);
+}
 
 void SizeValues::scan() {
   scanned_ = true;
@@ -86,7 +97,7 @@ Value* SizeValues::find_or_build(const SymExpr* expr, Node* before, const NodeOr
 Value* SizeValues::find_or_build(const SymExpr* expr, Node* before) {
   if (!scanned_) scan();
   if (auto found = values_.find(expr); found != values_.end()) return found->second;
-  if (is_size_symbol(expr)) return build_symbol(expr);
+  if (is_size_symbol(expr)) return build_symbol(expr, before);
   return expr->kind == SymExpr::Kind::Call ? build_call(expr, before) : nullptr;
 }
 
@@ -108,9 +119,9 @@ Value* SizeValues::add_at_top(std::string_view op, std::initializer_list<Argumen
   return last_at_top_->result();
 }
 
-Value* SizeValues::build_symbol(const SymExpr* expr) {
+Value* SizeValues::build_symbol(const SymExpr* expr, const Node* before) {
   auto found = input_sizes_.find(expr);
-  if (found == input_sizes_.end()) return nullptr;
+  if (found == input_sizes_.end()) return size_of_result(expr, before);
   InputSize place = found->second;
   const SymExpr* size = place.input->tensor().sizes[static_cast<std::size_t>(place.dim)].expr();
   auto known = values_.find(size);
@@ -120,6 +131,23 @@ Value* SizeValues::build_symbol(const SymExpr* expr) {
           : add_at_top("aten.sym_size.int", {Argument::of(place.input), Argument::of(place.dim)}, size);
   if (place.factor == 1) return value;
   return add_at_top("_operator.floordiv", {Argument::of(value), Argument::of(place.factor)}, expr);
+}
+
+// A size that only the data tells is read behind the first node that has it. That is looked for each time,
+// since nodes are replaced meanwhile; what is found is kept.
+Value* SizeValues::size_of_result(const SymExpr* expr, const Node* before) {
+  for (Node* node = graph_->first(); node != nullptr && node != before; node = node->next()) {
+    for (Value* result : node->results()) {
+      if (!result->type().is_tensor()) continue;
+      const Dims& sizes = result->tensor().sizes;
+      const auto dim = std::ranges::find_if(
+          sizes, [&](const SymInt& size) { return !size.is_constant() && size.expr() == expr; });
+      if (dim == sizes.end()) continue;
+      return add("aten.sym_size.int", {Argument::of(result), Argument::of(dim - sizes.begin())}, expr,
+                 node->next());
+    }
+  }
+  return nullptr;
 }
 
 // A chain of two-argument operations: a + b + c is (a + b) + c.

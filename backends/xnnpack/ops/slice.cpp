@@ -55,11 +55,22 @@ void select(Emitter& emit, const OpCall& call) {
   emit.result(emit.reshape(emit.slice(x, dim, index, 1), emit.result_sizes()));
 }
 
-Check check_split(const NodeQuery& node) {
+Check need_constant_dimension(const NodeQuery& node) {
   const Dims& from = node.tensor("self").sizes;
   const std::size_t dim = dimension(node.call, "dim", from.size());
   if (!from[dim].is_constant())
     return Refusal{"dynamic-shape", sizes_text(from), "constant size of the split dimension"};
+  return {};
+}
+
+Check check_split(const NodeQuery& node) {
+  DEPUTE_REFUSE_IF(need_constant_dimension(node));
+  const std::size_t dim = dimension(node.call, "dim", node.tensor("self").rank());
+  for (const Value* part : node.call.node()->results()) {
+    const Dims& sizes = part->tensor().sizes;
+    if (!sizes[dim].is_constant())
+      return Refusal{"dynamic-shape", sizes_text(sizes), "parts of constant sizes"};
+  }
   return {};
 }
 
@@ -76,7 +87,7 @@ void split(Emitter& emit, const OpCall& call) {
 }
 
 Check check_unbind(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(check_split(node));
+  DEPUTE_REFUSE_IF(need_constant_dimension(node));
   return need_reshapable(node.result());
 }
 
@@ -108,7 +119,7 @@ std::span<const OpRule> slice() {
        .check = check_split,
        .translate = split},
       {.op = "aten.split_with_sizes.default",
-       .conditions = "constant size of the split dimension",
+       .conditions = "constant sizes of the split dimension and its parts",
        .op_class = OpClass::Move,
        .check = check_split,
        .translate = split},

@@ -1,0 +1,103 @@
+"""Sizes that are open when a model is lowered: from inputs, at both of their bounds and between, and from data."""
+
+import pytest
+import torch
+from harness import assert_matches_eager, depute, lower
+from io_cases import Case
+from torch.export import Dim
+
+
+def check(model, calls, tmp_path, *options, shapes=None):
+    file = tmp_path / "model.pt2"
+    with torch.no_grad():
+        torch.export.save(torch.export.export(model, calls[0], dynamic_shapes=shapes, strict=False), file)
+        wanted = [model(*call) for call in calls]
+    lower(file, tmp_path / "model.pte", *options)
+    cases = [Case("forward", list(c), [w] if isinstance(w, torch.Tensor) else list(w)) for c, w in zip(calls, wanted)]
+    assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-5)
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.linears = torch.nn.ModuleList(torch.nn.Linear(8, 4) for _ in range(3))
+
+    def forward(self, *inputs):
+        return self.function(self, *inputs)
+
+
+# With n rows of 8, n from 4 to 24.
+ALONG_ROWS = {
+    "diff": lambda m, x: torch.diff(x, dim=0),
+    "diff_prepended": lambda m, x: torch.diff(torch.arange(x.shape[0]), prepend=torch.tensor([-1])),
+    "diff_twice": lambda m, x: torch.diff(x, n=2, dim=0, append=x[:1]),
+    "roll": lambda m, x: x.roll(1, 0) + x.roll(-1, 0),
+    "last": lambda m, x: x[-1:] * x[: x.shape[0] - 1],
+    "at_most": lambda m, x: x[:100].sum(0),
+    "trapezoid": lambda m, x: torch.trapezoid(x, dim=0),
+    "grouped": lambda m, x: torch.nn.functional.pad(x, (0, 0, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", ALONG_ROWS)
+def test_along_rows(name, backend, tmp_path):
+    model = Function(ALONG_ROWS[name])
+    calls = [(torch.randn(n, 8),) for n in (7, 4, 24, 11)]
+    options = ["--backend", backend] if backend != "portable" else []
+    check(model, calls, tmp_path, *options, shapes=(({0: Dim("n", min=4, max=24)},),))
+
+
+def split(m, x, sizes):
+    parts = x.split(sizes.tolist())
+    return torch.cat([linear(part) for linear, part in zip(m.linears, parts)])
+
+
+def first(m, x, count):
+    n = count.item()
+    torch._check(n >= 0)
+    torch._check(n <= x.shape[0])
+    return m.linears[0](x[:n]).relu()
+
+
+def masked(m, x, mask):
+    rows = x[mask]
+    torch._check(rows.shape[0] <= mask.shape[0])
+    return m.linears[0](rows).relu()
+
+
+def put(m, x, mask):
+    rows = x[mask]
+    torch._check(rows.shape[0] <= mask.shape[0])
+    y = torch.zeros_like(x)
+    y[mask] = rows * 2
+    return y
+
+
+ROWS = [torch.tensor(row) for row in ([1, 2, 3], [6, 0, 0], [0, 0, 6])]
+COUNTS = [torch.tensor(n) for n in (3, 0, 6)]
+MASKS = [torch.tensor(row) > 0 for row in ([1, 0, 0, 1, 1, 0], [0] * 6, [1] * 6)]
+FROM_DATA = {"split": (split, ROWS), "first": (first, COUNTS), "masked": (masked, MASKS), "put": (put, MASKS)}
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", FROM_DATA)
+def test_from_data(name, backend, tmp_path):
+    function, data = FROM_DATA[name]
+    calls = [(torch.randn(6, 8), value) for value in data]
+    check(Function(function), calls, tmp_path, *(["--backend", backend] if backend != "portable" else []))
+
+
+def test_a_size_without_bound(tmp_path):
+    def repeated(m, x, count):
+        return x.repeat(count.item(), 1)
+
+    model, call = Function(repeated), (torch.randn(2, 8), torch.tensor(3))
+    torch.export.save(torch.export.export(model, call), tmp_path / "model.pt2")
+    run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "model.pte")
+    assert run.code == 1 and "needs a bound on u0" in run.stderr
+    lower(tmp_path / "model.pt2", tmp_path / "model.pte", "--bound", "u0=0..9")
+    calls = [(call[0], torch.tensor(n)) for n in (3, 1, 9)]
+    cases = [Case("forward", list(c), [model(*c)]) for c in calls]
+    assert_matches_eager(tmp_path / "model.pte", cases)
