@@ -140,7 +140,9 @@ struct OpDef {
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
   std::string out_name;  // "aten::add.out": the kernel ExecuTorch has for it; empty when there is none
-  const BackendOp* backend_op = nullptr;                   // of a backend's op (backend_op.h)
+  const BackendOp* backend_op = nullptr;  // of a backend's op (backend_op.h)
+  Symbol
+      chosen_from;  // the argument of which a result has some elements: at most all, the data tells how many
   Symbol functional;                                       // of a twin: the op it belongs to
   std::vector<std::unique_ptr<Argument[]>> default_lists;  // elements of default values that are lists
 

@@ -1,4 +1,5 @@
-// Writes sizes as simply as the ranges of their symbols allow, and learns ranges from assertions.
+// Writes sizes as simply as the ranges of their symbols allow, and learns ranges from assertions and from ops
+// that choose some of a tensor's elements.
 //
 //   dim s0 in [2, 24]
 //   %y: f32[Max(1, s0)] = ...                                        %y: f32[s0] = ...
@@ -46,6 +47,40 @@ void learn(const Node& assertion, Ranges& ranges) {
   if (both.min <= both.max) known = both;
 }
 
+SymInt elements_of(const Argument& argument) {
+  if (argument.is_value() && argument.as_value()->type().is_tensor())
+    return argument.as_value()->tensor().numel();
+  SymInt most = 0;
+  if (argument.is_list()) {
+    for (const Argument& element : argument.as_list()) most = sym_max(most, elements_of(element));
+  }
+  return most;
+}
+
+bool is_operand_size(const Node& node, const SymInt& size) {
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Type& type = node.operand(i)->type();
+    if (type.is_tensor() && std::ranges::count(type.tensor.sizes, size) > 0) return true;
+  }
+  return false;
+}
+
+// What is chosen of a tensor's elements is at most all of them.
+void learn_choice(const Node& node, Ranges& ranges) {
+  if (!check_call(node)) return;
+  const SymInt all = elements_of(OpCall(node)[node.def()->chosen_from.str()]);
+  const std::int64_t most = bounds(all, ranges).max;
+  for (const Value* result : node.results()) {
+    if (!result->type().is_tensor()) continue;
+    for (const SymInt& size : result->tensor().sizes) {
+      const bool is_symbol = !size.is_constant() && size.expr()->kind == SymExpr::Kind::Symbol;
+      if (!is_symbol || is_operand_size(node, size)) continue;
+      Range& range = ranges[std::string(size.expr()->name.str())];
+      range = {std::max<std::int64_t>(range.min, 0), std::min(range.max, most)};
+    }
+  }
+}
+
 template <typename Visit>
 void for_each_value(Graph& graph, Visit&& visit) {
   for (Value* input : graph.inputs()) visit(*input);
@@ -58,10 +93,11 @@ void for_each_value(Graph& graph, Visit&& visit) {
 
 // Afterwards no size of a value has a part that the ranges of its symbols make superfluous.
 Status simplify_sizes(Program& program, const NormaliseOptions&) {
-  if (program.ranges.empty()) return {};
   for (const auto& method : program.methods) {  // not from bodies, which may not run
     for (const Node& node : method->graph->nodes()) {
-      if (node.def() != nullptr && node.def()->is(OpFlag::drop)) learn(node, program.ranges);
+      if (node.def() == nullptr) continue;
+      if (node.def()->is(OpFlag::drop)) learn(node, program.ranges);
+      if (!node.def()->chosen_from.empty()) learn_choice(node, program.ranges);
     }
   }
   SizeFacts facts(program.ranges);

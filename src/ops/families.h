@@ -39,6 +39,7 @@
   FAMILY(indexing)                                                  \
   FAMILY(index_form)                                                \
   FAMILY(order)                                                     \
+  FAMILY(unique)                                                    \
   FAMILY(scatter)                                                   \
   FAMILY(combining)                                                 \
   FAMILY(stacking)                                                  \

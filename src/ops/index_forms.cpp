@@ -256,10 +256,12 @@ std::span<const OpLine> index_form_ops() {
       {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
        "storage_offset=None) -> Tensor",
        composite(infer_same_type, as_strided_scatter, reads_layout)},
-      {"aten.nonzero.default(Tensor self) -> Tensor", kernel("nonzero.out", infer_nonzero)},
-      {"aten.argwhere.default(Tensor self) -> Tensor", composite(infer_nonzero, argwhere)},
-      {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]", composite(infer_nonzero_numpy, nonzero_numpy)},
-      {"aten.where.default(Tensor condition) -> Tensor[]", composite(infer_nonzero_numpy, nonzero_numpy)},
+      {"aten.nonzero.default(Tensor self) -> Tensor", choosing("self", kernel("nonzero.out", infer_nonzero))},
+      {"aten.argwhere.default(Tensor self) -> Tensor", choosing("self", composite(infer_nonzero, argwhere))},
+      {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]",
+       choosing("self", composite(infer_nonzero_numpy, nonzero_numpy))},
+      {"aten.where.default(Tensor condition) -> Tensor[]",
+       choosing("condition", composite(infer_nonzero_numpy, nonzero_numpy))},
       {"aten.nonzero_static.default(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
        composite(infer_nonzero_static, nonzero_static)},
   };

@@ -175,9 +175,11 @@ Replacement masked_scatter(Builder& b, const OpCall& call) {
 std::span<const OpLine> indexing_ops() {
   static constexpr OpLine lines[] = {
       {"aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-       on_complex(
-           each_part,
-           {.flags = core, .out = "index.Tensor_out", .infer = infer_index, .decompose = index_by_masks})},
+       on_complex(each_part, {.flags = core,
+                              .out = "index.Tensor_out",
+                              .infer = infer_index,
+                              .decompose = index_by_masks,
+                              .chosen_from = "indices"})},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
        on_complex(each_part, kernel("index_put.out", infer_same_type, inplace_twin | copies_first))},
@@ -202,7 +204,7 @@ std::span<const OpLine> indexing_ops() {
         .infer = infer_masked_scatter,
         .decompose = masked_scatter}},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
-       fitted(select_broadcast, opaque(core, "masked_select.out"))},
+       choosing("self", fitted(select_broadcast, opaque(core, "masked_select.out")))},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},

@@ -26,9 +26,10 @@ struct OpRules {
   DecomposeFunction decompose = nullptr;
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
-  const char* functional = nullptr;  // of an in-place op that has a line of its own
-  const char* accepts = nullptr;     // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
-  DecomposeFunction fit = nullptr;   // the form of a call that the kernel computes right
+  const char* chosen_from = nullptr;  // an argument's name: OpDef::chosen_from
+  const char* functional = nullptr;   // of an in-place op that has a line of its own
+  const char* accepts = nullptr;      // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
+  DecomposeFunction fit = nullptr;    // the form of a call that the kernel computes right
   DecomposeFunction on_complex = nullptr;  // the call by real and imaginary parts (complex_forms.h)
 };
 
@@ -96,6 +97,11 @@ constexpr OpRules fitted(DecomposeFunction fit, OpRules rules) {
 // Rules, and the form of calls of complex tensors.
 constexpr OpRules on_complex(DecomposeFunction form, OpRules rules) {
   rules.on_complex = form;
+  return rules;
+}
+// Rules, and the argument that the result has some elements of.
+constexpr OpRules choosing(const char* argument, OpRules rules) {
+  rules.chosen_from = argument;
   return rules;
 }
 // A line without rules: the op is known, its nodes keep the types their file gave them.

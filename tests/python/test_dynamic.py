@@ -89,6 +89,33 @@ def test_from_data(name, backend, tmp_path):
     check(Function(function), calls, tmp_path, *(["--backend", backend] if backend != "portable" else []))
 
 
+THREES = torch.tensor([[3, 1, 3], [2, 1, 9]])
+CHOSEN = {
+    "unique": (lambda m, x: torch.unique(x, return_inverse=True, return_counts=True), THREES, THREES * 0, THREES.T),
+    "unique_with_nans": (lambda m, x: torch.unique(x), torch.tensor([3.0, float("nan"), 2.0, 3.0, float("nan"), 1.0])),
+    "unique_bools": (lambda m, x: torch.unique(x, return_counts=True), torch.tensor([True, False, True])),
+    "unique_of_one": (lambda m, x: torch.unique(x, return_counts=True), torch.tensor([7])),
+    "unique_consecutive": (
+        lambda m, x: torch.unique_consecutive(x, return_inverse=True, return_counts=True),
+        torch.tensor([3, 3, 1, 3, 2, 2, 9]),
+        torch.tensor([1] * 7),
+    ),
+    "nonzero": (lambda m, x: torch.nonzero(x), THREES - 1, THREES * 0),
+    "where": (lambda m, x: torch.where(x > 1), THREES),
+    "masked_select": (lambda m, x: torch.masked_select(x, x > 1), THREES, THREES * 0),
+    "index_by_mask": (lambda m, x: x[x > 1] * 2, THREES, THREES * 0),
+    "index_by_columns": (lambda m, x: x[:, x[0] > 1].sum(1), THREES, THREES * 0),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chosen_elements(name, tmp_path):
+    """They are at most all: no bound has to be given."""
+    function, *data = CHOSEN[name]
+    shapes = [value.reshape(data[0].shape) for value in data]
+    check(Function(function), [(value,) for value in shapes], tmp_path)
+
+
 def test_a_size_without_bound(tmp_path):
     def repeated(m, x, count):
         return x.repeat(count.item(), 1)
