@@ -31,6 +31,7 @@ test:  ## all tests: unit and text tests, a short fuzz run, real models in the s
 	ctest --preset release
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python tests/models/architectures.py
 	$(PYTHON_TESTS)
 
 test-ops:  ## every operator sample of PyTorch, lowered and run in the stock runtime

@@ -15,6 +15,13 @@
 namespace depute {
 namespace {
 
+bool is_zero(const TensorData& data) {
+  if (data.storage->is_zeros()) return true;
+  if (data.storage->is_elided() || data.storage->is_lazy()) return false;
+  const std::shared_ptr<const Storage> dense = dense_bytes(data);
+  return std::ranges::all_of(dense->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 bool stores_data(const OutputSpec& output) {
   return output.kind == OutputSpec::Kind::BufferMutation ||
          output.kind == OutputSpec::Kind::ParameterMutation;
@@ -67,9 +74,11 @@ class StateBuilder {
     return {};
   }
 
+  // Memory starts as zeros: a cache that does needs no bytes in the file.
   Status add_initial_value(Symbol key, StateSlot& slot) {
     if (slot.bytes == 0) return {};
     const TensorData* data = program_.find_data(key);
+    if (data != nullptr && is_zero(*data)) return {};
     if (data != nullptr) slot.initial = initial_.add(*data, slot.type);
     if (slot.initial != 0) return {};
     return failure("plan", fmt::format("buffer {}", quoted(key.str())),

@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -378,6 +379,52 @@ def write_known(results, path):
     Path(path).write_text(KNOWN_HEADER + "".join(lines))
 
 
+PAGE = """# Operators that run
+
+PyTorch's own operator samples (OpInfo), by element type, with dynamic sizes, transposed, strided and in place: each is
+exported, lowered without a backend, run in the stock ExecuTorch runtime, and compared with eager PyTorch in values and
+result types. Complex, sparse and random operators and most matrix decompositions are not among them. `make test-ops` runs
+all, and `tests/opinfo/opinfo.py --page docs/coverage.md` writes this page.
+
+{ok:,} of {all:,} cases equal eager ({share:.1f} %), in {refused:,} the compiler refuses the program with a reason, {bad} are
+wrong or fail in the runtime.
+
+## Refused, at least in some of their cases
+
+| operator | equal | refused | why, in most of them |
+|---|---:|---:|---|
+{table}
+
+## Equal in all of their cases
+
+{others}
+"""
+
+
+def write_page(results, file):
+    totals = Counter(outcome for cases in results.values() for _, outcome, _, _ in cases)
+    rows, others = [], []
+    for name in sorted(results):
+        reasons = Counter(message for _, outcome, message, _ in results[name] if outcome == "refused")
+        equal = sum(outcome == "ok" for _, outcome, _, _ in results[name])
+        if reasons:
+            place = r"^(\[[^\]]*\]: )?(method )?forward(, node \w+|, %\w+( \([^)]*\))?)?: "
+            why = re.sub(place, "", reasons.most_common(1)[0][0]).replace("|", "\\|")
+            rows.append(f"| `{name}` | {equal} | {reasons.total()} | {why} |")
+        elif equal == len(results[name]):
+            others.append(f"`{name}`")
+    text = PAGE.format(
+        ok=totals["ok"],
+        all=totals.total(),
+        share=100 * totals["ok"] / totals.total(),
+        refused=totals["refused"],
+        bad=totals.total() - totals["ok"] - totals["refused"],
+        table="\n".join(rows),
+        others=textwrap.fill(", ".join(others), 120, break_long_words=False, break_on_hyphens=False),
+    )
+    Path(file).write_text(text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--depute", default=str(ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")))
@@ -391,6 +438,7 @@ def main() -> int:
     parser.add_argument("--known", help="a file of operators that may be refused: name, then why")
     parser.add_argument("--update", action="store_true", help="rewrite --known: what is refused now, with the message")
     parser.add_argument("--json", help="write each case's outcome here")
+    parser.add_argument("--page", help="write a page with what runs and what is refused here")
     parser.add_argument("-v", action="store_true", help="each case that does not equal eager, with its file")
     parser.add_argument("--list", action="store_true", help="the names of the operators")
     options = parser.parse_args()
@@ -436,6 +484,8 @@ def main() -> int:
     print(" ".join(f"{outcome} {count}" for outcome, count in totals.most_common()))
     if options.json:
         Path(options.json).write_text(json.dumps({n: c for n, c in results.items()}, indent=1))
+    if options.page:
+        write_page(results, options.page)
     complaints = []
     if options.known and options.update:
         write_known(results, options.known)

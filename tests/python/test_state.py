@@ -622,3 +622,25 @@ def test_refused(kind, tmp_path):
     run = depute("lower", archive, "-o", out)
     assert_refused(run, out)
     assert reason in run.stderr
+
+
+class Cache(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4, 512, 64))
+        self.register_buffer("position", torch.full((4,), -1))
+
+    def forward(self, x, at):
+        self.cache[:, at] = x
+        self.position.add_(1)
+        return self.cache.sum(1), self.position.clone()
+
+
+def test_a_buffer_of_zeros_has_no_bytes_in_the_file(tmp_path):
+    model, out = Cache(), tmp_path / "model.pte"
+    calls = [(torch.randn(4, 1, 64), torch.tensor([n])) for n in (3, 500, 3)]
+    torch.export.save(torch.export.export(model, calls[0]), tmp_path / "model.pt2")
+    lower(tmp_path / "model.pt2", out)
+    assert out.stat().st_size < 10_000
+    cases = [Case("forward", list(call), [value.clone() for value in model(*call)]) for call in calls]
+    assert_matches_eager(out, cases)
