@@ -72,7 +72,7 @@ class ConstantParts {
     const Value* real = add_input(input, std::move(parts[0]));
     const Value* imaginary = add_input(input, std::move(parts[1]));
     Builder builder(graph, graph.first());
-    Value* whole = builder.call("aten.complex.default", {real, imaginary});
+    Value* whole = complex_value_of(builder, real, imaginary);
     if (builder.failed()) return builder.status();
     graph.replace_uses(input, whole);
     return {};

@@ -5,6 +5,14 @@
 #include "ops/formula.h"
 #include "ops/idioms.h"
 
+namespace depute {
+
+Value* complex_value_of(Builder& b, const Value* real, const Value* imaginary) {
+  return b.call("aten.complex.default", {real, imaginary});
+}
+
+}  // namespace depute
+
 namespace depute::internal {
 namespace {
 
@@ -21,12 +29,12 @@ Value* part(Builder& b, Value* x, std::size_t which) {
   if (x == nullptr) return nullptr;
   const Node* made_by = x->producer();
   if (made_by != nullptr && made_by->op() == "aten.complex.default")
-    return b.own(made_by->args()[which].as_value());
+    return b.own(OpCall(*made_by)[which].as_value());
   return b.call(which == 0 ? "aten.real.default" : "aten.imag.default", {x});
 }
 
 Value* as_complex(Builder& b, const Term& real, const Term& imaginary) {
-  return b.call("aten.complex.default", {real.value(), imaginary.value()});
+  return complex_value_of(b, real.value(), imaginary.value());
 }
 
 // Both parts of an operand as terms; of a number and of a real tensor those of a complex one.

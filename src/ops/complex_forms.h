@@ -19,6 +19,8 @@ namespace depute {
 
 // How a call with complex operands or results is replaced; null when no rule is known.
 DecomposeFunction complex_form(const OpDef& def);
+// A complex tensor of its parts, from which rules take them.
+Value* complex_value_of(Builder& b, const Value* real, const Value* imaginary);
 
 namespace internal {
 

@@ -25,6 +25,7 @@ using Ints = std::vector<std::int64_t>;
 // One matrix up to this size; larger ones when they are prime, as long as constants of it can be made.
 constexpr std::int64_t largest_direct = 256;
 constexpr std::int64_t largest_prime = 1024;
+constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 
 // Real tensors; the imaginary one is null for a real signal.
 struct Signal {
@@ -39,10 +40,13 @@ class Transform {
   // Along the last dimension, of which the first `kept` frequencies are computed; divided by `divisor`.
   Signal along_last(const Signal& x, std::int64_t kept, double divisor) {
     const std::int64_t n = x.real->tensor().sizes.back().value();
-    const std::int64_t factor = n <= largest_direct ? 1 : factor_near_root(n);
+    const bool is_direct = n <= largest_direct || n > largest_size;
+    const std::int64_t factor = is_direct ? 1 : factor_near_root(n);
     if (factor > 1) return slice(in_two_steps(x, factor, n / factor, divisor), kept, n);
     if (n > largest_prime) {
-      b_.fail(type_error(fmt::format("a Fourier transform of the size {}, a large prime", n)).error());
+      b_.fail(type_error(fmt::format("a Fourier transform of the size {}, {}", n,
+                                     n > largest_size ? "which is too large" : "a large prime"))
+                  .error());
       return {};
     }
     return by_matrix(x, n, kept, divisor);
@@ -151,6 +155,7 @@ double divisor_of(std::int64_t normalization, double count) {
 }
 Result<std::vector<std::size_t>> transformed_dims(const OpCall& call) {
   std::vector<std::size_t> dims;
+  if (!call.is_constant_ints("dim")) return argument_error("a transform along dimensions that are not known");
   for (const std::int64_t dim : call.ints("dim")) {
     TRY(const std::size_t wrapped, wrap_dim(dim, call.tensor("self").rank()));
     dims.push_back(wrapped);

@@ -160,7 +160,8 @@ Replacement as_strided_scatter(Builder& b, const OpCall& call) {
 Types infer_nonzero(const OpCall& call) {
   auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
   SymInt count = SymInt::symbol("nonzero");
-  if (call.node() != nullptr) count = call.node()->result()->tensor().sizes[0];
+  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  if (told != nullptr && told->is_tensor() && told->tensor.rank() == 2) count = told->tensor.sizes[0];
   return tensor_result(ScalarType::I64, {count, rank});
 }
 Replacement argwhere(Builder& b, const OpCall& call) {

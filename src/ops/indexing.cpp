@@ -21,7 +21,8 @@ bool is_mask(const Value* index) {
 
 // How many elements masks choose, only the data tells: of a node the file says it, as a symbol.
 Types infer_index_by_masks(const OpCall& call) {
-  if (call.node() == nullptr) return type_error("an index by a mask has a size that only the data tells");
+  if (call.node() == nullptr || !call.node()->result()->type().is_tensor())
+    return type_error("an index by a mask has a size that only the data tells");
   return tensor_result(call.tensor("self").dtype, call.node()->result()->tensor().sizes);
 }
 

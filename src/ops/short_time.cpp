@@ -13,6 +13,9 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+// Frames that overlap in more parts are added up by an index.
+constexpr std::int64_t most_slices = 32;
+
 struct Frames {
   std::int64_t size = 0, step = 0;
 };
@@ -88,7 +91,8 @@ Types infer_istft(const OpCall& call) {
 Value* overlapped(Builder& b, Value* x, const Frames& frames) {
   if (x == nullptr || b.failed()) return nullptr;
   const SymInt rows = x->tensor().sizes[0], count = x->tensor().sizes[1];
-  if (frames.size % frames.step == 0) {  // the parts of frames of one step each make a signal
+  if (frames.size % frames.step == 0 &&
+      frames.size / frames.step <= most_slices) {  // the parts of frames of one step each make a signal
     Value* sum = nullptr;
     for (std::int64_t at = 0; at < frames.size; at += frames.step) {
       Value* part = b.call("aten.slice.Tensor", {x, 2, at, at + frames.step});

@@ -18,6 +18,9 @@ using Ints = std::vector<std::int64_t>;
 // The sizes are those that the file gives.
 Types infer_unique(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of different elements is not known");
+  const Value* first = call.node()->result(0);
+  if (!first->type().is_tensor() || first->tensor().rank() != 1)
+    return argument_error("the different elements are no vector");
   std::vector<Type> types;
   for (const Value* result : call.node()->results()) {
     const bool is_first = types.empty();

@@ -5,7 +5,7 @@ import copy
 
 import pytest
 import torch
-from harness import assert_close, assert_refused, depute, lower
+from harness import Case, assert_close, assert_matches_eager, assert_refused, depute, lower
 from executorch.runtime import Runtime
 from torch.export.pt2_archive._package import package_pt2
 
