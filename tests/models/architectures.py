@@ -31,14 +31,12 @@ DYNAMIC = (
     "bert gpt2 t5 bart deberta-v2 mpt bloom llama llama4_text gemma2 qwen3 qwen3_moe gpt_oss lfm2 modernbert whisper clip"
 ).split()
 TRANSFORMERS = (
-    "albert altclip audio-spectrogram-transformer bamba bart beit bert big_bird biogpt bitnet bloom canine clip "
-    "clipseg codegen convbert ctrl cvt data2vec-audio deberta deberta-v2 deit diffllama dinov2 dinov3_vit dpt electra "
-    "ernie4_5_moe falcon_mamba fnet focalnet gemma3_text glm4_moe glpn gpt2 gpt_neox gpt_oss gptj granitemoehybrid groupvit "
-    "hgnet_v2 hiera hubert ibert idefics3_vision imagegpt jamba jetmoe kimi_linear layoutlm lfm2 llama llama4_text "
-    "m2m_100 mamba markuplm minimax mixtral mobilebert mobilevit modernbert mpnet mpt mra nystromformer olmoe opt "
-    "owlvit parakeet_encoder patchtsmixer patchtst persimmon phi3 pixtral poolformer pvt_v2 qwen2 qwen3 qwen3_next "
-    "radio recurrent_gemma roformer rwkv segformer sew siglip speech_to_text squeezebert swiftformer t5 tapas "
-    "timesformer videomae visual_bert vitdet vivit wav2vec2-bert wavlm whisper xglm xlm yolos"
+    "albert audio-spectrogram-transformer bamba beit big_bird bloom canine clipseg convbert cvt deberta-v2 "
+    "diffllama dinov3_vit dpt ernie4_5_moe falcon_mamba fnet focalnet gemma3_text glm4_moe glpn granitemoehybrid "
+    "groupvit hgnet_v2 hiera ibert imagegpt jamba jetmoe kimi_linear layoutlm mamba minimax mixtral mobilebert "
+    "mobilevit mra nystromformer opt owlvit parakeet_encoder patchtsmixer patchtst poolformer pvt_v2 qwen3_next "
+    "radio recurrent_gemma rwkv segformer speech_to_text swiftformer timesformer videomae visual_bert vivit "
+    "wav2vec2-bert xlm yolos"
 ).split()
 TIMM = (
     "test_vit test_byobnet test_convnext test_nfnet test_resnet test_efficientnet test_mambaout test_vit_relpos "
