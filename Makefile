@@ -39,6 +39,7 @@ test-ops:  ## every operator sample of PyTorch, lowered and run in the stock run
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	.venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt
+	.venv/bin/python tests/opinfo/opinfo.py --complex
 
 test-asan:  ## unit and text tests, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test

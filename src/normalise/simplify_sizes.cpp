@@ -31,6 +31,12 @@ Range range_of_relation(SymFunction relation, std::int64_t number) {
   return range;
 }
 
+// What contradicts what is known tells nothing.
+void narrow(Range& known, const Range& told) {
+  const Range both{std::max(known.min, told.min), std::min(known.max, told.max)};
+  if (both.min <= both.max) known = both;
+}
+
 // From an assertion of `expr relation number`.
 void learn(const Node& assertion, Ranges& ranges) {
   if (assertion.args().empty() || !assertion.args()[0].is_value()) return;
@@ -42,9 +48,7 @@ void learn(const Node& assertion, Ranges& ranges) {
   if (!is_relation) return;
   const Range told = range_of_relation(type.expr->function, type.expr->args[1]->int_value);
   if (told == Range{}) return;
-  Range& known = ranges[str(type.expr->args[0])];
-  const Range both{std::max(known.min, told.min), std::min(known.max, told.max)};
-  if (both.min <= both.max) known = both;
+  narrow(ranges[str(type.expr->args[0])], told);
 }
 
 SymInt elements_of(const Argument& argument) {
@@ -75,8 +79,7 @@ void learn_choice(const Node& node, Ranges& ranges) {
     for (const SymInt& size : result->tensor().sizes) {
       const bool is_symbol = !size.is_constant() && size.expr()->kind == SymExpr::Kind::Symbol;
       if (!is_symbol || is_operand_size(node, size)) continue;
-      Range& range = ranges[std::string(size.expr()->name.str())];
-      range = {std::max<std::int64_t>(range.min, 0), std::min(range.max, most)};
+      narrow(ranges[std::string(size.expr()->name.str())], {.min = 0, .max = most});
     }
   }
 }

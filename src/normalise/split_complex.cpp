@@ -5,7 +5,7 @@
 //   %y = aten.view_as_real.default(%w)                %y = stack([a * c - b * s, a * s + b * c], -1)
 //
 // The rules stand in the op table (ops/complex_forms.h). A complex constant becomes two, views of its
-// storage. Methods that return complex tensors stay as they are: the runtime cannot make them of parts.
+// storage.
 #include <algorithm>
 
 #include "depute/builder.h"
@@ -93,18 +93,15 @@ class ConstantParts {
 
 }  // namespace
 
-// Afterwards no node has a complex operand or result for which a rule is known, but in methods that return
-// complex tensors; aten.complex has no users.
+// Afterwards no node has a complex operand or result for which a rule is known. The users of aten.complex are
+// what gives tensors back: returns and control flow.
 Status split_complex(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     const std::vector<Graph*> graphs = graphs_of(*method);
     const auto has_complex = [](const Graph* graph) {
       return std::ranges::any_of(graph->nodes(), is_complex_node);
     };
-    const auto returns_complex = [](const Graph* graph) {
-      return has_complex_operand(*graph->return_node());
-    };
-    if (!std::ranges::any_of(graphs, has_complex) || std::ranges::any_of(graphs, returns_complex)) continue;
+    if (!std::ranges::any_of(graphs, has_complex)) continue;
     TRY_STATUS(ConstantParts(program, *method).split());
     for (Graph* graph : graphs) {
       TRY_STATUS(apply_rules(*graph, program.ranges, [](const Node& node) -> DecomposeFunction {

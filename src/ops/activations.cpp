@@ -1,5 +1,6 @@
 // Activation functions, softmax and dropout.
 #include "depute/builder.h"
+#include "ops/complex_functions.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
@@ -112,7 +113,7 @@ Replacement glu(Builder& b, const OpCall& call) {
   SymInt half = floor_div(self.sizes[dim], 2);
   std::vector<Value*> halves = b.call_all("aten.split_with_sizes.default",
                                           {call["self"], Dims{half, half}, static_cast<std::int64_t>(dim)});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }
 
@@ -219,8 +220,10 @@ std::span<const OpLine> activation_ops() {
        unary("elu.out", inplace_twin)},
       {"aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",
        unary("gelu.out", inplace_twin)},
-      {"aten.sigmoid.default(Tensor self) -> Tensor", unary_float("sigmoid.out", inplace_twin)},
-      {"aten.tanh.default(Tensor self) -> Tensor", unary_float("tanh.out", inplace_twin)},
+      {"aten.sigmoid.default(Tensor self) -> Tensor",
+       on_complex(complex_function<sigmoid>, unary_float("sigmoid.out", inplace_twin))},
+      {"aten.tanh.default(Tensor self) -> Tensor",
+       on_complex(complex_function<tanh>, unary_float("tanh.out", inplace_twin))},
       {"aten.logit.default(Tensor self, float? eps=None) -> Tensor",
        accepting("self f32 f64", unary_float("logit.out", inplace_twin))},
       {"aten.silu.default(Tensor self) -> Tensor", composite_pointwise(silu, inplace_twin)},

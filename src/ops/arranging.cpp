@@ -61,7 +61,7 @@ Types infer_repeat_interleave(const OpCall& call) {
 Replacement repeat_interleave(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   std::int64_t given = call["dim"].is_none() ? 0 : call.integer("dim");
   TRY(std::size_t dim, wrap_dim(given, x->tensor().rank()));
   Dims sizes = x->tensor().sizes;
@@ -71,7 +71,7 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);
   Value* column = b.call("aten.unsqueeze.default", {x, static_cast<std::int64_t>(dim) + 1});
   Value* wide = b.call("aten.expand.default", {column, sizes});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return one(b.view(wide, merged));
 }
 
@@ -95,13 +95,13 @@ Types infer_repeat_by_tensor(const OpCall& call) {
 Replacement repeat_by_tensor(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   if (call["dim"].is_none()) x = b.view(x, {x->tensor().numel()});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   TRY(std::size_t dim, wrap_dim(call["dim"].is_none() ? 0 : call.integer("dim"), x->tensor().rank()));
   Value* repeats = b.own(call.value("repeats"));
   if (repeats->tensor().numel() == 1)
     repeats = b.call("aten.expand.default", {repeats, Dims{x->tensor().sizes[dim]}});
   Value* index = b.call("aten.repeat_interleave.Tensor", {repeats, call["output_size"]});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   SymInt size = repeated_size(call, dim);
   b.graph().set_type(*index, tensor_type({.dtype = ScalarType::I64, .sizes = {size}}));
   return one(b.call("aten.index_select.default", {x, static_cast<std::int64_t>(dim), index}));
@@ -165,7 +165,7 @@ Replacement roll(Builder& b, const OpCall& call) {
     Value* front = b.call("aten.slice.Tensor", {x, axis, b.size(start), b.size(size)});
     Value* back = b.call("aten.slice.Tensor", {x, axis, 0, b.size(start)});
     x = b.call("aten.cat.default", {std::vector<Value*>{front, back}, axis});
-    if (b.failed()) return Failure(b.status().error());
+    if (b.failed()) return failure_of(b);
   }
   if (x == call.value("self")) return one(b.call("aten.alias.default", {x}));
   return one(b.view(x, sizes));

@@ -179,7 +179,7 @@ Types infer_multilabel_margin(const OpCall& call) {
 
 // The mean over the classes of each row's terms, reduced over the rows.
 Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints& dims, Value* scores) {
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   TRY(std::vector<Type> types, call.def().infer(call));
   Value* sum = b.call("aten.sum.dim_IntList", {terms, dims});
   Value* count = size_tensor(b, scores->tensor().sizes[1], scores->tensor().dtype);
@@ -193,7 +193,7 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
   TRY(double power, constant_number(call, "p"));
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = to_dtype(b, b.own(call.value("target")), ScalarType::I64);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   target = b.view(target, {scores->tensor().sizes[0], 1});
   Value* own = b.call("aten.gather.default", {scores, 1, target});
   Value* lead = b.call("aten.sub.Tensor", {scores, own});
@@ -210,7 +210,7 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
 Replacement multilabel_margin(Builder& b, const OpCall& call) {
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = as_rows(b, to_dtype(b, b.own(call.value("target")), ScalarType::I64));
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* is_end = b.call("aten.lt.Scalar", {target, 0});
   Value* ends = b.call("aten.cumsum.default", {to_dtype(b, is_end, ScalarType::I64), 1});
   Value* is_label = b.call("aten.eq.Scalar", {ends, 0});

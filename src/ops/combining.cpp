@@ -173,7 +173,12 @@ Replacement pad(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules padding(const char* out) {
-  return {.flags = core, .out = out, .infer = infer_pad, .decompose = pad_and_cut, .identity = is_no_padding};
+  return {.flags = core,
+          .out = out,
+          .infer = infer_pad,
+          .decompose = pad_and_cut,
+          .identity = is_no_padding,
+          .on_complex = each_part};
 }
 
 }  // namespace
@@ -186,7 +191,7 @@ std::span<const OpLine> combining_ops() {
       {"aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_stack, stack)},
       {"aten.constant_pad_nd.default(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-       on_complex(each_part, padding("constant_pad_nd.out"))},
+       padding("constant_pad_nd.out")},
       {"aten.reflection_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
        padding("reflection_pad1d.out")},
       {"aten.reflection_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",

@@ -2,8 +2,9 @@
 
 #include <functional>
 
-#include "ops/formula.h"
+#include "ops/complex_functions.h"
 #include "ops/idioms.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -16,10 +17,6 @@ Value* complex_value_of(Builder& b, const Value* real, const Value* imaginary) {
 namespace depute::internal {
 namespace {
 
-Failure failed(const Builder& b) {
-  return Failure(b.status().error());
-}
-
 bool is_complex_value(const Argument& argument) {
   return argument.is_value() && argument.as_value()->type().is_tensor() &&
          is_complex(argument.as_value()->tensor().dtype);
@@ -27,33 +24,8 @@ bool is_complex_value(const Argument& argument) {
 
 Value* part(Builder& b, Value* x, std::size_t which) {
   if (x == nullptr) return nullptr;
-  const Node* made_by = x->producer();
-  if (made_by != nullptr && made_by->op() == "aten.complex.default")
-    return b.own(OpCall(*made_by)[which].as_value());
+  if (Value* known = known_part(b, x, which)) return known;
   return b.call(which == 0 ? "aten.real.default" : "aten.imag.default", {x});
-}
-
-Value* as_complex(Builder& b, const Term& real, const Term& imaginary) {
-  return complex_value_of(b, real.value(), imaginary.value());
-}
-
-// Both parts of an operand as terms; of a number and of a real tensor those of a complex one.
-struct PartTerms {
-  Term real, imaginary;
-};
-PartTerms terms_of(Builder& b, const Argument& operand, ScalarType part_type) {
-  const auto as_term = [&](const BuilderArgument& x) {
-    const bool is_tensor = x.kind == BuilderArgument::Kind::Value && x.single->type().is_tensor();
-    if (is_tensor) return Term(b, to_dtype(b, b.own(x.single), part_type));
-    return Term(b, b.call("aten.scalar_tensor.default", {x, part_type}));
-  };
-  const ComplexParts parts = parts_of(b, operand);
-  const Term real = as_term(parts.real);
-  return {real, parts.imaginary ? as_term(*parts.imaginary) : real.call("aten.zeros_like.default")};
-}
-PartTerms terms_of(Builder& b, const OpCall& call, std::string_view name) {
-  const ScalarType type = call.def().promotes() ? promoted_type(call) : call.tensor(name).dtype;
-  return terms_of(b, call[name], part_of(type));
 }
 
 using Product = std::function<Value*(const BuilderArgument&, const BuilderArgument&)>;
@@ -61,19 +33,25 @@ using Product = std::function<Value*(const BuilderArgument&, const BuilderArgume
 // (a + bi)(c + di) = ac - bd + (ad + bc)i
 Replacement product_of_parts(Builder& b, const ComplexParts& x, const ComplexParts& y,
                              const Product& product) {
-  const auto sum = [&](const char* op, std::optional<Value*> left, std::optional<Value*> right) {
-    if (left && right) return b.call(op, {*left, *right});
-    return left ? *left : right.value_or(nullptr);
-  };
   const auto times = [&](const std::optional<BuilderArgument>& left,
-                         const std::optional<BuilderArgument>& right) -> std::optional<Value*> {
-    if (!left || !right) return std::nullopt;
-    return product(*left, *right);
+                         const std::optional<BuilderArgument>& right) -> Value* {
+    return left && right ? product(*left, *right) : nullptr;
   };
-  Value* real = sum("aten.sub.Tensor", times(x.real, y.real), times(x.imaginary, y.imaginary));
-  Value* imaginary = sum("aten.add.Tensor", times(x.real, y.imaginary), times(x.imaginary, y.real));
-  return one(b.call("aten.complex.default", {real, imaginary}));
+  const auto sum = [&](const char* op, Value* left, Value* right) {
+    if (left == nullptr || right == nullptr) return left != nullptr ? left : right;
+    return b.call(op, {left, right});
+  };
+  Value* ac = times(x.real, y.real);
+  Value* bd = times(x.imaginary, y.imaginary);
+  Value* real = sum("aten.sub.Tensor", ac, bd);
+  Value* ad = times(x.real, y.imaginary);
+  Value* bc = times(x.imaginary, y.real);
+  Value* imaginary = sum("aten.add.Tensor", ad, bc);
+  return one(complex_value_of(b, real, imaginary));
 }
+
+// Of add and sub: a number by which the second operand is multiplied.
+const Symbol factor("alpha");
 
 // The argument in the call for one part. What selects and measures stays; what is added or stored has parts.
 BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& argument, bool is_imaginary) {
@@ -90,8 +68,7 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
     for (const Argument& element : argument.as_list()) values.push_back(of_value(element));
     return values;
   }
-  static const Symbol alpha("alpha");
-  const bool is_added = def.is_promoted || (def.type == ArgType::Scalar && def.name != alpha);
+  const bool is_added = def.is_promoted || (def.type == ArgType::Scalar && def.name != factor);
   if (!is_added || argument.is_none()) return argument;
   if (argument.is_value() && argument.as_value()->type().is_tensor()) return of_value(argument);
   return is_imaginary ? BuilderArgument(0) : BuilderArgument(argument);
@@ -99,6 +76,11 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
 
 }  // namespace
 
+Value* known_part(Builder& b, const Value* x, std::size_t which) {
+  const Node* made_by = x->producer();
+  const bool is_known = made_by != nullptr && made_by->op() == "aten.complex.default";
+  return is_known ? b.own(OpCall(*made_by)[which].as_value()) : nullptr;
+}
 Value* real_part(Builder& b, Value* x) {
   if (x == nullptr || !is_complex(x->tensor().dtype)) return x;
   return part(b, x, 0);
@@ -110,8 +92,9 @@ Value* imaginary_part(Builder& b, Value* x) {
 
 ComplexParts parts_of(Builder& b, const Argument& operand) {
   if (operand.kind == Argument::Kind::Complex) return {operand.as_list()[0], operand.as_list()[1]};
-  if (!is_complex_value(operand)) return {operand, std::nullopt};
+  if (!operand.is_value()) return {operand, std::nullopt};
   Value* x = b.own(operand.as_value());
+  if (!is_complex_value(operand)) return {x, std::nullopt};
   return {real_part(b, x), imaginary_part(b, x)};
 }
 
@@ -128,12 +111,34 @@ Replacement each_part(Builder& b, const OpCall& call) {
     return b.call_all(call.def().name.str(), args);
   };
   const std::vector<Value*> real = results_of(false);
+  const Types types = call.def().infer != nullptr ? call.def().infer(call) : std::vector<Type>{};
+  const bool is_real = types && std::ranges::none_of(*types, [](const Type& type) {
+                         return type.is_tensor() && is_complex(type.tensor.dtype);
+                       });
+  if (is_real && !types->empty()) return real;  // complex operands told no more than sizes
   const std::vector<Value*> imaginary = results_of(true);
-  if (b.failed()) return failed(b);
+  if (b.failed()) return failure_of(b);
   std::vector<Value*> results;
-  for (std::size_t i = 0; i < real.size(); ++i)
-    results.push_back(b.call("aten.complex.default", {real[i], imaginary[i]}));
+  for (std::size_t i = 0; i < real.size(); ++i) results.push_back(complex_value_of(b, real[i], imaginary[i]));
   return results;
+}
+
+Replacement complex_sum(Builder& b, const OpCall& call) {
+  if (call["alpha"].kind != Argument::Kind::Complex) return each_part(b, call);
+  Value* scaled = b.call("aten.mul.Tensor", {call["other"], call["alpha"]});
+  return one(b.call(call.def().name.str(), {call["self"], scaled}));
+}
+
+Replacement of_magnitude(Builder& b, const OpCall& call) {
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[0] = b.call("aten.abs.default", {call[0]});
+  return b.call_all(call.def().name.str(), args);
+}
+Replacement of_truth(Builder& b, const OpCall& call) {
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (is_complex_value(call[i])) args[i] = b.call("aten.ne.Scalar", {call[i], 0});
+  return b.call_all(call.def().name.str(), args);
 }
 
 Replacement complex_product(Builder& b, const OpCall& call) {
@@ -151,86 +156,71 @@ Replacement complex_matrix_product(Builder& b, const OpCall& call) {
   return product_of_parts(b, parts_of(b, call["self"]), parts_of(b, call["mat2"]), product);
 }
 
-// Both are scaled by the size of the divisor, whose square may be out of range.
-Replacement complex_quotient(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  if (!parts_of(b, call["other"]).imaginary) {
-    const Term y = terms_of(b, call, "other").real;
-    return one(as_complex(b, x.real / y, x.imaginary / y));
-  }
-  const PartTerms y = terms_of(b, call, "other");
-  const Term scale = 1.0 / (abs(y.real) + abs(y.imaginary));
-  const Term a = x.real * scale, c = y.real * scale, d = y.imaginary * scale;
-  const Term e = x.imaginary * scale, size = c * c + d * d;
-  return one(as_complex(b, (a * c + e * d) / size, (e * c - a * d) / size));
+// self * beta + (mat1 @ mat2) * alpha
+Replacement complex_addmm(Builder& b, const OpCall& call) {
+  const auto scaled = [&](const BuilderArgument& x, const Argument& scale) {
+    return b.call("aten.mul.Tensor", {x, scale});
+  };
+  Value* product = b.call("aten.mm.default", {call["mat1"], call["mat2"]});
+  return one(b.call("aten.add.Tensor", {scaled(call["self"], call["beta"]), scaled(product, call["alpha"])}));
+}
+Replacement complex_linear(Builder& b, const OpCall& call) {
+  Value* weight = b.call("aten.t.default", {call["weight"]});
+  Value* product = b.call("aten.matmul.default", {call["input"], weight});
+  return one(call["bias"].is_none() ? product : b.call("aten.add.Tensor", {product, call["bias"]}));
+}
+Replacement complex_convolution(Builder& b, const OpCall& call) {
+  const auto product = [&](const BuilderArgument& input, const BuilderArgument& weight) {
+    std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+    args[0] = input, args[1] = weight, args[2] = Argument::none();
+    return b.call(call.def().name.str(), args);
+  };
+  TRY(const std::vector<Value*> sum,
+      product_of_parts(b, parts_of(b, call["input"]), parts_of(b, call["weight"]), product));
+  if (call["bias"].is_none() || b.failed()) return sum;
+  std::vector<std::int64_t> column(sum[0]->tensor().rank() - 1, 1);
+  column[0] = -1;
+  Value* bias = b.call("aten.view.default", {call["bias"], column});
+  return one(b.call("aten.add.Tensor", {sum[0], bias}));
 }
 
-Replacement complex_abs(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  return one((x.real * x.real + x.imaginary * x.imaginary).call("aten.sqrt.default").value());
-}
-
-Replacement complex_angle(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  return one(x.imaginary.call("aten.atan2.default", {x.real.value()}).value());
-}
-
-Replacement complex_exp(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  const Term size = exp(x.real);
-  return one(as_complex(b, size * x.imaginary.call("aten.cos.default"),
-                        size * x.imaginary.call("aten.sin.default")));
-}
-
-Replacement complex_log(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  const Term size = (x.real * x.real + x.imaginary * x.imaginary).call("aten.sqrt.default");
-  return one(as_complex(b, log(size), x.imaginary.call("aten.atan2.default", {x.real.value()})));
-}
-
-// With r = |z|: sqrt((r + a) / 2) + i sign(b) sqrt((r - a) / 2)
-Replacement complex_sqrt(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self");
-  const Term size = (x.real * x.real + x.imaginary * x.imaginary).call("aten.sqrt.default");
-  const auto root = [](const Term& t) { return t.call("aten.clamp.default", {0}).call("aten.sqrt.default"); };
-  const Term height = root((size - x.real) * 0.5);
-  return one(as_complex(b, root((size + x.real) * 0.5), where(x.imaginary < 0, -height, height)));
-}
-
-Replacement complex_reciprocal(Builder& b, const OpCall& call) {
-  const PartTerms y = terms_of(b, call, "self");
-  const Term scale = 1.0 / (abs(y.real) + abs(y.imaginary));
-  const Term c = y.real * scale, d = y.imaginary * scale;
-  const Term size = c * c + d * d;
-  return one(as_complex(b, c * scale / size, -(d * scale) / size));
-}
-
-Replacement complex_power(Builder& b, const OpCall& call) {
-  const Argument& exponent = call["exponent"];
-  const double power = exponent.is_number() ? exponent.as_double() : 0;
-  if (power != 1 && power != 2 && power != 3 && power != 4)
-    return type_error("a power of complex numbers other than 1, 2, 3 and 4");
+// That of both parts together.
+Replacement complex_variance(Builder& b, const OpCall& call) {
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* x = b.own(call.value("self"));
-  Value* result = x;
-  for (int i = 1; i < static_cast<int>(power); ++i) result = b.call("aten.mul.Tensor", {result, x});
-  return one(result);
+  args[0] = real_part(b, x);
+  Value* real = b.call(call.def().name.str(), args);
+  args[0] = imaginary_part(b, x);
+  return one(b.call("aten.add.Tensor", {real, b.call(call.def().name.str(), args)}));
 }
 
 Replacement complex_equal(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self"), y = terms_of(b, call, "other");
+  const ComplexTerm x = complex_operand(b, call, "self"), y = complex_operand(b, call, "other");
   return one(((x.real == y.real) & (x.imaginary == y.imaginary)).value());
 }
 Replacement complex_unequal(Builder& b, const OpCall& call) {
-  const PartTerms x = terms_of(b, call, "self"), y = terms_of(b, call, "other");
+  const ComplexTerm x = complex_operand(b, call, "self"), y = complex_operand(b, call, "other");
   return one(((x.real != y.real) | (x.imaginary != y.imaginary)).value());
 }
 
 Replacement complex_conversion(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   const ScalarType target = dtype_or(call, x->tensor().dtype);
+  if (target == ScalarType::Bool) return one(b.call("aten.ne.Scalar", {x, 0}));
   Value* real = to_dtype(b, real_part(b, x), part_of(target));
   if (!is_complex(target)) return one(real);
-  return one(b.call("aten.complex.default", {real, to_dtype(b, imaginary_part(b, x), part_of(target))}));
+  return one(complex_value_of(b, real, to_dtype(b, imaginary_part(b, x), part_of(target))));
+}
+
+// Of (a, -b, 0, 0) the second of its frequencies is a + bi, without a rounding.
+Replacement complex_by_transform(Builder& b, const OpCall& call) {
+  Value* real = b.own(call.value("real"));
+  Value* minus = b.call("aten.neg.default", {call["imag"]});
+  Value* zero = b.call("aten.zeros_like.default", {real});
+  Value* signal = b.call("aten.stack.default", {std::vector<Value*>{real, minus, zero, zero}, 0});
+  Value* frequencies =
+      b.call("aten._fft_r2c.default", {signal, std::vector<std::int64_t>{0}, std::int64_t{0}, true});
+  return one(b.call("aten.select.int", {frequencies, 0, 1}));
 }
 
 }  // namespace depute::internal

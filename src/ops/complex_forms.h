@@ -30,6 +30,8 @@ struct ComplexParts {
   std::optional<BuilderArgument> imaginary;
 };
 ComplexParts parts_of(Builder& b, const Argument& operand);
+// Of what aten.complex made: its argument; else null.
+Value* known_part(Builder& b, const Value* x, std::size_t which);
 Value* real_part(Builder& b, Value* x);
 Value* imaginary_part(Builder& b, Value* x);  // of a real value: zeros
 
@@ -38,20 +40,23 @@ Types infer_part(const OpCall& call);
 
 // The op on the real and on the imaginary parts: what moves, adds or scales elements.
 Replacement each_part(Builder& b, const OpCall& call);
+// The same of add and sub, whose alpha may be complex.
+Replacement complex_sum(Builder& b, const OpCall& call);
+// The op on |z|, and on what is not zero.
+Replacement of_magnitude(Builder& b, const OpCall& call);
+Replacement of_truth(Builder& b, const OpCall& call);
 
 Replacement complex_product(Builder& b, const OpCall& call);         // mul
-Replacement complex_quotient(Builder& b, const OpCall& call);        // div
 Replacement complex_matrix_product(Builder& b, const OpCall& call);  // mm, bmm
-Replacement complex_abs(Builder& b, const OpCall& call);
-Replacement complex_angle(Builder& b, const OpCall& call);
-Replacement complex_exp(Builder& b, const OpCall& call);
-Replacement complex_log(Builder& b, const OpCall& call);
-Replacement complex_sqrt(Builder& b, const OpCall& call);
-Replacement complex_reciprocal(Builder& b, const OpCall& call);
-Replacement complex_power(Builder& b, const OpCall& call);  // by a small whole number
+Replacement complex_addmm(Builder& b, const OpCall& call);
+Replacement complex_linear(Builder& b, const OpCall& call);
+Replacement complex_convolution(Builder& b, const OpCall& call);
+Replacement complex_variance(Builder& b, const OpCall& call);
 Replacement complex_equal(Builder& b, const OpCall& call);
 Replacement complex_unequal(Builder& b, const OpCall& call);
 Replacement complex_conversion(Builder& b, const OpCall& call);  // _to_copy
+// What a method gives back: the runtime has one kernel that makes complex tensors of real ones.
+Replacement complex_by_transform(Builder& b, const OpCall& call);
 
 }  // namespace internal
 }  // namespace depute

@@ -44,16 +44,11 @@ Types infer_as_complex(const OpCall& call) {
 Value* leaf_part(Builder& b, Value* x, int which) {
   return b.call("aten.select.int", {b.call("aten.view_as_real_copy.default", {x}), -1, which});
 }
-bool has_parts(const Value* x) {
-  return x->producer() != nullptr && x->producer()->op() == "aten.complex.default";
-}
-Replacement real(Builder& b, const OpCall& call) {
+template <int which>
+Replacement known_or_leaf_part(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
-  return one(has_parts(x) ? real_part(b, x) : leaf_part(b, x, 0));
-}
-Replacement imag(Builder& b, const OpCall& call) {
-  Value* x = b.own(call.value("self"));
-  return one(has_parts(x) ? imaginary_part(b, x) : leaf_part(b, x, 1));
+  Value* known = known_part(b, x, which);
+  return one(known != nullptr ? known : leaf_part(b, x, which));
 }
 Replacement as_real(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
@@ -64,27 +59,28 @@ Replacement copy_as_real(Builder& b, const OpCall& call) {
 }
 Replacement view_as_complex(Builder& b, const OpCall& call) {
   const auto at = [&](int which) { return b.call("aten.select.int", {call["self"], -1, which}); };
-  return one(b.call("aten.complex.default", {at(0), at(1)}));
+  Value* real = at(0);
+  return one(complex_value_of(b, real, at(1)));
 }
 Replacement conjugated(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
-  Value* negative = b.call("aten.neg.default", {imaginary_part(b, x)});
-  return one(b.call("aten.complex.default", {real_part(b, x), negative}));
+  Value* negative = b.call("aten.mul.Tensor", {imaginary_part(b, x), -1.0});  // 0 becomes -0 everywhere
+  return one(complex_value_of(b, real_part(b, x), negative));
 }
 Replacement of_angle(Builder& b, const OpCall& call) {
   const Term size = tensor_operand(b, call, "abs"), angle = tensor_operand(b, call, "angle");
   const Term x = size * angle.call("aten.cos.default"), y = size * angle.call("aten.sin.default");
-  return one(b.call("aten.complex.default", {x.value(), y.value()}));
+  return one(complex_value_of(b, x.value(), y.value()));
 }
 
 // --- writes through views
 
 Result<Value*> write_real(Builder& b, const OpCall& call, Value* base, Value* updated, std::size_t) {
   if (!is_complex(call.tensor("self").dtype)) return updated;
-  return b.call("aten.complex.default", {updated, b.call("aten.imag.default", {base})});
+  return complex_value_of(b, updated, b.call("aten.imag.default", {base}));
 }
 Result<Value*> write_imaginary(Builder& b, const OpCall&, Value* base, Value* updated, std::size_t) {
-  return b.call("aten.complex.default", {b.call("aten.real.default", {base}), updated});
+  return complex_value_of(b, b.call("aten.real.default", {base}), updated);
 }
 Result<Value*> write_as_real(Builder& b, const OpCall&, Value*, Value* updated, std::size_t) {
   return b.call("aten.view_as_complex.default", {updated});
@@ -118,10 +114,12 @@ constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = may_view,
 
 std::span<const OpLine> complex_number_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.complex.default(Tensor real, Tensor imag) -> Tensor", {.flags = core, .infer = infer_of_parts}},
+      {"aten.complex.default(Tensor real, Tensor imag) -> Tensor",
+       {.flags = core, .infer = infer_of_parts, .fit = complex_by_transform}},
       {"aten.polar.default(Tensor abs, Tensor angle) -> Tensor", composite(infer_of_parts, of_angle)},
-      {"aten.real.default(Tensor(a) self) -> Tensor(a)", reading_part(real, write_real)},
-      {"aten.imag.default(Tensor(a) self) -> Tensor(a)", reading_part(imag, write_imaginary)},
+      {"aten.real.default(Tensor(a) self) -> Tensor(a)", reading_part(known_or_leaf_part<0>, write_real)},
+      {"aten.imag.default(Tensor(a) self) -> Tensor(a)",
+       reading_part(known_or_leaf_part<1>, write_imaginary)},
       {"aten.view_as_real.default(Tensor(a) self) -> Tensor(a)",
        {.flags = view,
         .infer = infer_as_real,
@@ -129,7 +127,7 @@ std::span<const OpLine> complex_number_ops() {
         .write_back = write_as_real,
         .on_complex = as_real}},
       {"aten.view_as_real_copy.default(Tensor self) -> Tensor",
-       kernel("view_as_real_copy.out", infer_as_real)},
+       accepting("self any", kernel("view_as_real_copy.out", infer_as_real))},
       {"aten.view_as_complex.default(Tensor(a) self) -> Tensor(a)",
        {.flags = view,
         .infer = infer_as_complex,

@@ -137,7 +137,7 @@ Replacement convolution_3d(Builder& b, const OpCall& call) {
   TRY(Convolution c, read(b, call));
   bool is_batched = c.input->tensor().rank() == 5;
   if (!is_batched) c.input = b.call("aten.unsqueeze.default", {c.input, 0});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   TRY(std::vector<Value*> results, call.boolean("transposed") ? transposed(b, c) : plain(b, c));
   if (is_batched || results[0] == nullptr) return results;
   return one(b.call("aten.squeeze.dims", {results[0], Ints{0}}));

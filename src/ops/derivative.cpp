@@ -75,7 +75,8 @@ Argument spacing_of(const OpCall& call, std::size_t index) {
 Types infer_gradient(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(Ints dims, gradient_dims(call));
-  ScalarType dtype = is_floating(self.dtype) ? self.dtype : ScalarType::F32;
+  const bool is_whole = !is_floating(self.dtype) && !is_complex(self.dtype);
+  ScalarType dtype = is_whole ? ScalarType::F32 : self.dtype;
   return std::vector<Type>(dims.size(), tensor_type({.dtype = dtype, .sizes = self.sizes}));
 }
 

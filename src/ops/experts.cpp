@@ -67,7 +67,7 @@ Replacement grouped_rows(Builder& b, const OpCall& call, std::string_view rows, 
   Value* x = to_compute_type(b, b.own(call.value(rows)));
   Value* weight = to_compute_type(b, b.own(call.value(matrices)));
   Value* expert = expert_of_rows(b, left.sizes[0], call.value("offs"));
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   const bool are_few = left.sizes[0].is_constant() && left.sizes[0].value() <= experts;
   Value* product = are_few ? by_own_matrices(b, x, weight, expert, experts)
                            : by_all_matrices(b, x, weight, expert, experts);

@@ -32,6 +32,7 @@ Term Term::call(std::string_view op, std::initializer_list<BuilderArgument> rest
 }
 
 ScalarType computing_type(ScalarType dtype) {
+  if (is_complex(dtype)) return dtype;
   return is_floating(dtype) ? compute_type(dtype) : ScalarType::F32;
 }
 

@@ -175,9 +175,6 @@ double product_of(const TensorType& type, std::span<const std::size_t> dims) {
   for (const std::size_t dim : dims) count *= static_cast<double>(type.sizes[dim].value());
   return count;
 }
-Value* complex_value(Builder& b, const Signal& x) {
-  return b.call("aten.complex.default", {x.real, x.imaginary});
-}
 
 Types infer_c2c(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -195,7 +192,7 @@ Replacement c2c(Builder& b, const OpCall& call) {
     divisor = 1;
   }
   if (dims.empty() && x.imaginary == nullptr) x.imaginary = b.call("aten.zeros_like.default", {x.real});
-  return one(complex_value(b, x));
+  return one(complex_value_of(b, x.real, x.imaginary));
 }
 
 Types infer_r2c(const OpCall& call) {
@@ -206,8 +203,15 @@ Types infer_r2c(const OpCall& call) {
   if (call.boolean("onesided")) sizes[dims.back()] = floor_div(sizes[dims.back()], SymInt(2)) + 1;
   return tensor_result(complex_of(self.dtype), std::move(sizes));
 }
+// What a method gives back as it comes: the runtime's kernel makes no detour.
+bool is_only_returned(const Value& value) {
+  for (const Use& use : value.uses())
+    if (!use.user()->is_return()) return false;
+  return true;
+}
 Replacement r2c(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  if (call.node() != nullptr && is_only_returned(*call.node()->result(0))) return std::vector<Value*>{};
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   TRY_STATUS(expect_constant(self, dims));
   TRY(std::vector<Type> types, infer_r2c(call));
@@ -218,7 +222,7 @@ Replacement r2c(Builder& b, const OpCall& call) {
     x = along_dim(b, transform, x, *dim, types[0].tensor.sizes[*dim].value(), divisor);
     divisor = 1;
   }
-  return one(complex_value(b, x));
+  return one(complex_value_of(b, x.real, x.imaginary));
 }
 
 Types infer_c2r(const OpCall& call) {
@@ -240,6 +244,7 @@ Value* mirrored(Builder& b, Value* x, std::int64_t n, bool is_negative) {
 }
 Replacement c2r(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  if (call.value("self")->producer() == nullptr) return std::vector<Value*>{};  // as it comes from outside
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   TRY_STATUS(expect_constant(self, dims));
   TRY(std::vector<Type> types, infer_c2r(call));
@@ -257,7 +262,7 @@ Replacement c2r(Builder& b, const OpCall& call) {
   }
   x = {mirrored(b, exchanged(b, x.real, last, end), n, false),
        mirrored(b, exchanged(b, x.imaginary, last, end), n, true)};
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   const Signal y = transform.along_last(x, n, divisor);
   return one(exchanged(b, y.real, end, last));
 }
@@ -355,7 +360,7 @@ template <FourierKind kind, bool is_forward>
 Replacement fft(Builder& b, const OpCall& call) {
   TRY(const FourierPlan plan, fourier_plan(call, kind, is_forward));
   Value* x = resized(b, b.own(call.value("self")), plan, kind);
-  if (x == nullptr || b.failed()) return Failure(b.status().error());
+  if (x == nullptr || b.failed()) return failure_of(b);
   if (kind == FourierKind::ToHalf && is_complex(x->tensor().dtype))
     return argument_error("a transform of real numbers of a complex tensor");
   if (kind == FourierKind::ToHalf)
@@ -364,7 +369,7 @@ Replacement fft(Builder& b, const OpCall& call) {
     return one(b.call("aten._fft_c2c.default", {x, plan.dims, plan.normalization, is_forward}));
   if (!is_complex(x->tensor().dtype)) {
     x = to_dtype(b, x, part_of(complex_of(x->tensor().dtype)));
-    x = b.call("aten.complex.default", {x, b.call("aten.zeros_like.default", {x})});
+    x = complex_value_of(b, x, b.call("aten.zeros_like.default", {x}));
   }
   return one(b.call("aten._fft_c2r.default", {x, plan.dims, plan.normalization, b.size(plan.sizes.back())}));
 }
@@ -399,11 +404,11 @@ Replacement ifftshift(Builder& b, const OpCall& call) {
 std::span<const OpLine> fourier_ops() {
   static constexpr OpLine lines[] = {
       {"aten._fft_c2c.default(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
-       composite(infer_c2c, c2c)},
+       on_complex(c2c, {.infer = infer_c2c})},
       {"aten._fft_r2c.default(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
-       composite(infer_r2c, r2c)},
+       accepting("self f32 f64 to_complex", on_complex(r2c, kernel("_fft_r2c.out", infer_r2c)))},
       {"aten._fft_c2r.default(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
-       composite(infer_c2r, c2r)},
+       accepting("self c64 c128", on_complex(c2r, kernel("_fft_c2r.out", infer_c2r)))},
       {"aten.fft_fft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
        transform<FourierKind::Complex, true>()},
       {"aten.fft_ifft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",

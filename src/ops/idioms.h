@@ -10,6 +10,11 @@
 
 namespace depute::internal {
 
+// What made the builder fail.
+inline Failure failure_of(const Builder& b) {
+  return Failure(b.status().error());
+}
+
 bool is_half_precision(ScalarType dtype);
 // The type eager computes in: f32 for half precision, else the type itself.
 ScalarType compute_type(ScalarType dtype);

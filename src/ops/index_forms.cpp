@@ -23,9 +23,6 @@ using Ints = std::vector<std::int64_t>;
 Value* flat(Builder& b, Value* x) {
   return b.failed() ? x : b.view(x, {x->tensor().numel()});
 }
-Failure failure_of(const Builder& b) {
-  return Failure(b.status().error());
-}
 
 // --- reading
 
@@ -257,7 +254,8 @@ std::span<const OpLine> index_form_ops() {
       {"aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? "
        "storage_offset=None) -> Tensor",
        composite(infer_same_type, as_strided_scatter, reads_layout)},
-      {"aten.nonzero.default(Tensor self) -> Tensor", choosing("self", kernel("nonzero.out", infer_nonzero))},
+      {"aten.nonzero.default(Tensor self) -> Tensor",
+       on_complex(of_truth, choosing("self", kernel("nonzero.out", infer_nonzero)))},
       {"aten.argwhere.default(Tensor self) -> Tensor", choosing("self", composite(infer_nonzero, argwhere))},
       {"aten.nonzero_numpy.default(Tensor self) -> Tensor[]",
        choosing("self", composite(infer_nonzero_numpy, nonzero_numpy))},

@@ -66,7 +66,7 @@ Replacement index_by_masks(Builder& b, const OpCall& call) {
   const auto rank = static_cast<std::int64_t>(mask->tensor().rank());
   if (rank == 0) return type_error("an index by a mask without dimensions");
   Value* places = b.call("aten.nonzero.default", {mask});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   b.graph().set_type(*places, tensor_type({.dtype = ScalarType::I64, .sizes = {sizes[at], rank}}));
   std::vector<Value*> indices(at, nullptr);
   for (std::int64_t i = 0; i < rank; ++i) indices.push_back(b.call("aten.select.int", {places, 1, i}));
@@ -120,7 +120,7 @@ Replacement index_add(Builder& b, const OpCall& call) {
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
   if (!is_plain) source = b.call("aten.mul.Tensor", {source, alpha});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return put_along(b, call, source, true);
 }
 
@@ -187,7 +187,7 @@ std::span<const OpLine> indexing_ops() {
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
        on_complex(each_part, kernel("index_select.out", infer_index_select))},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-       composite(infer_same_type, index_copy, inplace_twin | copies_first)},
+       on_complex(each_part, composite(infer_same_type, index_copy, inplace_twin | copies_first))},
       {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_same_type, index_add, inplace_twin)},
@@ -200,10 +200,10 @@ std::span<const OpLine> indexing_ops() {
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
        on_complex(each_part, kernel("select_scatter.out", infer_same_type, copies_first))},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
-       {.flags = core | inplace_twin,
-        .out = "masked_scatter.out",
-        .infer = infer_masked_scatter,
-        .decompose = masked_scatter}},
+       on_complex(each_part, {.flags = core | inplace_twin,
+                              .out = "masked_scatter.out",
+                              .infer = infer_masked_scatter,
+                              .decompose = masked_scatter})},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
        choosing("self", fitted(select_broadcast, opaque(core, "masked_select.out")))},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "

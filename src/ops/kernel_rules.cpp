@@ -16,7 +16,9 @@ namespace {
 
 struct Clause {
   std::string_view argument;
-  std::vector<ScalarType> types;  // empty: any
+  std::vector<ScalarType> types;  // empty: any real one
+  bool takes_complex = false;
+  bool gives_complex = false;
   std::size_t min_rank = 0;
   std::size_t max_rank = depute::max_rank;
 };
@@ -42,10 +44,16 @@ Clause parse_clause(std::string_view text) {
   Clause clause{.argument = take(text, ' '), .types = {}};
   while (!text.empty()) {
     const std::string_view word = take(text, ' ');
+    if (word == "any" || word == "to_complex") {
+      clause.takes_complex |= word == "any";
+      clause.gives_complex = true;
+      continue;
+    }
     if (word != "rank") {
       const auto type = scalar_type_from_name(word);
       CHECK(type.has_value()) << word;
       clause.types.push_back(*type);
+      clause.takes_complex |= is_complex(*type);
       continue;
     }
     std::string_view ranks = take(text, ' ');
@@ -145,8 +153,33 @@ Replacement fit_types(Builder& b, const OpCall& call) {
   return with_converted(b, call, clauses);
 }
 
+namespace {
+
+bool is_complex_tensor(const Value* value) {
+  return value->type().is_tensor() && is_complex(value->tensor().dtype);
+}
+
+// Few kernels take complex tensors; their rows say so.
+std::optional<std::string> refused_as_complex(const OpCall& call, std::span<const Clause> clauses) {
+  for (std::size_t i = 0; i < call.args().size(); ++i) {
+    const std::string_view argument = call.def().args[i].name.str();
+    const bool is_taken = std::ranges::any_of(
+        clauses, [&](const Clause& clause) { return clause.argument == argument && clause.takes_complex; });
+    if (!is_taken && std::ranges::any_of(tensors_of(call[i]), is_complex_tensor))
+      return fmt::format("complex numbers, which its kernel does not take as {}", argument);
+  }
+  if (call.node() == nullptr || std::ranges::none_of(call.node()->results(), is_complex_tensor))
+    return std::nullopt;
+  if (std::ranges::any_of(clauses, &Clause::gives_complex)) return std::nullopt;
+  return "complex numbers, which its kernel does not give";
+}
+
+}  // namespace
+
 std::optional<std::string> refused_by_kernel(const OpCall& call) {
-  for (const Clause& clause : clauses_of(kernel_rules(call.def()).accepts)) {
+  const std::vector<Clause> clauses = clauses_of(kernel_rules(call.def()).accepts);
+  if (auto reason = refused_as_complex(call, clauses)) return reason;
+  for (const Clause& clause : clauses) {
     for (const Value* value : tensors_of(call[clause.argument])) {
       const TensorType& type = value->tensor();
       if (!accepts_type(clause, type.dtype)) {

@@ -2,6 +2,8 @@
 //
 //   .accepts = "self f32 f16 bf16; index i64"     element types, the one that others become first
 //   .accepts = "input rank 4"                     or 3-5; both may stand together: "self f32 rank 1-16"
+//   .accepts = "self any"                         complex numbers, too, which else no kernel takes or gives
+//   .accepts = "self f32 to_complex"              it gives complex numbers
 //   .fit = by_shifting                            another form of a call that the kernel would get wrong
 //
 // A tensor of another type becomes the first one named that holds all its values, and results that come out

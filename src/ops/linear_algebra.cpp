@@ -146,9 +146,9 @@ Replacement matmul(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_matmul(call));
   if (left->tensor().rank() == 1) left = b.view(left, {1, left->tensor().sizes[0]});
   if (right->tensor().rank() == 1) right = b.view(right, {right->tensor().sizes[0], 1});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* result = batched_product(b, left, right);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return one(b.view(result, types[0].tensor.sizes));
 }
 
@@ -284,6 +284,12 @@ Types infer_mv(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("self"), 2));
   return tensor_result(call.tensor("self").dtype, {call.tensor("self").sizes[0]});
 }
+// Of complex vectors the first is conjugated.
+Replacement vdot(Builder& b, const OpCall& call) {
+  Value* self = b.own(call.value("self"));
+  if (is_complex(self->tensor().dtype)) self = b.call("aten._conj.default", {self});
+  return one(b.call("aten.matmul.default", {self, call["other"]}));
+}
 Replacement by_matmul(Builder& b, const OpCall& call) {
   return one(b.call("aten.matmul.default", call.args()));
 }
@@ -306,11 +312,11 @@ Replacement bilinear(Builder& b, const OpCall& call) {
   Value* x1 = b.view(b.own(call.value("input1")), {rows, w[1]});
   Value* x2 = b.view(b.own(call.value("input2")), {rows, w[2], 1});
   Value* weight = b.call("aten.permute.default", {call["weight"], std::vector<std::int64_t>{1, 0, 2}});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* half = b.call("aten.mm.default", {x1, b.view(weight, {w[1], w[0] * w[2]})});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* whole = b.call("aten.bmm.default", {b.view(half, {rows, w[0], w[2]}), x2});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* result = b.view(whole, sizes);
   if (!call["bias"].is_none()) result = b.call("aten.add.Tensor", {result, call["bias"]});
   return one(result);
@@ -321,7 +327,8 @@ Replacement bilinear(Builder& b, const OpCall& call) {
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear}},
+       on_complex(complex_linear,
+                  {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear})},
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
@@ -330,7 +337,7 @@ std::span<const OpLine> linear_algebra_ops() {
        on_complex(complex_matrix_product, kernel("bmm.out", infer_bmm))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       kernel("addmm.out", infer_addmm, inplace_twin)},
+       on_complex(complex_addmm, kernel("addmm.out", infer_addmm, inplace_twin))},
       {"aten.matmul.default(Tensor self, Tensor other) -> Tensor", composite(infer_matmul, matmul)},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
@@ -342,7 +349,7 @@ std::span<const OpLine> linear_algebra_ops() {
        composite(infer_same_type, matrix_power)},
       {"aten.matrix_power.default(Tensor self, int n) -> Tensor", composite(infer_same_type, matrix_power)},
       {"aten.ger.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
-      {"aten.vdot.default(Tensor self, Tensor other) -> Tensor", composite(infer_dot, by_matmul)},
+      {"aten.vdot.default(Tensor self, Tensor other) -> Tensor", composite(infer_dot, vdot)},
       {"aten.outer.default(Tensor self, Tensor vec2) -> Tensor", composite(infer_outer, outer)},
       {"aten.dot.default(Tensor self, Tensor tensor) -> Tensor", composite(infer_dot, by_matmul)},
       {"aten.mv.default(Tensor self, Tensor vec) -> Tensor", composite(infer_mv, by_matmul)},

@@ -18,13 +18,14 @@ Value* reduce_loss(Builder& b, const OpCall& call, Value* loss, ScalarType dtype
   std::int64_t reduction = call.integer("reduction");
   if (reduction == 1) loss = b.call("aten.mean.default", {loss});
   if (reduction == 2) loss = b.call("aten.sum.default", {loss});
-  return to_dtype(b, loss, dtype);
+  return to_dtype(b, loss, part_of(dtype));
 }
 
 namespace {
 
 Types infer_loss(const OpCall& call) {
   TRY(std::vector<Type> types, infer_promoted(call));
+  types[0].tensor.dtype = part_of(types[0].tensor.dtype);
   if (call.integer("reduction") != 0) types[0].tensor.sizes.clear();
   return types;
 }
@@ -208,6 +209,7 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
 Types infer_pairwise_distance(const OpCall& call) {
   TRY(std::vector<Type> types, infer_promoted(call));
   Dims& sizes = types[0].tensor.sizes;
+  types[0].tensor.dtype = part_of(types[0].tensor.dtype);
   if (sizes.empty()) return types;
   if (call.boolean("keepdim")) {
     sizes.back() = 1;
@@ -224,11 +226,12 @@ Replacement pairwise_distance(Builder& b, const OpCall& call) {
   Value* d = b.call("aten.add.Tensor", {to_compute_type(b, apart), call["eps"]});
   Value* norm = b.call("aten.linalg_vector_norm.default",
                        {d, call["p"], std::vector<std::int64_t>{-1}, call["keepdim"]});
-  return one(to_dtype(b, norm, dtype));
+  return one(to_dtype(b, norm, part_of(dtype)));
 }
 
 Types infer_triplet(const OpCall& call) {
   TRY(std::vector<Type> types, infer_promoted(call));
+  types[0].tensor.dtype = part_of(types[0].tensor.dtype);
   Dims& sizes = types[0].tensor.sizes;
   if (call.integer("reduction") != 0) {
     sizes.clear();

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "ops/complex_forms.h"
+#include "ops/complex_functions.h"
 #include "ops/formula.h"
 #include "support/try.h"
 
@@ -22,7 +22,8 @@ Term filled_like(const Term& x, bool value) {
 
 Replacement isfinite(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
-  return result(call, is_floating(x.dtype()) ? abs(x) < infinity : filled_like(x, true));
+  return result(call,
+                is_floating(x.dtype()) || is_complex(x.dtype()) ? abs(x) < infinity : filled_like(x, true));
 }
 Replacement is_equal_to(Builder& b, const OpCall& call, double number) {
   Term x = tensor_operand(b, call, "self");
@@ -36,7 +37,7 @@ Replacement isneginf(Builder& b, const OpCall& call) {
 }
 Replacement isreal(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
-  if (is_complex(x.dtype())) return type_error("isreal of complex numbers");
+  if (is_complex(x.dtype())) return one(b.call("aten.eq.Scalar", {imaginary_part(b, x.value()), 0}));
   return result(call, filled_like(x, true));
 }
 
@@ -81,7 +82,6 @@ Types infer_isin(const OpCall& call) {
 // --- signs
 
 Replacement sgn(Builder& b, const OpCall& call) {
-  if (is_complex(call.tensor("self").dtype)) return type_error("sgn of complex numbers");
   return one(b.call("aten.sign.default", {call["self"]}));
 }
 
@@ -117,13 +117,16 @@ Replacement heaviside(Builder& b, const OpCall& call) {
 
 // --- parts of numbers
 
+double largest_of(ScalarType type) {
+  if (type == ScalarType::F16) return 65504;
+  if (type == ScalarType::BF16) return 0x1.fep127;
+  return type == ScalarType::F32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+}
 Replacement nan_to_num(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
+  if (is_complex(x.dtype())) return each_part(b, call);
   if (!is_floating(x.dtype())) return one(b.call("aten.alias.default", {call["self"]}));
-  double largest = std::numeric_limits<double>::max();
-  if (x.dtype() == ScalarType::F16) largest = 65504;
-  if (x.dtype() == ScalarType::BF16) largest = 0x1.fep127;
-  if (x.dtype() == ScalarType::F32) largest = static_cast<double>(std::numeric_limits<float>::max());
+  const double largest = largest_of(x.dtype());
   auto number = [&](std::string_view name, double otherwise) {
     return call[name].is_none() ? otherwise : call.number(name);
   };
@@ -180,7 +183,8 @@ Replacement frexp(Builder& b, const OpCall& call) {
 ScalarType ldexp_type(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   const TensorType& other = call.tensor("other");
-  ScalarType power = is_floating(other.dtype) ? other.dtype : ScalarType::F32;
+  const bool is_whole = !is_floating(other.dtype) && !is_complex(other.dtype);
+  ScalarType power = is_whole ? ScalarType::F32 : other.dtype;
   bool keeps = is_floating(self.dtype) && (self.rank() > 0) != (other.rank() > 0);
   if (keeps) return self.rank() > 0 ? self.dtype : power;
   return promote(self.dtype, power);
@@ -191,7 +195,8 @@ Types infer_ldexp(const OpCall& call) {
 }
 Replacement ldexp(Builder& b, const OpCall& call) {
   Term exponent = tensor_operand(b, call, "other");
-  if (!is_floating(exponent.dtype())) exponent = exponent.to(ScalarType::F32);
+  if (!is_floating(exponent.dtype()) && !is_complex(exponent.dtype()))
+    exponent = exponent.to(ScalarType::F32);
   return result(call, tensor_operand(b, call, "self") * power_of_two(exponent));
 }
 
@@ -229,12 +234,15 @@ Replacement fmin(Builder& b, const OpCall& call) {
   return result(call, where((self <= other) | is_nan(other), self, other));
 }
 
-// The larger one times sqrt(1 + ratio^2): squares of large numbers would be infinite.
+// The larger one times sqrt(1 + ratio^2): squares of large numbers would be infinite. Divided is by a number
+// that is neither zero nor infinite.
 Replacement hypot(Builder& b, const OpCall& call) {
   Term self = abs(float_operand(b, call, "self")), other = abs(float_operand(b, call, "other"));
-  Term larger = max(self, other), ratio = min(self, other) / larger;
-  Term length = larger * sqrt(ratio * ratio + 1);
-  return result(call, where((larger == 0) | (larger == infinity), larger, length));
+  const Term larger = max(self, other);
+  const double least = std::numeric_limits<float>::min();
+  const Term ratio =
+      min(self, other) / larger.call("aten.clamp.default", {least, largest_of(larger.dtype())});
+  return result(call, larger * sqrt(ratio * ratio + 1));
 }
 
 Term degrees(Builder& b, const OpCall& call, double factor) {
@@ -335,7 +343,8 @@ std::span<const OpLine> numeric_ops() {
       {"aten.isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
        "invert=False) -> Tensor",
        isin_rules(number_isin, "element test_elements")},
-      {"aten.sgn.default(Tensor self) -> Tensor", composite_pointwise(sgn, inplace_twin)},
+      {"aten.sgn.default(Tensor self) -> Tensor",
+       on_complex(complex_function<sgn>, composite_pointwise(sgn, inplace_twin))},
       {"aten.signbit.default(Tensor self) -> Tensor", test(signbit)},
       {"aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
        formula(copysign, inplace_twin | promotes_to_float)},

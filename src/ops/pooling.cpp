@@ -105,7 +105,7 @@ Replacement adaptive_max_pool1d(Builder& b, const OpCall& call) {
   TRY(Dims wanted, read_output_size(call, 1));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
   std::vector<Value*> pooled = b.call_all("aten.adaptive_max_pool2d.default", {image, Dims{1, wanted[0]}});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   std::vector<Value*> results;
   results.reserve(pooled.size());
   for (Value* value : pooled) results.push_back(b.call("aten.squeeze.dims", {value, Ints{-2}}));

@@ -34,7 +34,8 @@ bool is_number(const Argument& factor, double value) {
 // Integers are scaled by whole numbers.
 Argument factor_of(const OpCall& call, std::string_view name) {
   const Argument& factor = call[name];
-  bool is_cut = factor.kind == Argument::Kind::Float && !is_floating(call.tensor("self").dtype);
+  const ScalarType type = call.tensor("self").dtype;
+  const bool is_cut = factor.kind == Argument::Kind::Float && !is_floating(type) && !is_complex(type);
   return is_cut ? Argument::of(static_cast<std::int64_t>(factor.as_double())) : factor;
 }
 Value* scaled(Builder& b, Value* x, const Argument& factor) {
@@ -67,7 +68,7 @@ Types infer_addbmm(const OpCall& call) {
 Replacement addbmm(Builder& b, const OpCall& call) {
   const Dims &a = call.tensor("batch1").sizes, &c = call.tensor("batch2").sizes;
   Value* left = b.call("aten.permute.default", {call["batch1"], Ints{1, 0, 2}});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   left = b.view(left, {a[1], a[0] * a[2]});
   Value* right = b.view(b.own(call.value("batch2")), {c[0] * c[1], c[2]});
   return weighted_sum(b, call, b.call("aten.mm.default", {left, right}));
@@ -184,7 +185,9 @@ Types infer_vecdot(const OpCall& call) {
 }
 Replacement vecdot(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_vecdot(call));
-  Value* products = b.call("aten.mul.Tensor", {call["x"], call["y"]});
+  Value* x = b.own(call.value("x"));
+  if (is_complex(x->tensor().dtype)) x = b.call("aten._conj.default", {x});
+  Value* products = b.call("aten.mul.Tensor", {x, call["y"]});
   return one(
       b.call("aten.sum.dim_IntList", {products, Ints{call.integer("dim")}, false, types[0].tensor.dtype}));
 }

@@ -104,9 +104,10 @@ Replacement vander(Builder& b, const OpCall& call) {
   ScalarType dtype = is_half ? ScalarType::F32 : type.dtype;
   if (x->tensor().dtype != dtype) x = b.call("aten._to_copy.default", {x, dtype});
   const SymInt& columns = type.sizes.back();
-  Value* exponents = is_increasing ? b.call("aten.arange.start_step", {0, b.size(columns), 1, dtype})
-                                   : b.call("aten.arange.start_step", {b.size(columns - 1), -1, -1, dtype});
-  if (b.failed()) return Failure(b.status().error());
+  const ScalarType part = part_of(dtype);
+  Value* exponents = is_increasing ? b.call("aten.arange.start_step", {0, b.size(columns), 1, part})
+                                   : b.call("aten.arange.start_step", {b.size(columns - 1), -1, -1, part});
+  if (b.failed()) return failure_of(b);
   Dims rows = type.sizes;
   rows.back() = 1;
   Value* column = b.view(x, rows);

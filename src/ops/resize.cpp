@@ -1,5 +1,6 @@
 // Sampling grids, blocks of pixels, and Fourier transforms.
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
@@ -111,9 +112,9 @@ std::span<const OpLine> resize_ops() {
       {"aten.affine_grid_generator.default(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
        composite(infer_affine_grid, affine_grid)},
       {"aten.pixel_shuffle.default(Tensor self, int upscale_factor) -> Tensor",
-       kernel("pixel_shuffle.out", infer_pixel_shuffle)},
+       on_complex(each_part, kernel("pixel_shuffle.out", infer_pixel_shuffle))},
       {"aten.pixel_unshuffle.default(Tensor self, int downscale_factor) -> Tensor",
-       kernel("pixel_unshuffle.out", infer_pixel_unshuffle)},
+       on_complex(each_part, kernel("pixel_unshuffle.out", infer_pixel_unshuffle))},
   };
   return lines;
 }

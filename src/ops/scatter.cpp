@@ -171,7 +171,11 @@ Replacement index_reduce(Builder& b, const OpCall& call) {
 }
 
 constexpr OpRules scatter_kernel(const char* out, DecomposeFunction decompose) {
-  return {.flags = core | inplace_twin, .out = out, .infer = infer_same_type, .decompose = decompose};
+  return {.flags = core | inplace_twin,
+          .out = out,
+          .infer = infer_same_type,
+          .decompose = decompose,
+          .on_complex = each_part};
 }
 
 }  // namespace

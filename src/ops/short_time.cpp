@@ -27,7 +27,8 @@ Result<Frames> frames_of(const OpCall& call) {
   return frames;
 }
 bool gives_complex(const OpCall& call) {
-  return !call["return_complex"].is_none() && call.boolean("return_complex");
+  if (!call["return_complex"].is_none()) return call.boolean("return_complex");
+  return is_complex(call.tensor("self").dtype);
 }
 bool is_onesided(const OpCall& call, bool otherwise) {
   return call["onesided"].is_none() ? otherwise : call.boolean("onesided");
@@ -38,8 +39,7 @@ Types infer_stft(const OpCall& call) {
   TRY(const Frames frames, frames_of(call));
   const SymInt count = floor_div(self.sizes.back() - frames.size, SymInt(frames.step)) + 1;
   Dims sizes(self.sizes.begin(), self.sizes.end() - 1);
-  sizes.push_back(is_onesided(call, !is_complex(call.tensor("self").dtype)) ? frames.size / 2 + 1
-                                                                            : frames.size);
+  sizes.push_back(is_onesided(call, !is_complex(self.dtype)) ? frames.size / 2 + 1 : frames.size);
   sizes.push_back(count);
   if (!gives_complex(call)) sizes.push_back(2);
   const ScalarType type = complex_of(part_of(self.dtype));
@@ -62,7 +62,7 @@ Replacement stft(Builder& b, const OpCall& call) {
     return type_error("win_length without a window");
   Value* x = b.call("aten.unfold.default", {call["self"], -1, frames.size, frames.step});
   if (window != nullptr) x = b.call("aten.mul.Tensor", {x, window});
-  if (x == nullptr || b.failed()) return Failure(b.status().error());
+  if (x == nullptr || b.failed()) return failure_of(b);
   const Ints last{static_cast<std::int64_t>(x->tensor().rank()) - 1};
   const std::int64_t norm = call.boolean("normalized") ? 1 : 0;
   Value* y = is_onesided(call, !is_complex(call.tensor("self").dtype))
@@ -127,14 +127,14 @@ Replacement istft(Builder& b, const OpCall& call) {
   const std::int64_t norm = call.boolean("normalized") ? 1 : 2;
   Value* x = reshape(b, b.own(call.value("self")), {rows, self.sizes[self.rank() - 2], count});
   x = b.call("aten.transpose.int", {x, 1, 2});
-  x = is_onesided(call, self.sizes[self.rank() - 2] != SymInt(frames.size))
-          ? b.call("aten._fft_c2r.default", {x, last, norm, frames.size})
-          : b.call("aten.real.default", {b.call("aten._fft_c2c.default", {x, last, norm, false})});
+  if (!is_onesided(call, self.sizes[self.rank() - 2] != SymInt(frames.size)))
+    x = b.call("aten.slice.Tensor", {x, 2, 0, frames.size / 2 + 1});  // the rest is not looked at
+  x = b.call("aten._fft_c2r.default", {x, last, norm, frames.size});
   x = overlapped(b, b.call("aten.mul.Tensor", {x, window}), frames);
   Value* weight = b.call("aten.mul.Tensor", {window, window});
   weight = b.call("aten.expand.default", {weight, Dims{1, count, frames.size}});
   weight = overlapped(b, weight, frames);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
 
   const std::int64_t start = call.boolean("center") ? frames.size / 2 : 0;
   const SymInt wanted = types[0].tensor.sizes.back(), whole = x->tensor().sizes[1];

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/complex_forms.h"
 #include "ops/formula.h"
 #include "ops/rename.h"
 #include "support/try.h"
@@ -40,8 +41,11 @@ std::vector<BuilderArgument> variance_arguments(const OpCall& call) {
   return {call["self"], dims, correction, has("keepdim") && call.boolean("keepdim")};
 }
 Types infer_spread(const OpCall& call) {
-  if (!is_floating(call.tensor("self").dtype)) return type_error("the variance of integers");
-  return infer_reduction(call);
+  const ScalarType own = call.tensor("self").dtype;
+  if (!is_floating(own) && !is_complex(own)) return type_error("the variance of integers");
+  TRY(std::vector<Type> types, infer_reduction(call));
+  types[0].tensor.dtype = part_of(own);
+  return types;
 }
 // One element has no mean to differ from: nothing by nothing, or by what is corrected.
 Replacement variance_kernel(Builder& b, const OpCall& call) {
@@ -61,7 +65,9 @@ Replacement deviation(Builder& b, const OpCall& call) {
 }
 Types infer_spread_and_mean(const OpCall& call) {
   TRY(std::vector<Type> types, infer_spread(call));
-  return std::vector<Type>{types[0], types[0]};
+  types.push_back(types[0]);
+  types[1].tensor.dtype = call.tensor("self").dtype;
+  return types;
 }
 Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   std::vector<BuilderArgument> args = variance_arguments(call);
@@ -197,11 +203,11 @@ std::span<const OpLine> statistics_ops() {
       {"aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
        "-> "
        "Tensor",
-       {.flags = core | reduction,
-        .out = "var.correction_out",
-        .infer = infer_reduction,
-        .decompose = variance_kernel,
-        .accepts = "self f32 f64"}},  // of halves the kernel adds up halves
+       on_complex(complex_variance, {.flags = core | reduction,
+                                     .out = "var.correction_out",
+                                     .infer = infer_spread,
+                                     .decompose = variance_kernel,
+                                     .accepts = "self f32 f64"})},  // of halves the kernel adds up halves
       {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
       {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
        spread_rules(variance)},

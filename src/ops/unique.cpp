@@ -82,7 +82,7 @@ Replacement unique(Builder& b, const OpCall& call) {
   const bool is_bool = flat != nullptr && flat->tensor().dtype == ScalarType::Bool;
   const std::vector<Value*> sorted =
       b.call_all("aten.sort.default", {is_bool ? to_dtype(b, flat, ScalarType::U8) : flat});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return unique_of(b, call, is_bool ? to_dtype(b, sorted[0], ScalarType::Bool) : sorted[0], sorted[1]);
 }
 

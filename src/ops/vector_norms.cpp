@@ -46,6 +46,11 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
 }
 
+// What a norm is taken of: of complex numbers their lengths.
+Value* real_lengths(Builder& b, Value* x) {
+  return is_complex(x->tensor().dtype) ? b.call("aten.abs.default", {x}) : x;
+}
+
 // The norm over `dims`, computed in f32 for half precision. Over no dimensions it is that of each element.
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
@@ -62,7 +67,7 @@ Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim)
 
 ScalarType norm_type(const OpCall& call) {
   ScalarType own = call[0].as_value()->tensor().dtype;
-  return dtype_or(call, is_floating(own) || is_complex(own) ? own : ScalarType::F32);
+  return part_of(dtype_or(call, is_floating(own) || is_complex(own) ? own : ScalarType::F32));
 }
 Types infer_norm(const OpCall& call) {
   TRY(std::vector<Type> types, infer_reduction(call));
@@ -75,9 +80,9 @@ Result<Ints> norm_dims(const OpCall& call) {
   return Ints(wrapped.begin(), wrapped.end());
 }
 Replacement norm_of(Builder& b, const OpCall& call, double p) {
-  Value* x = converted(b, b.own(call.value("self")), norm_type(call));
+  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   TRY(Ints dims, norm_dims(call));
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return one(wide_norm(b, x, p, dims, takes(call, "keepdim") && call.boolean("keepdim")));
 }
 Replacement vector_norm(Builder& b, const OpCall& call) {
@@ -106,7 +111,7 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   TRY(std::size_t column, wrap_dim(columns, static_cast<std::size_t>(rank)));
   if (row == column) return argument_error("a matrix norm over one dimension");
   if (std::isinf(order)) std::swap(row, column);
-  Value* x = converted(b, b.own(call.value("self")), norm_type(call));
+  Value* x = converted(b, real_lengths(b, b.own(call.value("self"))), norm_type(call));
   bool is_wide = b.failed() || !is_half_precision(x->tensor().dtype);
   if (!is_wide) x = converted(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
@@ -150,16 +155,15 @@ Replacement linalg_norm(Builder& b, const OpCall& call) {
 // --- distances
 
 Types infer_dist(const OpCall& call) {
-  ScalarType dtype = promoted_type(call);
-  return tensor_result(dtype, {});
+  return tensor_result(part_of(promoted_type(call)), {});
 }
 Replacement dist(Builder& b, const OpCall& call) {
   TRY(double order, constant_number(call, "p"));
   Value* difference = b.call("aten.sub.Tensor", {call["self"], call["other"]});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Ints dims(difference->tensor().rank());
   std::iota(dims.begin(), dims.end(), 0);
-  return one(wide_norm(b, difference, order, dims, false));
+  return one(wide_norm(b, real_lengths(b, difference), order, dims, false));
 }
 
 // The distances of all rows of x1 to all rows of x2.
@@ -201,7 +205,7 @@ Replacement renorm(Builder& b, const OpCall& call) {
   if (others.empty()) return argument_error("renorm of a tensor without two dimensions");
   Value* x = b.own(call.value("self"));
   if (is_half_precision(self.dtype)) x = converted(b, x, ScalarType::F32);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Value* norms = p_norm(b, x, order, others, true);
   Value* is_long = b.call("aten.gt.Scalar", {norms, call["maxnorm"]});
   Value* guarded = b.call("aten.add.Scalar", {norms, 1e-7});

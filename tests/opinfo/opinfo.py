@@ -4,6 +4,7 @@
     .venv/bin/python tests/opinfo/opinfo.py --ops 'nn.functional.*' hstack --dtypes f32,i64 --forms plain,inplace
     .venv/bin/python tests/opinfo/opinfo.py --tenth --json out.json
     .venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt         what `make test-ops` runs
+    .venv/bin/python tests/opinfo/opinfo.py --complex             of complex numbers, inside a program and at its ends
 
 One line an operator: how many cases equal eager, and of each other outcome the number and the commonest message.
 Outcomes: ok; refused (by depute, with a reason); crash (of depute); load, run (the runtime fails); wrong (values,
@@ -43,8 +44,12 @@ CACHE = ROOT / "build" / "opinfo"
 DTYPES = {
     "f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16,
     "i32": torch.int32, "u8": torch.uint8, "f64": torch.float64, "i16": torch.int16, "i8": torch.int8,
+    "c64": torch.complex64,
 }  # fmt: skip
+REAL_DTYPES = ",".join(name for name in DTYPES if name != "c64")
 FORMS = ("plain", "dynamic_first", "dynamic_last", "channels_last", "transposed", "strided", "inplace", "reused")
+# With inputs and results as pairs of real numbers, and as they are.
+COMPLEX_FORMS = ("inside", "ends")
 HALVES = ("f16", "bf16")
 TIES = re.compile(r"(argsort|sort|kthvalue|median|nanmedian|mode|topk|cummax|cummin|aminmax|(max|min)_reduction.*|max\.|min\.)")
 # Random by nature, or on types that the runtime has no tensors of.
@@ -62,8 +67,13 @@ SOLVERS = re.compile(
 )
 
 
-def is_covered(op) -> bool:
+COMPLEX = re.compile(r"fft\.|complex|polar|view_as_|stft$|istft")
+
+
+def is_covered(op, of_complex=False) -> bool:
     name = full_name(op)
+    if of_complex and COMPLEX.match(name):
+        return True
     if SOLVERS.search(name):
         return False
     return bool(KEPT.search(name)) or not LEFT_OUT.search(name)
@@ -127,6 +137,8 @@ def make_case(op, sample, form):
     if not slots:
         return None if form != "plain" else (Call(function, spec, leaves, slots, form), ())
     tensors = [leaves[i].detach().clone() for i in slots]
+    if form == "inside":
+        return Inside(Call(function, spec, leaves, slots, "plain")), tuple(pairs_of(t) for t in tensors)
     if form in ("channels_last", "transposed", "strided"):
         laid = [relaid(t, form) for t in tensors]
         if all(a is b or a.is_contiguous() for a, b in zip(laid, tensors)):
@@ -143,6 +155,22 @@ class Relaid(torch.nn.Module):
 
     def forward(self, *tensors):
         return self.call(*(relaid(t, self.form) for t in tensors))
+
+
+class Inside(torch.nn.Module):
+    """A call on complex tensors that come and go as pairs of real numbers."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *tensors):
+        results = self.call(*(torch.view_as_complex(t) if t.dtype == torch.float32 else t for t in tensors))
+        return tuple(pairs_of(t) for t in tree_flatten(results)[0] if isinstance(t, torch.Tensor))
+
+
+def pairs_of(tensor):
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def dynamic_shapes(tensors, form):
@@ -188,7 +216,9 @@ def export(op_index, dtype_name, form, sample_index, count):
         with torch.no_grad():
             want = module(*[t.clone() for t in tensors])
             want = [t for t in tree_flatten(want)[0]]
-            if any(isinstance(t, torch.Tensor) and (t.is_complex() or t.is_sparse) for t in want) or not want:
+            if any(isinstance(t, torch.Tensor) and t.is_sparse for t in want) or not want:
+                raise ValueError("sparse")
+            if form not in COMPLEX_FORMS and any(isinstance(t, torch.Tensor) and t.is_complex() for t in want):
                 raise ValueError("complex")
             program = torch.export.export(module, tensors, dynamic_shapes=shapes, strict=False)
             if shapes is not None and not program.range_constraints:
@@ -252,13 +282,13 @@ def compare(got, want, exact=None) -> str:
             return f"output {place}: {a.dtype} instead of {b.dtype}"
         if a.shape != b.shape:
             return f"output {place}: {tuple(a.shape)} instead of {tuple(b.shape)}"
-        if not b.dtype.is_floating_point:
+        if not b.dtype.is_floating_point and not b.is_complex():
             if not torch.equal(a, b):
                 wrong = (a != b).nonzero()
                 at = tuple(wrong[0].tolist())
                 return f"output {place}: {len(wrong)}/{b.numel()} differ, {a[at].item()} instead of {b[at].item()}"
             continue
-        a, b = a.double(), right.double()
+        a, b = (pairs_of(t).double() for t in (a, right))
         odd = ~b.isfinite() | ~a.isfinite()
         if not torch.equal(a[odd].nan_to_num(7e77), b[odd].nan_to_num(7e77)):
             return f"output {place}: {int((a[odd].nan_to_num(7e77) != b[odd].nan_to_num(7e77)).sum())}/{b.numel()} infinities or nans differ"
@@ -383,8 +413,9 @@ PAGE = """# Operators that run
 
 PyTorch's own operator samples (OpInfo), by element type, with dynamic sizes, transposed, strided and in place: each is
 exported, lowered without a backend, run in the stock ExecuTorch runtime, and compared with eager PyTorch in values and
-result types. Complex, sparse and random operators and most matrix decompositions are not among them. `make test-ops` runs
-all, and `tests/opinfo/opinfo.py --page docs/coverage.md` writes this page.
+result types. Sparse and random operators and most matrix decompositions are not among them. `make test-ops` runs all,
+and `tests/opinfo/opinfo.py --page docs/coverage.md` writes this page. Complex numbers have forms of their own
+(`--complex`), which the numbers below leave out.
 
 {ok:,} of {all:,} cases equal eager ({share:.1f} %), in {refused:,} the compiler refuses the program with a reason, {bad} are
 wrong or fail in the runtime.
@@ -429,8 +460,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--depute", default=str(ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")))
     parser.add_argument("--ops", nargs="*", default=["*"], help="patterns of operator names")
-    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--dtypes", default=REAL_DTYPES)
     parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("--complex", action="store_true", help="complex numbers, by forms of their own")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--backend", default="portable")
     parser.add_argument("--jobs", type=int, default=2)
@@ -442,8 +474,10 @@ def main() -> int:
     parser.add_argument("-v", action="store_true", help="each case that does not equal eager, with its file")
     parser.add_argument("--list", action="store_true", help="the names of the operators")
     options = parser.parse_args()
+    if options.complex:
+        options.dtypes, options.forms = "c64", ",".join(COMPLEX_FORMS)
     CACHE.mkdir(parents=True, exist_ok=True)
-    chosen = [i for i, op in enumerate(op_db) if is_covered(op) and any(fnmatch.fnmatchcase(full_name(op), p) for p in options.ops)]
+    chosen = [i for i, op in enumerate(op_db) if is_covered(op, options.complex) and any(fnmatch.fnmatchcase(full_name(op), p) for p in options.ops)]
     if options.list:
         print("\n".join(full_name(op_db[i]) for i in chosen))
         return 0
@@ -454,11 +488,11 @@ def main() -> int:
                 continue
             # Forms other than the plain one are about layout and sizes: one element type is enough.
             for form in options.forms.split(","):
-                if form not in ("plain", "inplace") and dtype not in ("f32", "i64"):
+                if form not in ("plain", "inplace", *COMPLEX_FORMS) and dtype not in ("f32", "i64"):
                     continue
                 if form not in ("plain", "inplace") and dtype == "i64" and torch.float32 in op_db[i].dtypes:
                     continue
-                for sample in range(options.samples if form == "plain" and dtype in ("f32", "i64") else 1):
+                for sample in range(options.samples if form == "inside" or (form == "plain" and dtype in ("f32", "i64")) else 1):
                     work.append((i, dtype, form, sample, options))
     if options.tenth:
         work = [each for each in work if is_in_tenth(each)]
@@ -490,7 +524,7 @@ def main() -> int:
     if options.known and options.update:
         write_known(results, options.known)
     elif options.known:
-        is_whole = not options.tenth and options.ops == ["*"] and options.dtypes == ",".join(DTYPES)
+        is_whole = not options.tenth and options.ops == ["*"] and options.dtypes == REAL_DTYPES
         complaints = check_known(results, options.known, is_whole and options.forms == ",".join(FORMS))
         print("\n".join(complaints))
     is_right = totals["crash"] + totals["load"] + totals["run"] + totals["wrong"] == 0

@@ -118,6 +118,7 @@ def assert_close(got, want, place: str, tolerance: float = TOLERANCE) -> None:
         assert got == want, f"{place}: {got} instead of {want}"
         return
     assert got.shape == want.shape and got.dtype == want.dtype, f"{place}: {got.shape} {got.dtype}"
+    got, want = (torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in (got, want))
     got, want = got.double(), want.double()
     finite = want.isfinite()
     assert torch.equal(got.nan_to_num()[~finite], want.nan_to_num()[~finite]), f"{place}: infinities differ"

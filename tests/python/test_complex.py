@@ -5,6 +5,7 @@ import torch
 from harness import assert_matches_eager, depute, lower
 from io_cases import Case
 
+F = torch.nn.functional
 complex_of, fft, real_view = torch.complex, torch.fft, torch.view_as_real
 
 
@@ -85,6 +86,43 @@ CASES = {
         ],
         Z,
     ),
+    "products": (
+        lambda m, x, y: [
+            real_view(torch.vdot(complex_of(x, y)[0], m.weight[1])),
+            real_view(torch.linalg.vecdot(complex_of(x, y), m.weight)),
+            real_view(torch.dot(complex_of(x, y)[0], m.weight[1])),
+            real_view(torch.addmm(m.weight[:, :6], complex_of(x, y), m.weight.T, beta=2, alpha=3j)),
+            real_view(F.linear(complex_of(x, y), m.weight, m.weight[:, 0])),
+            real_view(F.conv1d(complex_of(x, y)[None], m.weight[None, :, :3], m.weight[0, :1])),
+            real_view(torch.add(complex_of(x, y), m.weight, alpha=2j)),
+        ],
+        Z,
+    ),
+    "measures": (
+        lambda m, x, y: [
+            torch.linalg.vector_norm(complex_of(x, y)),
+            torch.var(complex_of(x, y), 0),
+            torch.dist(complex_of(x, y), m.weight),
+            (complex_of(x, y) * 1e30).abs(),
+            torch.isfinite(complex_of(x / (x > 0), y)),
+            torch.isnan(complex_of(x / (x > 0), y)),
+            real_view(torch.nan_to_num(complex_of(x / (x > 0), y))),
+            torch.logical_not(complex_of(x * 0, y.round())),
+        ],
+        Z,
+    ),
+    "branch_cuts": (
+        lambda m, x, y: [
+            real_view(torch.sqrt(complex_of(-x.abs(), y * 0).conj())),
+            real_view(torch.sqrt(complex_of(-x.abs(), y * 1e-4))),
+            real_view(torch.sqrt(complex_of(x, y.abs() * 0))),
+            real_view(complex_of(x, y) ** 0.5),
+            real_view(torch.tanh(complex_of(x * 100, y))),
+            real_view(torch.asin(complex_of(x, y))),
+        ],
+        Z,
+    ),
+    "results": (lambda m, x, y: (fft.rfft(x), complex_of(x, y) + 1, torch.sin(m.weight) * x, fft.ifft(x)), Z),
     "matrices": (lambda m, x, y: real_view(complex_of(x, y) @ m.weight.mH), Z),
     "real_by_complex": (lambda m, x: real_view((x + m.weight) * x / 3), [(6, 8)]),
     "writes": (written, Z),
@@ -104,7 +142,7 @@ def test_equal_eager(name, backend, tmp_path):
     file = tmp_path / "model.pt2"
     torch.export.save(torch.export.export(model, inputs), file)
     lower(file, tmp_path / "model.pte", *(["--backend", backend] if backend != "portable" else []))
-    outputs = [wanted] if isinstance(wanted, torch.Tensor) else wanted
+    outputs = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
     assert_matches_eager(tmp_path / "model.pte", [Case("forward", list(inputs), outputs)], tolerance=1e-5)
 
 
@@ -113,6 +151,31 @@ def test_a_complex_argument(tmp_path):
     torch.export.save(torch.export.export(model, (z,)), tmp_path / "model.pt2")
     lower(tmp_path / "model.pt2", tmp_path / "model.pte")
     assert_matches_eager(tmp_path / "model.pte", [Case("forward", [z], [model(z)])], tolerance=1e-6)
+
+
+def test_complex_arguments_and_results(tmp_path):
+    model = Model(lambda m, z, w: (torch.tan(z) @ w.mH, fft.irfft(z), z[:, 1:4], torch.cond(w.real.sum() > 0, times, plus, (z, w))))
+    torch.manual_seed(1)
+    z, w = torch.randn(6, 8, dtype=torch.complex64), torch.randn(6, 8, dtype=torch.complex128)
+    inputs = (z, w.to(torch.complex64))
+    torch.export.save(torch.export.export(model, inputs), tmp_path / "model.pt2")
+    lower(tmp_path / "model.pt2", tmp_path / "model.pte")
+    assert_matches_eager(tmp_path / "model.pte", [Case("forward", list(inputs), list(model(*inputs)))], tolerance=1e-5)
+
+
+def times(z, w):
+    return z * w
+
+
+def plus(z, w):
+    return z + w * 2
+
+
+def test_what_no_rule_computes_is_refused(tmp_path):
+    model, z = Model(lambda m, z: torch.prod(z) * m.weight), torch.randn(3, dtype=torch.complex64)
+    torch.export.save(torch.export.export(model, (z,)), tmp_path / "model.pt2")
+    run = depute("lower", tmp_path / "model.pt2", "-o", tmp_path / "model.pte")
+    assert run.code == 1 and "complex numbers, which its kernel does not take as self" in run.stderr
 
 
 def test_a_size_that_no_matrix_is_made_for(tmp_path):
