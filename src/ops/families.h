@@ -47,6 +47,7 @@
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \
   FAMILY(quantised)                                                 \
+  FAMILY(affine)                                                    \
   FAMILY(llm)                                                       \
   /* the compiler's own: the marks of flat methods, and the rest */ \
   FAMILY(control)                                                   \

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/affine.h"
 #include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
@@ -137,7 +138,7 @@ Replacement embedding(Builder& b, const OpCall& call) {
   const Argument& padding = call["padding_idx"];
   bool is_plain = padding.is_int() && padding.as_int() == -1 && !call.boolean("scale_grad_by_freq") &&
                   !call.boolean("sparse");
-  if (is_plain) return std::vector<Value*>{};
+  if (is_plain) return embedding_of_blocks(b, call);
   return one(b.call("aten.embedding.default", {call["weight"], call["indices"]}));
 }
 

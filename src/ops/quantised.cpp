@@ -14,6 +14,22 @@ Types infer_dequantised(const OpCall& call) {
                        call.tensor("input").sizes);
 }
 
+// Rows of a table whose bytes hold `per_byte` values each.
+template <int per_byte>
+Types infer_rows(const OpCall& call) {
+  const TensorType& weight = call.tensor("weight");
+  if (weight.rank() != 2) return argument_error("a table that is not of rank 2");
+  Dims sizes = call.tensor("indices").sizes;
+  sizes.push_back(weight.sizes[1] * per_byte);
+  const bool is_told = call.def().arg_index(Symbol("dtype")) >= 0 && !call["dtype"].is_none();
+  return tensor_result(is_told ? call["dtype"].as_scalar_type() : call.tensor("weight_scales").dtype,
+                       std::move(sizes));
+}
+template <int per_byte>
+constexpr OpRules looking_up(const char* out) {
+  return accepting(per_byte == 1 ? "indices i64" : "indices i64 i32", kernel(out, infer_rows<per_byte>));
+}
+
 constexpr OpRules quantising(const char* out) {
   return {.flags = core | quantisation, .out = out, .infer = infer_quantised};
 }
@@ -58,25 +74,25 @@ std::span<const OpLine> quantised_ops() {
        opaque(core | quantisation, "quantized_decomposed::dequantize_per_token.out")},
       {"quantized_decomposed.embedding_byte.default(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_byte.out")},
+       looking_up<1>("quantized_decomposed::embedding_byte.out")},
       {"quantized_decomposed.embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
        "dtype=None) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_byte.dtype_out")},
+       looking_up<1>("quantized_decomposed::embedding_byte.dtype_out")},
       {"quantized_decomposed.embedding_4bit.default(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_4bit.out")},
+       looking_up<2>("quantized_decomposed::embedding_4bit.out")},
       {"quantized_decomposed.embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
        "dtype=None) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_4bit.dtype_out")},
+       looking_up<2>("quantized_decomposed::embedding_4bit.dtype_out")},
       {"quantized_decomposed.embedding_2bit.default(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_2bit.out")},
+       looking_up<4>("quantized_decomposed::embedding_2bit.out")},
       {"quantized_decomposed.embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? "
        "dtype=None) -> Tensor",
-       opaque(core, "quantized_decomposed::embedding_2bit.dtype_out")},
+       looking_up<4>("quantized_decomposed::embedding_2bit.dtype_out")},
       {"quantized_decomposed.mixed_linear.default(Tensor input, Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, ScalarType? dtype=None) -> Tensor",
        opaque(core, "quantized_decomposed::mixed_linear.out")},

@@ -3,6 +3,7 @@
 import functools
 import subprocess
 
+import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  (registers llama::)
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers quantized_decomposed)
