@@ -34,12 +34,14 @@ test:  ## all tests: unit and text tests, a short fuzz run, real models in the s
 	.venv/bin/python tests/models/architectures.py
 	$(PYTHON_TESTS)
 
-test-ops:  ## every operator sample of PyTorch, lowered and run in the stock runtime
+test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered and run in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	.venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt
 	.venv/bin/python tests/opinfo/opinfo.py --complex
+	.venv/bin/python tests/random_programs/random_programs.py --count 1000
+	.venv/bin/python tests/random_programs/random_programs.py --count 1000 --backend xnnpack
 
 test-asan:  ## unit and text tests, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test

@@ -16,9 +16,11 @@ Replacement as_it_is() {
   return std::vector<Value*>{};
 }
 
+bool is_tensor_argument(const Argument& argument) {
+  return argument.is_value() && argument.as_value()->type().is_tensor();
+}
 bool is_without_dimensions(const Argument& argument) {
-  return argument.is_value() && argument.as_value()->type().is_tensor() &&
-         argument.as_value()->tensor().rank() == 0;
+  return is_tensor_argument(argument) && argument.as_value()->tensor().rank() == 0;
 }
 
 // The results with the sizes that the call's own have.
@@ -31,9 +33,7 @@ Replacement in_sizes_of(Builder& b, const OpCall& call, std::vector<Value*> resu
 
 // The tensor an argument is or becomes: numbers turn into tensors of `dtype`.
 Value* as_tensor(Builder& b, const Argument& argument, ScalarType dtype) {
-  if (!argument.is_value() || !argument.as_value()->type().is_tensor()) {
-    return b.call("aten.scalar_tensor.default", {argument, dtype});
-  }
+  if (!is_tensor_argument(argument)) return b.call("aten.scalar_tensor.default", {argument, dtype});
   Value* value = b.own(argument.as_value());
   return value->tensor().dtype == dtype ? value : b.call("aten._to_copy.default", {value, dtype});
 }
@@ -117,6 +117,55 @@ Replacement power_by_squaring(Builder& b, const OpCall& call) {
   return one(power_of(b, base, as_tensor(b, exponent, dtype)));
 }
 
+namespace {
+
+bool may_be_one(const SymInt& size) {
+  return !size.is_constant() || size.value() == 1;
+}
+
+// Of more dimensions, all of those that the other has not may be 1; and stretched to the other in some.
+bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
+  if (x.rank() <= other.rank()) return false;
+  const std::size_t more = x.rank() - other.rank();
+  for (std::size_t i = 0; i < more; ++i)
+    if (!may_be_one(x.sizes[i])) return false;
+  for (std::size_t i = 0; i < other.rank(); ++i)
+    if (x.sizes[more + i] != other.sizes[i] && may_be_one(x.sizes[more + i])) return true;
+  return false;
+}
+
+Value* with_rank(Builder& b, Value* x, std::size_t rank) {
+  if (x->tensor().rank() == rank) return x;
+  Dims sizes(rank - x->tensor().rank(), SymInt(std::int64_t{1}));
+  sizes.insert(sizes.end(), x->tensor().sizes.begin(), x->tensor().sizes.end());
+  return b.view(x, sizes);
+}
+
+// By what a number of elements is not known to be more than one is multiplied apart.
+bool takes_wrong_alpha(const OpCall& call) {
+  if (call.def().name != "aten.add.Tensor") return false;
+  const Argument& alpha = call["alpha"];
+  return !(alpha.is_number() && alpha.as_double() == 1) && may_be_one(call.tensor("self").numel());
+}
+
+}  // namespace
+
+Replacement of_equal_ranks(Builder& b, const OpCall& call) {
+  if (!is_tensor_argument(call["self"]) || !is_tensor_argument(call["other"])) return as_it_is();
+  const TensorType &x = call.tensor("self"), &y = call.tensor("other");
+  const bool pads_other = is_wrapped_and_stretched(x, y), pads_self = is_wrapped_and_stretched(y, x);
+  const bool is_apart = takes_wrong_alpha(call);
+  if (!pads_self && !pads_other && !is_apart) return as_it_is();
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  Value* other = b.own(call.value("other"));
+  if (is_apart) other = b.call("aten.mul.Tensor", {other, call["alpha"]});
+  if (b.failed()) return Failure(b.status().error());
+  args[0] = pads_self ? with_rank(b, b.own(call.value("self")), y.rank()) : b.own(call.value("self"));
+  args[1] = pads_other ? with_rank(b, other, x.rank()) : other;
+  if (is_apart) args.pop_back();
+  return one(b.call(call.def().name.str(), args));
+}
+
 Replacement sign_without_nan(Builder& b, const OpCall& call) {
   if (!is_floating(call.tensor("self").dtype)) return as_it_is();
   Value* sign = b.call("aten.sign.default", {call["self"]});
@@ -129,8 +178,14 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
     return as_it_is();
   }
   Value* is_zero = b.call("aten.eq.Scalar", {as_tensor(b, call["other"], dtype), 0});
-  Value* infinite = b.call("aten.div.Tensor", {call["self"], call["other"]});
-  return one(b.call("aten.where.self", {is_zero, infinite, b.call("aten.div.Tensor_mode", call.args())}));
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  if (is_tensor_argument(call["self"]) && is_tensor_argument(call["other"])) {
+    const std::size_t rank = std::max(call.tensor("self").rank(), call.tensor("other").rank());
+    args[0] = with_rank(b, b.own(call.value("self")), rank);
+    args[1] = with_rank(b, b.own(call.value("other")), rank);
+  }
+  Value* infinite = b.call("aten.div.Tensor", {args[0], args[1]});
+  return one(b.call("aten.where.self", {is_zero, infinite, b.call("aten.div.Tensor_mode", args)}));
 }
 
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {

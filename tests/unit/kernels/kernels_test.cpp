@@ -18,17 +18,20 @@ using ::testing::HasSubstr;
 
 // Core ops that are functions of their arguments and still have no kernel, each with its reason.
 const std::set<std::string_view> without_kernel = {
-    "aten._cdist_forward.default",     // seen in no model
-    "aten._embedding_bag.default",     // four results, of which most backends need one
-    "aten._fft_c2r.default",           // complex numbers
-    "aten._fft_r2c.default",           // complex numbers
-    "aten._pdist_forward.default",     // seen in no model
-    "aten.complex.default",            // complex numbers
-    "aten.col2im.default",             // no type rule either
-    "aten.grid_sampler_2d.default",    // three ways to interpolate, three to pad
-    "aten.histc.default",              // no type rule either
-    "aten.repeat_interleave.Tensor",   // its size is known only when the program runs
-    "aten.view_as_real_copy.default",  // complex numbers
+    "aten._cdist_forward.default",            // seen in no model
+    "aten._embedding_bag.default",            // four results, of which most backends need one
+    "aten._fft_c2r.default",                  // complex numbers
+    "aten._fft_r2c.default",                  // complex numbers
+    "aten._pdist_forward.default",            // seen in no model
+    "aten.complex.default",                   // complex numbers
+    "aten.col2im.default",                    // no type rule either
+    "aten.grid_sampler_2d.default",           // three ways to interpolate, three to pad
+    "aten.histc.default",                     // no type rule either
+    "aten.repeat_interleave.Tensor",          // its size is known only when the program runs
+    "aten.view_as_real_copy.default",         // complex numbers
+    "torchao.choose_qparams_affine.default",  // computed by other ops
+    "torchao.dequantize_affine.default",      // computed by other ops
+    "torchao.quantize_affine.default",        // computed by other ops
 };
 
 // Of ExecuTorch's libraries beside the portable one. Those that quantise and dequantise constants are folded.

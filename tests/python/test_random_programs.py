@@ -1,0 +1,40 @@
+"""A few random models (tests/random_programs/random_programs.py); `make test-ops` runs many."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from harness import DEPUTE, ROOT, assert_matches_eager, lower
+from io_cases import Case
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_equal_eager(backend):
+    script = "tests/random_programs/random_programs.py"
+    command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", backend]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
+    assert int(re.search(r"^ok (\d+)", done.stdout, re.MULTILINE)[1]) >= 30, done.stdout
+
+
+class Arithmetic(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y, x - y, x * y, x / y, x // y, x <= y, torch.add(x, y, alpha=2), torch.sub(y, x, alpha=3)
+
+
+# What the runtime's optimised kernels get wrong: a larger operand of fewer dimensions, and a first one of one element.
+SHAPES = [
+    ((1, 3, 1), (3, 4)), ((3, 4), (1, 1, 1, 4)), ((1, 1, 3, 1, 5), (3, 4, 5)), ((1, 2, 2), (1, 1, 2, 1)), ((1,), (4,)), ((), (2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_operands_of_different_ranks(shapes, tmp_path):
+    torch.manual_seed(0)
+    inputs = tuple(torch.randint(1, 9, shape) / 2 for shape in shapes)
+    torch.export.save(torch.export.export(Arithmetic(), inputs), tmp_path / "model.pt2")
+    lower(tmp_path / "model.pt2", tmp_path / "model.pte")
+    cases = [Case("forward", list(inputs), list(Arithmetic()(*inputs)))]
+    assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-6)

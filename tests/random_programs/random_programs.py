@@ -1,0 +1,318 @@
+"""Random models: made of PyTorch's functions by a seed, exported, lowered and run in the stock runtime, compared with eager.
+
+    .venv/bin/python tests/random_programs/random_programs.py --count 500
+    .venv/bin/python tests/random_programs/random_programs.py --seed 1234 --backend xnnpack      one of them, with its source
+
+A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
+through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
+the operator samples (tests/opinfo): ok, refused, crash, load, run, wrong. Fails when one is not ok or refused.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import executorch.kernels.quantized  # noqa: E402, F401
+import torch  # noqa: E402
+from executorch.runtime import Runtime  # noqa: E402
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[2]
+
+# name: (what it takes, source). f: a float tensor, i: an int tensor, b: a bool one, t: any, n: a number type.
+# {d} is one of its dimensions, {w} fresh weights. Sources are for tensors of rank >= 1. Inputs are multiples of 1/64, so
+# that what is 0.3/64 off decides nothing by a rounding error; groups are centred, since the runtime's kernel of group norm
+# takes the variance of large equal numbers for noise.
+UNARY = """relu(x) sigmoid(x) tanh(x) sin(x) cos(x) x.abs() -x (x.abs()+0.5).sqrt() (x.abs()+1).log() (-x.abs()).exp()
+F.gelu(x) F.silu(x) F.softplus(x) F.hardswish(x) F.elu(x) F.leaky_relu(x,0.2) F.hardtanh(x) torch.erf(x) x.clamp(-1,1)
+x.clamp(min=0.25) x.square() 1/(x.abs()+1) x**3 (x+0.3/64).floor() (x+0.3/64).round() (x+0.3/64).trunc() torch.atan(x) F.relu6(x) x*2 x+1 3-x x/4
+F.mish(x) F.logsigmoid(x) x.to(torch.float64).to(torch.float32) x.half().float() torch.sign(x+0.3/64) x.masked_fill(x>0,-1.0)
+torch.nan_to_num(x/(x>0)) x.clone().mul_(2) x.clone().clamp_(0) F.dropout(x,0.5,False) torch.rsqrt(x.abs()+1)
+F.glu(torch.cat([x,x],-1),-1) torch.lerp(x,x*2,0.25) x.detach() x.contiguous() torch.frac(x+0.3/64) torch.logit(x,0.1)"""
+UNARY_ANY = """x.transpose(0,-1) x.flatten() x.reshape(-1) x.unsqueeze({d}) x.unsqueeze(0) x.squeeze() x.flip({d}) x.roll(1,{d})
+x[...,::2] x[:1] x[...,-1:] x.movedim(0,-1) x.repeat_interleave(2,{d}) torch.cat([x,x],{d}) torch.stack([x,x],{d})
+x.expand(2,*x.shape) torch.tril(x.unsqueeze(0)) torch.chunk(x,2,{d})[0] x.select({d},0).unsqueeze({d}) x.T if x.dim()==2 else x
+x.permute(*reversed(range(x.dim()))) x.tile(2) x.narrow({d},0,1) F.pad(x,(1,0)) x.unflatten({d},(-1,1)) torch.atleast_2d(x)
+x.index_select({d},torch.tensor([0,0])) x.view(x.shape) x.view_as(x) x.swapaxes(0,-1).swapaxes(0,-1) x.diff(dim={d},prepend=x.narrow({d},0,1))
+torch.where(x==x,x,x) x.to(torch.float32) x.gather({d},torch.zeros_like(x,dtype=torch.long)) torch.split(x,1,{d})[0] x.broadcast_to(x.shape)"""
+REDUCE = """x.sum({d}) x.mean({d}) x.amax({d}) x.amin({d},keepdim=True) x.sum() x.mean() x.std({d}) x.var({d},unbiased=False)
+x.softmax({d}) x.log_softmax({d}) x.cumsum({d}) x.logsumexp({d}) x.norm(dim={d}) x.max({d}).values x.min({d}).values x.prod({d})
+x.argmax({d}) x.topk(1,{d}).values x.sort({d}).values x.median({d}).values x.cummax({d}).values torch.var_mean(x,{d},keepdim=True)[1]
+F.normalize(x,dim={d}) F.layer_norm(x,x.shape[-1:]) x.count_nonzero({d}) x.sum({d},dtype=torch.float64).float() (x>0).any({d}) (x>-9).all({d})"""
+INTEGER = """x+1 x*2 -x x.abs() x//2 x%3 x.clamp(-1,1) x.to(torch.int32) x.float() x/2 x>0 x.sum() x.sum({d}) x.cumsum({d}) x.bool()
+x.to(torch.uint8).long() x.max({d}).values x.remainder(4) x&3 x|1 x^2 x<<1 torch.sign(x) x.float().mean() torch.where(x>0,x,0) x.argmin({d})"""
+BOOLEAN = """~x x.float() x.long() x.any({d}) x.all({d}) x.sum({d}) x&True x|False torch.where(x,1.0,2.0) torch.where(x,1,2) x.logical_not() x*2"""
+BINARY = """x+y x-y x*y x/(y.abs()+1) torch.maximum(x,y) torch.minimum(x,y) torch.where(x>y,x,y) (x>y+0.3/64) (x+0.3/64<=y) torch.atan2(x,y.abs()+1)
+torch.add(x,y,alpha=2) x.clone().add_(y.sum()) torch.hypot(x,y) torch.cat([x.flatten(),y.flatten()]) x.flatten().outer(y.flatten())
+(x.abs()+0.1)**0.5*y x.clone().index_fill_(0,torch.tensor([0]),0.5)*y.mean() torch.addcmul(x,y,y) torch.logaddexp(x,y) x*y.unsqueeze(-1)"""
+MIXED = """x+y x*y x-y torch.where(x>0,x,y) (x>y)|(y>0) x.float()*y torch.cat([x.float().flatten(),y.float().flatten()]) x/(y.abs()+1)"""
+LAYERS = """F.linear(x,{w}(4,x.shape[-1])) F.linear(x,{w}(3,x.shape[-1]),{w}(3)) x@{w}(x.shape[-1],5) F.conv1d(x.reshape(1,1,-1),{w}(2,1,3),padding=1)
+F.conv2d(x.reshape(1,1,1,-1),{w}(2,1,1,3),{w}(2),padding=(0,1)) F.max_pool1d(x.reshape(1,1,-1),2,1,padding=1) F.avg_pool1d(x.reshape(1,1,-1),2,1)
+F.interpolate(x.reshape(1,1,-1),scale_factor=2.0) F.embedding(x.abs().long()%7,{w}(7,3)) torch.einsum('...i,ij->...j',x,{w}(x.shape[-1],2))
+x.reshape(1,-1)@x.reshape(-1,1) torch.bmm(x.reshape(1,1,-1),x.reshape(1,-1,1)) F.batch_norm(x.reshape(1,1,-1),{w}(1),{w}(1).abs())
+F.scaled_dot_product_attention(x.reshape(1,-1,1),x.reshape(1,-1,1),x.reshape(1,-1,1)) F.group_norm((x-x.mean()).reshape(1,1,-1),1)
+F.prelu(x,{w}(1)) F.rms_norm(x,x.shape[-1:])"""
+WRITES = ["y=x.clone(); y[0]=1.0; r=y", "y=x.clone(); y[...,0].mul_(2); r=y", "y=torch.zeros_like(x); y.copy_(x); y+=x; r=y",
+          "y=x.clone(); y.select(0,0).fill_(0.5); r=y", "y=x.clone(); y.view(-1)[::2]+=1; r=y", "y=x*1; z=y.flatten(); z[:1]=3.0; r=y*z.sum()",
+          "y=x.clone(); y[y>0]=0.25; r=y", "y=x.clone(); y.transpose(0,-1).add_(1); r=y"]  # fmt: skip
+
+
+def is_float(t):
+    return t.dtype in (torch.float32,)
+
+
+class Model(torch.nn.Module):
+    """Grows by calls of `grow`, which tries functions on what there is."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.random = random.Random(seed)
+        self.steps = []  # (place of x, place of y, source)
+        self.results = []
+
+    def weights(self, *sizes):
+        name = f"w{len(list(self.buffers()))}"
+        made = torch.randint(-8, 9, [int(s) for s in sizes], generator=self.generator) / 8
+        self.register_buffer(name, made)
+        return made
+
+    def apply(self, source, x, y):
+        names = {"x": x, "y": y, "torch": torch, "F": torch.nn.functional, "self": self}
+        names |= {f: getattr(torch, f) for f in ("relu", "sigmoid", "tanh", "sin", "cos")}
+        if "=" in source and "; r=" in source:
+            exec(source, names)
+            return names["r"]
+        return eval(source, names)
+
+    def forward(self, *inputs):
+        values = list(inputs)
+        for x, y, source in self.steps:
+            values.append(self.apply(source, values[x], values[y]))
+        return tuple(values[i] for i in self.results)
+
+    def sources_for(self, x, y):
+        pick = self.random
+        if x.dtype == torch.bool:
+            families = [BOOLEAN, UNARY_ANY, MIXED]
+        elif not x.dtype.is_floating_point:
+            families = [INTEGER, INTEGER, UNARY_ANY, MIXED]
+        elif x.dtype != torch.float32:
+            return "x.float()"
+        else:
+            both = BINARY if y.dtype == torch.float32 else MIXED
+            families = [UNARY, UNARY, UNARY_ANY, UNARY_ANY, REDUCE, both, both, LAYERS, "writes"]
+        family = pick.choice(families)
+        return pick.choice(WRITES) if family == "writes" else pick.choice(split(family))
+
+    def grow(self, inputs):
+        self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
+        values = list(inputs)
+        wanted = self.random.randint(4, 16)
+        tries = 0
+        while len(self.steps) < wanted and tries < 200:
+            tries += 1
+            x = self.random.choice(range(max(0, len(values) - 4), len(values)))
+            y = self.random.randrange(len(values))
+            if values[x].dim() == 0 or values[y].dim() == 0:
+                continue
+            source = self.sources_for(values[x], values[y])
+            source = source.replace("{d}", str(self.random.randrange(-1, values[x].dim())))
+            while "{w}" in source:
+                name = f"self.w{len(list(self.buffers()))}"
+                head, _, rest = source.partition("{w}")
+                depth, end = 0, 0
+                for end, letter in enumerate(rest):
+                    depth += (letter == "(") - (letter == ")")
+                    if depth == 0:
+                        break
+                try:
+                    sizes = eval(rest[: end + 1] if "," in rest[: end + 1] else f"({rest[1:end]},)", {"x": values[x]})
+                    self.weights(*sizes)
+                except Exception:
+                    break
+                source = head + name + rest[end + 1 :]
+            if "{w}" in source:
+                continue
+            try:
+                made = self.apply(source, values[x], values[y])
+            except Exception:
+                continue
+            small = isinstance(made, torch.Tensor) and 0 < made.numel() <= 4096 and made.dim() <= 6
+            if not small or (made.is_floating_point() and not (made.isfinite().all() and made.abs().max() < 1e4)):
+                continue
+            self.steps.append((x, y, source))
+            values.append(made)
+        count = min(3, len(self.steps))
+        self.results = sorted({len(values) - 1, *self.random.sample(range(len(inputs), len(values)), count)})
+
+    def text(self):
+        return "; ".join(f"v{n}={s} [x=v{x}, y=v{y}]" for n, (x, y, s) in enumerate(self.steps, start=self.inputs))
+
+
+def split(text):
+    """Of words in which brackets may hold spaces."""
+    return text.split() if " if " not in text else [w for line in text.split("\n") for w in words(line)]
+
+
+def words(line):
+    found = line.split(" ")
+    while "if" in found:
+        at = found.index("if")
+        found[at - 1 : at + 4] = [" ".join(found[at - 1 : at + 4])]
+    return [w for w in found if w]
+
+
+def made(seed):
+    """(model, inputs, other inputs or None, dynamic shapes or None)"""
+    pick = random.Random(seed)
+    generator = torch.Generator().manual_seed(seed)
+
+    def tensor(sizes, dtype):
+        if dtype == torch.bool:
+            return torch.randint(0, 2, sizes, generator=generator).bool()
+        if dtype == torch.int64:
+            return torch.randint(-4, 5, sizes, generator=generator)
+        return torch.randint(-24, 25, sizes, generator=generator) / 8 + 1 / 64
+
+    rank = pick.randint(1, 4)
+    base = [pick.choice([1, 2, 3, 4, 5]) for _ in range(rank)]
+    is_dynamic = seed % 2 == 1
+    if is_dynamic:
+        base[0] = pick.choice([3, 4, 5])
+    shapes = [list(base)]
+    for _ in range(pick.randint(1, 2)):
+        other = [s if pick.random() < 0.7 else 1 for s in base]
+        if is_dynamic:
+            other[0] = base[0]
+        shapes.append(other)
+    dtypes = [torch.float32] + [pick.choice([torch.float32, torch.float32, torch.int64, torch.bool]) for _ in shapes[1:]]
+    inputs = tuple(tensor(s, d) for s, d in zip(shapes, dtypes))
+    model = Model(seed)
+    model.inputs = len(inputs)
+    model.grow(inputs)
+    model.eval()
+    if not is_dynamic:
+        return model, inputs, None, None
+    dim = torch.export.Dim.AUTO(min=2, max=9)
+    others = tuple(tensor([7] + s[1:], d) for s, d in zip(shapes, dtypes))
+    return model, inputs, others, tuple({0: dim} for _ in inputs)
+
+
+def difference(got, want):
+    for place, (a, b) in enumerate(zip(got, want)):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return f"output {place}: {a.dtype}{tuple(a.shape)} instead of {b.dtype}{tuple(b.shape)}"
+        if not b.is_floating_point():
+            if not torch.equal(a, b):
+                return f"output {place}: {int((a != b).sum())} of {b.numel()} differ"
+            continue
+        a, b = a.double(), b.double()
+        scale = max(1.0, b.abs().max().item())
+        error = (a - b).abs().max().item()
+        if not error <= 1e-4 * scale:
+            return f"output {place}: off by {error:.3g} of {scale:.3g}"
+    return ""
+
+
+def check(work):
+    seed, options = work
+    try:
+        with torch.no_grad():
+            model, inputs, others, shapes = made(seed)
+            program = torch.export.export(model, inputs, dynamic_shapes=(shapes,) if shapes else None, strict=False)
+    except Exception as error:
+        return seed, "none", str(error)[:80], ""
+    cases = [(inputs, model(*inputs))]
+    if others and takes(program, others):
+        try:
+            cases.append((others, model(*others)))
+        except Exception:
+            pass
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        pt2, pte = Path(folder) / "m.pt2", Path(folder) / "m.pte"
+        torch.export.save(program, pt2)
+        command = [options.depute, "lower", pt2, "-o", pte]
+        if options.backend != "portable":
+            command += ["--backend", options.backend]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            return seed, "crash", "timeout", model.text()
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            return seed, "refused" if done.returncode == 1 else "crash", (said or ["nothing"])[0][:240], model.text()
+        outcome, message = run(pte, cases)
+        return seed, outcome, message, model.text()
+
+
+def takes(program, inputs) -> bool:
+    """Whether torch has left the sizes open that are other ones here."""
+    users = set(program.graph_signature.user_inputs)
+    values = [n.meta["val"] for n in program.graph.nodes if n.op == "placeholder" and n.name in users]
+    sizes = [(str(s), t) for v, x in zip(values, inputs) for s, t in zip(v.shape, x.shape)]  # "3" or "s0"
+    return all(not size.isdigit() or int(size) == given for size, given in sizes)
+
+
+def run(pte, cases):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        quiet = os.open("/dev/null", os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        answer = ("load", "")
+        try:
+            signal.alarm(60)
+            method = Runtime.get().load_program(str(pte)).load_method("forward")
+            for number, (inputs, want) in enumerate(cases):
+                answer = ("run", "")
+                got = method.execute([t.contiguous() for t in inputs])
+                message = difference(got, want)
+                answer = ("wrong", f"call {number}, {message}") if message else ("ok", "")
+                if message:
+                    break
+        except BaseException as error:
+            answer = (answer[0], str(error)[:200])
+        os.write(writer, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return tuple(json.loads(answer)) if answer else ("run", f"died, status {status}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--depute", default=str(ROOT / os.environ.get("DEPUTE_BIN", "build/release/depute")))
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--seed", type=int, help="this one alone")
+    parser.add_argument("--backend", default="portable")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.count)
+    totals = Counter()
+    with multiprocessing.Pool(options.jobs) as pool:
+        for seed, outcome, message, text in pool.imap(check, [(s, options) for s in seeds], chunksize=2):
+            totals[outcome] += 1
+            if outcome not in ("ok", "none") or options.seed is not None:
+                print(f"{outcome} {seed}: {message}\n    {text}", flush=True)
+    print(" ".join(f"{outcome} {count}" for outcome, count in totals.most_common()))
+    return 0 if set(totals) <= {"ok", "none", "refused"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
