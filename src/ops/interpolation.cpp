@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "depute/builder.h"
@@ -41,6 +42,23 @@ std::optional<double> factor_of(const OpCall& call, std::size_t count, std::size
   return factor->as_double();
 }
 
+// The whole part of size * factor, where an open size needs a factor that is a whole number of 1024ths.
+Result<SymInt> scaled_size(const SymInt& size, double factor) {
+  constexpr double largest = 1e15;
+  if (size.is_constant()) {
+    const double scaled = static_cast<double>(size.value()) * factor;
+    if (!(scaled >= 0 && scaled < largest)) return type_error("a scale factor out of range");
+    return SymInt(static_cast<std::int64_t>(scaled));
+  }
+  constexpr std::int64_t parts = 1024;
+  const double times = factor * parts;
+  if (times != std::floor(times) || times > largest)
+    return type_error("a scale factor of an open size that is no whole number of 1024ths");
+  const auto whole = static_cast<std::int64_t>(times);
+  const std::int64_t common = std::gcd(whole, parts);
+  return floor_div(size * (whole / common), SymInt(parts / common));
+}
+
 // The last `count` dimensions: their sizes are given, or the input's times the factors.
 Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
   const TensorType& input = call[0].as_value()->tensor();
@@ -53,10 +71,7 @@ Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
       axis.to = wanted[i];
     } else {
       if (!axis.factor) return type_error("no output size");
-      if (!axis.from.is_constant()) return type_error("a scale factor needs a constant size");
-      double scaled = static_cast<double>(axis.from.value()) * *axis.factor;
-      if (!(scaled >= 0 && scaled < 1e15)) return type_error("a scale factor out of range");
-      axis.to = static_cast<std::int64_t>(scaled);
+      TRY(axis.to, scaled_size(axis.from, *axis.factor));
     }
     axes.push_back(axis);
   }

@@ -116,6 +116,25 @@ def test_chosen_elements(name, tmp_path):
     check(Function(function), [(value,) for value in shapes], tmp_path)
 
 
+SCALED = {
+    "nearest_2": {"scale_factor": 2},
+    "nearest_1.5": {"scale_factor": 1.5},
+    "bilinear_2": {"scale_factor": 2.0, "mode": "bilinear"},
+    "bilinear_half": {"scale_factor": 0.5, "mode": "bilinear"},
+    "corners_2.25": {"scale_factor": (2.25, 2), "mode": "bilinear", "align_corners": True},
+    "bicubic_2": {"scale_factor": 2.0, "mode": "bicubic"},
+}
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", SCALED)
+def test_images_of_open_sizes_are_scaled(name, backend, tmp_path):
+    model = Function(lambda m, x: torch.nn.functional.interpolate(x * 2, **SCALED[name]) + 1)
+    calls = [(torch.randn(1, 2, *sizes),) for sizes in ((8, 9), (4, 4), (24, 30), (5, 17))]
+    shapes = (({2: Dim("h", min=4, max=24), 3: Dim("w", min=4, max=30)},),)
+    check(model, calls, tmp_path, *(["--backend", backend] if backend != "portable" else []), shapes=shapes)
+
+
 def test_a_size_without_bound(tmp_path):
     def repeated(m, x, count):
         return x.repeat(count.item(), 1)
