@@ -157,6 +157,9 @@ class Placer {
       result.kind = base.kind;
       result.base = base.base;
       result.offset = base.offset + view.offsets[i];
+      // The sizes of two views of one memory may have bounds of which one is less exact.
+      std::uint64_t& bytes = result_.values[base.base].bytes;
+      if (base.kind == PlaceKind::Planned) bytes = std::max(bytes, result.offset + result.bytes);
     }
   }
 
@@ -247,6 +250,7 @@ class Placer {
       block_of_[number] = block_of_[over.base];
       MemoryBlock& block = blocks_[block_of_[number]];
       block.last = std::max(block.last, last_use_[number]);
+      block.bytes = std::max(block.bytes, placed(result).bytes);
       return true;
     }
     return false;
