@@ -1,5 +1,7 @@
 #include "ops/formula.h"
 
+#include <cmath>
+
 #include "ops/idioms.h"
 #include "support/try.h"
 
@@ -112,6 +114,29 @@ Term log_add(const Term& self, const Term& other, double log_of_base) {
   Term added = log1p(exp(distance));
   if (log_of_base != 1) added = added / log_of_base;
   return where(abs(larger) == infinity, larger, larger + added);
+}
+
+Term chebyshev(const Term& t, std::span<const double> series) {
+  double negligible = t.dtype() == ScalarType::F64 ? 0 : 1e-9;
+  while (series.size() > 2 && std::fabs(series.back()) < negligible) series = series.first(series.size() - 1);
+  Term twice = t * 2.0;
+  std::size_t i = series.size() - 1;
+  Term later = twice * series[i] + series[i - 1];
+  if (i == 1) return t * series[1] + series[0];
+  Term latest = later;                                  // b[i - 1]
+  later = later * twice + (series[i - 2] - series[i]);  // b[i - 2]
+  for (i -= 2; i > 1; --i) {
+    Term next = later * twice - latest + series[i - 1];
+    latest = later;
+    later = next;
+  }
+  return i == 1 ? later * t - latest + series[0] : later;
+}
+
+Term polynomial(const Term& x, std::span<const double> c) {
+  Term sum = x * c.back();
+  for (std::size_t i = c.size() - 1; i-- > 1;) sum = (sum + c[i]) * x;
+  return sum + c[0];
 }
 
 }  // namespace depute::internal

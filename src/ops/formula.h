@@ -10,6 +10,7 @@
 
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "depute/builder.h"
@@ -135,6 +136,13 @@ inline Term is_nan(const Term& x) {
 
 // log(exp(a) + exp(b)): the larger one and what the smaller adds. Equal infinities have no distance.
 Term log_add(const Term& self, const Term& other, double log_of_base = 1);
+
+// --- series and polynomials
+
+// c[0] + c[1] * T1(t) + c[2] * T2(t) + ... by Clenshaw's sum, of the terms that the element type can tell.
+Term chebyshev(const Term& t, std::span<const double> series);
+// c[0] + c[1] * x + c[2] * x^2 + ...
+Term polynomial(const Term& x, std::span<const double> c);
 
 // --- rules of classes
 

@@ -42,33 +42,6 @@ Replacement exp2(Builder& b, const OpCall& call) {
   return result(call, Term(b, b.call("aten.pow.Scalar", {2.0, x.value()})));
 }
 
-// --- series and polynomials
-
-// Clenshaw's sum, of the terms that the element type can tell.
-Term chebyshev(const Term& t, std::span<const double> series) {
-  double negligible = t.dtype() == ScalarType::F64 ? 0 : 1e-9;
-  while (series.size() > 2 && std::fabs(series.back()) < negligible) series = series.first(series.size() - 1);
-  Term twice = t * 2.0;
-  std::size_t i = series.size() - 1;
-  Term later = twice * series[i] + series[i - 1];
-  if (i == 1) return t * series[1] + series[0];
-  Term latest = later;                                  // b[i - 1]
-  later = later * twice + (series[i - 2] - series[i]);  // b[i - 2]
-  for (i -= 2; i > 1; --i) {
-    Term next = later * twice - latest + series[i - 1];
-    latest = later;
-    later = next;
-  }
-  return i == 1 ? later * t - latest + series[0] : later;
-}
-
-// c[0] + c[1] * x + c[2] * x^2 + ...
-Term polynomial(const Term& x, std::span<const double> c) {
-  Term sum = x * c.back();
-  for (std::size_t i = c.size() - 1; i-- > 1;) sum = (sum + c[i]) * x;
-  return sum + c[0];
-}
-
 // --- the normal distribution
 
 // exp(z^2) * erfc(z) for z >= 0
@@ -169,7 +142,7 @@ constexpr double pairs[] = {0, 8, 14, 18, 20};
 
 struct Gamma {
   Term x, z, y;                      // z is x, or 1 - x below 1/2; y is z, or z + 10 below 10
-  Term is_mirrored, is_small, part;  // part is x - floor(x)
+  Term is_mirrored, is_small, part;  // part is x - round(x), exact however close x is to a pole
 
   explicit Gamma(const Term& given)
       : x(given),
@@ -177,7 +150,7 @@ struct Gamma {
         y(where(z < shift, z + shift, z)),
         is_mirrored(given < 0.5),
         is_small(z < shift),
-        part(given - floor(given)) {}
+        part(given - given.call("aten.round.default")) {}
 };
 Term lgamma_of(const Term& argument) {
   static constexpr double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
@@ -188,7 +161,7 @@ Term lgamma_of(const Term& argument) {
   Term sum = (g.y - 0.5) * log(g.y) - g.y + 0.5 * std::log(2 * std::numbers::pi);
   sum = sum + polynomial(inverse * inverse, series) * inverse;
   sum = where(g.is_small, sum - log(factors), sum);
-  Term mirrored = log(std::numbers::pi / sin(g.part * std::numbers::pi)) - sum;
+  Term mirrored = log(std::numbers::pi / abs(sin(g.part * std::numbers::pi))) - sum;
   return where(abs(g.x) == infinity, infinity, where(g.is_mirrored, mirrored, sum));
 }
 Replacement lgamma(Builder& b, const OpCall& call) {
