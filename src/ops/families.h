@@ -7,6 +7,7 @@
   FAMILY(pointwise)                                                 \
   FAMILY(numeric)                                                   \
   FAMILY(special)                                                   \
+  FAMILY(polynomial)                                                \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \
