@@ -8,6 +8,7 @@
   FAMILY(numeric)                                                   \
   FAMILY(special)                                                   \
   FAMILY(polynomial)                                                \
+  FAMILY(bessel)                                                    \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \
