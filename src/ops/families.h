@@ -9,6 +9,7 @@
   FAMILY(special)                                                   \
   FAMILY(polynomial)                                                \
   FAMILY(bessel)                                                    \
+  FAMILY(zeta)                                                      \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \
