@@ -10,6 +10,7 @@
   FAMILY(polynomial)                                                \
   FAMILY(bessel)                                                    \
   FAMILY(zeta)                                                      \
+  FAMILY(neighbour)                                                 \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \

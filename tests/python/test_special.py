@@ -199,3 +199,21 @@ def test_gamma_functions_beside_a_pole(tmp_path):
     calls = [torch.digamma, torch.lgamma, lambda x: torch.polygamma(1, x)]
     for name, function, got in zip(("digamma", "lgamma", "trigamma"), calls, run(calls, (x,), tmp_path)):
         assert_elements(name, got, function(x), [x], 1e-5, 1e-6)
+
+
+# --- the next number
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_the_next_number(dtype, tmp_path):
+    of = torch.finfo(dtype)
+    least = of.smallest_normal * of.eps
+    x = [0.0, 1.0, 1.5, 1 + of.eps, 1 - of.eps / 2, 2 - of.eps, 2.0, 123.5, of.max, inf, least, 2 * least, 3 * least]
+    x += [k * of.tiny for k in (1, 1 + of.eps, 2 - of.eps, 2, 2 + 2 * of.eps, 4)] + [of.tiny - least]
+    spread = torch.logspace(math.log10(of.tiny), math.log10(of.max) - 0.1, 500, dtype=torch.float64)
+    x = torch.cat([torch.tensor(x, dtype=torch.float64), spread]).to(dtype)
+    x = torch.cat([x, -x, torch.tensor([nan], dtype=dtype)])[:, None]
+    towards = torch.tensor([0.0, inf, -inf, 1.0, nan], dtype=dtype).expand(len(x), 5)
+    towards = torch.cat([towards, x], 1)
+    (got,) = run([torch.nextafter], (x, towards), tmp_path)
+    assert_elements("nextafter", got, torch.nextafter(x, towards), [x, towards], 0)
