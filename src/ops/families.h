@@ -10,6 +10,7 @@
   FAMILY(polynomial)                                                \
   FAMILY(bessel)                                                    \
   FAMILY(zeta)                                                      \
+  FAMILY(incomplete_gamma)                                          \
   FAMILY(neighbour)                                                 \
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "depute/builder.h"
+#include "ops/complex_forms.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"

@@ -12,7 +12,7 @@
 namespace depute::internal {
 namespace {
 
-constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t open_end = std::numeric_limits<std::int64_t>::max();
 
 // The order that moves dimensions `from` to the places `to` and keeps the others in theirs.
 std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>& from,
@@ -69,7 +69,7 @@ SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymI
   if (argument.is_none()) return otherwise;
   SymInt bound = as_sym_int(argument);
   if (!bound.is_constant()) return bound;  // torch has made sure that it is in range
-  if (bound.value() == to_the_end) return size;
+  if (bound.value() == open_end) return size;
   if (bound.value() < 0) bound = bound + size;
   if (bound == 0) return 0;
   if (!size.is_constant()) return bound.is_constant() ? sym_min(bound, size) : bound;

@@ -217,3 +217,31 @@ def test_the_next_number(dtype, tmp_path):
     towards = torch.cat([towards, x], 1)
     (got,) = run([torch.nextafter], (x, towards), tmp_path)
     assert_elements("nextafter", got, torch.nextafter(x, towards), [x, towards], 0)
+
+
+# --- the incomplete gamma functions
+
+SHAPES = [1e-10, 1e-3, 0.3, 1.0, 1.5, 2.0, 3.0, 9.99, 10.0, 15.0, 50.0, 200.0, 5e3]
+RATIOS = [1e-3, 0.1, 0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 1.5, 3.0, 20.0]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_incomplete_gamma_functions(dtype, tmp_path):
+    a = torch.tensor(SHAPES, dtype=torch.float64)[:, None]
+    x = torch.tensor([1e-30, 1e-3, 0.5, 1.0, 1.99, 2.0, 2.01, 3.0, 10.0, 50.0], dtype=torch.float64)
+    x = torch.cat([a * torch.tensor(RATIOS, dtype=torch.float64), x.expand(len(a), len(x))], 1).to(TYPES[dtype])
+    a = a.expand(x.shape).contiguous().to(TYPES[dtype])
+    regularized = mpmath.workdps(40)(lambda *z: float(mpmath.gammainc(*z, regularized=True)))
+    least, most = zip(*((regularized(k, 0, v), regularized(k, v)) for k, v in zip(a.flatten().tolist(), x.flatten().tolist())))
+    relative, absolute = (1e-6, 1e-44) if dtype == "f32" else (1e-11, 1e-300)
+    for got, want in zip(run([torch.igamma, torch.special.gammaincc], (a, x), tmp_path), (least, most)):
+        want = torch.tensor(want, dtype=torch.float64).reshape(x.shape).to(x.dtype)
+        assert_elements("gammainc", got, want, [a, x], relative, absolute)
+
+
+def test_ends_of_incomplete_gamma_functions(tmp_path):
+    a = torch.tensor([0.0, -0.0, -1.0, 1e-30, 1.0, 50.0, 1e7, 1e9, 1e20, 1e30, inf, nan])[:, None]
+    x = torch.tensor([0.0, -0.0, -1.0, 1e-30, 0.5, 3.0, 1e9, 1e9 + 64e3, 1e9 - 64e3, 1e20, 1e30, inf, nan])
+    functions = [torch.igamma, torch.igammac]
+    for function, got in zip(functions, run(functions, (a, x), tmp_path)):
+        assert_elements("igamma", got, function(a, x), [a, x], 1e-4, 1e-4)
