@@ -56,7 +56,8 @@ struct IncompleteGamma {
   Term log_peak() const {
     static constexpr double series[] = {-1.0 / 2, 1.0 / 3, -1.0 / 4, 1.0 / 5, -1.0 / 6, 1.0 / 7, -1.0 / 8};
     const Term near = excess * excess * polynomial(excess, series);
-    return where(abs(excess) < 0.005, near, log(x / a) - excess);
+    const Term size = abs(excess);
+    return where(size < 0.005, near, where(size < 0.5, log1p(excess), log(x / a)) - excess);
   }
   // x^a exp(-x) / gamma(a)
   Term factor() const {
