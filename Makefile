@@ -24,12 +24,11 @@ demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/build.sh release depute
 	@scripts/demo.sh
 
-test:  ## all tests: unit and text tests, a short fuzz run, real models in the stock runtime
+test:  ## all tests: unit and text tests, real models in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release all
 	ctest --preset release
-	scripts/fuzz.sh $(FUZZ_SECONDS)
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python tests/models/architectures.py
 	$(PYTHON_TESTS)
@@ -43,11 +42,12 @@ test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered 
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000 --backend xnnpack
 
-test-asan:  ## unit and text tests, samples and damaged files under the address and undefined behaviour sanitizers
+test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh asan all
 	ctest --preset asan
+	scripts/fuzz.sh $(FUZZ_SECONDS)
 	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py
 
 test-tsan:  ## unit and text tests under the thread sanitizer
