@@ -78,14 +78,20 @@ class SymInt {
   static SymInt symbol(std::string_view name);
 
   bool is_constant() const { return expr_ == nullptr; }
-  std::int64_t value() const { return value_; }  // only when is_constant()
-  const SymExpr* expr() const;                   // an expression also for constants
-  std::string str() const;  // infix, as in the text form: "2*s96 + 1", "(s0//2)", "Max(1, s0)"
+  // Only when is_constant(): else the caller is wrong, and compilation ends with an internal error.
+  std::int64_t value() const {
+    if (expr_ != nullptr) no_value();
+    return value_;
+  }
+  const SymExpr* expr() const;  // an expression also for constants
+  std::string str() const;      // infix, as in the text form: "2*s96 + 1", "(s0//2)", "Max(1, s0)"
 
   friend bool operator==(const SymInt&, const SymInt&) = default;
   friend bool operator==(const SymInt& a, std::int64_t b) { return a.expr_ == nullptr && a.value_ == b; }
 
  private:
+  [[noreturn]] void no_value() const;
+
   std::int64_t value_ = 0;
   const SymExpr* expr_ = nullptr;
 };

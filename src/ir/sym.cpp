@@ -12,6 +12,7 @@
 #include "depute/hash.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
+#include "support/check.h"
 
 namespace depute {
 namespace {
@@ -118,6 +119,10 @@ SymInt SymInt::symbol(std::string_view name) {
 
 const SymExpr* SymInt::expr() const {
   return expr_ ? expr_ : sym_int(value_);
+}
+
+void SymInt::no_value() const {
+  CHECK(false) << "a number is read of the size " << str();
 }
 
 std::string SymInt::str() const {

@@ -124,6 +124,40 @@ Status Functionaliser::refresh_operands(Node& node) {
   return {};
 }
 
+namespace {
+
+// Whether a tensor of `sizes` can lie where `type` does: each of its dimensions runs over dimensions of
+// `type` that follow each other without a gap. Nothing where sizes or strides are open.
+std::optional<bool> can_be_viewed(const TensorType& type, const Dims& sizes) {
+  struct Run {
+    std::int64_t count, stride;  // of the innermost place
+  };
+  std::vector<Run> runs;
+  for (std::size_t i = type.rank(); i-- > 0;) {
+    const SymInt &size = type.sizes[i], &stride = type.strides[i];
+    if (!size.is_constant() || !stride.is_constant()) return std::nullopt;
+    if (size.value() == 1) continue;
+    const bool continues = !runs.empty() && stride.value() == runs.back().stride * runs.back().count;
+    if (continues) runs.back().count *= size.value();
+    if (!continues) runs.push_back({size.value(), stride.value()});
+  }
+  std::size_t run = 0;
+  std::int64_t covered = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (!sizes[i].is_constant()) return std::nullopt;
+    if (sizes[i].value() == 1) continue;
+    if (run == runs.size()) return false;
+    covered *= sizes[i].value();
+    if (runs[run].count % covered != 0) return false;
+    if (covered != runs[run].count) continue;
+    covered = 1;
+    ++run;
+  }
+  return covered == 1;
+}
+
+}  // namespace
+
 // What each result may share memory with: the first argument, or of a list the element of its number.
 std::vector<Value*> Functionaliser::viewed_by(const Node& node) const {
   OpCall call(node);
@@ -150,6 +184,11 @@ void Functionaliser::remember_views(Node& node, const std::vector<Value*>& paren
     bool is_copy = from.dtype != to.dtype || (from.sizes == to.sizes && from.strides != to.strides);
     if (is_copy && !def->is(OpFlag::view)) continue;  // another type or layout of the same elements
     bool is_certain = def->is(OpFlag::view) || from == to || from.is_contiguous();
+    if (!is_certain && def->view_kind == ViewKind::Reshape) {
+      const std::optional<bool> lies_there = can_be_viewed(from, to.sizes);
+      if (lies_there == false) continue;
+      is_certain = lies_there.has_value();
+    }
     if (call[0].is_list()) is_certain = false;  // a view is made again from one argument, not from a list
     views_[result] = {parent, &node, i, is_certain};
     auto version = versions_.find(base_of(result));

@@ -18,10 +18,6 @@ namespace {
 constexpr double two_by_pi = 2 / std::numbers::pi;
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-Term cosine(const Term& x) {
-  return x.call("aten.cos.default");
-}
-
 // --- of the first and second kind. The phase is computed in the element type, as eager does it.
 
 struct Order {
@@ -39,8 +35,8 @@ struct Wave {
         amplitude(chebyshev(50.0 / (x * x) - 1, order.amplitude)),
         offset(chebyshev(50.0 / (x * x) - 1, order.offset) / x),
         root(sqrt(x)) {}
-  Term first_kind() const { return (amplitude * cosine(angle) - offset * sin(angle)) / root; }
-  Term second_kind() const { return (amplitude * sin(angle) + offset * cosine(angle)) / root; }
+  Term first_kind() const { return (amplitude * cos(angle) - offset * sin(angle)) / root; }
+  Term second_kind() const { return (amplitude * sin(angle) + offset * cos(angle)) / root; }
 };
 
 constexpr double near_end = 5;
@@ -127,7 +123,7 @@ Replacement airy_ai(Builder& b, const OpCall& call) {
   const Term ratio = left_phase / phase, place = ratio * ratio * 2.0 - 1,
              angle = phase + std::numbers::pi / 4;
   const Term amplitude = chebyshev(place, airy_p_series), offset = chebyshev(place, airy_q_series) / phase;
-  const Term below = (amplitude * sin(angle) - offset * cosine(angle)) / root;
+  const Term below = (amplitude * sin(angle) - offset * cos(angle)) / root;
   const Term y = where(x < left, below, where(x > right, where(x > last, 0.0, above), middle));
   return result(call, where(size == infinity, no_number, y));
 }

@@ -50,9 +50,6 @@ Replacement product_of_parts(Builder& b, const ComplexParts& x, const ComplexPar
   return one(complex_value_of(b, real, imaginary));
 }
 
-// Of add and sub: a number by which the second operand is multiplied.
-const Symbol factor("alpha");
-
 // The argument in the call for one part. What selects and measures stays; what is added or stored has parts.
 BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& argument, bool is_imaginary) {
   const auto of_value = [&](const Argument& element) -> Value* {
@@ -68,7 +65,8 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
     for (const Argument& element : argument.as_list()) values.push_back(of_value(element));
     return values;
   }
-  const bool is_added = def.is_promoted || (def.type == ArgType::Scalar && def.name != factor);
+  const bool is_added = def.is_promoted || (def.type == ArgType::Scalar &&
+                                            def.name != "alpha");  // of add and sub, which multiplies
   if (!is_added || argument.is_none()) return argument;
   if (argument.is_value() && argument.as_value()->type().is_tensor()) return of_value(argument);
   return is_imaginary ? BuilderArgument(0) : BuilderArgument(argument);
@@ -129,11 +127,6 @@ Replacement complex_sum(Builder& b, const OpCall& call) {
   return one(b.call(call.def().name.str(), {call["self"], scaled}));
 }
 
-Replacement of_magnitude(Builder& b, const OpCall& call) {
-  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  args[0] = b.call("aten.abs.default", {call[0]});
-  return b.call_all(call.def().name.str(), args);
-}
 Replacement of_truth(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   for (std::size_t i = 0; i < args.size(); ++i)

@@ -42,8 +42,7 @@ Types infer_part(const OpCall& call);
 Replacement each_part(Builder& b, const OpCall& call);
 // The same of add and sub, whose alpha may be complex.
 Replacement complex_sum(Builder& b, const OpCall& call);
-// The op on |z|, and on what is not zero.
-Replacement of_magnitude(Builder& b, const OpCall& call);
+// The op on what is not zero.
 Replacement of_truth(Builder& b, const OpCall& call);
 
 Replacement complex_product(Builder& b, const OpCall& call);         // mul

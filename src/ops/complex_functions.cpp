@@ -93,13 +93,13 @@ Replacement result(const ComplexTerm& z) {
 
 ComplexTerm exp(const ComplexTerm& z) {
   const Term size = exp(z.real);
-  const Term height = size * z.imaginary.call("aten.sin.default");
-  return {size * z.imaginary.call("aten.cos.default"), where(z.imaginary == 0, z.imaginary, height)};
+  const Term height = size * sin(z.imaginary);
+  return {size * cos(z.imaginary), where(z.imaginary == 0, z.imaginary, height)};
 }
 // exp(a) cos(b) - 1 = expm1(a) cos(b) - 2 sin(b / 2)^2
 ComplexTerm expm1(const ComplexTerm& z) {
   const Term half = sin(z.imaginary * 0.5);
-  const Term real = z.real.call("aten.expm1.default") * z.imaginary.call("aten.cos.default");
+  const Term real = expm1(z.real) * cos(z.imaginary);
   return {real - half * half * 2.0, exp(z).imaginary};
 }
 
@@ -145,18 +145,16 @@ ComplexTerm sgn(const ComplexTerm& z) {
 }
 
 ComplexTerm sinh(const ComplexTerm& z) {
-  return {z.real.call("aten.sinh.default") * z.imaginary.call("aten.cos.default"),
-          z.real.call("aten.cosh.default") * sin(z.imaginary)};
+  return {sinh(z.real) * cos(z.imaginary), cosh(z.real) * sin(z.imaginary)};
 }
 ComplexTerm cosh(const ComplexTerm& z) {
-  return {z.real.call("aten.cosh.default") * z.imaginary.call("aten.cos.default"),
-          z.real.call("aten.sinh.default") * sin(z.imaginary)};
+  return {cosh(z.real) * cos(z.imaginary), sinh(z.real) * sin(z.imaginary)};
 }
 // (sinh 2a + i sin 2b) / (cosh 2a + cos 2b), which no longer changes where cosh would be out of range.
 ComplexTerm tanh(const ComplexTerm& z) {
   const Term a = z.real.call("aten.clamp.default", {-40, 40}) * 2.0, b = z.imaginary * 2.0;
-  const Term divisor = a.call("aten.cosh.default") + b.call("aten.cos.default");
-  return {a.call("aten.sinh.default") / divisor, sin(b) / divisor};
+  const Term divisor = cosh(a) + cos(b);
+  return {sinh(a) / divisor, sin(b) / divisor};
 }
 ComplexTerm sin(const ComplexTerm& z) {
   return by_i(sinh(times_i(z)));

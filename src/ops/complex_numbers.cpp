@@ -69,7 +69,7 @@ Replacement conjugated(Builder& b, const OpCall& call) {
 }
 Replacement of_angle(Builder& b, const OpCall& call) {
   const Term size = tensor_operand(b, call, "abs"), angle = tensor_operand(b, call, "angle");
-  const Term x = size * angle.call("aten.cos.default"), y = size * angle.call("aten.sin.default");
+  const Term x = size * cos(angle), y = size * sin(angle);
   return one(complex_value_of(b, x.value(), y.value()));
 }
 

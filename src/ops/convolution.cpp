@@ -9,6 +9,7 @@
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
 #include "ops/convolution_3d.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -174,7 +175,7 @@ Replacement conv_padding(Builder& b, const OpCall& call) {
   c.padding = padding.both;
   Value* input = b.own(call.value("input"));
   if (padding.is_uneven) input = b.call("aten.constant_pad_nd.default", {input, padding.behind});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return convolve(b, call, input, c, false);
 }
 

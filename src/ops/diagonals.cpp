@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -87,7 +88,7 @@ Replacement on_diagonal(Builder& b, Value* line, const Dims& sizes, const Plane&
   line = b.call("aten.unsqueeze.default", {line, static_cast<std::int64_t>(other)});
   Value* mask = diagonal_mask(b, sizes[rows], sizes[columns], offset);
   if (rows > columns) mask = b.call("aten.transpose.int", {mask, 0, 1});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   Dims spread(sizes.size() - std::min(rows, columns), SymInt(1));
   spread[0] = sizes[std::min(rows, columns)];
   spread[std::max(rows, columns) - std::min(rows, columns)] = sizes[std::max(rows, columns)];

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -233,14 +234,14 @@ Replacement einsum(Builder& b, const OpCall& call) {
   std::vector<Labelled> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     operands.push_back(prepare(b, {tensors[i], equation.operands[i]}, sizes));
-    if (b.failed()) return Failure(b.status().error());
+    if (b.failed()) return failure_of(b);
   }
   Labelled total = operands[0];
   for (std::size_t i = 1; i < operands.size(); ++i) {
     std::string needed = equation.output;
     for (std::size_t later = i + 1; later < operands.size(); ++later) needed += operands[later].labels;
     total = contraction.contract(total, operands[i], needed);
-    if (b.failed()) return Failure(b.status().error());
+    if (b.failed()) return failure_of(b);
   }
   total = reduce(b, total, equation.output);
   Value* result = reorder(b, total, equation.output);

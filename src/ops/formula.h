@@ -116,8 +116,20 @@ inline Term log1p(const Term& x) {
 inline Term sqrt(const Term& x) {
   return x.call("aten.sqrt.default");
 }
+inline Term expm1(const Term& x) {
+  return x.call("aten.expm1.default");
+}
 inline Term sin(const Term& x) {
   return x.call("aten.sin.default");
+}
+inline Term cos(const Term& x) {
+  return x.call("aten.cos.default");
+}
+inline Term sinh(const Term& x) {
+  return x.call("aten.sinh.default");
+}
+inline Term cosh(const Term& x) {
+  return x.call("aten.cosh.default");
 }
 inline Term floor(const Term& x) {
   return x.call("aten.floor.default");

@@ -69,8 +69,7 @@ class Transform {
     const auto scaled = [&](const Term& t, double scale) {
       return (scale == 1 ? t : t * scale).to(type_).value();
     };
-    return {scaled(angle.call("aten.cos.default"), 1 / divisor),
-            scaled(angle.call("aten.sin.default"), sign_ / divisor)};
+    return {scaled(cos(angle), 1 / divisor), scaled(sin(angle), sign_ / divisor)};
   }
 
   Signal times(const Signal& x, const Signal& y, const char* op) {

@@ -41,6 +41,16 @@ Value* reshape(Builder& b, Value* x, const Dims& sizes) {
   return x == nullptr ? nullptr : b.view(x, sizes);
 }
 
+Dims with_rank(const Dims& sizes, std::size_t rank) {
+  Dims result(rank - sizes.size(), SymInt(1));
+  result.insert(result.end(), sizes.begin(), sizes.end());
+  return result;
+}
+Value* with_rank(Builder& b, Value* x, std::size_t rank) {
+  const bool has_rank = x == nullptr || x->tensor().rank() == rank;
+  return has_rank ? x : b.view(x, with_rank(x->tensor().sizes, rank));
+}
+
 Value* positive_part(Builder& b, Value* x) {
   return b.call("aten.clamp.default", {x, 0});
 }

@@ -31,6 +31,9 @@ Value* along(Builder& b, Value* vector, std::size_t dim, std::size_t rank);
 Value* size_tensor(Builder& b, const SymInt& size, ScalarType dtype);
 
 Value* reshape(Builder& b, Value* x, const Dims& sizes);
+// Ones in front up to a rank, as broadcasting sees sizes.
+Dims with_rank(const Dims& sizes, std::size_t rank);
+Value* with_rank(Builder& b, Value* x, std::size_t rank);
 // max(x, 0) of any number type
 Value* positive_part(Builder& b, Value* x);
 // `x` where the condition holds, else 0

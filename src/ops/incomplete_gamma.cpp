@@ -75,7 +75,7 @@ struct IncompleteGamma {
     const Term rate = a * step;
     Term sum = width.call("aten.zeros_like.default");
     for (const auto& [y, weight] : rule_of_gauss(is_wide ? 48 : 28)) {
-      const Term exponent = rate * y - x * (step * y).call("aten.expm1.default");
+      const Term exponent = rate * y - x * expm1(step * y);
       sum = sum + exp(exponent) * weight;
     }
     return factor() * sum * width;
@@ -116,7 +116,7 @@ struct IncompleteGamma {
       sum = sum + power / (a + k);
     }
     const Term logarithm = log_power();
-    return -logarithm.call("aten.expm1.default") - exp(logarithm) * a * sum;
+    return -expm1(logarithm) - exp(logarithm) * a * sum;
   }
 
   // `first` is the function for x = 0 and for infinite a, `last` for infinite x and for a = 0.

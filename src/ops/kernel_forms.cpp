@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "depute/infer.h"
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -97,7 +98,7 @@ Replacement with_dimension(Builder& b, const OpCall& call) {
     if (is_without_dimensions(call[i])) args[i] = b.view(b.own(call[i].as_value()), {1});
   }
   std::vector<Value*> results = b.call_all(call.def().name.str(), args);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return in_sizes_of(b, call, std::move(results));
 }
 
@@ -112,7 +113,7 @@ Replacement power_by_squaring(Builder& b, const OpCall& call) {
   if (!is_integral(dtype)) return power_by_root(b, call);
   Value* base = as_tensor(b, call["self"], dtype);
   const Argument& exponent = call["exponent"];
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   if (exponent.is_number()) return one(constant_power(b, base, exponent.as_int()));
   return one(power_of(b, base, as_tensor(b, exponent, dtype)));
 }
@@ -134,13 +135,6 @@ bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
   return false;
 }
 
-Value* with_rank(Builder& b, Value* x, std::size_t rank) {
-  if (x->tensor().rank() == rank) return x;
-  Dims sizes(rank - x->tensor().rank(), SymInt(std::int64_t{1}));
-  sizes.insert(sizes.end(), x->tensor().sizes.begin(), x->tensor().sizes.end());
-  return b.view(x, sizes);
-}
-
 // By what a number of elements is not known to be more than one is multiplied apart.
 bool takes_wrong_alpha(const OpCall& call) {
   if (call.def().name != "aten.add.Tensor") return false;
@@ -159,7 +153,7 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* other = b.own(call.value("other"));
   if (is_apart) other = b.call("aten.mul.Tensor", {other, call["alpha"]});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   args[0] = pads_self ? with_rank(b, b.own(call.value("self")), y.rank()) : b.own(call.value("self"));
   args[1] = pads_other ? with_rank(b, other, x.rank()) : other;
   if (is_apart) args.pop_back();
@@ -211,7 +205,7 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   Argument args[] = {call["self"], call["mask"]};
   for (Argument& arg : args) {
     Value* wide = b.call("aten.expand.default", {arg, sizes});
-    if (b.failed()) return Failure(b.status().error());
+    if (b.failed()) return failure_of(b);
     arg = Argument::of(wide);
   }
   b.graph().set_args(*b.own(call.node()->result())->producer(), args, {});

@@ -197,7 +197,7 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
     if (x == nullptr) return x;
     auto rank = static_cast<std::int64_t>(x->tensor().rank());
     std::int64_t dim = static_cast<std::int64_t>(wrapped) - static_cast<std::int64_t>(sizes.size());
-    if (dim < -rank) x = b.view(x, aligned_sizes(x->tensor().sizes, sizes.size()));
+    if (dim < -rank) x = with_rank(b, x, sizes.size());
     Value* norm = b.call("aten.linalg_vector_norm.default", {x, 2, std::vector<std::int64_t>{dim}, true});
     return b.call("aten.div.Tensor", {x, b.call("aten.clamp.default", {norm, call["eps"]})});
   };
@@ -253,12 +253,6 @@ Replacement triplet(Builder& b, const OpCall& call) {
 }
 
 }  // namespace
-
-Dims aligned_sizes(const Dims& sizes, std::size_t rank) {
-  Dims aligned(rank - sizes.size(), SymInt(1));
-  aligned.insert(aligned.end(), sizes.begin(), sizes.end());
-  return aligned;
-}
 
 std::span<const OpLine> loss_ops() {
   static constexpr OpLine lines[] = {

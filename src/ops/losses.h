@@ -7,7 +7,5 @@ namespace depute::internal {
 
 // The loss of each element reduced as the call's `reduction` says, in `dtype`.
 Value* reduce_loss(Builder& b, const OpCall& call, Value* loss, ScalarType dtype);
-// Sizes with ones in front, up to a rank: how broadcasting sees them.
-Dims aligned_sizes(const Dims& sizes, std::size_t rank);
 
 }  // namespace depute::internal

@@ -10,6 +10,7 @@
 //                                              %k, %j = aten.topk.default(key, n, -1, false)
 //                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
 #include "ops/order.h"
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -221,7 +222,7 @@ Replacement quantile_of(Builder& b, const OpCall& call, bool ignores_nan) {
   std::string_view way = call.text("interpolation");
   TRY(std::vector<Type> types, infer_quantile(call));
   Term rows = sorted_rows(b, call);
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   ScalarType dtype = rows.dtype();
   std::size_t last = rows.rank() - 1;
   Term values = order_of(rows, last, false).values;

@@ -30,22 +30,15 @@ Term is_degree(const Term& n) {
 
 enum class Chebyshev { T, U, V, W };
 
-Term cos_of(const Term& x) {
-  return x.call("aten.cos.default");
-}
-Term expm1_of(const Term& x) {
-  return x.call("aten.expm1.default");
-}
-
 // 0 <= x < 1, the cosine of the angle
 Term chebyshev_inside(Chebyshev kind, const Term& n, const Term& angle) {
   switch (kind) {
     case Chebyshev::T:
-      return cos_of(n * angle);
+      return cos(n * angle);
     case Chebyshev::U:
       return sin((n + 1.0) * angle) / sin(angle);
     case Chebyshev::V:
-      return cos_of((n + 0.5) * angle) / cos_of(angle * 0.5);
+      return cos((n + 0.5) * angle) / cos(angle * 0.5);
     case Chebyshev::W:
       return sin((n + 0.5) * angle) / sin(angle * 0.5);
   }
@@ -58,11 +51,11 @@ Term chebyshev_outside(Chebyshev kind, const Term& n, const Term& t) {
     case Chebyshev::T:
       return exp(height - std::numbers::ln2) * (exp(height * -2.0) + 1.0);
     case Chebyshev::U:
-      return exp(height) * (expm1_of((n + 1.0) * t * -2.0) / expm1_of(t * -2.0));
+      return exp(height) * (expm1((n + 1.0) * t * -2.0) / expm1(t * -2.0));
     case Chebyshev::V:
       return exp(height) * ((exp((n + 0.5) * t * -2.0) + 1.0) / (exp(-t) + 1.0));
     case Chebyshev::W:
-      return exp(height) * (expm1_of((n + 0.5) * t * -2.0) / expm1_of(-t));
+      return exp(height) * (expm1((n + 0.5) * t * -2.0) / expm1(-t));
   }
   return n;
 }

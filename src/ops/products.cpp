@@ -194,15 +194,10 @@ Replacement vecdot(Builder& b, const OpCall& call) {
 
 // --- element by element
 
-// Sizes with ones in front up to `rank`.
-Dims padded(const Dims& sizes, std::size_t rank) {
-  Dims result(rank - sizes.size(), SymInt(1));
-  result.insert(result.end(), sizes.begin(), sizes.end());
-  return result;
-}
 Types infer_kron(const OpCall& call) {
   std::size_t rank = std::max(call.tensor("self").rank(), call.tensor("other").rank());
-  Dims sizes = padded(call.tensor("self").sizes, rank), other = padded(call.tensor("other").sizes, rank);
+  Dims sizes = with_rank(call.tensor("self").sizes, rank),
+       other = with_rank(call.tensor("other").sizes, rank);
   for (std::size_t i = 0; i < rank; ++i) sizes[i] = sizes[i] * other[i];
   return tensor_result(promoted_type(call), std::move(sizes));
 }
@@ -212,7 +207,7 @@ Replacement kron(Builder& b, const OpCall& call) {
   std::size_t rank = types[0].tensor.rank();
   if (2 * rank > max_rank) return type_error(fmt::format("kron of tensors of rank {}", rank));
   auto spread = [&](std::string_view name, std::size_t place) {
-    Dims own = padded(call.tensor(name).sizes, rank), sizes(2 * rank, SymInt(1));
+    Dims own = with_rank(call.tensor(name).sizes, rank), sizes(2 * rank, SymInt(1));
     for (std::size_t i = 0; i < rank; ++i) sizes[2 * i + place] = own[i];
     return b.view(b.own(call.value(name)), sizes);
   };

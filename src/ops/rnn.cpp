@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -233,7 +234,7 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
       }
       std::vector<Value*> steps_out =
           unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1);
-      if (b.failed()) return Failure(b.status().error());
+      if (b.failed()) return failure_of(b);
       directions.push_back(steps == 1 ? steps_out[0] : b.call("aten.cat.default", {steps_out, net.time_dim}));
       result.hidden.push_back(state.hidden);
       result.cell.push_back(state.cell);

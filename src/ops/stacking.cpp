@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -192,7 +193,7 @@ Replacement chunk_cat(Builder& b, const OpCall& call) {
     padding.back() = chunk.padding;
     axis = static_cast<std::int64_t>(dim) + 1;
     Value* padded = chunk.padding == 0 ? part : b.call("aten.constant_pad_nd.default", {part, padding});
-    if (b.failed()) return Failure(b.status().error());
+    if (b.failed()) return failure_of(b);
     rows.push_back(b.view(padded, chunk.sizes));
   }
   return one(b.call("aten.cat.default", {rows, axis}));
@@ -242,7 +243,7 @@ Replacement cartesian_prod(Builder& b, const OpCall& call) {
     columns.push_back(b.call("aten.expand.default", {b.view(axes[i], line), grid}));
   }
   Value* rows = b.call("aten.cat.default", {columns, -1});
-  if (b.failed()) return Failure(b.status().error());
+  if (b.failed()) return failure_of(b);
   return one(b.view(rows, types[0].tensor.sizes));
 }
 

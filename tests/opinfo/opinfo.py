@@ -6,9 +6,8 @@
     .venv/bin/python tests/opinfo/opinfo.py --known tests/opinfo/known.txt         what `make test-ops` runs
     .venv/bin/python tests/opinfo/opinfo.py --complex             of complex numbers, inside a program and at its ends
 
-One line an operator: how many cases equal eager, and of each other outcome the number and the commonest message.
-Outcomes: ok; refused (by depute, with a reason); crash (of depute); load, run (the runtime fails); wrong (values,
-shapes or types differ). What torch itself cannot export or run is not a case. Exports are kept in build/opinfo.
+One line an operator: how many cases equal eager, and of each other outcome the number and the commonest message. Outcomes are
+those of tests/models/stock_runtime.py. What torch itself cannot export or run is not a case. Exports are kept in build/opinfo.
 
 Fails when a case crashes, does not load, does not run or is wrong. With --known also when an operator is refused that
 the file does not name, and, over all cases, when the file names one that nothing refuses any more.
@@ -21,8 +20,6 @@ import json
 import multiprocessing
 import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -33,13 +30,15 @@ from pathlib import Path
 warnings.filterwarnings("ignore")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch  # noqa: E402
-from executorch.runtime import Runtime  # noqa: E402  (here, not in every child)
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch.utils._pytree import tree_flatten, tree_unflatten  # noqa: E402
 
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+from stock_runtime import difference, lower, pairs_of, run_apart  # noqa: E402
+
 CACHE = ROOT / "build" / "opinfo"
 DTYPES = {
     "f32": torch.float32, "i64": torch.int64, "bool": torch.bool, "f16": torch.float16, "bf16": torch.bfloat16,
@@ -169,10 +168,6 @@ class Inside(torch.nn.Module):
         return tuple(pairs_of(t) for t in tree_flatten(results)[0] if isinstance(t, torch.Tensor))
 
 
-def pairs_of(tensor):
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
 def dynamic_shapes(tensors, form):
     place = 0 if form == "dynamic_first" else -1
     shapes = []
@@ -269,81 +264,30 @@ def picked_along(x, a, b, dim) -> bool:
 
 
 def compare(got, want, exact=None) -> str:
-    """Empty when equal: 2e-3 of scale (half precision 2e-2), integers and types exact. Values are those of `exact`, if
-    given."""
+    """Empty when equal: 2e-3 of scale (half precision 2e-2). Values are those of `exact`, if given."""
     if len(got) != len(want):
         return f"{len(got)} outputs instead of {len(want)}"
     for place, (a, b, right) in enumerate(zip(got, want, exact or want)):
-        if not isinstance(b, torch.Tensor):
-            if a != b and not (a != a and b != b):
-                return f"output {place}: {a} instead of {b}"
-            continue
-        if a.dtype != b.dtype:
-            return f"output {place}: {a.dtype} instead of {b.dtype}"
-        if a.shape != b.shape:
-            return f"output {place}: {tuple(a.shape)} instead of {tuple(b.shape)}"
-        if not b.dtype.is_floating_point and not b.is_complex():
-            if not torch.equal(a, b):
-                wrong = (a != b).nonzero()
-                at = tuple(wrong[0].tolist())
-                return f"output {place}: {len(wrong)}/{b.numel()} differ, {a[at].item()} instead of {b[at].item()}"
-            continue
-        a, b = (pairs_of(t).double() for t in (a, right))
-        odd = ~b.isfinite() | ~a.isfinite()
-        if not torch.equal(a[odd].nan_to_num(7e77), b[odd].nan_to_num(7e77)):
-            return f"output {place}: {int((a[odd].nan_to_num(7e77) != b[odd].nan_to_num(7e77)).sum())}/{b.numel()} infinities or nans differ"
-        if odd.all() or b.numel() == 0:
-            continue
-        scale = max(1.0, b[~odd].abs().max().item())
-        allowed = 2e-2 if got[place].dtype in (torch.float16, torch.bfloat16) else 2e-3
-        error = (a - b)[~odd].abs().max().item()
-        if error > allowed * scale:
-            return f"output {place}: off by {error:.3g} of {scale:.3g}"
+        is_half = isinstance(b, torch.Tensor) and b.dtype in (torch.float16, torch.bfloat16)
+        message = difference(a, b, 2e-2 if is_half else 2e-3, right)
+        if message:
+            return f"output {place}: {message}"
     return ""
 
 
 def execute(name, pte, io):
-    """(outcome, message) of the stock runtime, in a process of its own, since a failed check aborts."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        quiet = os.open(f"{pte}.log", os.O_WRONLY | os.O_CREAT)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        answer = ("run", "nothing")
-        try:
-            signal.alarm(60)
-            tensors, want, *exact = torch.load(io, weights_only=False)
-            # the Python module aborts on strides of empty tensors that are not the usual ones
-            tensors = [t if t.numel() else torch.empty(t.shape, dtype=t.dtype) for t in tensors]
-            answer = ("load", "")
-            program = Runtime.get().load_program(str(pte))
-            method = program.load_method("forward")
-            answer = ("run", "")
-            got = method.execute(tensors)
-            message = compare(got, want)
-            if message and exact and exact[0] is not None:
-                message = compare(got, want, exact[0])
-            if message and picks_the_same(name, tensors, got, want):
-                message = ""
-            answer = ("wrong", message) if message else ("ok", "")
-        except BaseException as error:
-            answer = (answer[0], str(error)[:300])
-        os.write(writer, json.dumps(answer).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    _, status = os.waitpid(child, 0)
-    log = Path(f"{pte}.log").read_text(errors="replace")
-    said = re.findall(r"\[(\w+\.(?:cpp|h):\d+)\] (.*)", log)
-    said = [f"[{place}] {text}" for place, text in said if "failed" in text or "rror" in text]
-    hint = (": " + said[0][:160]) if said else ""
-    if not answer:
-        return "run", f"died, status {status}{hint}"
-    outcome, message = json.loads(answer)
-    return outcome, message + (hint if outcome in ("load", "run") else "")
+    """(outcome, message) of the stock runtime."""
+    tensors, want, *exact = torch.load(io, weights_only=False)
+    # the Python module aborts on strides of empty tensors that are not the usual ones
+    tensors = [t if t.numel() else torch.empty(t.shape, dtype=t.dtype) for t in tensors]
+
+    def judge(got):
+        message = compare(got, want)
+        if message and exact and exact[0] is not None:
+            message = compare(got, want, exact[0])
+        return "" if message and picks_the_same(name, tensors, got, want) else message
+
+    return run_apart(pte, [(tensors, judge)])
 
 
 def check(work):
@@ -356,18 +300,7 @@ def check(work):
     case = f"{name}[{dtype},{form},{sample}]"
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         pte = Path(folder) / "m.pte"
-        command = [options.depute, "lower", pt2, "-o", pte]
-        if options.backend != "portable":
-            command += ["--backend", options.backend]
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=120, text=True)
-        except subprocess.TimeoutExpired:
-            return name, case, "crash", "timeout", str(pt2)
-        if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if line.strip()), "")
-            outcome = "refused" if done.returncode == 1 else "crash"
-            return name, case, outcome, re.sub(r"^error[: ]*", "", first)[:220], str(pt2)
-        outcome, message = execute(name, pte, io)
+        outcome, message = lower(options.depute, pt2, pte, options.backend) or execute(name, pte, io)
     return name, case, outcome, message, str(pt2)
 
 

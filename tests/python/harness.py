@@ -27,6 +27,7 @@ QUANTUM = {"qconv": 0.0024}
 
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 from io_cases import Case, read_cases  # noqa: E402, F401  (re-exported)
+from stock_runtime import difference  # noqa: E402
 
 # What lower accepts today, and what it must refuse because the emitted program could not mean the same.
 SUPPORTED = (
@@ -113,15 +114,5 @@ def assert_matches_eager(pte: Path, cases: list[Case], tolerance: float = TOLERA
 
 
 def assert_close(got, want, place: str, tolerance: float = TOLERANCE) -> None:
-    """Numbers agree to `tolerance` of the largest one expected, or of 1; infinities and NaNs agree in place."""
-    if not isinstance(want, torch.Tensor):
-        assert got == want, f"{place}: {got} instead of {want}"
-        return
-    assert got.shape == want.shape and got.dtype == want.dtype, f"{place}: {got.shape} {got.dtype}"
-    got, want = (torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in (got, want))
-    got, want = got.double(), want.double()
-    finite = want.isfinite()
-    assert torch.equal(got.nan_to_num()[~finite], want.nan_to_num()[~finite]), f"{place}: infinities differ"
-    scale = max(1.0, want[finite].abs().max().item()) if finite.any() else 1.0
-    difference = (got - want)[finite].abs().max().item() if finite.any() else 0.0
-    assert difference <= tolerance * scale, f"{place}: off by {difference:.3g}, the largest value is {scale:.3g}"
+    message = difference(got, want, tolerance)
+    assert not message, f"{place}: {message}"

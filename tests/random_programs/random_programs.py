@@ -5,16 +5,13 @@
 
 A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
 through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
-the operator samples (tests/opinfo): ok, refused, crash, load, run, wrong. Fails when one is not ok or refused.
+tests/models/stock_runtime.py. Fails when one is not ok or refused.
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -23,12 +20,12 @@ from pathlib import Path
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-import executorch.kernels.quantized  # noqa: E402, F401
 import torch  # noqa: E402
-from executorch.runtime import Runtime  # noqa: E402
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+from stock_runtime import difference, lower, run_apart  # noqa: E402
 
 # name: (what it takes, source). f: a float tensor, i: an int tensor, b: a bool one, t: any, n: a number type.
 # {d} is one of its dimensions, {w} fresh weights. Sources are for tensors of rank >= 1. Inputs are multiples of 1/64, so
@@ -209,19 +206,13 @@ def made(seed):
     return model, inputs, others, tuple({0: dim} for _ in inputs)
 
 
-def difference(got, want):
+def compare(got, want) -> str:
+    if len(got) != len(want):
+        return f"{len(got)} outputs instead of {len(want)}"
     for place, (a, b) in enumerate(zip(got, want)):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return f"output {place}: {a.dtype}{tuple(a.shape)} instead of {b.dtype}{tuple(b.shape)}"
-        if not b.is_floating_point():
-            if not torch.equal(a, b):
-                return f"output {place}: {int((a != b).sum())} of {b.numel()} differ"
-            continue
-        a, b = a.double(), b.double()
-        scale = max(1.0, b.abs().max().item())
-        error = (a - b).abs().max().item()
-        if not error <= 5e-4 * scale:  # norms make much of roundings
-            return f"output {place}: off by {error:.3g} of {scale:.3g}"
+        message = difference(a, b, 5e-4)  # norms make much of roundings
+        if message:
+            return f"output {place}: {message}"
     return ""
 
 
@@ -242,17 +233,8 @@ def check(work):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         pt2, pte = Path(folder) / "m.pt2", Path(folder) / "m.pte"
         torch.export.save(program, pt2)
-        command = [options.depute, "lower", pt2, "-o", pte]
-        if options.backend != "portable":
-            command += ["--backend", options.backend]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        except subprocess.TimeoutExpired:
-            return seed, "crash", "timeout", model.text()
-        if done.returncode:
-            said = done.stderr.strip().splitlines()
-            return seed, "refused" if done.returncode == 1 else "crash", (said or ["nothing"])[0][:240], model.text()
-        outcome, message = run(pte, cases)
+        calls = [([t.contiguous() for t in inputs], lambda got, want=want: compare(got, want)) for inputs, want in cases]
+        outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
         return seed, outcome, message, model.text()
 
 
@@ -262,36 +244,6 @@ def takes(program, inputs) -> bool:
     values = [n.meta["val"] for n in program.graph.nodes if n.op == "placeholder" and n.name in users]
     sizes = [(str(s), t) for v, x in zip(values, inputs) for s, t in zip(v.shape, x.shape)]  # "3" or "s0"
     return all(not size.isdigit() or int(size) == given for size, given in sizes)
-
-
-def run(pte, cases):
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        quiet = os.open("/dev/null", os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        answer = ("load", "")
-        try:
-            signal.alarm(60)
-            method = Runtime.get().load_program(str(pte)).load_method("forward")
-            for number, (inputs, want) in enumerate(cases):
-                answer = ("run", "")
-                got = method.execute([t.contiguous() for t in inputs])
-                message = difference(got, want)
-                answer = ("wrong", f"call {number}, {message}") if message else ("ok", "")
-                if message:
-                    break
-        except BaseException as error:
-            answer = (answer[0], str(error)[:200])
-        os.write(writer, json.dumps(answer).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    _, status = os.waitpid(child, 0)
-    return tuple(json.loads(answer)) if answer else ("run", f"died, status {status}")
 
 
 def main() -> int:

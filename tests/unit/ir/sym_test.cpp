@@ -8,6 +8,8 @@
 #include <random>
 #include <thread>
 
+#include "support/check.h"
+
 namespace depute {
 namespace {
 
@@ -299,6 +301,12 @@ TEST(SymProperty, SimplificationKeepsValuesBoundsHoldAndTextReadsBack) {
     ASSERT_LE(range.min, *sample.value) << "seed " << seed << ": " << text;
     ASSERT_GE(range.max, *sample.value) << "seed " << seed << ": " << text;
   }
+}
+
+TEST(SymInt, HasNoValueWhileItIsOpen) {
+  EXPECT_EQ(SymInt(3).value(), 3);
+  EXPECT_EQ((SymInt::symbol("s0") - SymInt::symbol("s0")).value(), 0);
+  EXPECT_THROW((void)SymInt::symbol("s0").value(), InternalError);
 }
 
 }  // namespace
