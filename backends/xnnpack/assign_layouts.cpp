@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "support/check.h"
 #include "value_forms.h"
@@ -36,6 +37,7 @@ class LayoutAssigner {
   void assign_elementwise(const XnnNode& node);
   void assign_window(const XnnNode& node);
   void assign_fully_connected(const XnnNode& node);
+  ValueId quantised_rows(const XnnNode& physical);
   void assign_matrix_multiply(const XnnNode& node);
   void assign_softmax(const XnnNode& node);
   void assign_mean(const XnnNode& node);
@@ -51,6 +53,7 @@ class LayoutAssigner {
   std::vector<std::optional<Order>> wishes_;
   XnnGraph physical_;
   ValueForms forms_;
+  std::unordered_map<ValueId, ValueId> quantised_rows_;  // of physical values
 };
 
 template <typename Fits>
@@ -88,7 +91,7 @@ Order LayoutAssigner::choose_order(const XnnNode& node) const {
 void LayoutAssigner::finish(const XnnNode& node, const Order& order, XnnNode physical) {
   const XnnValue& result = logical_.values[node.output];
   forms_.define(node.output, order,
-                forms_.emit_node(std::move(physical), permuted(result.sizes, order), result.dtype));
+                forms_.emit_node(std::move(physical), permuted(result.sizes, order), result));
 }
 
 void LayoutAssigner::assign_elementwise(const XnnNode& node) {
@@ -109,6 +112,24 @@ void LayoutAssigner::assign_window(const XnnNode& node) {
   finish(node, nhwc(), std::move(physical));
 }
 
+// The first input in integers, each row with a scale that is found when the program runs. Nothing but
+// products may read them.
+ValueId LayoutAssigner::quantised_rows(const XnnNode& physical) {
+  const ValueId input = physical.inputs[0];
+  auto [found, is_new] = quantised_rows_.try_emplace(input, no_value);
+  if (is_new) {
+    XnnNode convert;
+    convert.kind = NodeKind::Convert;
+    convert.inputs = {input};
+    convert.handles = physical.handles;
+    XnnValue type;
+    type.dtype = ScalarType::I8;
+    type.quantisation = TokenScales{};
+    found->second = forms_.emit_node(std::move(convert), Dims(physical_.values[input].sizes), type);
+  }
+  return found->second;
+}
+
 // Leading dimensions are one batch, whatever their order.
 void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
   XnnNode input_only = node;
@@ -118,6 +139,7 @@ void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
       input_only, [&](const Order& candidate) { return candidate.back() == last; }, identity_order(last + 1));
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, order);
+  if (std::holds_alternative<DynamicInput>(node.params)) physical.inputs[0] = quantised_rows(physical);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     if (input == no_value) continue;
@@ -236,7 +258,6 @@ void LayoutAssigner::assign_concat(const XnnNode& node) {
   std::vector<ValueId> parts;
   parts.reserve(node.inputs.size());
   for (std::size_t i = 0; i < node.inputs.size(); ++i) parts.push_back(get(node, i, order));
-  const ScalarType dtype = logical_.values[node.output].dtype;
   while (parts.size() > 1) {
     const std::size_t groups = (parts.size() + max_concat_inputs - 1) / max_concat_inputs;
     std::vector<ValueId> joined;
@@ -259,7 +280,7 @@ void LayoutAssigner::assign_concat(const XnnNode& node) {
         concat.inputs.push_back(parts[i]);
         result[axis.dim] = result[axis.dim] + physical_.values[parts[i]].sizes[axis.dim];
       }
-      joined.push_back(forms_.emit_node(std::move(concat), result, dtype));
+      joined.push_back(forms_.emit_node(std::move(concat), result, logical_.values[node.output]));
     }
     parts = std::move(joined);
   }

@@ -92,7 +92,9 @@ std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order)
   std::vector<std::byte> to;
   if (data.byte_size() == 0) return to;
   to.reserve(data.byte_size());
-  if (item_size(data.type.dtype) == 2) {
+  if (item_size(data.type.dtype) == 1) {
+    copy_strided<std::uint8_t>(data, order, from.view(), to);
+  } else if (item_size(data.type.dtype) == 2) {
     copy_strided<std::uint16_t>(data, order, from.view(), to);
   } else {
     CHECK(item_size(data.type.dtype) == 4) << name(data.type.dtype);
@@ -101,17 +103,32 @@ std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order)
   return to;
 }
 
-// Multiplies the elements of `bytes`, which lie in `order`, by the scale's: in place, as weights are large.
+// Which element of the scale belongs to each run of elements that lie together, in the constant's order.
+class Scales {
+ public:
+  explicit Scales(const Constant& constant) : factors_(to_floats(*constant.scale)), run_(constant.group) {
+    if (run_ != 0) return;
+    const Dims sizes = constant.sizes();
+    std::size_t axis = 0;
+    while (axis < sizes.size() && constant.order[axis] != constant.scale_dim) ++axis;
+    run_ = 1;
+    for (std::size_t i = axis + 1; i < sizes.size(); ++i) run_ *= static_cast<std::size_t>(sizes[i].value());
+  }
+  std::size_t run() const { return run_; }
+  float of_run(std::size_t i) const { return factors_[i % factors_.size()]; }
+
+ private:
+  std::vector<float> factors_;
+  std::size_t run_ = 1;
+};
+
+// Multiplies the elements of `bytes`, which lie in the constant's order, by the scale's: in place, as weights
+// are large.
 void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
-  const std::vector<float> factors = to_floats(*constant.scale);
-  const Dims sizes = constant.sizes();
-  std::size_t axis = 0;
-  while (constant.order[axis] != constant.scale_dim) ++axis;
-  std::size_t inner = sizeof(float);
-  for (std::size_t i = axis + 1; i < sizes.size(); ++i) inner *= static_cast<std::size_t>(sizes[i].value());
-  const auto slices = static_cast<std::size_t>(sizes[axis].value());
+  const Scales scales(constant);
+  const std::size_t inner = scales.run() * sizeof(float);
   for (std::size_t start = 0, row = 0; start < bytes.size(); start += inner, ++row) {
-    const float factor = factors[factors.size() == 1 ? 0 : row % slices];
+    const float factor = scales.of_run(row);
     for (std::byte* at = &bytes[start]; at < &bytes[start] + inner; at += sizeof(float)) {
       float element = 0;
       std::memcpy(&element, at, sizeof element);
@@ -119,6 +136,15 @@ void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
       std::memcpy(at, &element, sizeof element);
     }
   }
+}
+
+std::vector<std::byte> dequantised_bytes(const std::vector<std::byte>& integers, const Constant& constant) {
+  const Scales scales(constant);
+  std::vector<float> floats(integers.size());
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    floats[i] = static_cast<float>(static_cast<std::int8_t>(integers[i])) * scales.of_run(i / scales.run());
+  auto bytes = std::as_bytes(std::span(floats));
+  return {bytes.begin(), bytes.end()};
 }
 
 Constant from_storage(std::string key, ScalarType dtype, const Dims& sizes,
@@ -146,6 +172,48 @@ std::size_t byte_count(ScalarType dtype, const Dims& sizes) {
   return *make_tensor(dtype, sizes).static_bytes();
 }
 
+std::string call_key(std::string_view what, std::span<const Constant> inputs) {
+  std::string key = fmt::format("xnn:{}(", what);
+  for (const Constant& input : inputs)
+    key += fmt::format("{}{}", &input == inputs.data() ? "" : ",", input.key());
+  return key + ")";
+}
+
+// The same numbers, multiplied when they are written.
+Constant without_scale(const Constant& constant) {
+  return from_storage(constant.key(), constant.dtype(), constant.sizes(), constant.storage());
+}
+
+std::int64_t count_before(const Dims& sizes, std::size_t dim) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < dim; ++i) count *= sizes[i].value();
+  return count;
+}
+
+// The dimension of `sizes` whose slices are those that have a scale each; any where all have the same.
+std::optional<std::size_t> dim_of_slices(const Constant& constant, const Dims& sizes) {
+  if (numel(*constant.scale) == 1) return 0;
+  const Dims own = constant.sizes();
+  std::size_t axis = 0;
+  while (constant.order[axis] != constant.scale_dim) ++axis;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim)
+    if (sizes[dim] == own[axis] && count_before(sizes, dim) == count_before(own, axis)) return dim;
+  return std::nullopt;
+}
+
+// Of scales, several for each slice in groups, and a factor for each slice or for all.
+Constant product_of_scales(const Constant& scales, const Constant& factors) {
+  const std::int64_t count = std::max(numel(scales), numel(factors));
+  return computed("product", {scales, factors}, {count}, [count](std::span<const std::vector<float>> in) {
+    const auto element = [&](const std::vector<float>& from, std::size_t i) {
+      return from[i * from.size() / static_cast<std::size_t>(count)];
+    };
+    std::vector<float> result(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = element(in[0], i) * element(in[1], i);
+    return result;
+  });
+}
+
 }  // namespace
 
 bool Constant::moves_elements() const {
@@ -154,7 +222,10 @@ bool Constant::moves_elements() const {
 
 std::string Constant::key() const {
   std::string text = base_key;
-  if (scale != nullptr) text = fmt::format("xnn:scale{}({},{})", scale_dim, base_key, scale->key());
+  if (scale != nullptr) {
+    const std::string groups = group == 0 ? "" : fmt::format("/{}", group);
+    text = fmt::format("xnn:scale{}{}({},{})", scale_dim, groups, base_key, scale->key());
+  }
   if (!moves_elements()) return text;
   text += fmt::format(":{}:", sizes_text(base.type.sizes));
   for (std::uint8_t dim : order) text += static_cast<char>('0' + dim);
@@ -165,8 +236,9 @@ std::shared_ptr<const Storage> Constant::storage() const {
   const std::size_t size = base.byte_size();
   const bool is_whole = base.is_dense() && base.offset == 0 && base.storage->size() == size;
   if (!moves_elements() && is_whole && scale == nullptr) return base.storage;
-  return Storage::lazy(size, [constant = *this] {
+  return Storage::lazy(is_quantised() ? size * sizeof(float) : size, [constant = *this] {
     std::vector<std::byte> bytes = strided_bytes(constant.base, constant.order);
+    if (constant.is_quantised()) return dequantised_bytes(bytes, constant);
     if (constant.scale != nullptr) multiply(bytes, constant);
     return bytes;
   });
@@ -192,13 +264,54 @@ Constant filled(ScalarType dtype, const Dims& sizes, double value) {
 }
 
 Constant permuted(const Constant& constant, const Order& order) {
-  Constant result = constant;
+  Constant result = constant.group != 0 && !is_identity(order) ? without_scale(constant) : constant;
   result.order = compose(constant.order, order);
   return result;
 }
 
+// Integers keep their scales where the slices stay what they are.
 Constant reshaped(const Constant& constant, const Dims& sizes) {
+  if (constant.is_quantised() && constant.group == 0) {
+    if (auto dim = dim_of_slices(constant, sizes)) {
+      Constant result = dequantised(reshaped(integers_of(constant), sizes), *constant.scale, *dim);
+      result.is_4bit = constant.is_4bit;
+      return result;
+    }
+  }
   return from_storage(constant.key(), constant.dtype(), sizes, constant.storage());
+}
+
+Constant dequantised(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group) {
+  CHECK(integers.dtype() == ScalarType::I8 && integers.scale == nullptr);
+  CHECK(group == 0 || is_identity(integers.order));
+  Constant result = integers;
+  result.scale = std::make_shared<const Constant>(scale);
+  result.scale_dim = integers.order.empty() ? 0 : integers.order[dim];
+  result.group = group;
+  return result;
+}
+
+Constant integers_of(const Constant& quantised) {
+  Constant result = quantised;
+  result.scale = nullptr;
+  result.scale_dim = result.group = 0;
+  result.is_4bit = false;
+  return result;
+}
+
+Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
+                   BytesFunction convert) {
+  std::string key = call_key(what, inputs);
+  auto produce = [inputs = std::move(inputs), convert = std::move(convert)] {
+    std::vector<std::vector<std::byte>> values;
+    for (const Constant& input : inputs) {
+      const Bytes bytes(input.storage());
+      values.emplace_back(bytes.view().begin(), bytes.view().end());
+    }
+    return convert(values);
+  };
+  return from_storage(std::move(key), dtype, sizes,
+                      Storage::lazy(byte_count(dtype, sizes), std::move(produce)));
 }
 
 Constant to_f32(const Constant& constant) {
@@ -209,10 +322,7 @@ Constant to_f32(const Constant& constant) {
 
 Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
                   ElementFunction compute) {
-  std::string key = fmt::format("xnn:{}(", what);
-  for (const Constant& input : inputs)
-    key += fmt::format("{}{}", &input == inputs.data() ? "" : ",", input.key());
-  key += ")";
+  std::string key = call_key(what, inputs);
   auto produce = [inputs = std::move(inputs), compute = std::move(compute)] {
     std::vector<std::vector<float>> values;
     for (const Constant& input : inputs) values.push_back(to_floats(input));
@@ -222,9 +332,22 @@ Constant computed(std::string_view what, std::vector<Constant> inputs, const Dim
   return from_storage(std::move(key), ScalarType::F32, sizes, Storage::lazy(size, std::move(produce)));
 }
 
+Constant repeated(const Constant& constant, std::int64_t count) {
+  if (numel(constant) == count) return constant;
+  return computed("repeat:" + std::to_string(count), {constant}, {count},
+                  [count](std::span<const std::vector<float>> in) {
+                    return std::vector<float>(static_cast<std::size_t>(count), in[0][0]);
+                  });
+}
+
 Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis) {
+  if (weights.is_quantised() && weights.order[axis] == weights.scale_dim) {
+    Constant result = weights;
+    result.scale = std::make_shared<const Constant>(product_of_scales(*weights.scale, scale));
+    return result;
+  }
   const Constant f32 = to_f32(weights);
-  Constant result = f32.scale == nullptr ? f32 : reshaped(f32, f32.sizes());
+  Constant result = f32.scale == nullptr ? f32 : without_scale(f32);
   result.scale = std::make_shared<const Constant>(scale);
   result.scale_dim = result.order[axis];
   return result;

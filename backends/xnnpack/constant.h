@@ -25,11 +25,16 @@ struct Constant {
   std::string base_key;  // of `base`
   TensorData base;
   Order order;  // of base's dimensions
-  // Elements to be multiplied: by the only element of `scale`, or by one per slice along base's `scale_dim`.
+  // Elements to be multiplied: by the only element of `scale`, or by one per slice along base's `scale_dim`;
+  // or by one for each `group` elements of a row, where base is a matrix.
   std::shared_ptr<const Constant> scale = nullptr;
   std::size_t scale_dim = 0;
+  std::size_t group = 0;  // 0: slices are whole
+  bool is_4bit = false;   // integers from -8 to 7
 
-  ScalarType dtype() const { return base.type.dtype; }
+  // Integers with scales are numbers that have been quantised, whose type is f32.
+  bool is_quantised() const { return base.type.dtype == ScalarType::I8 && scale != nullptr; }
+  ScalarType dtype() const { return is_quantised() ? ScalarType::F32 : base.type.dtype; }
   Dims sizes() const { return permuted(base.type.sizes, order); }
   std::string key() const;
   bool moves_elements() const;  // they lie otherwise than in base
@@ -51,11 +56,24 @@ using ElementFunction = std::function<std::vector<float>(std::span<const std::ve
 Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
                   ElementFunction compute);
 
+// f32 of i8 integers: each times the scale of its slice along `dim` (or the only one), or of its group in a
+// row.
+Constant dequantised(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group = 0);
+// What dequantised() was made of, i8.
+Constant integers_of(const Constant& quantised);
+
+// f32 with `count` elements, of a constant with one or as many.
+Constant repeated(const Constant& constant, std::int64_t count);
 // Weights whose slices along `axis` are multiplied by the elements of `scale` (one, or one per slice).
 Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis);
 
 // The elements of an f32 or f16 constant; reads the bytes.
 std::vector<float> to_floats(const Constant& constant);
+// A new constant computed from the bytes of others when it is written. `what` names the computation in the
+// key.
+using BytesFunction = std::function<std::vector<std::byte>(std::span<const std::vector<std::byte>> inputs)>;
+Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
+                   BytesFunction convert);
 std::int64_t numel(const Constant& constant);
 
 }  // namespace depute::xnnpack

@@ -70,6 +70,11 @@ const Constant* Emitter::constant_of(ValueId id) const {
   return &*graph_.values[id].constant;
 }
 
+std::optional<QuantisedWeight> Emitter::weight_of(const Node& node) const {
+  const Options options;
+  return quantised_weight({options, &program_, &method_}, *node.result());
+}
+
 ValueId Emitter::add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params) {
   Dims result = sizes(*inputs.begin());
   for (ValueId input : std::span(inputs).subspan(1)) result = broadcast_known(result, sizes(input));
@@ -110,6 +115,17 @@ ValueId Emitter::convert(ValueId id, ScalarType dtype) {
   return converted;
 }
 
+ValueId Emitter::quantise(ValueId id, const TensorScale& scale) {
+  const ValueId integers = convert(id, ScalarType::I8);
+  graph_.values[integers].quantisation = scale;
+  return integers;
+}
+
+ValueId Emitter::dequantise(ValueId id, const TensorScale& scale) {
+  graph_.values[id].quantisation = scale;
+  return convert(id, ScalarType::F32);
+}
+
 ValueId Emitter::reshape(ValueId id, const Dims& target) {
   if (sizes(id) == target) return id;
   if (const Constant* constant = constant_of(id)) return graph_.add_constant(reshaped(*constant, target));
@@ -143,6 +159,11 @@ ValueId Emitter::expand(ValueId id, const Dims& target) {
 
 void Emitter::result(ValueId id, std::size_t i) {
   values_[node_->result(i)] = id;
+}
+
+void Emitter::result_in_rows(ValueId id) {
+  result(id);
+  in_rows_.insert(node_->result());
 }
 
 Dims broadcast_known(const Dims& a, const Dims& b) {

@@ -8,11 +8,13 @@
 
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "depute/op.h"
 #include "depute/program.h"
 #include "graph.h"
+#include "quantised_patterns.h"
 
 namespace depute::xnnpack {
 
@@ -35,6 +37,8 @@ class Emitter {
   ValueId number(double value, ValueId like);
   ValueId constant(Constant constant) { return graph_.add_constant(std::move(constant)); }
   const Constant* constant_of(ValueId id) const;
+  // What the node gives, where it dequantises a constant.
+  std::optional<QuantisedWeight> weight_of(const Node& node) const;
 
   const Dims& sizes(ValueId id) const { return graph_.values[id].sizes; }
   std::size_t rank(ValueId id) const { return sizes(id).size(); }
@@ -49,6 +53,11 @@ class Emitter {
                     std::uint32_t flags = 0);
   ValueId clamp(ValueId id, double min, double max);
   ValueId convert(ValueId id, ScalarType dtype);
+  ValueId quantise(ValueId id, const TensorScale& scale);
+  // Of i8, as which they are known from then on.
+  ValueId dequantise(ValueId id, const TensorScale& scale);
+  // The product added last takes its input in rows that are quantised when the program runs.
+  void quantise_rows() { graph_.nodes.back().params = DynamicInput{}; }
   // These add no node where nothing changes, and fold into constants.
   ValueId reshape(ValueId id, const Dims& sizes);
   ValueId permute(ValueId id, const Order& order);
@@ -57,6 +66,9 @@ class Emitter {
 
   // --- results of the node begun with
   void result(ValueId id, std::size_t i = 0);
+  // The result stands for rows that are quantised when the program runs: products that read it do that.
+  void result_in_rows(ValueId id);
+  bool is_in_rows(const depute::Value& value) const { return in_rows_.contains(&value); }
   const Dims& result_sizes(std::size_t i = 0) const { return node_->result(i)->tensor().sizes; }
 
  private:
@@ -65,6 +77,7 @@ class Emitter {
   XnnGraph graph_;
   const Node* node_ = nullptr;
   std::unordered_map<const depute::Value*, ValueId> values_;
+  std::unordered_set<const depute::Value*> in_rows_;
 };
 
 // Sizes of two tensors that are computed with element by element. Of two that are not known to be equal the

@@ -86,15 +86,6 @@ std::optional<Affine> AffineFolder::affine_of(const XnnNode& node, std::size_t d
   return Affine{std::nullopt, std::move(other)};
 }
 
-// One element for each channel, of `constant` with one or as many.
-Constant widened(const Constant& constant, std::int64_t count) {
-  if (numel(constant) == count) return constant;
-  return computed("repeat:" + std::to_string(count), {constant}, {count},
-                  [count](std::span<const std::vector<float>> in) {
-                    return std::vector<float>(static_cast<std::size_t>(count), in[0][0]);
-                  });
-}
-
 Constant sum(const Constant& a, const Constant& b) {
   return computed("sum", {a, b}, a.sizes(), [](std::span<const std::vector<float>> in) {
     std::vector<float> result = in[0];
@@ -118,7 +109,7 @@ void AffineFolder::fold(XnnNode& producer, const Affine& affine, const Channels&
     if (bias) bias = scaled(*bias, *affine.scale, 0);
   }
   if (affine.shift) {
-    const Constant shift = widened(*affine.shift, channels.count);
+    const Constant shift = repeated(*affine.shift, channels.count);
     bias = bias ? sum(*bias, shift) : shift;
   }
   if (bias) producer.inputs[2] = graph_.add_constant(*bias);

@@ -12,6 +12,12 @@ ValueId XnnGraph::add_value(ScalarType dtype, Dims sizes) {
   return static_cast<ValueId>(values.size() - 1);
 }
 
+ValueId XnnGraph::add_value_like(ValueId other, Dims sizes) {
+  const ValueId id = add_value(values[other].dtype, std::move(sizes));
+  values[id].quantisation = values[other].quantisation;
+  return id;
+}
+
 ValueId XnnGraph::add_constant(Constant constant) {
   ValueId id = add_value(constant.dtype(), constant.sizes());
   values[id].constant = std::move(constant);
@@ -56,6 +62,10 @@ bool is_unary(NodeKind kind) {
 bool is_convolution(NodeKind kind) {
   using enum NodeKind;
   return kind == Conv2d || kind == DepthwiseConv2d || kind == ConvTranspose2d;
+}
+
+bool moves_elements(NodeKind kind) {
+  return kind == NodeKind::Reshape || kind == NodeKind::Transpose || kind == NodeKind::Slice;
 }
 
 bool can_clamp(NodeKind kind) {

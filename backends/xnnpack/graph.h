@@ -130,13 +130,34 @@ struct TargetSize {  // ResizeBilinear
   std::uint32_t width = 0;
 };
 
+struct DynamicInput {};  // FullyConnected: rows of the input are quantised when the program runs
+
 // Order: Transpose, result dimension p is input dimension order[p].
-using NodeParams =
-    std::variant<std::monostate, Window, SliceRange, PadWidths, Order, Axis, Axes, Coefficient, TargetSize>;
+using NodeParams = std::variant<std::monostate, Window, SliceRange, PadWidths, Order, Axis, Axes, Coefficient,
+                                TargetSize, DynamicInput>;
+
+// What integers stand for: scale * (integer - zero point).
+struct TensorScale {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+  friend bool operator==(const TensorScale&, const TensorScale&) = default;
+};
+struct ChannelScales {  // one for each slice along `dim`; zero points are 0, or 8 of 4 bits
+  Constant scales;
+  std::size_t dim = 0;
+  bool is_4bit = false;
+};
+struct GroupScales {  // of 4 bits: one, bf16, for each `size` elements of a row
+  Constant scales;
+  std::size_t size = 0;
+};
+struct TokenScales {};  // of rows, found when the program runs
+using Quantisation = std::variant<std::monostate, TensorScale, ChannelScales, GroupScales, TokenScales>;
 
 struct XnnValue {
   ScalarType dtype = ScalarType::F32;
   Dims sizes;
+  Quantisation quantisation;  // of i8 and i32
   std::optional<Constant> constant;
   std::uint32_t external_id = no_value;
   bool is_input = false;   // of the delegate; external_id is its position among the arguments
@@ -171,6 +192,8 @@ struct XnnGraph {
   std::uint32_t first_output_id = 0;  // external id of outputs[0]
 
   ValueId add_value(ScalarType dtype, Dims sizes);
+  // Of the element type and quantisation of another one.
+  ValueId add_value_like(ValueId other, Dims sizes);
   ValueId add_constant(Constant constant);
 };
 
@@ -178,6 +201,9 @@ bool is_binary(NodeKind kind);       // broadcasts two inputs, element by elemen
 bool is_unary(NodeKind kind);        // one input, element by element
 bool is_convolution(NodeKind kind);  // Conv2d, DepthwiseConv2d, ConvTranspose2d
 bool can_clamp(NodeKind kind);       // has output_min and output_max
+
+// The same elements in other places; of integers as of the numbers they stand for.
+bool moves_elements(NodeKind kind);  // Reshape, Transpose, Slice
 
 // Where values come from and how often they are used, for passes over a graph.
 struct GraphUses {

@@ -20,8 +20,9 @@ bool is_float(ScalarType dtype) {
   return dtype == ScalarType::F32 || dtype == ScalarType::F16;
 }
 
-Check check_tensor(const TensorType& type) {
-  if (!is_float(type.dtype)) return Refusal{"dtype", std::string(name(type.dtype)), "f32, f16"};
+Check check_tensor(const TensorType& type, bool takes_integers) {
+  if (!is_float(type.dtype) && !takes_integers)
+    return Refusal{"dtype", std::string(name(type.dtype)), "f32, f16"};
   if (type.rank() > max_xnnpack_rank) {
     return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_xnnpack_rank)};
   }
@@ -111,13 +112,13 @@ Check check_node(const QueryContext& context, const Node& node) {
   if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};
   const std::vector<const Value*> tensors = tensors_of(node);
   for (const Value* value : tensors) {
-    DEPUTE_REFUSE_IF(check_tensor(value->tensor()));
+    DEPUTE_REFUSE_IF(check_tensor(value->tensor(), rule->takes_integers));
     if (context.program == nullptr) continue;
     DEPUTE_REFUSE_IF(check_normalised(*value, *context.program, rule->takes_layouts));
   }
   for (const Value* value : tensors) {
     const ScalarType dtype = value->tensor().dtype;
-    if (rule->mixes_dtypes || dtype == tensors[0]->tensor().dtype) continue;
+    if (rule->mixes_dtypes || rule->takes_integers || dtype == tensors[0]->tensor().dtype) continue;
     return Refusal{"dtype", fmt::format("{} and {}", name(tensors[0]->tensor().dtype), name(dtype)),
                    "one type"};
   }

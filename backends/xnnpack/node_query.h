@@ -30,6 +30,7 @@ class NodeQuery {
   const OpCall call;
 
   const Node& node() const { return *call.node(); }
+  const QueryContext& context() const { return context_; }
   const Options& options() const { return context_.options; }
   const TensorType& tensor(std::string_view name) const { return call.value(name)->tensor(); }
   const TensorType& result(std::size_t i = 0) const { return node().result(i)->tensor(); }

@@ -62,8 +62,22 @@ constexpr std::array<std::string_view, 51> kind_names = {
     "ChannelAffine",
 };
 
+struct ScaleText {
+  std::string operator()(std::monostate) const { return {}; }
+  std::string operator()(const TensorScale& of) const {
+    return fmt::format(" scale {} zero {}", of.scale, of.zero_point);
+  }
+  std::string operator()(const ChannelScales& of) const {
+    return fmt::format(" {}scales {} \"{}\"", of.is_4bit ? "4 bit " : "", of.dim, of.scales.key());
+  }
+  std::string operator()(const GroupScales& of) const {
+    return fmt::format(" 4 bit scales /{} \"{}\"", of.size, of.scales.key());
+  }
+  std::string operator()(const TokenScales&) const { return " rows"; }
+};
+
 std::string type_text(const XnnValue& value) {
-  return str(make_tensor(value.dtype, value.sizes));
+  return str(make_tensor(value.dtype, value.sizes)) + std::visit(ScaleText{}, value.quantisation);
 }
 
 std::string operand_text(const XnnGraph& graph, ValueId id) {
@@ -114,6 +128,7 @@ struct ParamsText {
   std::string operator()(const Coefficient& coefficient) const {
     return fmt::format(", {}", coefficient.value);
   }
+  std::string operator()(const DynamicInput&) const { return ", rows quantised"; }
   std::string operator()(const TargetSize& size) const {
     return fmt::format(", {}x{}", size.height, size.width);
   }

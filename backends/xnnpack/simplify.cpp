@@ -1,5 +1,7 @@
 #include "simplify.h"
 
+#include "packed_weights.h"
+
 namespace depute::xnnpack {
 
 void simplify(XnnGraph& graph) {
@@ -8,6 +10,8 @@ void simplify(XnnGraph& graph) {
   fold_affine(graph);
   fuse_clamps(graph);
   fold_pads(graph);
+  fuse_quantisation(graph);
+  pack_weights(graph);
   remove_unused(graph);
 }
 

@@ -28,4 +28,9 @@ void fuse_clamps(XnnGraph& graph);
 // Zeros around height and width become the padding of the convolution behind.
 void fold_pads(XnnGraph& graph);
 
+// Numbers that are made of integers and become integers again are computed with as integers.
+//
+//   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8
+void fuse_quantisation(XnnGraph& graph);
+
 }  // namespace depute::xnnpack

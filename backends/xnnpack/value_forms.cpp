@@ -1,5 +1,7 @@
 #include "value_forms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "support/check.h"
@@ -62,6 +64,7 @@ ValueForms::ValueForms(const XnnGraph& logical, XnnGraph& physical)
     const XnnValue& value = logical.values[id];
     if (!value.is_input) continue;
     ValueId copy = physical_.add_value(value.dtype, permuted(value.sizes, value.input_order));
+    physical_.values[copy].quantisation = value.quantisation;
     physical_.values[copy].is_input = true;
     physical_.values[copy].external_id = value.external_id;
     define(id, value.input_order, copy);
@@ -106,7 +109,8 @@ double ValueForms::cost(ValueId value, const Order& order) const {
 }
 
 ValueId ValueForms::get(ValueId value, const Order& order, const XnnNode& node) {
-  if (constant(value)) return add_constant(permuted(*constant(value), order));
+  if (constant(value))
+    return add_constant(permuted(*constant(value), order), logical_.values[value].quantisation);
   const View view = views_[value];
   if (const Form* form = find_form(view, order)) return form->id;
   std::vector<Order> existing = orders(value);
@@ -145,7 +149,8 @@ ValueId ValueForms::get_widened(ValueId value, std::size_t wide_rank, const Orde
   if (missing == wide_rank || all_units(sizes(value))) return get(value, identity_order(rank(value)), node);
   if (constant(value)) {
     const Dims wide = widened_sizes(sizes(value), missing, identity_order(wide_rank));
-    return add_constant(permuted(reshaped(*constant(value), wide), order));
+    return add_constant(permuted(reshaped(*constant(value), wide), order),
+                        logical_.values[value].quantisation);
   }
   ValueId id = get(value, trailing_order(order, missing), node);
   if (missing == 0 || leads(order, missing)) return id;
@@ -157,13 +162,22 @@ ValueId ValueForms::get_widened(ValueId value, std::size_t wide_rank, const Orde
 ValueId ValueForms::packed(ValueId value) {
   CHECK(constant(value).has_value());
   auto [found, is_new] = packed_.try_emplace(value, no_value);
-  if (is_new) found->second = physical_.add_constant(*constant(value));
+  if (is_new) {
+    physical_.values.push_back(logical_.values[value]);
+    found->second = static_cast<ValueId>(physical_.values.size() - 1);
+  }
   return found->second;
 }
 
-ValueId ValueForms::add_constant(const Constant& constant) {
-  auto [found, is_new] = constants_.try_emplace(sizes_key(constant), no_value);
-  if (is_new) found->second = physical_.add_constant(constant);
+ValueId ValueForms::add_constant(const Constant& constant, const Quantisation& quantisation) {
+  std::string key = sizes_key(constant);
+  if (const auto* of_tensor = std::get_if<TensorScale>(&quantisation))
+    key += fmt::format(" {} {}", of_tensor->scale, of_tensor->zero_point);
+  auto [found, is_new] = constants_.try_emplace(std::move(key), no_value);
+  if (is_new) {
+    found->second = physical_.add_constant(constant);
+    physical_.values[found->second].quantisation = quantisation;
+  }
   return found->second;
 }
 
@@ -181,11 +195,14 @@ ValueId ValueForms::emit(NodeKind kind, std::initializer_list<ValueId> inputs, c
   node.kind = kind;
   node.inputs.assign(inputs.begin(), inputs.end());
   node.params = std::move(params);
-  return emit_node(std::move(node), result_sizes, physical_.values[*inputs.begin()].dtype);
+  node.output = physical_.add_value_like(*inputs.begin(), result_sizes);
+  physical_.nodes.push_back(std::move(node));
+  return physical_.nodes.back().output;
 }
 
-ValueId ValueForms::emit_node(XnnNode node, const Dims& result_sizes, ScalarType dtype) {
-  node.output = physical_.add_value(dtype, result_sizes);
+ValueId ValueForms::emit_node(XnnNode node, const Dims& result_sizes, const XnnValue& type) {
+  node.output = physical_.add_value(type.dtype, result_sizes);
+  physical_.values[node.output].quantisation = type.quantisation;
   physical_.nodes.push_back(std::move(node));
   return physical_.nodes.back().output;
 }

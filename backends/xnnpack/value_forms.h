@@ -45,8 +45,9 @@ class ValueForms {
   // `like`.
   ValueId emit(NodeKind kind, std::initializer_list<ValueId> inputs, const Dims& sizes, const XnnNode& like,
                NodeParams params = {});
-  ValueId emit_node(XnnNode node, const Dims& sizes, ScalarType dtype);
-  ValueId add_constant(const Constant& constant);
+  // A node whose result has the element type and quantisation of `type`.
+  ValueId emit_node(XnnNode node, const Dims& sizes, const XnnValue& type);
+  ValueId add_constant(const Constant& constant, const Quantisation& quantisation = {});
 
  private:
   struct Form {

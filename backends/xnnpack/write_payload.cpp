@@ -18,9 +18,19 @@ constexpr std::size_t header_length = 30;
 constexpr std::size_t flatbuffer_offset = 32;
 constexpr std::size_t alignment = 16;
 
-wire::DataType data_type(ScalarType dtype) {
-  CHECK(dtype == ScalarType::F32 || dtype == ScalarType::F16) << name(dtype);
-  return dtype == ScalarType::F32 ? wire::DataType::F32 : wire::DataType::F16;
+// Of integers their number of bits, and what has a scale of its own.
+wire::DataType data_type(const XnnValue& value) {
+  using enum wire::DataType;
+  if (value.dtype == ScalarType::F32) return F32;
+  if (value.dtype == ScalarType::F16) return F16;
+  const bool has_channels = std::holds_alternative<ChannelScales>(value.quantisation);
+  if (value.dtype == ScalarType::I32) return has_channels ? QCInt32 : QInt32;
+  CHECK(value.dtype == ScalarType::I8) << name(value.dtype);
+  if (has_channels) return std::get<ChannelScales>(value.quantisation).is_4bit ? QCInt4 : QCInt8;
+  if (std::holds_alternative<GroupScales>(value.quantisation)) return QBInt4;
+  if (std::holds_alternative<TokenScales>(value.quantisation)) return QDInt8;
+  CHECK(std::holds_alternative<TensorScale>(value.quantisation));
+  return QInt8;
 }
 
 std::vector<std::uint32_t> to_numbers(const Order& order) {
@@ -36,6 +46,7 @@ class Writer {
   std::uint32_t constant_row(const Constant& constant);
   std::vector<std::uint32_t> bounds_of(const Dims& sizes) const;
   Offset<wire::Value> write_value(ValueId id);
+  std::pair<wire::Quant, Offset<void>> write_quantisation(const Quantisation& quantisation);
   Offset<wire::Node> write_node(const XnnNode& node, std::uint32_t index);
   Offset<void> write_body(const XnnNode& node);
   Offset<void> write_window(const XnnNode& node);
@@ -80,10 +91,38 @@ Offset<wire::Value> Writer::write_value(ValueId id) {
   std::vector<std::uint32_t> dims = bounds_of(value.sizes);
   const std::uint32_t row = value.constant ? constant_row(*value.constant) : 0;
   const std::uint32_t flags = (value.is_input ? 1U : 0U) | (value.is_output ? 2U : 0U);
-  auto tensor =
-      wire::CreateTensorDirect(builder_, data_type(value.dtype), static_cast<std::uint32_t>(dims.size()),
-                               &dims, row, value.external_id, flags, id);
-  return wire::CreateValue(builder_, wire::ValueUnion::Tensor, tensor.Union());
+  auto tensor = wire::CreateTensorDirect(builder_, data_type(value), static_cast<std::uint32_t>(dims.size()),
+                                         &dims, row, value.external_id, flags, id);
+  if (std::holds_alternative<std::monostate>(value.quantisation))
+    return wire::CreateValue(builder_, wire::ValueUnion::Tensor, tensor.Union());
+  const auto [kind, body] = write_quantisation(value.quantisation);
+  auto quantised = wire::CreateQuantTensor(builder_, tensor, kind, body);
+  return wire::CreateValue(builder_, wire::ValueUnion::QuantTensor, quantised.Union());
+}
+
+// Scales are constants; the list that they could stand in instead must be there all the same.
+std::pair<wire::Quant, Offset<void>> Writer::write_quantisation(const Quantisation& quantisation) {
+  const std::vector<float> none;
+  const auto count = [](const Constant& scales) { return static_cast<std::uint32_t>(numel(scales)); };
+  if (const auto* tensor = std::get_if<TensorScale>(&quantisation)) {
+    return {wire::Quant::TensorQuant,
+            wire::CreateTensorQuant(builder_, tensor->scale, tensor->zero_point).Union()};
+  }
+  if (const auto* channels = std::get_if<ChannelScales>(&quantisation)) {
+    const std::uint32_t row = constant_row(channels->scales);
+    return {wire::Quant::ChannelQuant,
+            wire::CreateChannelQuantDirect(builder_, &none, static_cast<std::int32_t>(channels->dim), row,
+                                           count(channels->scales))
+                .Union()};
+  }
+  if (const auto* groups = std::get_if<GroupScales>(&quantisation)) {
+    const std::uint32_t row = constant_row(groups->scales);
+    return {wire::Quant::GroupQuant,
+            wire::CreateGroupQuantDirect(builder_, &none, 0, static_cast<std::int32_t>(groups->size), row,
+                                         count(groups->scales))
+                .Union()};
+  }
+  return {wire::Quant::TokenQuant, wire::CreateTokenQuant(builder_, 1).Union()};
 }
 
 Offset<void> Writer::write_window(const XnnNode& node) {

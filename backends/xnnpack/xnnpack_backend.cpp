@@ -23,11 +23,13 @@ Failure refusal_error(const Node& node, const Refusal& refusal) {
 
 // What the payload can hold; conditions on nodes are checked with each node.
 Status check_external(const Value& value) {
-  bool is_float = value.type().is_tensor() &&
-                  (value.tensor().dtype == ScalarType::F32 || value.tensor().dtype == ScalarType::F16);
-  if (is_float) return {};
-  return failure("xnnpack", value.name().str(),
-                 fmt::format("{} comes in or goes out, which is no tensor of f32 or f16", str(value.type())));
+  const auto has_type = [&](ScalarType dtype) { return value.tensor().dtype == dtype; };
+  if (value.type().is_tensor() &&
+      (has_type(ScalarType::F32) || has_type(ScalarType::F16) || has_type(ScalarType::I8)))
+    return {};
+  return failure(
+      "xnnpack", value.name().str(),
+      fmt::format("{} comes in or goes out, which is no tensor of f32, f16 or i8", str(value.type())));
 }
 
 // Also of those that no node uses.

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/walk.h"
+#include "partition/neighbours.h"
+#include "quantised_patterns.h"
 #include "xnnpack_backend.h"
 
 namespace depute::xnnpack {
@@ -37,6 +40,22 @@ NodeSupport support(const QueryContext& context, const Node& node) {
       return take_if_useful();
   }
   std::unreachable();
+}
+
+// Weights with what reads them, and inputs that are quantised when the program runs with their products.
+std::vector<std::vector<const Node*>> groups(const Options& options, const Program& program,
+                                             const Method& method) {
+  const QueryContext context{options, &program, &method};
+  std::vector<std::vector<const Node*>> result;
+  for (const Graph* graph : graphs_of(method)) {
+    std::vector<std::vector<const Node*>> inseparable;
+    for (const Node& node : graph->nodes()) {
+      std::vector<const Node*> nodes = inseparable_nodes(context, node);
+      if (nodes.size() > 1) inseparable.push_back(std::move(nodes));
+    }
+    for (auto& group : united(*graph, inseparable)) result.push_back(std::move(group));
+  }
+  return result;
 }
 
 }  // namespace
@@ -76,6 +95,7 @@ Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Metho
     return support({options, &program, &method}, node);
   };
   proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), {}}};
+  proposal.options.groups = groups(options_, program, method);
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
   return proposal;

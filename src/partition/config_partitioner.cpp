@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "regions/disjoint_sets.h"
+#include "partition/neighbours.h"
 
 namespace depute {
 
@@ -41,23 +41,7 @@ void ConfigPartitioner::add_groups(const Program& program, const Method& method,
     config->second->add_neighbours(node, candidates.back());
     if (candidates.back().size() == 1) candidates.pop_back();
   }
-  DisjointSets sets(graph.node_ids());
-  for (const auto& candidate : candidates) {
-    for (const Node* node : candidate) sets.join(candidate.front()->id(), node->id());
-  }
-  constexpr std::size_t none = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> group_of(graph.node_ids(), none);  // by the node that stands for its set
-  std::vector<std::uint8_t> is_added(graph.node_ids(), 0);
-  for (const auto& candidate : candidates) {
-    std::size_t& group = group_of[sets.find(candidate.front()->id())];
-    if (group == none) {
-      group = proposal.options.groups.size();
-      proposal.options.groups.emplace_back();
-    }
-    for (const Node* node : candidate) {
-      if (is_added[node->id()]++ == 0) proposal.options.groups[group].push_back(node);
-    }
-  }
+  for (auto& group : united(graph, candidates)) proposal.options.groups.push_back(std::move(group));
 }
 
 Result<Proposal> ConfigPartitioner::propose(const Program& program, const Method& method) const {

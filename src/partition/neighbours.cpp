@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "regions/disjoint_sets.h"
+
 namespace depute {
 
 void add_producers(const Node& node, std::string_view op, std::vector<const Node*>& nodes) {
@@ -27,6 +29,29 @@ void add_only_user(const Node& node, std::string_view op, std::vector<const Node
   const Node* user = only_user(node);
   if (user == nullptr || user->op() != op) return;
   if (std::ranges::find(nodes, user) == nodes.end()) nodes.push_back(user);
+}
+
+std::vector<std::vector<const Node*>> united(const Graph& graph,
+                                             const std::vector<std::vector<const Node*>>& sets) {
+  DisjointSets joined(graph.node_ids());
+  for (const auto& set : sets) {
+    for (const Node* node : set) joined.join(set.front()->id(), node->id());
+  }
+  std::vector<std::vector<const Node*>> result;
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> place(graph.node_ids(), none);  // by the node that stands for its set
+  std::vector<std::uint8_t> is_added(graph.node_ids(), 0);
+  for (const auto& set : sets) {
+    std::size_t& at = place[joined.find(set.front()->id())];
+    if (at == none) {
+      at = result.size();
+      result.emplace_back();
+    }
+    for (const Node* node : set) {
+      if (is_added[node->id()]++ == 0) result[at].push_back(node);
+    }
+  }
+  return result;
 }
 
 }  // namespace depute

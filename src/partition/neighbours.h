@@ -17,4 +17,9 @@ const Node* only_user(const Node& node);
 // Appends the only user if it has this op.
 void add_only_user(const Node& node, std::string_view op, std::vector<const Node*>& nodes);
 
+// Sets of the graph's nodes, none empty; those that share a node become one. Each node once, in the order
+// given.
+std::vector<std::vector<const Node*>> united(const Graph& graph,
+                                             const std::vector<std::vector<const Node*>>& sets);
+
 }  // namespace depute

@@ -91,6 +91,15 @@ def lower(model: Path, out: Path, *options) -> Run:
     return run
 
 
+def lower_as_one_delegate(model: Path, out: Path, *options) -> Run:
+    """`depute lower --backend xnnpack`, which must leave nothing but sizes to the runtime's own kernels."""
+    run = lower(model, out, "--backend", "xnnpack", *options)
+    assert re.search(r"^Total delegated subgraphs: 1$", run.stdout, re.MULTILINE), run.stdout
+    leftovers = re.findall(r"^  \d+ x (\S+):", run.stdout, re.MULTILINE)
+    assert set(leftovers) <= {"aten.sym_size.int"}, run.stdout
+    return run
+
+
 def assert_refused(run: Run, out: Path) -> None:
     """Bad input: exit code 1, exactly one diagnostic, opening stderr, and no output file."""
     assert run.code == 1, f"exit code {run.code}\n{run.stderr}"

@@ -58,7 +58,9 @@ def test_equal_eager(recipe, backend, tmp_path):
     torch.export.save(torch.export.export(model, (indices,), dynamic_shapes=shapes), tmp_path / "model.pt2")
     lower(tmp_path / "model.pt2", tmp_path / "model.pte", *(["--backend", backend] if backend != "portable" else []))
     cases = [Case("forward", [x], [model(x)]) for x in (indices, torch.randint(0, 100, (2, 32)), indices[:, :2].contiguous())]
-    assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1e-5)
+    # XNNPACK has scales of blocks in bf16, and rounds rows otherwise (test_quantised.py)
+    rounds = backend == "xnnpack" and recipe.startswith("8da")
+    assert_matches_eager(tmp_path / "model.pte", cases, tolerance=1.5e-2 if rounds else 1e-5)
 
 
 @pytest.mark.parametrize(

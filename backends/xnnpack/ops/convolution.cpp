@@ -4,6 +4,7 @@
 
 #include "emitter.h"
 #include "node_query.h"
+#include "quantised_patterns.h"
 
 namespace depute::xnnpack::ops {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 Check check_convolution(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
   DEPUTE_REFUSE_IF(need_rank(input, 3, 4));
-  DEPUTE_REFUSE_IF(need_constant(node, "weight"));
+  if (!quantised_weight_of(node.context(), node.node())) DEPUTE_REFUSE_IF(need_constant(node, "weight"));
   DEPUTE_REFUSE_IF(need_constant(node, "bias"));
   DEPUTE_REFUSE_IF(need_ints(node, "stride", 1));
   DEPUTE_REFUSE_IF(need_ints(node, "padding", 0));

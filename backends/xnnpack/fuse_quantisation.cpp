@@ -1,0 +1,289 @@
+// Arithmetic on integers where a program dequantises, computes and quantises again. Until then integers and
+// numbers are values of their own, with a Convert between them, so that nothing is lost where a node has no
+// integer form.
+//
+//   Convert i8 -> f32, Conv2d, Convert f32 -> i8        Conv2d on i8
+//   Convert i8 -> f32, Reshape                     ->   Reshape on i8, Convert
+//   Reshape, Convert f32 -> i8                          Convert, Reshape on i8
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "packed_weights.h"
+#include "simplify.h"
+#include "support/check.h"
+
+namespace depute::xnnpack {
+namespace {
+
+// What the scales of a node's integers may be to each other.
+enum class IntegerForm : std::uint8_t { None, Product, Sum, Multiply, Slope, Equal, Any };
+
+IntegerForm integer_form(NodeKind kind) {
+  using enum NodeKind;
+  switch (kind) {
+    case FullyConnected:
+    case Conv2d:
+    case DepthwiseConv2d:
+    case ConvTranspose2d:
+      return IntegerForm::Product;
+    case Add:
+    case Subtract:
+      return IntegerForm::Sum;
+    case Multiply:
+      return IntegerForm::Multiply;
+    case Leaky:
+      return IntegerForm::Slope;
+    case Concat:
+    case ConstantPad:
+    case MaxPooling2d:
+    case ResizeBilinear:
+    case Clamp:
+      return IntegerForm::Equal;
+    case GlobalAvgPooling2d:
+    case Sigmoid:
+    case Tanh:
+    case Hardswish:
+    case Elu:
+    case Gelu:
+    case Exp:
+    case Log:
+    case SquareRoot:
+    case Abs:
+    case Negate:
+    case Square:
+      return IntegerForm::Any;
+    default:
+      return IntegerForm::None;
+  }
+}
+
+bool is_within(double ratio, int least_power, int below_power) {
+  return ratio >= std::ldexp(1.0, least_power) && ratio < std::ldexp(1.0, below_power);
+}
+
+class QuantisationFuser {
+ public:
+  explicit QuantisationFuser(XnnGraph& graph) : graph_(graph) {}
+  void run();
+
+ private:
+  const TensorScale* scale_of(ValueId value) const {
+    return std::get_if<TensorScale>(&graph_.values[value].quantisation);
+  }
+  // A Convert of numbers to integers, or of integers to numbers.
+  bool quantises(const XnnNode& node) const;
+  bool dequantises(const XnnNode& node) const;
+
+  void quantise_earlier();
+  void dequantise_later();
+  void fuse_all();
+  bool fuse(XnnNode& node, ValueId result);
+  // The integers that a number of the graph is made of, or can be; no_value when there are none.
+  ValueId integers_of_operand(ValueId value);
+  bool fits(const XnnNode& node, std::span<const ValueId> operands, const TensorScale& result) const;
+  bool fuse_product(XnnNode& node, ValueId operand, const TensorScale& result);
+
+  XnnGraph& graph_;
+  std::unordered_map<ValueId, ValueId> dequantised_from_;
+  std::unordered_map<ValueId, std::uint32_t> dequantised_by_;
+};
+
+bool QuantisationFuser::quantises(const XnnNode& node) const {
+  return node.kind == NodeKind::Convert && scale_of(node.output) != nullptr &&
+         graph_.values[node.inputs[0]].dtype == ScalarType::F32;
+}
+
+bool QuantisationFuser::dequantises(const XnnNode& node) const {
+  return node.kind == NodeKind::Convert && scale_of(node.inputs[0]) != nullptr &&
+         graph_.values[node.output].dtype == ScalarType::F32;
+}
+
+// Before what only moves elements: mover, quantise -> quantise, mover.
+void QuantisationFuser::quantise_earlier() {
+  const GraphUses uses = find_uses(graph_);
+  for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+    XnnNode& quantise = graph_.nodes[i];
+    if (!quantises(quantise)) continue;
+    const ValueId moved = quantise.inputs[0];
+    const std::uint32_t index = uses.producer[moved];
+    if (index == no_value || uses.count[moved] != 1 || !moves_elements(graph_.nodes[index].kind)) continue;
+    XnnNode& mover = graph_.nodes[index];
+    const ValueId source = mover.inputs[0];
+    const ValueId integers = graph_.add_value_like(quantise.output, Dims(graph_.values[source].sizes));
+    std::swap(mover.kind, quantise.kind);
+    std::swap(mover.params, quantise.params);
+    std::swap(mover.flags, quantise.flags);
+    std::swap(mover.handles, quantise.handles);
+    mover.output = quantise.inputs[0] = integers;
+  }
+}
+
+// Behind what only moves elements. Quantising again by the same scale gives the same integers.
+void QuantisationFuser::dequantise_later() {
+  std::vector<XnnNode> nodes;
+  std::unordered_map<ValueId, ValueId> same;
+  const auto push = [&](XnnNode node) {
+    if (dequantises(node)) {
+      dequantised_from_[node.output] = node.inputs[0];
+      dequantised_by_[node.output] = static_cast<std::uint32_t>(nodes.size());
+    }
+    nodes.push_back(std::move(node));
+  };
+  for (XnnNode& node : graph_.nodes) {
+    for (ValueId& input : node.inputs)
+      if (auto found = same.find(input); found != same.end()) input = found->second;
+    const auto source =
+        node.inputs.empty() ? dequantised_from_.end() : dequantised_from_.find(node.inputs[0]);
+    if (source == dequantised_from_.end()) {
+      push(std::move(node));
+    } else if (moves_elements(node.kind)) {
+      XnnNode dequantise;
+      dequantise.kind = NodeKind::Convert;
+      dequantise.handles = node.handles;
+      dequantise.output = node.output;
+      const ValueId integers = graph_.add_value_like(source->second, Dims(graph_.values[node.output].sizes));
+      node.inputs[0] = source->second;
+      node.output = integers;
+      dequantise.inputs = {integers};
+      push(std::move(node));
+      push(std::move(dequantise));
+    } else if (quantises(node) && *scale_of(source->second) == *scale_of(node.output)) {
+      same[node.output] = source->second;
+    } else {
+      push(std::move(node));
+    }
+  }
+  for (ValueId& output : graph_.outputs)
+    if (auto found = same.find(output); found != same.end()) output = found->second;
+  graph_.nodes = std::move(nodes);
+}
+
+ValueId QuantisationFuser::integers_of_operand(ValueId value) {
+  if (auto found = dequantised_from_.find(value); found != dequantised_from_.end()) return found->second;
+  const std::optional<Constant> constant = graph_.values[value].constant;
+  if (!constant || constant->dtype() != ScalarType::F32) return no_value;
+  if (constant->is_quantised() && numel(*constant->scale) == 1) {
+    const ValueId integers = graph_.add_constant(xnnpack::integers_of(*constant));
+    graph_.values[integers].quantisation = TensorScale{to_floats(*constant->scale)[0], 0};
+    return integers;
+  }
+  // A number is itself times one.
+  if (numel(*constant) != 1) return no_value;
+  const float number = to_floats(*constant)[0];
+  if (!std::isnormal(number)) return no_value;
+  const auto sign = static_cast<std::byte>(number < 0 ? -1 : 1);
+  const ValueId integers = graph_.add_constant(
+      converted("sign", {*constant}, ScalarType::I8, constant->sizes(),
+                [sign](std::span<const std::vector<std::byte>>) { return std::vector<std::byte>{sign}; }));
+  graph_.values[integers].quantisation = TensorScale{std::abs(number), 0};
+  return integers;
+}
+
+bool QuantisationFuser::fits(const XnnNode& node, std::span<const ValueId> operands,
+                             const TensorScale& result) const {
+  const auto ratio = [&](std::size_t i) { return double{scale_of(operands[i])->scale} / result.scale; };
+  switch (integer_form(node.kind)) {
+    case IntegerForm::Sum:
+      return is_within(ratio(0), -10, 8) && is_within(ratio(1), -10, 8);
+    case IntegerForm::Multiply:
+      return is_within(ratio(0) * scale_of(operands[1])->scale, -16, 8);
+    case IntegerForm::Slope: {
+      const double slope = std::abs(double{node.get<Coefficient>().value} * ratio(0));
+      return is_within(ratio(0), -8, 7) && is_within(slope, -8, 7);
+    }
+    case IntegerForm::Equal:
+      return std::ranges::all_of(operands, [&](ValueId operand) { return *scale_of(operand) == result; });
+    case IntegerForm::Any:
+      return true;
+    case IntegerForm::Product:
+    case IntegerForm::None:
+      break;
+  }
+  return false;
+}
+
+bool QuantisationFuser::fuse_product(XnnNode& node, ValueId operand, const TensorScale& result) {
+  if (std::holds_alternative<DynamicInput>(node.params)) return false;
+  const auto weight = packed_weight(graph_, node);
+  if (!weight || !weight->scales) return false;
+  const std::optional<Constant> bias =
+      node.inputs[2] == no_value ? std::nullopt : graph_.values[node.inputs[2]].constant;
+  if (node.inputs[2] != no_value && (!bias || bias->dtype() != ScalarType::F32)) return false;
+  // What a unit of the sums is.
+  const float input_scale = scale_of(operand)->scale;
+  const std::vector<float> scales = to_floats(*weight->scales);
+  for (float scale : scales) {
+    const float unit = input_scale * scale;
+    if (!std::isnormal(unit) || !(unit / result.scale < 256)) return false;
+  }
+  if (bias) {
+    const Constant units =
+        computed(fmt::format("units:{}", input_scale), {*weight->scales}, weight->scales->sizes(),
+                 [input_scale](std::span<const std::vector<float>> in) {
+                   std::vector<float> unit = in[0];
+                   for (float& scale : unit) scale *= input_scale;
+                   return unit;
+                 });
+    const ValueId sums = graph_.add_constant(in_units(*bias, units));
+    graph_.values[sums].quantisation = ChannelScales{.scales = units};
+    node.inputs[2] = sums;
+  }
+  use_packed(graph_, node, *weight);
+  return true;
+}
+
+bool QuantisationFuser::fuse(XnnNode& node, ValueId result) {
+  const IntegerForm form = integer_form(node.kind);
+  if (form == IntegerForm::None) return false;
+  const std::size_t count = form == IntegerForm::Product ? 1 : node.inputs.size();
+  std::vector<ValueId> operands;
+  bool has_integers = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    has_integers |= dequantised_from_.contains(node.inputs[i]);
+    operands.push_back(integers_of_operand(node.inputs[i]));
+    if (operands.back() == no_value) return false;
+  }
+  if (!has_integers) return false;
+  const TensorScale scale = *scale_of(result);
+  if (form == IntegerForm::Product ? !fuse_product(node, operands[0], scale) : !fits(node, operands, scale))
+    return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto by = dequantised_by_.find(node.inputs[i]);
+    if (by != dequantised_by_.end()) merge_handles(node.handles, graph_.nodes[by->second].handles);
+    node.inputs[i] = operands[i];
+  }
+  node.output = result;
+  return true;
+}
+
+void QuantisationFuser::fuse_all() {
+  const GraphUses uses = find_uses(graph_);
+  for (XnnNode& quantise : graph_.nodes) {
+    if (!quantises(quantise)) continue;
+    const ValueId number = quantise.inputs[0];
+    const std::uint32_t index = uses.producer[number];
+    if (index == no_value || uses.count[number] != 1) continue;
+    XnnNode& node = graph_.nodes[index];
+    if (!fuse(node, quantise.output)) continue;
+    merge_handles(node.handles, quantise.handles);
+    quantise.kind = NodeKind::None;
+  }
+}
+
+void QuantisationFuser::run() {
+  quantise_earlier();
+  dequantise_later();
+  fuse_all();
+  remove_unused(graph_);
+}
+
+}  // namespace
+
+void fuse_quantisation(XnnGraph& graph) {
+  QuantisationFuser(graph).run();
+}
+
+}  // namespace depute::xnnpack

@@ -1,0 +1,194 @@
+"""Quantised models on XNNPACK: one delegate, whose integers are those of the program.
+
+What is quantised before the program runs (PT2E, static) is equal to eager within two quanta of the output: sums are exact, and
+are rounded once for each layer. Rows that are quantised when it runs have scales of their own in XNNPACK, also where the
+program has one for the whole tensor.
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from harness import assert_matches_eager, depute, lower, lower_as_one_delegate
+from io_cases import Case
+from torch import nn
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+from torchao.quantization.granularity import PerAxis, PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+
+class Call(nn.Module):
+    def __init__(self, function, *layers):
+        super().__init__()
+        self.function, self.layers = function, nn.ModuleList(layers)
+
+    def forward(self, *inputs):
+        return self.function(*inputs, *self.layers)
+
+
+class Residual(nn.Module):
+    """Convolutions of each kind, a residual branch, and what lies between them in image models."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.depthwise, self.point = nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 8, 1)
+        self.grouped = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=2, bias=False)
+        self.up, self.head = nn.ConvTranspose2d(8, 8, 2, stride=2), nn.Linear(8, 10)
+
+    def forward(self, x):
+        x = F.relu(self.norm(self.first(x)))
+        x = x + self.point(F.hardtanh(self.depthwise(x), 0, 6))
+        x = self.up(self.grouped(F.max_pool2d(x, 2)))
+        x = torch.cat([x, x * x], 1)[:, :8]
+        return self.head(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(32, 64), nn.Linear(64, 16, bias=False)
+
+    def forward(self, x):
+        return self.down(F.relu(self.up(x)))
+
+
+class Attention(nn.Module):
+    """Three products of one input, and a product that is scaled."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, x):
+        q, k, v = ((f(x)).unflatten(-1, (4, 16)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        scores = (q * 0.25) @ k.transpose(-1, -2)
+        return x + self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+def pt2e(model, x, dynamic_shapes=None, **config):
+    quantiser = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**config))
+    prepared = prepare_pt2e(torch.export.export(model.eval(), (x,), dynamic_shapes=dynamic_shapes).module(), quantiser)
+    for scale in (1, 0.5, 1.5):
+        prepared(x * scale)
+    return convert_pt2e(prepared)
+
+
+def quantum(program):
+    """The scale of the last node that dequantises."""
+    scales = [node.args[1] for node in program.graph.nodes if "dequantize_per_tensor.default" in str(node.target)]
+    return scales[-1]
+
+
+def save(model, x, file, dynamic_shapes=None):
+    program = torch.export.export(model, (x,), dynamic_shapes=dynamic_shapes)
+    torch.export.save(program, file)
+    return program
+
+
+def cases_of(model, inputs):
+    with torch.no_grad():
+        return [Case("forward", [x], [model(x)]) for x in inputs]
+
+
+STATIC = {
+    "image_per_channel": (Residual, (2, 3, 8, 8), {"is_per_channel": True}),
+    "image_per_tensor": (Residual, (2, 3, 8, 8), {"is_per_channel": False}),
+    "perceptron_per_channel": (Perceptron, (4, 32), {"is_per_channel": True}),
+    "perceptron_per_tensor": (Perceptron, (4, 32), {"is_per_channel": False}),
+}
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_static(name, tmp_path):
+    torch.manual_seed(3)
+    kind, shape, config = STATIC[name]
+    x = torch.randn(shape)
+    model = pt2e(kind(), x, **config)
+    step = quantum(save(model, x, tmp_path / "m.pt2"))
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 0.7, -x]), tolerance=2.01 * step)
+
+
+# One node between integers each: what has an integer form is computed so.
+BETWEEN = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "cat": lambda x, y: torch.cat([x, y], 1),
+    "relu": lambda x, y: F.relu(x), "hardtanh": lambda x, y: F.hardtanh(x), "sigmoid": lambda x, y: torch.sigmoid(x),
+    "tanh": lambda x, y: torch.tanh(x), "leaky_relu": lambda x, y: F.leaky_relu(x, 0.1), "elu": lambda x, y: F.elu(x),
+    "hardswish": lambda x, y: F.hardswish(x), "mean": lambda x, y: x.mean((2, 3), keepdim=True), "gelu": lambda x, y: F.gelu(x),
+    "max_pool": lambda x, y: F.max_pool2d(x, 2), "pad": lambda x, y: F.pad(x, (1, 1, 1, 0)), "abs": lambda x, y: x.abs(),
+    "reshape": lambda x, y: x.reshape(2, -1), "permute": lambda x, y: x.permute(0, 2, 3, 1), "slice": lambda x, y: x[:, 1:],
+    "upsample": lambda x, y: F.interpolate(x, scale_factor=2, mode="bilinear"), "number": lambda x, y: x * -0.3,
+    "softmax": lambda x, y: x.softmax(-1), "div": lambda x, y: x / (y.abs() + 1), "square": lambda x, y: x * x,
+    "neg": lambda x, y: -x, "avg_pool": lambda x, y: F.avg_pool2d(x, 2), "negated_scale": lambda x, y: 0.5 - x,
+}  # fmt: skip
+
+
+class Between(nn.Module):
+    def __init__(self, function, scale, zero_point):
+        super().__init__()
+        self.function, self.scale, self.zero_point = function, scale, zero_point
+
+    def forward(self, x, y):
+        ops = torch.ops.quantized_decomposed
+
+        def through(t, scale, zero_point):
+            q = ops.quantize_per_tensor.default(t, scale, zero_point, -128, 127, torch.int8)
+            return ops.dequantize_per_tensor.default(q, scale, zero_point, -128, 127, torch.int8)
+
+        result = self.function(through(-x, 0.03, -7), through(-y, 0.03, -7))  # the negations are worth a delegate
+        return through(result, self.scale, self.zero_point)
+
+
+@pytest.mark.parametrize("scale, zero_point", [(0.03, -7), (0.02, 20)], ids=["same", "other"])
+@pytest.mark.parametrize("name", BETWEEN)
+def test_between_integers(name, scale, zero_point, tmp_path):
+    torch.manual_seed(1)
+    model = Between(BETWEEN[name], scale, zero_point)
+    inputs = torch.randn(2, 4, 6, 6), torch.randn(2, 4, 6, 6)
+    torch.export.save(torch.export.export(model, inputs), tmp_path / "m.pt2")
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    cases = [Case("forward", list(x), [model(*x)]) for x in (inputs, (inputs[1] * 2, inputs[0]))]
+    # a product of rounded numbers and a resize may be one off
+    assert_matches_eager(tmp_path / "m.pte", cases, tolerance=1.01 * scale)
+
+
+def of_torchao(dtype, granularity):
+    return lambda model, x, shapes: quantised(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity))
+
+
+def quantised(model, config):
+    quantize_(model.eval(), config)
+    return model
+
+
+DYNAMIC = {
+    "pt2e_per_channel": lambda model, x, shapes: pt2e(model, x, shapes, is_per_channel=True, is_dynamic=True),
+    "pt2e_per_tensor": lambda model, x, shapes: pt2e(model, x, shapes, is_per_channel=False, is_dynamic=True),
+    "8da8w": of_torchao(torch.int8, PerAxis(0)),
+    "8da4w_32": of_torchao(torch.int4, PerGroup(32)),
+    "8da4w_64": of_torchao(torch.int4, PerGroup(64)),
+    "8da4w_channel": of_torchao(torch.int4, PerAxis(0)),
+    "8w": lambda model, x, shapes: quantised(model, IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0))),
+}
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["fixed", "open"])
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_dynamic(name, is_open, tmp_path):
+    torch.manual_seed(2)
+    x = torch.randn(1, 5, 64)
+    shapes = ({1: torch.export.Dim("length", min=2, max=12)},) if is_open else None
+    with torch.no_grad():
+        model = DYNAMIC[name](Attention(), x, shapes)
+        save(model, x, tmp_path / "m.pt2", shapes)
+    if is_open:
+        lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    else:
+        lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    inputs = [x, torch.randn(1, 12, 64)] if is_open else [x, x * 3]
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, inputs), tolerance=1e-5 if name == "8w" else 1.5e-2)
+    shown = depute("show", tmp_path / "m.pte").stdout
+    assert "choose_qparams" not in shown and "dequantize" not in shown
+    bits = 4 if "4w" in name else 8
+    assert (tmp_path / "m.pte").stat().st_size < 4 * 64 * 64 * bits / 8 + 16000
