@@ -3,7 +3,7 @@
 
 FUZZ_SECONDS ?= 30
 MUTATE ?= src/lower src/regions src/partition src/plan
-PYTHON_TESTS = .venv/bin/python -m pytest tests/python
+PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfile tests/python
 
 help:  ## this list
 	@echo "make COMMAND, where COMMAND is one of"

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "models"))
+import executorch.kernels.quantized  # noqa: F401  (registers kernels)
 from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
 from executorch.runtime import Runtime
@@ -31,7 +32,7 @@ def main() -> None:
     programs = [Runtime.get().load_program(file) for file in files]  # methods point into them
     methods = [program.load_method("forward") for program in programs]
     results = [
-        {**contents(file), "difference": difference(method.execute(case.inputs), case.outputs)}
+        {**contents(file), "difference": difference(method.execute(case.inputs), case.outputs), "largest": largest(case.outputs)}
         for file, method in zip(files, methods)
     ]
     for result, seconds in zip(results, interleaved(methods, case.inputs)):
@@ -64,6 +65,10 @@ def contents(file: Path) -> dict:
 
 def difference(got: list, want: list) -> float:
     return max((a.double() - b.double()).abs().max().item() for a, b in zip(got, want, strict=True))
+
+
+def largest(values: list) -> float:
+    return max(value.double().abs().max().item() for value in values)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,11 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .help = "SIZE=MIN..MAX: a size that varies stays within this, as s0=1..2048",
        .value = "SIZE=MIN..MAX",
        .may_be_empty = true},
+      {.names = "--quantize",
+       .target = &arguments.quantise,
+       .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32",
+       .value = "KIND=SCHEME",
+       .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
        .help = "Also write the report: FILE.json or FILE.html; - is standard output, as JSON",
@@ -116,6 +121,10 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     TRY(auto bound, parse_bound_argument(text));
     if (options.lower.bounds.insert(std::move(bound)).second) continue;
     return failure("usage", "--bound", fmt::format("'{}' is the second bound of its size", text));
+  }
+  for (const std::string& text : arguments.quantise) {
+    TRY(QuantiseRule rule, parse_quantise_rule(text));
+    options.lower.quantise.push_back(std::move(rule));
   }
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");

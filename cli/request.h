@@ -18,6 +18,7 @@ struct RequestArguments {
   std::vector<std::string> methods;
   std::vector<std::string> constants;
   std::vector<std::string> bounds;
+  std::vector<std::string> quantise;
   std::vector<std::string> reports;
   std::string dump_after;
   int jobs = 0;

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
-test=("${demo[@]}" pillow pytest hypothesis scikit-learn timm==1.0.31)
+test=("${demo[@]}" pillow pytest pytest-xdist hypothesis scikit-learn timm==1.0.31)
 
 case "${1:-}" in
   demo) packages=("${demo[@]}") ;;

@@ -219,11 +219,13 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   options.verified = true;
   TRY_STATUS(check_methods(program, backends));
   TRY_STATUS(narrow_ranges(program, options.bounds));
+  TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs));
   TRY(program, normalise_for(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
   timer.done("normalise");
   observe(options, "normalise", program);
   Report report = make_report(program);
+  report.quantised = std::move(quantised);
   TRY(program, hand_over(std::move(program), backends, registry, options, report));
   TRY(program, lower_leftovers(std::move(program), options));
   add_delegates(report, program);

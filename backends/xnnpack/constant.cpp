@@ -14,22 +14,6 @@
 namespace depute::xnnpack {
 namespace {
 
-// The bytes of a storage for as long as this lives. Made ones are not kept, so that memory stays small while
-// a large program is written out.
-class Bytes {
- public:
-  explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
-    if (storage->is_lazy()) produced_ = storage->produce();
-    view_ = storage->is_lazy() ? std::span<const std::byte>(produced_) : storage->bytes();
-  }
-  std::span<const std::byte> view() const { return view_; }
-
- private:
-  std::shared_ptr<const Storage> storage_;
-  std::vector<std::byte> produced_;
-  std::span<const std::byte> view_;
-};
-
 // Appends the elements in row-major order of `sizes`. Nothing is written twice, zeros neither: there may be
 // hundreds of megabytes.
 template <typename T>
@@ -303,12 +287,9 @@ Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarTy
                    BytesFunction convert) {
   std::string key = call_key(what, inputs);
   auto produce = [inputs = std::move(inputs), convert = std::move(convert)] {
-    std::vector<std::vector<std::byte>> values;
-    for (const Constant& input : inputs) {
-      const Bytes bytes(input.storage());
-      values.emplace_back(bytes.view().begin(), bytes.view().end());
-    }
-    return convert(values);
+    std::vector<Bytes> bytes;
+    for (const Constant& input : inputs) bytes.emplace_back(input.storage());
+    return convert(bytes);
   };
   return from_storage(std::move(key), dtype, sizes,
                       Storage::lazy(byte_count(dtype, sizes), std::move(produce)));

@@ -21,6 +21,26 @@
 
 namespace depute::xnnpack {
 
+// The bytes of a storage for as long as this lives. Made ones are not kept, so that memory stays small while
+// a large program is written out.
+class Bytes {
+ public:
+  explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
+    if (storage->is_lazy()) produced_ = storage->produce();
+  }
+  std::span<const std::byte> view() const { return storage_->is_lazy() ? produced_ : storage_->bytes(); }
+  // To write into: those that were made, or a copy.
+  std::vector<std::byte> take() {
+    if (storage_->is_lazy()) return std::move(produced_);
+    return {storage_->bytes().begin(), storage_->bytes().end()};
+  }
+  bool is_made() const { return storage_->is_lazy(); }
+
+ private:
+  std::shared_ptr<const Storage> storage_;
+  std::vector<std::byte> produced_;
+};
+
 struct Constant {
   std::string base_key;  // of `base`
   TensorData base;
@@ -71,7 +91,7 @@ Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis
 std::vector<float> to_floats(const Constant& constant);
 // A new constant computed from the bytes of others when it is written. `what` names the computation in the
 // key.
-using BytesFunction = std::function<std::vector<std::byte>(std::span<const std::vector<std::byte>> inputs)>;
+using BytesFunction = std::function<std::vector<std::byte>(std::span<Bytes> inputs)>;
 Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
                    BytesFunction convert);
 std::int64_t numel(const Constant& constant);

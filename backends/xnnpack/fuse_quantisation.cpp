@@ -175,9 +175,9 @@ ValueId QuantisationFuser::integers_of_operand(ValueId value) {
   const float number = to_floats(*constant)[0];
   if (!std::isnormal(number)) return no_value;
   const auto sign = static_cast<std::byte>(number < 0 ? -1 : 1);
-  const ValueId integers = graph_.add_constant(
-      converted("sign", {*constant}, ScalarType::I8, constant->sizes(),
-                [sign](std::span<const std::vector<std::byte>>) { return std::vector<std::byte>{sign}; }));
+  const ValueId integers =
+      graph_.add_constant(converted("sign", {*constant}, ScalarType::I8, constant->sizes(),
+                                    [sign](std::span<Bytes>) { return std::vector<std::byte>{sign}; }));
   graph_.values[integers].quantisation = TensorScale{std::abs(number), 0};
   return integers;
 }

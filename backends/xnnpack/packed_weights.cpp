@@ -16,21 +16,26 @@ std::size_t output_axis(NodeKind kind) {
   return kind == NodeKind::DepthwiseConv2d ? 3 : 0;
 }
 
-// Two integers to a byte, the first one below, each with 8 added.
+std::byte nibbles_of(std::byte low, std::byte high) {
+  const int first = static_cast<std::int8_t>(low);
+  const int second = static_cast<std::int8_t>(high);
+  CHECK(first >= -8 && first <= 7 && second >= -8 && second <= 7)
+      << "weights of 4 bits are " << first << " and " << second;
+  return static_cast<std::byte>((first + 8) | (second + 8) << 4);
+}
+
+// Two integers to a byte, the first one below, each with 8 added. What was made is packed in its place.
 Constant nibbles(const Constant& integers) {
   const Dims sizes = integers.sizes();
-  return converted("int4", {integers}, ScalarType::I8, {sizes[0], sizes[1].value() / 2},
-                   [](std::span<const std::vector<std::byte>> in) {
-                     const auto nibble = [&](std::size_t i) {
-                       const int integer = static_cast<std::int8_t>(in[0][i]);
-                       CHECK(integer >= -8 && integer <= 7) << "a weight of 4 bits is " << integer;
-                       return static_cast<unsigned>(integer + 8);
-                     };
-                     std::vector<std::byte> bytes(in[0].size() / 2);
-                     for (std::size_t i = 0; i < bytes.size(); ++i)
-                       bytes[i] = static_cast<std::byte>(nibble(2 * i) | nibble(2 * i + 1) << 4);
-                     return bytes;
-                   });
+  return converted(
+      "int4", {integers}, ScalarType::I8, {sizes[0], sizes[1].value() / 2}, [](std::span<Bytes> in) {
+        const std::size_t count = in[0].view().size() / 2;
+        std::vector<std::byte> packed = in[0].is_made() ? in[0].take() : std::vector<std::byte>(count);
+        const std::byte* from = in[0].is_made() ? packed.data() : in[0].view().data();
+        for (std::size_t i = 0; i < count; ++i) packed[i] = nibbles_of(from[2 * i], from[2 * i + 1]);
+        packed.resize(count);
+        return packed;
+      });
 }
 
 std::vector<float> floats_of(std::span<const std::byte> bytes) {
@@ -40,14 +45,12 @@ std::vector<float> floats_of(std::span<const std::byte> bytes) {
 }
 
 Constant to_bf16(const Constant& scales) {
-  return converted("bf16", {scales}, ScalarType::BF16, {numel(scales)},
-                   [](std::span<const std::vector<std::byte>> in) {
-                     std::vector<std::uint16_t> halves;
-                     for (float scale : floats_of(in[0]))
-                       halves.push_back(encode_small_float(ScalarType::BF16, scale));
-                     auto bytes = std::as_bytes(std::span(halves));
-                     return std::vector<std::byte>(bytes.begin(), bytes.end());
-                   });
+  return converted("bf16", {scales}, ScalarType::BF16, {numel(scales)}, [](std::span<Bytes> in) {
+    std::vector<std::uint16_t> halves;
+    for (float scale : floats_of(in[0].view())) halves.push_back(encode_small_float(ScalarType::BF16, scale));
+    auto bytes = std::as_bytes(std::span(halves));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
 }
 
 }  // namespace
@@ -86,18 +89,17 @@ void use_packed(XnnGraph& graph, XnnNode& product, const PackedWeight& weight) {
 }
 
 Constant in_units(const Constant& bias, const Constant& units) {
-  return converted("in_units", {bias, units}, ScalarType::I32, bias.sizes(),
-                   [](std::span<const std::vector<std::byte>> in) {
-                     const std::vector<float> numbers = floats_of(in[0]), unit = floats_of(in[1]);
-                     std::vector<std::int32_t> counts;
-                     for (std::size_t i = 0; i < numbers.size(); ++i) {
-                       constexpr double most = std::numeric_limits<std::int32_t>::max();
-                       const double count = std::nearbyint(double{numbers[i]} / unit[i]);
-                       counts.push_back(static_cast<std::int32_t>(std::clamp(count, -most, most)));
-                     }
-                     auto bytes = std::as_bytes(std::span(counts));
-                     return std::vector<std::byte>(bytes.begin(), bytes.end());
-                   });
+  return converted("in_units", {bias, units}, ScalarType::I32, bias.sizes(), [](std::span<Bytes> in) {
+    const std::vector<float> numbers = floats_of(in[0].view()), unit = floats_of(in[1].view());
+    std::vector<std::int32_t> counts;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      constexpr double most = std::numeric_limits<std::int32_t>::max();
+      const double count = std::nearbyint(double{numbers[i]} / unit[i]);
+      counts.push_back(static_cast<std::int32_t>(std::clamp(count, -most, most)));
+    }
+    auto bytes = std::as_bytes(std::span(counts));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
 }
 
 // XNNPACK's product of numbers with integers multiplies its bias by the weights' scales; so that is added

@@ -21,7 +21,7 @@ std::vector<SupportRow> support_rows() {
 
 void register_backend(Registry& registry) {
   Status added = registry.add({.name = "xnnpack",
-                               .description = "ExecuTorch's XnnpackBackend: f32 and f16 on CPUs",
+                               .description = "ExecuTorch's XnnpackBackend: f32, f16 and quantised, on CPUs",
                                .backend = std::make_unique<XnnpackBackend>(),
                                .make_partitioner = XnnpackPartitioner::make,
                                .support = support_rows,

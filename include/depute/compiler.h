@@ -24,6 +24,7 @@
 
 #include "depute/constant_method.h"
 #include "depute/program.h"
+#include "depute/quantise.h"
 #include "depute/registry.h"
 #include "depute/report.h"
 #include "depute/requirement.h"
@@ -48,6 +49,7 @@ struct LowerOptions {
   // Ranges of sizes, by symbol, within those that the program says: an upper bound that torch.export was not
   // told, or a smaller one.
   Ranges bounds = {};
+  std::vector<QuantiseRule> quantise = {};  // layers whose weights become integers first
   int jobs = 1;
   bool verify_each_pass = false;
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "depute/program.h"
+#include "depute/quantise.h"
 #include "depute/to_backend.h"
 
 #pragma GCC visibility push(default)
@@ -67,6 +68,7 @@ struct Report {
   std::vector<DelegateReport> delegates;
   AllApart apart;  // why backends have several
   std::vector<RefusalReport> refusals;
+  QuantiseResult quantised;  // layers whose weights were made integers here
   std::vector<StepTime> times;
   std::vector<std::string> notes;  // what the user should know of the program that was written
 

@@ -14,7 +14,7 @@
 namespace depute {
 
 struct Requirement {
-  enum class Quantity : std::uint8_t { Coverage, Partitions, DelegatedNodes, NonDelegatedNodes };
+  enum class Quantity : std::uint8_t { Coverage, Partitions, DelegatedNodes, NonDelegatedNodes, Sqnr };
   enum class Relation : std::uint8_t { AtLeast, AtMost, Equal };
   Quantity quantity;
   Relation relation;
@@ -22,8 +22,8 @@ struct Requirement {
   std::string text;  // as the user wrote it
 };
 
-// quantity: coverage (percent), partitions, delegated, non_delegated; relation: >=, <=, ==. Separated by
-// commas.
+// quantity: coverage (percent), partitions, delegated, non_delegated, sqnr (decibels of the noisiest layer
+// that was quantised; infinite without one); relation: >=, <=, ==. Separated by commas.
 Result<std::vector<Requirement>> parse_requirements(std::string_view text);
 
 // One line for each requirement that does not hold: "coverage>=95% (is 92.9%)".

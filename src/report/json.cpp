@@ -1,6 +1,7 @@
 // The report as JSON, for CI and tools. Keys are stable; see docs/cli.md.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -75,6 +76,18 @@ Json refusal_json(const RefusalReport& refusal) {
   return json;
 }
 
+// JSON has no infinity: weights that their integers give exactly have no noise.
+Json quantised_json(const QuantisedLayer& layer) {
+  return {{"method", layer.method.str()},
+          {"node", layer.node.str()},
+          {"weight", layer.weight.str()},
+          {"module", layer.module},
+          {"scheme", layer.scheme},
+          {"float_bytes", layer.float_bytes},
+          {"integer_bytes", layer.integer_bytes},
+          {"sqnr_db", std::isfinite(layer.sqnr) ? Json(layer.sqnr) : Json(nullptr)}};
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -101,6 +114,10 @@ std::string report_json(const Report& report) {
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
   json["refusals"] = Json::array();
   for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));
+  json["quantised"] = Json::array();
+  for (const QuantisedLayer& layer : report.quantised.layers)
+    json["quantised"].push_back(quantised_json(layer));
+  json["not_quantised"] = report.quantised.left;
   json["notes"] = report.notes;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;

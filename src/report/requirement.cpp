@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -13,11 +15,12 @@ namespace {
 using Quantity = Requirement::Quantity;
 using Relation = Requirement::Relation;
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 4> quantities = {{
+constexpr std::array<std::pair<std::string_view, Quantity>, 5> quantities = {{
     {"coverage", Quantity::Coverage},
     {"partitions", Quantity::Partitions},
     {"delegated", Quantity::DelegatedNodes},
     {"non_delegated", Quantity::NonDelegatedNodes},
+    {"sqnr", Quantity::Sqnr},
 }};
 constexpr std::array<std::pair<std::string_view, Relation>, 3> relations = {{
     {">=", Relation::AtLeast},
@@ -63,6 +66,11 @@ double measure(const Report& report, Quantity quantity) {
       return static_cast<double>(report.delegated_nodes());
     case Quantity::NonDelegatedNodes:
       return static_cast<double>(report.non_delegated_nodes());
+    case Quantity::Sqnr: {
+      double least = std::numeric_limits<double>::infinity();
+      for (const QuantisedLayer& layer : report.quantised.layers) least = std::min(least, layer.sqnr);
+      return least;
+    }
   }
   return 0;
 }
@@ -90,7 +98,7 @@ Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
     if (!requirement) {
       return failure(
           "usage", "--require", fmt::format("cannot read '{}'", part),
-          "write for example coverage>=95%,partitions<=3 (also delegated, non_delegated; >=, <=, ==)");
+          "write for example coverage>=95%,partitions<=3 (also delegated, non_delegated, sqnr; >=, <=, ==)");
     }
     requirements.push_back(std::move(*requirement));
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
@@ -103,9 +111,10 @@ std::vector<std::string> unmet(const Report& report, const std::vector<Requireme
   for (const Requirement& requirement : requirements) {
     double value = measure(report, requirement.quantity);
     if (holds(value, requirement.relation, requirement.bound)) continue;
-    bool is_percent = requirement.quantity == Quantity::Coverage;
+    const bool is_percent = requirement.quantity == Quantity::Coverage;
+    const bool is_count = !is_percent && requirement.quantity != Quantity::Sqnr;
     lines.push_back(
-        fmt::format("{} (is {:.{}f}{})", requirement.text, value, is_percent ? 1 : 0, is_percent ? "%" : ""));
+        fmt::format("{} (is {:.{}f}{})", requirement.text, value, is_count ? 0 : 1, is_percent ? "%" : ""));
   }
   return lines;
 }

@@ -105,6 +105,35 @@ std::vector<Leftovers> group_leftovers(const Report& report) {
   return sorted;
 }
 
+// The layer with the most noise stands for all, unless each is asked for.
+std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
+  if (quantised.layers.empty()) return {};
+  std::uint64_t float_bytes = 0;
+  std::uint64_t integer_bytes = 0;
+  for (const QuantisedLayer& layer : quantised.layers) {
+    float_bytes += layer.float_bytes;
+    integer_bytes += layer.integer_bytes;
+  }
+  const auto layer_text = [](const QuantisedLayer& layer) {
+    return fmt::format("{:.1f} dB in %{} ({})", layer.sqnr, printable(layer.node.str()),
+                       printable(layer.module.empty() ? std::string(layer.weight.str()) : layer.module));
+  };
+  const QuantisedLayer& worst = *std::ranges::min_element(quantised.layers, {}, &QuantisedLayer::sqnr);
+  std::string text = fmt::format("Quantised {} {}: {} -> {}, signal to noise at least {}\n",
+                                 quantised.layers.size(), quantised.layers.size() == 1 ? "layer" : "layers",
+                                 bytes_text(float_bytes), bytes_text(integer_bytes), layer_text(worst));
+  if (verbose) {
+    for (const QuantisedLayer& layer : quantised.layers)
+      text += fmt::format("  {}: {}\n", layer.scheme, layer_text(layer));
+  }
+  const std::size_t shown = verbose ? quantised.left.size() : std::min<std::size_t>(quantised.left.size(), 3);
+  for (std::size_t i = 0; i < shown; ++i)
+    text += fmt::format("  not quantised: {}\n", printable(quantised.left[i]));
+  if (const std::size_t more = quantised.left.size() - shown; more > 0)
+    text += fmt::format("  and {} more that are not\n", more);
+  return text;
+}
+
 }  // namespace
 
 std::string summary_text(const Report& report, bool verbose) {
@@ -130,6 +159,7 @@ std::string summary_text(const Report& report, bool verbose) {
     text += fmt::format("  and {} more {}; `depute explain` lists every node\n", more,
                         more == 1 ? "kind" : "kinds");
   }
+  text += quantised_text(report.quantised, verbose);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   double total = 0;
   std::string steps;

@@ -1,0 +1,69 @@
+// Quantises the weights of a program of floats before it is lowered: linear layers and embeddings become
+// integers with scales, in the ops that torchao writes, and with its numbers.
+//
+//   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input become 8
+//   bits
+//                              when the program runs
+//   linear=8da8w               weights of 8 bits, a scale for each output
+//   linear=8w                  the same weights, the input stays as it is
+//   embedding=4w:group=32      tables of 4 or 8 bits
+//
+//   %y = aten.linear.default(%x, %w, %b)   ->   %y = aten.linear.default(%x', %w', %b)
+//                                               %w' = torchao.dequantize_affine.default(%w.int4, ..)
+//
+// `only=` and `off=` choose layers as they choose nodes of a backend (pins.h): off=module:lm_head.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/pins.h"
+#include "depute/program.h"
+#include "depute/result.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+struct QuantiseRule {
+  enum class Target : std::uint8_t { Linear, Embedding };
+  Target target = Target::Linear;
+  int weight_bits = 8;             // or 4
+  bool has_dynamic_input = false;  // rows become i8 when the program runs
+  std::int64_t group = 0;          // elements of a row that share a scale; 0: all
+  Pins pins = {};
+  std::string scheme = {};  // "8da4w"
+};
+
+// Fails with code "usage" for what it cannot read.
+Result<QuantiseRule> parse_quantise_rule(std::string_view text);
+
+struct QuantisedLayer {
+  Symbol method;
+  Symbol node;    // of the program as it was read
+  Symbol weight;  // key of the constant
+  std::string module;
+  std::string scheme;
+  std::uint64_t float_bytes = 0;
+  std::uint64_t integer_bytes = 0;  // with the scales
+  // Signal to quantisation noise of the weights, in decibels: 10 log10(sum w^2 / sum (w - w')^2).
+  double sqnr = 0;
+};
+
+struct QuantiseResult {
+  std::vector<QuantisedLayer> layers = {};  // in the order of the program
+  // Layers that a rule chose and that stay as they are, and why: "%linear_3: rows of 100 in groups of 32".
+  std::vector<std::string> left = {};
+};
+
+// The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
+// integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
+// chooses none.
+Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

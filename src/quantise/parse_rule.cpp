@@ -1,0 +1,76 @@
+// Rules as users write them: linear=8da4w:group=32,off=module:lm_head.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "depute/quantise.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+struct Scheme {
+  std::string_view name;
+  int weight_bits;
+  bool has_dynamic_input;
+};
+constexpr std::array<Scheme, 4> schemes = {
+    {{"8da8w", 8, true}, {"8da4w", 4, true}, {"8w", 8, false}, {"4w", 4, false}}};
+
+// XNNPACK's groups; 4 bits without one have 32.
+constexpr std::int64_t group_step = 32;
+
+Failure usage_error(std::string_view text, std::string message) {
+  return failure("usage", "--quantize", fmt::format("'{}': {}", text, message),
+                 "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w");
+}
+
+Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
+  const std::size_t equals = option.find('=');
+  const std::string_view key = option.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
+  if (key == "only" || key == "off")
+    return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+  if (key != "group")
+    return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key));
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
+  const bool is_read = error == std::errc() && end == value.data() + value.size();
+  if (!is_read || rule.group < group_step || rule.group % group_step != 0)
+    return usage_error(text, fmt::format("a group is a multiple of {}", group_step));
+  if (rule.weight_bits == 8) return usage_error(text, "groups are of 4 bits");
+  return {};
+}
+
+}  // namespace
+
+Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME");
+  QuantiseRule rule;
+  const std::string_view target = text.substr(0, equals);
+  if (target != "linear" && target != "embedding")
+    return usage_error(text, fmt::format("'{}' is neither linear nor embedding", target));
+  rule.target = target == "linear" ? QuantiseRule::Target::Linear : QuantiseRule::Target::Embedding;
+  const std::size_t colon = text.find(':', equals);
+  const std::string_view name = text.substr(equals + 1, colon - equals - 1);
+  const auto* scheme = std::ranges::find(schemes, name, &Scheme::name);
+  if (scheme == schemes.end())
+    return usage_error(text, fmt::format("'{}' is none of 8da8w, 8da4w, 8w, 4w", name));
+  if (rule.target == QuantiseRule::Target::Embedding && scheme->has_dynamic_input)
+    return usage_error(text, "an embedding has 8w or 4w");
+  rule.weight_bits = scheme->weight_bits;
+  rule.has_dynamic_input = scheme->has_dynamic_input;
+  rule.scheme = scheme->name;
+  if (rule.weight_bits == 4) rule.group = group_step;
+  for (std::size_t at = colon; at != std::string_view::npos;) {
+    const std::size_t comma = text.find(',', at + 1);
+    TRY_STATUS(read_option(rule, text, text.substr(at + 1, comma - at - 1)));
+    at = comma;
+  }
+  return rule;
+}
+
+}  // namespace depute

@@ -1,0 +1,350 @@
+// Chooses layers, measures their weights, and puts torchao's ops around them.
+#include "depute/quantise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "depute/builder.h"
+#include "support/parallel_for.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+using Target = QuantiseRule::Target;
+
+// Which argument is the weight.
+struct Layer {
+  std::string_view op;
+  Target target;
+};
+constexpr Layer layers[] = {{"aten.linear.default", Target::Linear},
+                            {"aten.embedding.default", Target::Embedding}};
+
+const Layer* find_layer(const Node& node) {
+  const auto* found = std::ranges::find(layers, node.op().str(), &Layer::op);
+  return found == std::end(layers) ? nullptr : found;
+}
+
+// A matrix that is to be quantised, once for all layers that share it.
+struct Weight {
+  TensorData data;  // dense f32
+  int bits = 8;
+  std::int64_t group = 0;  // elements, never 0
+  double sqnr = 0;
+  bool is_finite = true;
+
+  float least() const { return bits == 8 ? -128.0F : -8.0F; }
+  float most() const { return bits == 8 ? 127.0F : 7.0F; }
+};
+
+// The loops below work on so many elements side by side, in a form that compilers make vector code of.
+constexpr std::size_t lanes = 8;
+
+// To the nearest, ties to even: of small numbers, which lose their fraction beside a large one.
+float rounded(float x) {
+  constexpr float large = 12582912.0F;  // 1.5 * 2^23
+  return (x + large) - large;
+}
+
+float integer_of(float element, float inverse, const Weight& weight) {
+  const float steps = element * inverse;
+  const float below = steps < weight.most() ? steps : weight.most();
+  return rounded(below > weight.least() ? below : weight.least());
+}
+
+float largest_of(std::span<const float> elements) {
+  float largest[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= elements.size(); i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const float size = std::abs(elements[i + lane]);
+      largest[lane] = size > largest[lane] ? size : largest[lane];
+    }
+  }
+  for (; i < elements.size(); ++i) largest[0] = std::max(largest[0], std::abs(elements[i]));
+  return *std::max_element(largest, largest + lanes);
+}
+
+struct Power {
+  float signal = 0, noise = 0;
+};
+Power power_of(std::span<const float> elements, float scale, const Weight& weight) {
+  float signal[lanes] = {};
+  float noise[lanes] = {};
+  const float inverse = 1.0F / scale;
+  const auto add = [&](float element, std::size_t lane) {
+    const float error = element - integer_of(element, inverse, weight) * scale;
+    signal[lane] += element * element;
+    noise[lane] += error * error;
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= elements.size(); i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) add(elements[i + lane], lane);
+  }
+  for (; i < elements.size(); ++i) add(elements[i], 0);
+  Power power;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    power.signal += signal[lane];
+    power.noise += noise[lane];
+  }
+  return power;
+}
+
+// The elements of a group, copied, since a file's bytes may lie at any address.
+class Groups {
+ public:
+  Groups(std::span<const std::byte> bytes, std::int64_t group)
+      : bytes_(bytes), elements_(static_cast<std::size_t>(group)) {}
+  std::size_t count() const { return bytes_.size() / (elements_.size() * sizeof(float)); }
+  std::span<const float> operator[](std::size_t i) {
+    const std::size_t size = elements_.size() * sizeof(float);
+    std::memcpy(elements_.data(), bytes_.data() + i * size, size);
+    return elements_;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::vector<float> elements_;
+};
+
+// torchao's symmetric scale: the largest element is half the range.
+float scale_of(std::span<const float> elements, const Weight& weight) {
+  const float half_range = (weight.most() - weight.least()) / 2;
+  return std::max(largest_of(elements) / half_range, std::numeric_limits<float>::min());
+}
+
+// Scales are found again when integers and scales are written: of a large model they would fill much memory.
+void measure(Weight& weight) {
+  Groups groups(weight.data.dense_bytes(), weight.group);
+  double signal = 0;
+  double noise = 0;
+  for (std::size_t i = 0; i < groups.count(); ++i) {
+    const std::span<const float> elements = groups[i];
+    const Power power = power_of(elements, scale_of(elements, weight), weight);
+    signal += double{power.signal};
+    noise += double{power.noise};
+  }
+  weight.is_finite = std::isfinite(signal) && std::isfinite(noise);
+  weight.sqnr = noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+std::vector<std::byte> scales(const Weight& weight) {
+  Groups groups(weight.data.dense_bytes(), weight.group);
+  std::vector<std::byte> bytes(groups.count() * sizeof(float));
+  for (std::size_t i = 0; i < groups.count(); ++i) {
+    const float scale = scale_of(groups[i], weight);
+    std::memcpy(&bytes[i * sizeof scale], &scale, sizeof scale);
+  }
+  return bytes;
+}
+
+std::vector<std::byte> integers(const Weight& weight) {
+  Groups groups(weight.data.dense_bytes(), weight.group);
+  const auto size = static_cast<std::size_t>(weight.group);
+  std::vector<std::byte> bytes(groups.count() * size);
+  for (std::size_t i = 0; i < groups.count(); ++i) {
+    const std::span<const float> elements = groups[i];
+    const float inverse = 1.0F / scale_of(elements, weight);
+    std::byte* to = &bytes[i * size];
+    for (std::size_t k = 0; k < size; ++k)
+      to[k] = static_cast<std::byte>(static_cast<std::int32_t>(integer_of(elements[k], inverse, weight)));
+  }
+  return bytes;
+}
+
+// What a layer is to become.
+struct Choice {
+  Method* method;
+  Node* node;
+  const QuantiseRule* rule;
+  std::size_t weight;  // in weights_
+  Symbol key;
+};
+
+class Quantiser {
+ public:
+  Quantiser(Program& program, std::span<const QuantiseRule> rules) : program_(program), rules_(rules) {}
+  Result<QuantiseResult> run(int jobs);
+
+ private:
+  void choose(Method& method, Node& node);
+  std::optional<std::string> reason_against(const Method& method, const Value& weight,
+                                            const QuantiseRule& rule) const;
+  Status rewrite(const Choice& choice);
+  // The method's input with this data; `name` stands for it in all methods.
+  Value* constant(Method& method, const std::string& name, const TensorData& data);
+  Value* dynamic_rows(Builder& b, Value* x, const Node& before);
+
+  Program& program_;
+  std::span<const QuantiseRule> rules_;
+  QuantiseResult result_;
+  std::vector<Weight> weights_;
+  std::map<std::string, std::size_t> known_weights_;  // by key and scheme
+  std::vector<Choice> choices_;
+  std::unordered_map<const Value*, Value*> rows_;  // inputs that are quantised already
+  std::map<std::string, Symbol> keys_;
+  std::map<std::pair<Method*, std::string_view>, Value*> constants_;
+};
+
+// Why a weight stays as it is; nothing when it can be quantised.
+std::optional<std::string> Quantiser::reason_against(const Method& method, const Value& weight,
+                                                     const QuantiseRule& rule) const {
+  const TensorData* data = constant_data(program_, method, weight);
+  if (data == nullptr || is_mutated(method, *input_spec(method, weight)))
+    return "its weight is not a constant";
+  if (data->type.dtype != ScalarType::F32)
+    return fmt::format("its weight is of {}, and f32 is needed", name(data->type.dtype));
+  if (data->type.rank() != 2 || data->type.numel() == 0) return "its weight is no matrix";
+  const std::int64_t columns = data->type.sizes[1].value();
+  if (rule.group != 0 && columns % rule.group != 0)
+    return fmt::format("rows of {} cannot be cut into groups of {}", columns, rule.group);
+  return std::nullopt;
+}
+
+void Quantiser::choose(Method& method, Node& node) {
+  const Layer* layer = find_layer(node);
+  if (layer == nullptr || !check_call(node)) return;
+  const auto chooses = [&](const QuantiseRule& rule) {
+    return rule.target == layer->target && !rule.pins.pin_of(node);
+  };
+  const auto rule = std::ranges::find_if(rules_, chooses);
+  if (rule == rules_.end()) return;
+  const Value& weight = *OpCall(node).value("weight");
+  if (const auto reason = reason_against(method, weight, *rule)) {
+    result_.left.push_back(fmt::format("%{}: {}", node.display_name(), *reason));
+    return;
+  }
+  const TensorData& data = *constant_data(program_, method, weight);
+  const Symbol key = input_spec(method, weight)->target;
+  const std::int64_t group = rule->group == 0 ? data.type.sizes[1].value() : rule->group;
+  const std::string name = fmt::format("{}.int{}/{}", key.str(), rule->weight_bits, group);
+  auto [known, is_new] = known_weights_.try_emplace(name, weights_.size());
+  if (is_new) weights_.push_back({.data = data.contiguous(), .bits = rule->weight_bits, .group = group});
+  choices_.push_back({&method, &node, &*rule, known->second, key});
+}
+
+Value* Quantiser::constant(Method& method, const std::string& name, const TensorData& data) {
+  auto [known_key, is_new_key] = keys_.try_emplace(name);
+  if (is_new_key) {
+    known_key->second = program_.unique_data_key(name);
+    program_.data.emplace(known_key->second, data);
+  }
+  const Symbol key = known_key->second;
+  auto [known, is_new] = constants_.try_emplace(std::pair(&method, key.str()), nullptr);
+  if (!is_new) return known->second;
+  known->second = method.graph->add_input(key, tensor_type(data.type));
+  method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key, .constant = std::nullopt});
+  return known->second;
+}
+
+// x in rows of i8 and back, as torchao writes it; once for all layers that read x.
+Value* Quantiser::dynamic_rows(Builder& b, Value* x, const Node& before) {
+  auto [known, is_new] = rows_.try_emplace(x, nullptr);
+  if (!is_new) return known->second;
+  b.inherit(before);
+  std::vector<SymInt> block(x->tensor().rank(), SymInt(1));
+  block.back() = x->tensor().sizes.back();
+  const Argument none = Argument::none();
+  const std::vector<Value*> chosen =
+      b.call_all("torchao.choose_qparams_affine.default",
+                 {x, "ASYMMETRIC", block, ScalarType::I8, -128, 127, none, none, ScalarType::I8});
+  if (b.failed()) return nullptr;
+  Value* rows =
+      b.call("torchao.quantize_affine.default", {x, block, chosen[0], chosen[1], ScalarType::I8, -128, 127});
+  known->second = b.call("torchao.dequantize_affine.default",
+                         {rows, block, chosen[0], chosen[1], ScalarType::I8, -128, 127});
+  return known->second;
+}
+
+Status Quantiser::rewrite(const Choice& choice) {
+  const Weight& weight = weights_[choice.weight];
+  Node& node = *choice.node;
+  const Dims& sizes = weight.data.type.sizes;
+  const std::string stem = fmt::format("{}.int{}.{}", choice.key.str(), weight.bits, weight.group);
+  const auto count = static_cast<std::size_t>(sizes[0].value() * sizes[1].value());
+  const TensorData integer_data{.type = make_tensor(ScalarType::I8, sizes),
+                                .storage = Storage::lazy(count, [weight] { return integers(weight); })};
+  const Dims blocks = {sizes[0], SymInt(sizes[1].value() / weight.group)};
+  const std::size_t groups = count / static_cast<std::size_t>(weight.group);
+  const TensorData scale_data{
+      .type = make_tensor(ScalarType::F32, blocks),
+      .storage = Storage::lazy(groups * sizeof(float), [weight] { return scales(weight); })};
+  Value* own_integers = constant(*choice.method, stem, integer_data);
+  Value* own_scales = constant(*choice.method, stem + ".scales", scale_data);
+
+  Builder b(node.graph(), &node);
+  b.inherit(node);
+  const std::vector<std::int64_t> block = {1, weight.group};
+  Value* floats = b.call("torchao.dequantize_affine.default",
+                         {own_integers, block, own_scales, Argument::none(), ScalarType::I8,
+                          static_cast<int>(weight.least()), static_cast<int>(weight.most())});
+  const Value* old = OpCall(node).value("weight");
+  Value* x = nullptr;
+  Value* rows = nullptr;
+  if (choice.rule->has_dynamic_input) {
+    x = node.graph().own(*OpCall(node).value("input"));
+    if (x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
+  }
+  TRY_STATUS(b.status());
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    if (node.operand(i) == old) node.graph().set_operand(node, i, floats);
+    if (rows != nullptr && node.operand(i) == x) node.graph().set_operand(node, i, rows);
+  }
+  const std::size_t scale_size = choice.rule->group == 0 ? sizeof(float) : 2;
+  result_.layers.push_back(
+      {.method = choice.method->name,
+       .node = Symbol(node.display_name()),
+       .weight = choice.key,
+       .module = node.source == nullptr ? std::string() : std::string(node.source->module_path.str()),
+       .scheme = choice.rule->group == 0
+                     ? choice.rule->scheme
+                     : fmt::format("{}:group={}", choice.rule->scheme, choice.rule->group),
+       .float_bytes = count * sizeof(float),
+       .integer_bytes = count * static_cast<std::size_t>(weight.bits) / 8 + groups * scale_size,
+       .sqnr = weight.sqnr});
+  return {};
+}
+
+Result<QuantiseResult> Quantiser::run(int jobs) {
+  for (const QuantiseRule& rule : rules_) TRY_STATUS(rule.pins.check_known(program_));
+  for (auto& method : program_.methods) {
+    for (Node& node : method->graph->nodes()) choose(*method, node);
+  }
+  for (const QuantiseRule& rule : rules_) {
+    const bool is_used =
+        std::ranges::any_of(choices_, [&](const Choice& choice) { return choice.rule == &rule; });
+    if (is_used) continue;
+    return failure("quantise", "",
+                   fmt::format("no {} becomes {}",
+                               rule.target == Target::Linear ? "linear layer" : "embedding", rule.scheme),
+                   result_.left.empty() ? "the program has none that this rule chooses" : result_.left[0]);
+  }
+  parallel_for(weights_.size(), jobs, [&](std::size_t i) { measure(weights_[i]); });
+  for (const Choice& choice : choices_) {
+    if (weights_[choice.weight].is_finite) {
+      TRY_STATUS(rewrite(choice));
+    } else {
+      result_.left.push_back(
+          fmt::format("%{}: its weight has infinities or NaNs", choice.node->display_name()));
+    }
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs) {
+  if (rules.empty()) return QuantiseResult{};
+  return Quantiser(program, rules).run(jobs);
+}
+
+}  // namespace depute

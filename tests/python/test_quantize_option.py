@@ -1,0 +1,147 @@
+"""`depute lower --quantize`: the integers and scales are torchao's own, so that both ways give the same program."""
+
+import json
+
+import pytest
+import torch
+from executorch.runtime import Runtime
+from harness import assert_refused, depute, lower
+from torch import nn
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+from torchao.quantization.granularity import PerAxis, PerGroup
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(100, 64)
+        self.up, self.down = nn.Linear(64, 128), nn.Linear(128, 64, bias=False)
+        self.odd = nn.Linear(64, 20)
+        self.head = nn.Linear(20, 3)
+
+    def forward(self, indices):
+        x = self.table(indices)
+        x = x + self.down(torch.relu(self.up(x)))
+        return self.head(torch.tanh(self.odd(x)))
+
+
+def model():
+    torch.manual_seed(0)
+    return Model().eval()
+
+
+def is_embedding(module, name):
+    return isinstance(module, nn.Embedding)
+
+
+def dynamic(dtype, granularity):
+    return Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
+
+
+def only(*names):
+    return lambda module, name: name in names
+
+
+INDICES = torch.arange(18).reshape(2, 9)
+# rules, and what torchao does for the same
+SAME = {
+    "8da8w": (["linear=8da8w"], [(dynamic(torch.int8, PerAxis(0)), None)]),
+    "8da4w": (["linear=8da4w"], [(dynamic(torch.int4, PerGroup(32)), only("up", "down", "odd"))]),
+    "8da4w_64": (["linear=8da4w:group=64"], [(dynamic(torch.int4, PerGroup(64)), only("up", "down", "odd"))]),
+    "8w": (["linear=8w"], [(IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)), None)]),
+    "embedding_8w": (["embedding=8w"], [(IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)), is_embedding)]),
+    "embedding_4w": (["embedding=4w"], [(IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)), is_embedding)]),
+    "off": (["linear=8da8w:off=module:down,off=module:head"], [(dynamic(torch.int8, PerAxis(0)), only("up", "odd"))]),
+    "two_rules": (
+        ["linear=8da4w:only=module:up", "linear=8da8w"],
+        [(dynamic(torch.int4, PerGroup(32)), only("up")), (dynamic(torch.int8, PerAxis(0)), only("down", "odd", "head"))],
+    ),
+}
+
+
+def save(given, file):
+    torch.export.save(torch.export.export(given, (INDICES,)), file)
+    return file
+
+
+def result(pte):
+    program = Runtime.get().load_program(pte)
+    return program.load_method("forward").execute([INDICES])[0]
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", SAME)
+def test_same_as_torchao(name, backend, tmp_path):
+    rules, configs = SAME[name]
+    other = model()
+    for config, which in configs:
+        quantize_(other, config, which)
+    backends = ["--backend", backend] if backend == "xnnpack" else []
+    options = [word for rule in rules for word in ("--quantize", rule)]
+    lower(save(model(), tmp_path / "m.pt2"), tmp_path / "m.pte", *backends, *options)
+    lower(save(other, tmp_path / "ao.pt2"), tmp_path / "ao.pte", *backends)
+    assert torch.equal(result(tmp_path / "m.pte"), result(tmp_path / "ao.pte"))
+    assert abs((tmp_path / "m.pte").stat().st_size - (tmp_path / "ao.pte").stat().st_size) < 1500
+
+
+def test_report(tmp_path):
+    file = save(model(), tmp_path / "m.pt2")
+    run = lower(file, tmp_path / "m.pte", "--backend", "xnnpack", "--quantize", "linear=8da4w", "--report", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text())
+    layers = {layer["module"]: layer for layer in report["quantised"]}
+    assert list(layers) == ["up", "down", "odd"]
+    assert len(report["not_quantised"]) == 1 and "rows of 20 cannot be cut into groups of 32" in report["not_quantised"][0]
+    for name, layer in layers.items():
+        weight = getattr(model(), name).weight.detach()
+        blocks = weight.reshape(-1, 32)
+        scale = blocks.abs().amax(1, keepdim=True) / 7.5
+        noise = blocks - (blocks / scale).round().clamp(-8, 7) * scale
+        sqnr = 10 * torch.log10(blocks.square().sum() / noise.square().sum()).item()
+        assert layer["sqnr_db"] == pytest.approx(sqnr, abs=0.01) and 15 < sqnr < 25
+        assert layer["scheme"] == "8da4w:group=32" and layer["float_bytes"] == 4 * weight.numel()
+        assert layer["integer_bytes"] == weight.numel() // 2 + weight.numel() // 32 * 2
+    assert "Quantised 3 layers" in run.stdout and "not quantised: %linear_3" in run.stdout
+
+
+@pytest.mark.parametrize("bound, code", [("sqnr>=10", 0), ("sqnr>=60", 3)])
+def test_required_signal_to_noise(bound, code, tmp_path):
+    file = save(model(), tmp_path / "m.pt2")
+    run = depute("lower", file, "-o", tmp_path / "m.pte", "--quantize", "linear=8da8w", "--require", bound)
+    assert run.code == code and (tmp_path / "m.pte").exists() == (code == 0), run.stderr
+    assert code == 0 or "sqnr>=60 (is 4" in run.stderr
+
+
+def test_methods_share_integers(tmp_path):
+    file = save(model(), tmp_path / "m.pt2")
+    lower(file, tmp_path / "one.pte", "--backend", "xnnpack", "--quantize", "linear=8da8w")
+    lower(file, tmp_path / "two.pte", "--method", f"again={file}", "--backend", "xnnpack", "--quantize", "linear=8da8w")
+    one, two = ((tmp_path / name).stat().st_size for name in ("one.pte", "two.pte"))
+    assert two < one + 12000  # integers of linears are 18 KB, the table 25 KB
+
+
+WRONG = {
+    "linear": "not of the form KIND=SCHEME",
+    "conv=8w": "'conv' is neither linear nor embedding",
+    "linear=9w": "'9w' is none of 8da8w, 8da4w, 8w, 4w",
+    "embedding=8da8w": "an embedding has 8w or 4w",
+    "linear=8da4w:group=33": "a group is a multiple of 32",
+    "linear=8da4w:group=": "a group is a multiple of 32",
+    "linear=8da8w:group=32": "groups are of 4 bits",
+    "linear=8da8w:size=3": "there is no option 'size'",
+    "linear=8da8w:only=node:nobody": "no node is selected by this pin",
+    "linear=8da4w:only=module:head": "no linear layer becomes 8da4w",
+}
+
+
+@pytest.mark.parametrize("rule", WRONG)
+def test_wrong_rules(rule, tmp_path):
+    run = depute("lower", save(model(), tmp_path / "m.pt2"), "-o", tmp_path / "m.pte", "--quantize", rule)
+    assert run.code in (1, 2) and WRONG[rule] in run.stderr, run.stderr
+    assert not (tmp_path / "m.pte").exists()
+
+
+def test_half_precision_is_told(tmp_path):
+    half = model().half()
+    run = depute("lower", save(half, tmp_path / "m.pt2"), "-o", tmp_path / "m.pte", "--quantize", "linear=8w")
+    assert_refused(run, tmp_path / "m.pte")
+    assert "its weight is of f16, and f32 is needed" in run.stderr
