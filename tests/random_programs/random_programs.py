@@ -3,6 +3,10 @@
     .venv/bin/python tests/random_programs/random_programs.py --count 500
     .venv/bin/python tests/random_programs/random_programs.py --seed 1234 --backend xnnpack      one of them, with its source
 
+With --quantised every second float goes through integers of 8 bits, by a scale of its own or that of an operand. One
+rounding to the other side moves a result by a quantum, and what is computed of it by more, so that values are compared to
+a quarter of the largest one: what it finds are programs that fail.
+
 A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
 through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
 tests/models/stock_runtime.py. Fails when one is not ok or refused.
@@ -20,6 +24,7 @@ from pathlib import Path
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+import executorch.kernels.quantized  # noqa: E402, F401  (and its operators)
 import torch  # noqa: E402
 
 torch.set_num_threads(1)
@@ -65,6 +70,12 @@ WRITES = ["y=x.clone(); y[0]=1.0; r=y", "y=x.clone(); y[...,0].mul_(2); r=y", "y
           "y=x.clone(); y[y>0]=0.25; r=y", "y=x.clone(); y.transpose(0,-1).add_(1); r=y"]  # fmt: skip
 
 
+def through_integers(x, scale, zero_point):
+    ops = torch.ops.quantized_decomposed
+    q = ops.quantize_per_tensor.default(x, scale, zero_point, -128, 127, torch.int8)
+    return ops.dequantize_per_tensor.default(q, scale, zero_point, -128, 127, torch.int8)
+
+
 def is_float(t):
     return t.dtype in (torch.float32,)
 
@@ -72,9 +83,10 @@ def is_float(t):
 class Model(torch.nn.Module):
     """Grows by calls of `grow`, which tries functions on what there is."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, is_quantised=False):
         super().__init__()
         self.random = random.Random(seed)
+        self.is_quantised = is_quantised
         self.steps = []  # (place of x, place of y, source)
         self.results = []
 
@@ -85,7 +97,7 @@ class Model(torch.nn.Module):
         return made
 
     def apply(self, source, x, y):
-        names = {"x": x, "y": y, "torch": torch, "F": torch.nn.functional, "self": self}
+        names = {"x": x, "y": y, "torch": torch, "F": torch.nn.functional, "self": self, "Q": through_integers}
         names |= {f: getattr(torch, f) for f in ("relu", "sigmoid", "tanh", "sin", "cos")}
         if "=" in source and "; r=" in source:
             exec(source, names)
@@ -115,6 +127,7 @@ class Model(torch.nn.Module):
     def grow(self, inputs):
         self.generator = torch.Generator().manual_seed(self.random.randrange(1 << 30))
         values = list(inputs)
+        self.scales = []
         wanted = self.random.randint(4, 16)
         tries = 0
         while len(self.steps) < wanted and tries < 200:
@@ -148,6 +161,13 @@ class Model(torch.nn.Module):
             small = isinstance(made, torch.Tensor) and 0 < made.numel() <= 4096 and made.dim() <= 6
             if not small or (made.is_floating_point() and not (made.isfinite().all() and made.abs().max() < 1e4)):
                 continue
+            if self.is_quantised and made.dtype == torch.float32 and self.random.random() < 0.6:
+                largest = max(made.abs().max().item(), 1e-3)
+                scale, zero_point = self.random.choice([*self.scales, (largest / 100, self.random.randrange(-20, 21))])
+                self.scales.append((scale, zero_point))
+                if "r=" not in source:
+                    source = f"Q({source},{scale},{zero_point})"
+                    made = through_integers(made, scale, zero_point)
             self.steps.append((x, y, source))
             values.append(made)
         count = min(3, len(self.steps))
@@ -170,7 +190,7 @@ def words(line):
     return [w for w in found if w]
 
 
-def made(seed):
+def made(seed, is_quantised=False):
     """(model, inputs, other inputs or None, dynamic shapes or None)"""
     pick = random.Random(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -195,7 +215,7 @@ def made(seed):
         shapes.append(other)
     dtypes = [torch.float32] + [pick.choice([torch.float32, torch.float32, torch.int64, torch.bool]) for _ in shapes[1:]]
     inputs = tuple(tensor(s, d) for s, d in zip(shapes, dtypes))
-    model = Model(seed)
+    model = Model(seed, is_quantised)
     model.inputs = len(inputs)
     model.grow(inputs)
     model.eval()
@@ -206,11 +226,13 @@ def made(seed):
     return model, inputs, others, tuple({0: dim} for _ in inputs)
 
 
-def compare(got, want) -> str:
+def compare(got, want, tolerance) -> str:
     if len(got) != len(want):
         return f"{len(got)} outputs instead of {len(want)}"
     for place, (a, b) in enumerate(zip(got, want)):
-        message = difference(a, b, 5e-4)  # norms make much of roundings
+        if tolerance > 0.1 and a.shape == b.shape and a.dtype == b.dtype and not a.is_floating_point():
+            continue  # what is greater is often decided by a quantum
+        message = difference(a, b, tolerance)
         if message:
             return f"output {place}: {message}"
     return ""
@@ -220,7 +242,7 @@ def check(work):
     seed, options = work
     try:
         with torch.no_grad():
-            model, inputs, others, shapes = made(seed)
+            model, inputs, others, shapes = made(seed, options.quantised)
             program = torch.export.export(model, inputs, dynamic_shapes=(shapes,) if shapes else None, strict=False)
     except Exception as error:
         return seed, "none", str(error)[:80], ""
@@ -233,7 +255,8 @@ def check(work):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         pt2, pte = Path(folder) / "m.pt2", Path(folder) / "m.pte"
         torch.export.save(program, pt2)
-        calls = [([t.contiguous() for t in inputs], lambda got, want=want: compare(got, want)) for inputs, want in cases]
+        tolerance = 0.25 if options.quantised else 5e-4  # norms make much of roundings
+        calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance)) for x, want in cases]
         outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
         return seed, outcome, message, model.text()
 
@@ -253,6 +276,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--backend", default="portable")
+    parser.add_argument("--quantised", action="store_true", help="with integers between")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.count)
