@@ -195,12 +195,26 @@ class Quantiser {
   std::map<std::pair<Method*, std::string_view>, Value*> constants_;
 };
 
+// Mutation is not undone yet: a node writes to the value, or may hand it on to one that does.
+bool may_be_written(const Value& value) {
+  for (const Use& use : value.uses()) {
+    const OpDef* def = use.user()->def();
+    if (use.user()->is_return()) continue;
+    if (def == nullptr || def->is(OpFlag::view) || def->is(OpFlag::may_view) || def->is(OpFlag::control_flow))
+      return true;
+    if (std::ranges::any_of(def->args, [](const ArgDef& arg) { return arg.is_written || arg.is_aliased; }))
+      return true;
+  }
+  return false;
+}
+
 // Why a weight stays as it is; nothing when it can be quantised.
 std::optional<std::string> Quantiser::reason_against(const Method& method, const Value& weight,
                                                      const QuantiseRule& rule) const {
   const TensorData* data = constant_data(program_, method, weight);
   if (data == nullptr || is_mutated(method, *input_spec(method, weight)))
     return "its weight is not a constant";
+  if (may_be_written(weight)) return "its weight may be written to";
   if (data->type.dtype != ScalarType::F32)
     return fmt::format("its weight is of {}, and f32 is needed", name(data->type.dtype));
   if (data->type.rank() != 2 || data->type.numel() == 0) return "its weight is no matrix";

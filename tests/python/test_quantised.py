@@ -12,7 +12,7 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuant
 from harness import assert_matches_eager, depute, lower, lower_as_one_delegate
 from io_cases import Case
 from torch import nn
-from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, MappingType, quantize_
 from torchao.quantization.granularity import PerAxis, PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -192,3 +192,22 @@ def test_dynamic(name, is_open, tmp_path):
     assert "choose_qparams" not in shown and "dequantize" not in shown
     bits = 4 if "4w" in name else 8
     assert (tmp_path / "m.pte").stat().st_size < 4 * 64 * 64 * bits / 8 + 16000
+
+
+def test_weights_with_zero_points_stay_outside(tmp_path):
+    torch.manual_seed(2)
+    x = torch.randn(1, 5, 64)
+    config = IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0), mapping_type=MappingType.ASYMMETRIC)
+    model = quantised(Attention(), config)
+    save(model, x, tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x]), tolerance=1e-5)
+
+
+def test_groups_that_xnnpack_lacks_stay_outside(tmp_path):
+    torch.manual_seed(2)
+    x = torch.randn(1, 5, 64)
+    model = of_torchao(torch.int4, PerGroup(16))(Attention(), x, None)
+    save(model, x, tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x]), tolerance=1e-4)

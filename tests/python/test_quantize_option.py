@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from executorch.runtime import Runtime
-from harness import assert_refused, depute, lower
+from harness import assert_close, assert_refused, depute, lower
 from torch import nn
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
 from torchao.quantization.granularity import PerAxis, PerGroup
@@ -145,3 +145,40 @@ def test_half_precision_is_told(tmp_path):
     run = depute("lower", save(half, tmp_path / "m.pt2"), "-o", tmp_path / "m.pte", "--quantize", "linear=8w")
     assert_refused(run, tmp_path / "m.pte")
     assert "its weight is of f16, and f32 is needed" in run.stderr
+
+
+def test_weights_without_scales_are_told(tmp_path):
+    odd = model()
+    with torch.no_grad():
+        odd.up.weight[3, 4] = torch.nan
+        odd.down.weight[0, 0] = torch.inf
+    run = lower(save(odd, tmp_path / "m.pt2"), tmp_path / "m.pte", "--quantize", "linear=8w")
+    assert run.stdout.count("its weight has infinities or NaNs") == 2 and "Quantised 2 layers" in run.stdout
+
+
+@pytest.mark.parametrize("is_written_first", [True, False])
+def test_weights_that_change_stay(is_written_first, tmp_path):
+    class Learning(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("weight", torch.eye(32))
+            self.other = nn.Linear(32, 32)
+
+        def forward(self, x):
+            if is_written_first:
+                self.weight.add_(1)
+            y = torch.nn.functional.linear(x, self.weight)
+            self.weight[0].mul_(2)
+            return self.other(y)
+
+    torch.manual_seed(1)
+    eager = Learning().eval()
+    x = torch.randn(1, 32)
+    torch.export.save(torch.export.export(eager, (x,)), tmp_path / "m.pt2")
+    run = lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "linear=8w")
+    assert "not quantised: %linear: its weight " in run.stdout and "Quantised 1 layer:" in run.stdout
+    program = Runtime.get().load_program(tmp_path / "m.pte")
+    method = program.load_method("forward")
+    for call in range(3):
+        with torch.no_grad():
+            assert_close(method.execute([x])[0], eager(x), f"call {call}", tolerance=0.02)
