@@ -78,6 +78,23 @@ std::string apart_list(const Report& report) {
   return html + "</ul>\n";
 }
 
+std::string quantised_table(const QuantiseResult& quantised) {
+  if (quantised.layers.empty()) return {};
+  std::string html =
+      "<table><tr><th>quantised layer</th><th>module</th><th>scheme</th><th>bytes before</th><th>after</th>"
+      "<th>signal to noise, dB</th></tr>\n";
+  for (const QuantisedLayer& layer : quantised.layers) {
+    html += fmt::format(
+        "<tr><td><code>%{}</code></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1f}</td></tr>\n",
+        escape(layer.node.str()), escape(layer.module), escape(layer.scheme), layer.float_bytes,
+        layer.integer_bytes, layer.sqnr);
+  }
+  html += "</table>\n";
+  for (const std::string& left : quantised.left)
+    html += fmt::format("<p>Not quantised: {}</p>\n", escape(left));
+  return html;
+}
+
 }  // namespace
 
 std::string report_html(const Report& report) {
@@ -100,7 +117,7 @@ std::string report_html(const Report& report) {
         escape(d.name.str()), escape(d.method.str()), escape(d.backend_id), d.nodes, d.inputs, d.outputs,
         d.blob_bytes, d.data_bytes);
   }
-  html += "</table>\n" + apart_list(report) +
+  html += "</table>\n" + quantised_table(report.quantised) + apart_list(report) +
           "<table><tr><th>method</th><th>node</th><th>op</th><th>owner</th><th>delegate or reason</th>"
           "<th>source</th></tr>\n";
   for (const NodeReport& node : report.nodes) html += node_row(node);

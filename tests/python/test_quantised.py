@@ -154,7 +154,8 @@ def test_between_integers(name, scale, zero_point, tmp_path):
 
 
 def of_torchao(dtype, granularity):
-    return lambda model, x, shapes: quantised(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity))
+    config = Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
+    return lambda model, x, shapes: quantised(model, config)
 
 
 def quantised(model, config):

@@ -86,7 +86,8 @@ def test_same_as_torchao(name, backend, tmp_path):
 
 def test_report(tmp_path):
     file = save(model(), tmp_path / "m.pt2")
-    run = lower(file, tmp_path / "m.pte", "--backend", "xnnpack", "--quantize", "linear=8da4w", "--report", tmp_path / "r.json")
+    reports = "--report", tmp_path / "r.json", "--report", tmp_path / "r.html"
+    run = lower(file, tmp_path / "m.pte", "--backend", "xnnpack", "--quantize", "linear=8da4w", *reports)
     report = json.loads((tmp_path / "r.json").read_text())
     layers = {layer["module"]: layer for layer in report["quantised"]}
     assert list(layers) == ["up", "down", "odd"]
@@ -100,6 +101,10 @@ def test_report(tmp_path):
         assert layer["sqnr_db"] == pytest.approx(sqnr, abs=0.01) and 15 < sqnr < 25
         assert layer["scheme"] == "8da4w:group=32" and layer["float_bytes"] == 4 * weight.numel()
         assert layer["integer_bytes"] == weight.numel() // 2 + weight.numel() // 32 * 2
+    page = (tmp_path / "r.html").read_text()
+    for layer in layers.values():
+        assert f"<td>{layer['integer_bytes']}</td><td>{layer['sqnr_db']:.1f}</td>" in page
+    assert "<p>Not quantised: %linear_3" in page
     assert "Quantised 3 layers" in run.stdout and "not quantised: %linear_3" in run.stdout
 
 
