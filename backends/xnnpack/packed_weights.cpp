@@ -53,11 +53,18 @@ Constant to_bf16(const Constant& scales) {
   });
 }
 
+// What the runtime asks of scales when it loads a payload; a factor that was folded into them may be
+// negative.
+bool are_loadable(const Constant& scales) {
+  return std::ranges::all_of(to_floats(scales),
+                             [](float scale) { return scale > 0 && std::isnormal(scale); });
+}
+
 }  // namespace
 
 std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& product) {
   const std::optional<Constant>& given = graph.values[product.inputs[1]].constant;
-  if (!given || !given->is_quantised()) return std::nullopt;
+  if (!given || !given->is_quantised() || !are_loadable(*given->scale)) return std::nullopt;
   PackedWeight packed;
   packed.is_transposed = (product.flags & transpose_weights) != 0;
   if (packed.is_transposed && given->group != 0) return std::nullopt;
@@ -74,9 +81,9 @@ std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& 
   const bool has_one_scale = numel(*weight.scale) == 1;
   if (!has_one_scale && weight.order[axis] != weight.scale_dim) return std::nullopt;
   packed.scales = reshaped(repeated(*weight.scale, packed.sizes[axis].value()), {packed.sizes[axis]});
-  if (weight.is_4bit && product.kind == NodeKind::FullyConnected) packed.integers = nibbles(packed.integers);
-  packed.quantisation =
-      ChannelScales{*packed.scales, axis, weight.is_4bit && product.kind == NodeKind::FullyConnected};
+  const bool is_4bit = weight.is_4bit && product.kind == NodeKind::FullyConnected;
+  if (is_4bit) packed.integers = nibbles(packed.integers);
+  packed.quantisation = ChannelScales{*packed.scales, axis, is_4bit};
   return packed;
 }
 

@@ -170,9 +170,8 @@ std::span<const OpRule> quantise() {
       rule("torchao.choose_qparams_affine.default", row_conditions, check_rows, choose),
       rule("torchao.quantize_affine.default", row_conditions, check_rows, rows),
       rule("torchao.dequantize_affine.default",
-           "rows of i8 as above, or weights of linear: i8 constants, zero points 0, f32 scales for each row, "
-           "or, "
-           "of 4 bits, for blocks of a multiple of 32",
+           "rows of i8 as above, or weights of linear: i8 constants, zero points 0, f32 scales for each "
+           "row, or, of 4 bits, for blocks of a multiple of 32",
            check_blocks, dequantise_blocks),
   };
   return rules;
