@@ -26,6 +26,7 @@ class AffineFolder {
   XnnNode* foldable_producer(ValueId value);
   bool fold_number(XnnNode& node);
   XnnNode* foldable_source(ValueId value);
+  bool takes_factor(const XnnNode& producer, const std::optional<Constant>& factor) const;
   Channels channels_of(const XnnNode& producer) const;
   std::optional<Affine> affine_of(const XnnNode& node, std::size_t data_input,
                                   const Channels& channels) const;
@@ -48,6 +49,12 @@ XnnNode* AffineFolder::foldable_producer(ValueId value) {
   if (!is_product(producer.kind) || producer.is_clamped()) return nullptr;
   const std::optional<Constant>& weight = graph_.values[producer.inputs[1]].constant;
   return weight && weight->dtype() == ScalarType::F32 ? &producer : nullptr;
+}
+
+// Quantised weights have positive scales; another factor would make them f32.
+bool AffineFolder::takes_factor(const XnnNode& producer, const std::optional<Constant>& factor) const {
+  if (!factor || !graph_.values[producer.inputs[1]].constant->is_quantised()) return true;
+  return std::ranges::all_of(to_floats(*factor), [](float number) { return number > 0; });
 }
 
 AffineFolder::Channels AffineFolder::channels_of(const XnnNode& producer) const {
@@ -138,7 +145,7 @@ bool AffineFolder::fold_number(XnnNode& node) {
     if (!factor || numel(*factor) != 1 || factor->dtype() != ScalarType::F32) continue;
     if (!(graph_.values[data].sizes == graph_.values[node.output].sizes)) continue;
     XnnNode* source = foldable_source(data);
-    if (source == nullptr) continue;
+    if (source == nullptr || !takes_factor(*source, factor)) continue;
     fold(*source, {reshaped(*factor, {1}), std::nullopt}, channels_of(*source));
     const std::uint32_t last = uses_.producer[data];
     graph_.nodes[last].output = node.output;
@@ -161,7 +168,7 @@ void AffineFolder::run() {
       if (producer == nullptr) continue;
       const Channels channels = channels_of(*producer);
       auto affine = affine_of(node, i, channels);
-      if (!affine) continue;
+      if (!affine || !takes_factor(*producer, affine->scale)) continue;
       fold(*producer, *affine, channels);
       producer->output = node.output;
       merge_handles(producer->handles, node.handles);
