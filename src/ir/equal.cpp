@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "depute/print.h"
+#include "ir/same_call.h"
 
 namespace depute {
 namespace {
@@ -61,6 +62,10 @@ bool same_argument(const Argument& a, const Argument& b) {
       return same_map(a.as_map(), b.as_map());
   }
   return false;
+}
+
+bool same_call(const Node& a, const Node& b) {
+  return a.op() == b.op() && same_list(a.args(), b.args()) && same_map(a.kwargs(), b.kwargs());
 }
 
 namespace {

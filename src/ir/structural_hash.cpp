@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "depute/equal.h"
+#include "ir/same_call.h"
 
 namespace depute {
 namespace {
@@ -45,6 +46,12 @@ class StructuralHasher {
   void graph_with_bodies(const Graph& graph_to_hash) {
     follow_bodies_ = true;
     graph(graph_to_hash);
+  }
+
+  void call(const Node& node) {
+    add(node.op().str());
+    arguments(node.args());
+    keywords(node.kwargs());
   }
 
  private:
@@ -122,9 +129,7 @@ class StructuralHasher {
   void node(const Node& node) {
     add(node.results().size());
     for (const Value* result : node.results()) value(*result);
-    add(node.op().str());
-    arguments(node.args());
-    keywords(node.kwargs());
+    call(node);
     if (with_tags_) add(node.tag.str());
     add(node.debug_handle | static_cast<std::uint64_t>(node.replaced.size()) << 32);
     for (const NodeOrigin& origin : node.replaced) add(origin.debug_handle);
@@ -227,6 +232,12 @@ Hash128 structural_hash(const Program& program, bool with_data) {
 Hash128 structural_hash(const Graph& graph, bool with_tags) {
   StructuralHasher hasher(with_tags);
   hasher.graph_with_bodies(graph);
+  return hasher.finish();
+}
+
+Hash128 call_hash(const Node& node) {
+  StructuralHasher hasher(false);
+  hasher.call(node);
   return hasher.finish();
 }
 

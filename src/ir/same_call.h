@@ -1,0 +1,13 @@
+// Calls that are alike: the same op with the same arguments. Values are told apart by name, so both calls are
+// of one graph.
+#pragma once
+
+#include "depute/graph.h"
+#include "depute/hash.h"
+
+namespace depute {
+
+bool same_call(const Node& a, const Node& b);
+Hash128 call_hash(const Node& node);  // equal for calls that are alike
+
+}  // namespace depute
