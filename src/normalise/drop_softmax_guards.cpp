@@ -1,11 +1,14 @@
 // Attention with a mask guards its softmax: a row that is masked whole would give NaN, and PyTorch gives
-// zeros. Where the mask is a constant, it can be looked at.
+// zeros. Where the mask is a constant, or some rows of one, it can be looked at.
 //
 //   %s = add(%scores, %mask)            with %mask a constant that leaves something in every row
 //   %h = amax(%s, [-1], true)
 //   %e = eq(%h, -inf)
 //   %p = _softmax(%s, -1)
 //   %w = where(%e, 0, %p)               uses of %w become uses of %p
+//
+//   %f = any.dim(%seen, -1, true)       with %seen the slice of a constant that has a true in every row
+//   %w = mul(%p, to_f32(%f))            uses of %w become uses of %p
 //
 // A mask of zeros, which masks nothing, goes as well. Products of finite numbers are taken to be finite: a
 // row of scores that overflowed to -inf without the mask's help is not looked for.
@@ -33,7 +36,8 @@ class GuardDropper {
 
   void run() {
     for (Node& node : graph_.nodes()) {
-      if (node.op() == "aten.where.self") drop(node);
+      if (node.op() == "aten.where.self") drop_choice(node);
+      if (node.op() == "aten.mul.Tensor") drop_factor(node);
     }
   }
 
@@ -43,15 +47,18 @@ class GuardDropper {
     const InputSpec* spec = input_spec(method_, *value);
     if (spec == nullptr || !spec->has_data() || is_mutated(method_, *spec)) return nullptr;
     const TensorData* data = constant_data(program_, method_, *value);
-    const bool is_readable = data != nullptr && !data->storage->is_elided() &&
-                             is_floating(data->type.dtype) &&
-                             internal::domain_of(data->type.dtype).has_value();
+    const bool is_readable =
+        data != nullptr && !data->storage->is_elided() && internal::domain_of(data->type.dtype).has_value();
     return is_readable ? data : nullptr;
+  }
+  const TensorData* floating_constant(const Value* value) const {
+    const TensorData* data = constant(value);
+    return data != nullptr && is_floating(data->type.dtype) ? data : nullptr;
   }
 
   bool is_zero(const Argument& argument) const {
     if (argument.is_number()) return argument.as_double() == 0;
-    const TensorData* data = argument.is_value() ? constant(argument.as_value()) : nullptr;
+    const TensorData* data = argument.is_value() ? floating_constant(argument.as_value()) : nullptr;
     return data != nullptr && data->type.rank() == 0 && internal::Elements<float>(*data)[0] == 0;
   }
 
@@ -85,13 +92,13 @@ class GuardDropper {
     OpCall sum(*add);
     if (!sum["alpha"].is_number() || sum["alpha"].as_double() != 1) return std::nullopt;
     for (auto [mask, other] : {std::pair("other", "self"), std::pair("self", "other")}) {
-      const TensorData* data = constant(sum.value(mask));
+      const TensorData* data = floating_constant(sum.value(mask));
       if (data != nullptr && sum.value(other) != nullptr) return Mask{add->result(), sum.value(other), data};
     }
     return std::nullopt;
   }
 
-  void drop(Node& where) {
+  void drop_choice(Node& where) {
     OpCall choice(where);
     const Value* weights = choice.value("other");
     const Node* softmax = producer_of(weights, "aten._softmax.default");
@@ -109,15 +116,58 @@ class GuardDropper {
     drop_zeros(*mask);
   }
 
+  // weights * f, where f is 1 for rows of which something is seen
+  void drop_factor(Node& product) {
+    OpCall factors(product);
+    const Value* weights = factors.value("self");
+    const Node* softmax = producer_of(weights, "aten._softmax.default");
+    if (softmax == nullptr || weights->type() != product.result()->type()) return;
+    if (!is_one(factors.value("other"))) return;
+    graph_.replace_uses(*product.result(), graph_.own(*weights));
+    graph_.erase(product);
+    if (auto mask = mask_of(OpCall(*softmax).value("self"))) drop_zeros(*mask);
+  }
+
+  bool is_one(const Value* factor) const {
+    if (const TensorData* data = floating_constant(factor))
+      return std::ranges::all_of(internal::Elements<float>(*data),
+                                 [](float element) { return element == 1; });
+    const Node* conversion = producer_of(factor, "dim_order_ops._to_dim_order_copy.default");
+    const Node* any =
+        conversion != nullptr ? producer_of(OpCall(*conversion).value("self"), "aten.any.dim") : nullptr;
+    if (any == nullptr) return false;
+    OpCall call(*any);
+    const Value* seen = call.value("self");
+    return call.integer("dim") == -1 && seen->tensor().rank() > 1 && sees_in_each_row(*seen);
+  }
+
+  // Of a constant, or of rows of one.
+  bool sees_in_each_row(const Value& seen) const {
+    if (const Node* slice = producer_of(&seen, "aten.slice.Tensor")) {
+      OpCall call(*slice);
+      const Value* whole = call.value("self");
+      const std::int64_t dim = call.integer("dim");
+      return dim >= 0 && dim + 1 < static_cast<std::int64_t>(whole->tensor().rank()) &&
+             sees_in_each_row(*whole);
+    }
+    const TensorData* data = constant(&seen);
+    return data != nullptr && data->type.dtype == ScalarType::Bool &&
+           each_row_has(*data, [](float element) { return element != 0; });
+  }
+
   // True when every row has an element that is not -inf (or NaN).
   static bool leaves_something(const TensorData& mask) {
+    return each_row_has(mask, [](float element) { return std::isfinite(element); });
+  }
+
+  template <typename Test>
+  static bool each_row_has(const TensorData& mask, Test&& test) {
     internal::Elements<float> elements(mask);
     const auto columns =
         mask.type.rank() == 0 ? std::size_t{1} : static_cast<std::size_t>(mask.type.sizes.back().value());
     if (columns == 0) return false;
     for (std::size_t start = 0; start < elements.size(); start += columns) {
-      const auto row = elements.span().subspan(start, columns);
-      if (std::ranges::none_of(row, [](float element) { return std::isfinite(element); })) return false;
+      if (std::ranges::none_of(elements.span().subspan(start, columns), test)) return false;
     }
     return true;
   }

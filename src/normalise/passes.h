@@ -14,8 +14,8 @@
 // Dead code goes early, so that what nobody needs is not refused, and again after folding. Mutation is undone
 // while the traced strides still tell what shares memory; only then are layouts dropped. Types are promoted
 // after decomposition, which makes ops that promote. Noops are removed before folding, which then meets
-// constants through them and makes masks that can be looked at. Repeated calls are merged where the forms of
-// everything are settled.
+// constants through them and makes masks that can be looked at. Repeated calls are merged when
+// their forms are settled, and before each becomes a constant of its own.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
   pass("simplify-sizes", simplify_sizes)              \
@@ -27,9 +27,9 @@
   pass("decompose", decompose)                        \
   pass("promote-types", promote_types)                \
   pass("remove-noops", remove_noops)                  \
+  pass("merge-repeated-calls", merge_repeated_calls)  \
   pass("fold-constants", fold_constants)              \
   pass("drop-softmax-guards", drop_softmax_guards)    \
-  pass("merge-repeated-calls", merge_repeated_calls)  \
   pass("remove-dead-code-again", remove_dead_code)    \
   pass("prune-constants", prune_constants)
 
@@ -42,8 +42,8 @@
   pass("decompose-fitted", decompose)                 \
   pass("promote-fitted", promote_types)               \
   pass("remove-leftover-noops", remove_noops)         \
+  pass("merge-leftovers", merge_repeated_calls)       \
   pass("fold-leftovers", fold_constants)              \
-  pass("merge-repeated-leftovers", merge_repeated_calls) \
   pass("remove-dead-leftovers", remove_dead_code)     \
   pass("prune-leftover-constants", prune_constants)
 

@@ -1,7 +1,9 @@
 // Scaled dot product attention: softmax(q k^T * scale + mask) v.
 //
 // The scale goes on q, which is smaller than the scores. A row whose keys are all masked gives zeros, as in
-// PyTorch; only a mask that is given can do that, so only then the rows are guarded.
+// PyTorch; only a mask that is given can do that, so only then the rows are guarded: by a factor of 0 or 1
+// where the mask says true and false, which is the same in all layers, else by the greatest score of each
+// row.
 #include <cmath>
 #include <limits>
 
@@ -13,6 +15,9 @@ namespace depute::internal {
 namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+// Added to a score it makes a weight of exactly 0, as -inf does, unless all of the row are masked: then the
+// weights are numbers nevertheless.
+constexpr double hidden = -std::numeric_limits<float>::max() / 2;
 
 Types infer_attention(const OpCall& call) {
   const TensorType& query = call.tensor("query");
@@ -33,10 +38,10 @@ Value* repeat_heads(Builder& b, Value* x, const SymInt& heads) {
                 {x, b.size(floor_div(heads, own)), static_cast<std::int64_t>(place)});
 }
 
-// 0 where a query may see a key, -inf elsewhere.
+// 0 where a query may see a key.
 Value* as_bias(Builder& b, Value* is_seen, ScalarType dtype) {
   Value* zero = b.call("aten.full.default", {Dims{}, 0, dtype});
-  return b.call("aten.where.self", {is_seen, zero, minus_infinity});
+  return b.call("aten.where.self", {is_seen, zero, hidden});
 }
 
 Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
@@ -47,20 +52,32 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
   return as_bias(b, b.call("aten.le.Tensor", {column, row}), compute_type(query.dtype));
 }
 
-// The mask of the call as something to add to the scores; null when there is none.
-Value* bias_of(Builder& b, const OpCall& call) {
-  if (call.boolean("is_causal")) return causal_bias(b, call.tensor("query"), call.tensor("key"));
-  Value* mask = to_compute_type(b, call.value("attn_mask"));
-  if (mask == nullptr || mask->tensor().dtype != ScalarType::Bool) return mask;
-  return as_bias(b, mask, compute_type(call.tensor("query").dtype));
-}
-
 // softmax over a dimension, with zeros for rows that are all -inf.
 Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
   Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{dim}, true});
   Value* is_masked = b.call("aten.eq.Scalar", {highest, minus_infinity});
   Value* weights = b.call("aten._softmax.default", {scores, dim, false});
   return b.call("aten.where.self", {is_masked, 0, weights});
+}
+
+// With zeros for rows of which nothing is seen.
+Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
+  const ScalarType dtype = scores->tensor().dtype;
+  Value* sum = b.call("aten.add.Tensor", {scores, as_bias(b, is_seen, dtype)});
+  Value* weights = b.call("aten._softmax.default", {sum, -1, false});
+  Value* sees_something = to_dtype(b, b.call("aten.any.dim", {is_seen, -1, true}), dtype);
+  return b.call("aten.mul.Tensor", {weights, sees_something});
+}
+
+// The scores' softmax under the mask of the call.
+Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
+  if (scores == nullptr) return nullptr;
+  Value* mask = to_compute_type(b, call.value("attn_mask"));
+  if (mask != nullptr && mask->tensor().dtype == ScalarType::Bool) return masked_softmax(b, scores, mask);
+  if (mask != nullptr) return guarded_softmax(b, b.call("aten.add.Tensor", {scores, mask}), -1);
+  if (call.boolean("is_causal"))
+    scores = b.call("aten.add.Tensor", {scores, causal_bias(b, call.tensor("query"), call.tensor("key"))});
+  return b.call("aten._softmax.default", {scores, -1, false});
 }
 
 Types infer_safe_softmax(const OpCall& call) {
@@ -92,11 +109,7 @@ Replacement attention(Builder& b, const OpCall& call) {
                                          : call.number("scale");
   Value* scaled = b.call("aten.mul.Tensor", {query, scale});
   Value* scores = b.call("aten.matmul.default", {scaled, b.call("aten.transpose.int", {key, -2, -1})});
-  Value* bias = bias_of(b, call);
-  if (bias != nullptr) scores = b.call("aten.add.Tensor", {scores, bias});
-  bool may_mask_rows = call.value("attn_mask") != nullptr;
-  Value* weights =
-      may_mask_rows ? guarded_softmax(b, scores, -1) : b.call("aten._softmax.default", {scores, -1, false});
+  Value* weights = attention_weights(b, call, scores);
   return one(to_dtype(b, b.call("aten.matmul.default", {weights, value}), type.dtype));
 }
 
