@@ -23,8 +23,8 @@ Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, Siz
   builder.inherit(node);
   Replacement values = rule(builder, OpCall(node));
   const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
-  if (!values) return node_error(node, values.error().message);
-  if (!status) return node_error(node, status.error().message);
+  if (!values) return node_error(node, values.error().message, values.error().hint);
+  if (!status) return node_error(node, status.error().message, status.error().hint);
   return values;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "depute/op.h"
+#include "ops/contents.h"
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"
 #include "plan/loops.h"
@@ -195,9 +196,12 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       if (result_.actions[node.id()] != NodeAction::Call) continue;
       if (control_op(node) == ControlOp::Variable) continue;
-      if (store_in_place(node) || write_over_operand(node)) continue;
       if (writes_variable(node)) add_block(*node.operand(0), time_of(node));
-      for (const Value* value : node.results()) add_block(*value, time_of(node));
+      for (const Value* value : node.results()) {
+        const bool is_placed =
+            store_in_place(node, *value) || write_over_operand(node) || write_over_renewed(node, *value);
+        if (!is_placed) add_block(*value, time_of(node));
+      }
     }
     finish_variables();
     place_state();
@@ -245,15 +249,35 @@ class Placer {
       const Value& operand = *node.operand(i);
       if (!operand.type().is_tensor() || operand.tensor() != result.tensor()) continue;
       if (!may_write_over(node, operand)) continue;
-      const PlacedValue& over = placed(operand);
-      std::uint32_t number = result_.numbers[result];
-      block_of_[number] = block_of_[over.base];
-      MemoryBlock& block = blocks_[block_of_[number]];
-      block.last = std::max(block.last, last_use_[number]);
-      block.bytes = std::max(block.bytes, placed(result).bytes);
+      take_block(result, block_of_[placed(operand).base]);
       return true;
     }
     return false;
+  }
+
+  // A changed copy lies where what it is a copy of did, when nothing else needs that.
+  bool write_over_renewed(const Node& node, const Value& result) {
+    const Value* renewed = renewed_operand(node, result.index());
+    const std::uint32_t number = result_.numbers[result];
+    if (renewed == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
+      return false;
+    if (renewed->tensor() != result.tensor() || !may_write_over(node, *renewed)) return false;
+    const std::uint32_t block = block_of_[placed(*renewed).base];
+    std::size_t readers = 0;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const PlacedValue& place = placed(*node.operand(i));
+      if (place.kind == PlaceKind::Planned && block_of_[place.base] == block) ++readers;
+    }
+    if (readers > 1) return false;
+    take_block(result, block);
+    return true;
+  }
+
+  void take_block(const Value& result, std::uint32_t number) {
+    block_of_[result_.numbers[result]] = number;
+    MemoryBlock& block = blocks_[number];
+    block.last = std::max(block.last, last_use_[result_.numbers[result]]);
+    block.bytes = std::max(block.bytes, placed(result).bytes);
   }
 
   // Only over all of a block: writing over a cut would keep the rest of its block alive for nothing.
@@ -285,20 +309,28 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* value : node.results()) ++writers[result_.numbers[*value]];
     }
+    auto may_move = [&](const Value& value) {
+      const PlacedValue& place = placed(value);
+      if (place.kind != PlaceKind::Planned) return false;
+      const bool is_whole = place.offset == 0 && place.bytes == result_.values[place.base].bytes;
+      return is_whole && writers[place.base] == 1 && !uses_.is_output[place.base];
+    };
     for (const Store& store : result_.stores) {
-      const PlacedValue& content = placed(*store.content);
-      if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
-      bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
-      bool may_move = is_whole && writers[content.base] == 1 && !uses_.is_output[content.base];
-      if (may_move) stored_in_[content.base] = store.target;
+      if (placed(*store.target).kind != PlaceKind::State) continue;
+      // Also what the content is a changed copy of, and so on, if it is for nothing else.
+      for (const Value* value = store.content; value != nullptr && may_move(*value);) {
+        stored_in_[placed(*value).base] = store.target;
+        const Node* node = value->producer();
+        value = node == nullptr ? nullptr : renewed_operand(*node, value->index());
+        if (value != nullptr && last_use_[placed(*value).base] != time_of(*node)) break;
+      }
     }
   }
 
   // What a buffer becomes takes the buffer's place when the old content is not needed after this node; the
   // node itself may read it where its kernel reads each element before it writes it.
-  bool store_in_place(const Node& node) {
-    if (node.results().size() != 1) return false;
-    const Value& result = *node.result();
+  bool store_in_place(const Node& node, const Value& result) {
+    if (node.results().size() != 1 && renewed_operand(node, result.index()) == nullptr) return false;
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
     const OpDef* def = node.def();
@@ -306,20 +338,26 @@ class Placer {
                    (def != nullptr && (def->is(OpFlag::copies_first) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
-    bool is_free = last < time_of(node) || (last == time_of(node) && may_overwrite(node, *target));
+    bool is_free = last <= time_of(node) && may_overwrite(node, result, *target);
     if (is_free) written_in_[number] = target;
     return is_free;
   }
 
-  bool may_overwrite(const Node& node, const Value& target) {
+  bool lies_in(const PlacedValue& place, const Value& buffer) const {
+    if (place.kind == PlaceKind::Planned) return written_in_[place.base] == &buffer;
+    return place.kind == PlaceKind::State && place.base == result_.numbers[buffer];
+  }
+
+  bool may_overwrite(const Node& node, const Value& result, const Value& target) {
+    const Value* renewed = renewed_operand(node, result.index());
     const OpDef* def = node.def();
-    if (def == nullptr || !(def->is(OpFlag::pointwise) || def->is(OpFlag::copies_first))) return false;
+    const bool is_pointwise = def != nullptr && def->is(OpFlag::pointwise);
+    std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
-      const PlacedValue& place = placed(operand);
-      if (place.kind != PlaceKind::State || place.base != result_.numbers[target]) continue;
-      if (operand.tensor() != node.result()->tensor() || (def->is(OpFlag::copies_first) && i > 0))
-        return false;
+      if (!lies_in(placed(operand), target)) continue;
+      if (operand.tensor() != result.tensor()) return false;
+      if (!is_pointwise && (&operand != renewed || ++readers > 1)) return false;
     }
     return true;
   }
