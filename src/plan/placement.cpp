@@ -7,6 +7,7 @@
 #include "ops/contents.h"
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"
+#include "plan/joins.h"
 #include "plan/loops.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
@@ -28,15 +29,22 @@ enum class Cuts {
   None,
 };
 
+// How views and joined values are placed.
+struct Choice {
+  Cuts cuts = Cuts::All;
+  bool join = true;
+};
+
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const PlanOptions& options, Cuts cuts)
+         const State& state, const PlanOptions& options, Choice choice)
       : program_(program),
         method_(method),
         state_(state),
         options_(options),
-        cuts_(cuts),
+        cuts_(choice.cuts),
+        join_(choice.join),
         order_(order),
         loops_(*method.graph, order),
         result_{.numbers = numbers} {
@@ -48,6 +56,9 @@ class Placer {
     TRY(std::vector<std::uint64_t> bytes, bound_tensors());
     TRY(result_.stores, stores_of(method_));
     uses_ = find_uses(program_, method_, order_, result_.numbers, bytes);
+    joins_.of.resize(result_.values.size());
+    joins_.is_joined.resize(method_.graph->node_ids());
+    if (join_) joins_ = find_joins(method_, result_.numbers, uses_, result_.stores, options_);
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
@@ -56,6 +67,7 @@ class Placer {
   }
 
   bool has_cuts() const { return has_cuts_; }
+  bool has_joins() const { return !joins_.empty; }
 
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
@@ -118,7 +130,12 @@ class Placer {
       if (!value->type().is_tensor()) continue;
       bool is_callers = !options_.alloc_outputs && uses_.is_output[result_.numbers[*value]];
       place_own(*value, is_callers ? PlaceKind::Caller : PlaceKind::Planned);
+      const Join& join = joins_.of[result_.numbers[*value]];
+      if (join.whole == nullptr) continue;
+      placed(*value).base = result_.numbers[*join.whole];
+      placed(*value).offset = join.offset;
     }
+    if (joins_.is_joined[node.id()]) result_.actions[node.id()] = NodeAction::Alias;
   }
 
   // How the results of a view node come to be where their base is.
@@ -170,7 +187,8 @@ class Placer {
     last_use_.assign(result_.values.size(), 0);
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* value : node.results()) {
-        std::uint32_t& first = first_use_[result_.numbers[*value]];
+        const Join& join = joins_.of[result_.numbers[*value]];
+        std::uint32_t& first = first_use_[result_.numbers[join.whole == nullptr ? *value : *join.whole]];
         if (first == 0) first = time_of(node);
         touch(*value, time_of(node));
       }
@@ -198,6 +216,10 @@ class Placer {
       if (control_op(node) == ControlOp::Variable) continue;
       if (writes_variable(node)) add_block(*node.operand(0), time_of(node));
       for (const Value* value : node.results()) {
+        if (const Value* whole = joins_.of[result_.numbers[*value]].whole; whole != nullptr) {
+          add_block(*whole, time_of(node));
+          continue;
+        }
         const bool is_placed =
             store_in_place(node, *value) || write_over_operand(node) || write_over_renewed(node, *value);
         if (!is_placed) add_block(*value, time_of(node));
@@ -435,11 +457,13 @@ class Placer {
   const State& state_;
   const PlanOptions& options_;
   Cuts cuts_;
+  bool join_;
   bool has_cuts_ = false;
   const NodeOrder& order_;
   Loops loops_;
   Placement result_;
   ValueUses uses_;
+  Joins joins_;
   std::vector<std::uint32_t> first_use_;  // when a base is there
   std::vector<std::uint32_t> last_use_;   // of a base and the views of it
   std::vector<std::uint32_t> block_of_;   // of a base
@@ -457,13 +481,24 @@ Result<Placement> place_values(const Program& program, const Method& method, con
                                const PlanOptions& options) {
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
-  Placer with_cuts(program, method, order, numbers, state, options, Cuts::All);
-  TRY(Placement best, with_cuts.run());
-  if (!with_cuts.has_cuts()) return best;
-  TRY(Placement none, Placer(program, method, order, numbers, state, options, Cuts::None).run());
-  if (best.arena_bytes <= none.arena_bytes) return best;
-  TRY(best, Placer(program, method, order, numbers, state, options, Cuts::Frugal).run());
-  return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
+  bool has_joins = false;
+  auto best_cuts = [&](bool join) -> Result<Placement> {
+    auto placer = [&](Cuts cuts) {
+      return Placer(program, method, order, numbers, state, options, {.cuts = cuts, .join = join});
+    };
+    Placer with_cuts = placer(Cuts::All);
+    TRY(Placement best, with_cuts.run());
+    has_joins |= with_cuts.has_joins();
+    if (!with_cuts.has_cuts()) return best;
+    TRY(Placement none, placer(Cuts::None).run());
+    if (best.arena_bytes <= none.arena_bytes) return best;
+    TRY(best, placer(Cuts::Frugal).run());
+    return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
+  };
+  TRY(Placement joined, best_cuts(true));
+  if (!has_joins) return joined;
+  TRY(Placement apart, best_cuts(false));
+  return joined.arena_bytes <= apart.arena_bytes ? std::move(joined) : std::move(apart);
 }
 
 }  // namespace depute
