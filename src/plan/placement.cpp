@@ -29,10 +29,11 @@ enum class Cuts {
   None,
 };
 
-// How views and joined values are placed.
+// How values are placed that could lie where others do: each way saves copies, and may take more memory.
 struct Choice {
   Cuts cuts = Cuts::All;
-  bool join = true;
+  bool join = true;   // joins.h
+  bool renew = true;  // a changed copy takes the place of what it is a copy of
 };
 
 class Placer {
@@ -45,6 +46,7 @@ class Placer {
         options_(options),
         cuts_(choice.cuts),
         join_(choice.join),
+        renew_(choice.renew),
         order_(order),
         loops_(*method.graph, order),
         result_{.numbers = numbers} {
@@ -68,6 +70,7 @@ class Placer {
 
   bool has_cuts() const { return has_cuts_; }
   bool has_joins() const { return !joins_.empty; }
+  bool has_renewed() const { return has_renewed_; }
 
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
@@ -279,7 +282,7 @@ class Placer {
 
   // A changed copy lies where what it is a copy of did, when nothing else needs that.
   bool write_over_renewed(const Node& node, const Value& result) {
-    const Value* renewed = renewed_operand(node, result.index());
+    const Value* renewed = renew_ ? renewed_operand(node, result.index()) : nullptr;
     const std::uint32_t number = result_.numbers[result];
     if (renewed == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
       return false;
@@ -291,6 +294,7 @@ class Placer {
       if (place.kind == PlaceKind::Planned && block_of_[place.base] == block) ++readers;
     }
     if (readers > 1) return false;
+    has_renewed_ = true;
     take_block(result, block);
     return true;
   }
@@ -458,6 +462,8 @@ class Placer {
   const PlanOptions& options_;
   Cuts cuts_;
   bool join_;
+  bool renew_;
+  bool has_renewed_ = false;
   bool has_cuts_ = false;
   const NodeOrder& order_;
   Loops loops_;
@@ -482,23 +488,30 @@ Result<Placement> place_values(const Program& program, const Method& method, con
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
   bool has_joins = false;
-  auto best_cuts = [&](bool join) -> Result<Placement> {
+  bool has_renewed = false;
+  auto best_cuts = [&](bool join, bool renew) -> Result<Placement> {
     auto placer = [&](Cuts cuts) {
-      return Placer(program, method, order, numbers, state, options, {.cuts = cuts, .join = join});
+      return Placer(program, method, order, numbers, state, options,
+                    {.cuts = cuts, .join = join, .renew = renew});
     };
     Placer with_cuts = placer(Cuts::All);
     TRY(Placement best, with_cuts.run());
     has_joins |= with_cuts.has_joins();
+    has_renewed |= with_cuts.has_renewed();
     if (!with_cuts.has_cuts()) return best;
     TRY(Placement none, placer(Cuts::None).run());
     if (best.arena_bytes <= none.arena_bytes) return best;
     TRY(best, placer(Cuts::Frugal).run());
     return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
   };
-  TRY(Placement joined, best_cuts(true));
-  if (!has_joins) return joined;
-  TRY(Placement apart, best_cuts(false));
-  return joined.arena_bytes <= apart.arena_bytes ? std::move(joined) : std::move(apart);
+  TRY(Placement best, best_cuts(true, true));
+  const std::pair<bool, bool> others[] = {{true, false}, {false, true}, {false, false}};
+  for (const auto& [join, renew] : others) {
+    if ((!join && !has_joins) || (!renew && !has_renewed)) continue;
+    TRY(Placement other, best_cuts(join, renew));
+    if (other.arena_bytes < best.arena_bytes) best = std::move(other);
+  }
+  return best;
 }
 
 }  // namespace depute
