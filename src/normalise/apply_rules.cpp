@@ -4,6 +4,7 @@
 
 #include "depute/builder.h"
 #include "depute/infer.h"
+#include "normalise/node_types.h"
 #include "normalise/pass_error.h"
 #include "support/check.h"
 #include "support/try.h"
@@ -17,7 +18,7 @@ constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op aga
 Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
   if (node.def()->infer != nullptr) {
-    if (auto types = result_types(OpCall(node)); !types) return node_error(node, types.error().message);
+    if (auto types = node_types(node); !types) return Failure(std::move(types).error());
   }
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
