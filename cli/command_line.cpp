@@ -93,7 +93,7 @@ void clean_up_on_signals() {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv, const Compiler& compiler) {
+int run_command_line(int argc, char** argv, Compiler& compiler) {
   fill_standard_streams();
   clean_up_on_signals();
   set_up_memory();

@@ -36,8 +36,8 @@ struct Command {
   std::function<int()> run;  // gives the exit code
 };
 
-Command lower_command(const Compiler& compiler);
-Command explain_command(const Compiler& compiler);
+Command lower_command(Compiler& compiler);
+Command explain_command(Compiler& compiler);
 Command show_command();
 Command backends_command(const Compiler& compiler);
 

@@ -18,7 +18,7 @@ struct ExplainArguments {
   bool json = false;
 };
 
-int run_explain(const ExplainArguments& arguments, const Compiler& compiler) {
+int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
@@ -43,7 +43,7 @@ int run_explain(const ExplainArguments& arguments, const Compiler& compiler) {
 
 }  // namespace
 
-Command explain_command(const Compiler& compiler) {
+Command explain_command(Compiler& compiler) {
   auto arguments = std::make_shared<ExplainArguments>();
   std::vector<Option> options = request_options(arguments->request);
   options.push_back(

@@ -15,7 +15,7 @@ namespace {
 struct LowerArguments {
   RequestArguments request;
   std::string output;
-  std::string ptd;
+  std::vector<std::string> ptd;
   std::string debug_map;
   std::string require;
   std::uint64_t segment_alignment = WriteOptions().segment_alignment;
@@ -36,6 +36,19 @@ Result<std::string> default_output(const CompileOptions& options) {
                  "give the .pt2 it was made from, or another name by -o");
 }
 
+// "FILE.ptd" or "PATTERN=FILE.ptd".
+Result<DataFile> parse_ptd_argument(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  DataFile file;
+  if (equals != std::string::npos) file.pattern = text.substr(0, equals);
+  file.path = text.substr(equals == std::string::npos ? 0 : equals + 1);
+  if (file.pattern.empty())
+    return failure("usage", "--ptd", fmt::format("'{}' is not of the form PATTERN=FILE.ptd", text));
+  if (!file.path.ends_with(".ptd"))
+    return failure("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", file.path));
+  return file;
+}
+
 Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   TRY(CompileOptions options, read_request(arguments.request));
   TRY(options.requirements, parse_requirements(arguments.require));
@@ -43,9 +56,9 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   if (options.output.empty()) {
     TRY(options.output, default_output(options));
   }
-  options.ptd = arguments.ptd;
-  if (!options.ptd.empty() && !options.ptd.ends_with(".ptd")) {
-    return failure("usage", "--ptd", fmt::format("'{}' is no name of a .ptd file", options.ptd));
+  for (const std::string& text : arguments.ptd) {
+    TRY(DataFile file, parse_ptd_argument(text));
+    options.ptd.push_back(std::move(file));
   }
   options.debug_map = arguments.debug_map;
   options.write.segment_alignment = arguments.segment_alignment;
@@ -56,7 +69,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   return options;
 }
 
-int run_lower(const LowerArguments& arguments, const Compiler& compiler) {
+int run_lower(const LowerArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_arguments(arguments);
   if (!options) return report_usage(options.error());
   // Lives until the process ends: to free all nodes would take longer than what is left to do.
@@ -79,7 +92,7 @@ int run_lower(const LowerArguments& arguments, const Compiler& compiler) {
 
 }  // namespace
 
-Command lower_command(const Compiler& compiler) {
+Command lower_command(Compiler& compiler) {
   auto arguments = std::make_shared<LowerArguments>();
   std::vector<Option> options = request_options(arguments->request);
   const std::vector<Option> own = {
@@ -89,7 +102,8 @@ Command lower_command(const Compiler& compiler) {
        .value = "FILE"},
       {.names = "--ptd",
        .target = &arguments->ptd,
-       .help = "Put constants and delegates' data in this file of their own",
+       .help = "[PATTERN=]FILE: put constants and delegates' data, or those of these names, in a file of "
+               "their own",
        .value = "FILE"},
       {.names = "--segment-alignment",
        .target = &arguments->segment_alignment,

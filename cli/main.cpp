@@ -5,7 +5,7 @@
 #include "depute/command_line.h"
 
 int main(int argc, char** argv) {
-  static const depute::Compiler compiler;
+  static depute::Compiler compiler;
   int code = depute::run_command_line(argc, argv, compiler);
   // Output files are complete, and nobody needs the memory to be taken apart piece by piece.
   std::fflush(nullptr);

@@ -10,6 +10,8 @@
 #include "cli/commands.h"
 #include "cli/constant_argument.h"
 #include "depute/print.h"
+#include "read/read_program.h"
+#include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
 
@@ -75,6 +77,10 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .help = "SIZE=MIN..MAX: a size that varies stays within this, as s0=1..2048",
        .value = "SIZE=MIN..MAX",
        .may_be_empty = true},
+      {.names = "--kernels",
+       .target = &arguments.kernels,
+       .help = "Schemas of operators that the application has kernels for, a line each (docs/cli.md)",
+       .value = "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantise,
        .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32",
@@ -126,6 +132,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     TRY(QuantiseRule rule, parse_quantise_rule(text));
     options.lower.quantise.push_back(std::move(rule));
   }
+  options.read_before = arguments.kernels;
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");
   }
@@ -140,13 +147,26 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
   return options;
 }
 
+namespace {
+
+Status add_kernels(const std::vector<std::string>& files, Compiler& compiler) {
+  for (const std::string& path : files) {
+    TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+    const std::span<const std::byte> bytes = file->bytes();
+    TRY_STATUS(compiler.add_kernels({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path));
+  }
+  return {};
+}
+
+}  // namespace
+
 bool writes_standard_output(const CompileOptions& options) {
   return is_standard_output(options.output) || is_standard_output(options.debug_map) ||
          std::ranges::any_of(options.reports, is_standard_output);
 }
 
-Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
-                             const Compiler& compiler) {
+Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
+  TRY_STATUS(add_kernels(arguments.kernels, compiler));
   Status dumped;
   if (!arguments.dump_after.empty()) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;

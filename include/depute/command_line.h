@@ -23,8 +23,9 @@ enum ExitCode : int {
 };
 
 // Runs the command that the arguments choose (docs/cli.md) and gives the exit code. Once per process: it sets
-// up signals, memory and the standard streams for one short run. `compiler` must live until the process ends.
-int run_command_line(int argc, char** argv, const Compiler& compiler);
+// up signals, memory and the standard streams for one short run. `compiler` must live until the process ends;
+// it gets the kernels that the command line names.
+int run_command_line(int argc, char** argv, Compiler& compiler);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error. Gives the exit code:
 // exit_usage for the code "usage", else exit_error.

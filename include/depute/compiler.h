@@ -70,10 +70,11 @@ struct Compiled {
 struct CompileOptions {
   std::string input = {};  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
+  std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
   LowerOptions lower = {};
   std::vector<Requirement> requirements = {};  // not met: nothing is written
   std::string output = {};  // .pte; empty: no program is written, and the report tells what would be refused
-  std::string ptd = {};     // .ptd file for constants and delegates' data; empty: they stay in the output
+  std::vector<DataFile> ptd = {};         // for constants and delegates' data; the others stay in the output
   std::vector<std::string> reports = {};  // files; .html is a page, anything else JSON
   std::string debug_map = {};             // JSON file: from instructions of the output to the model's lines
   WriteOptions write = {};                // its jobs and ptd are those given here
@@ -86,6 +87,9 @@ class Compiler {
   explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
 
   Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
+  Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
+    return registry_.add_kernels(manifest, name);
+  }
   const Registry& registry() const { return registry_; }
 
   // Reads a .pt2 archive or the text form, told apart by the first bytes. The program is verified, and its

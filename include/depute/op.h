@@ -87,7 +87,10 @@ enum class OpFlag : std::uint32_t {
   reads_layout = 1 << 12,       // depends on its argument's strides
   quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
   variadic = 1 << 14,           // takes and gives any number of values behind what its schema names
-  copies_first = 1 << 15,  // its result may lie where its first argument is, which its kernel copies first
+  // Its result may lie where its first argument is, which its kernel copies first. Of an op with aliased
+  // arguments, its last results where these are.
+  copies_first = 1 << 15,
+  joins = 1 << 16,  // its result is the first argument's tensors, one behind the other along `dim`
 };
 
 constexpr OpFlag operator|(OpFlag a, OpFlag b) {

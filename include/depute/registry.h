@@ -47,6 +47,10 @@ class Registry {
   // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops.
   // One without make_partitioner or support can be lowered to by partitioners that the caller has.
   Status add(BackendEntry entry);
+  // Ops of libraries that the application has, and the kernels that it registers for them: a line each of a
+  // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"). `name` is the manifest's,
+  // for messages.
+  Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>");
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;
   const std::vector<BackendEntry>& entries() const { return entries_; }

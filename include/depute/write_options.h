@@ -11,12 +11,21 @@
 
 namespace depute {
 
+// A .ptd file for the data whose names match a pattern.
+struct DataFile {
+  std::string path = {};
+  // A name in the model, in which '*' stands for any text: "layers.*", "*lora*". Data that a delegate made of
+  // several constants match when one of the names does.
+  std::string pattern = "*";
+  friend bool operator==(const DataFile&, const DataFile&) = default;
+};
+
 struct WriteOptions {
   int jobs = 1;  // threads that make and compare bytes
-  // The plan's external constants and delegates' named data go to this .ptd file, which is not written when
-  // there are none (runtimes take no file without data). Empty: named data stay in the .pte. Named data with
-  // a tag go to the file of the tag in any case: external_path().
-  std::string ptd = {};
+  // The plan's external constants and delegates' named data go to the first of these .ptd files that they
+  // match; a file is not written when there are none (runtimes take no file without data). What matches none
+  // stays in the .pte. Named data with a tag go to the file of the tag in any case: external_path().
+  std::vector<DataFile> ptd = {};
   // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
   // flatbuffer, whose size is bounded (2 GiB).
   bool extract_delegate_segments = true;

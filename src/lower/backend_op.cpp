@@ -13,6 +13,7 @@
 #include "ir/node_order.h"
 #include "ir/text.h"
 #include "ir/walk.h"
+#include "ops/contents.h"
 #include "ops/schema.h"
 #include "support/guarded.h"
 #include "support/try.h"
@@ -231,8 +232,10 @@ Status check_argument(std::string_view name, const OpDef& def, const ArgDef& arg
   };
   if (def.arg_index(arg.name) != &arg - def.args.data()) return fault("is there twice");
   if (!is_argument_type(arg.type)) return fault("is of a type that no kernel takes");
-  if (arg.is_written || arg.is_aliased)
-    return fault("is written to or seen through; an op of a backend makes new tensors");
+  if (arg.is_aliased)
+    return fault("is seen through; an op of a backend makes new tensors or writes to old ones");
+  if (arg.is_written && (arg.type != ArgType::Tensor || arg.is_list))
+    return fault("is written to and no tensor");
   if (arg.default_value && !internal::fits(*arg.default_value, arg))
     return fault("has a default of another type");
   return {};
@@ -249,8 +252,13 @@ Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) 
   for (const ArgDef& arg : def.args) TRY_STATUS(check_argument(spec.name, def, arg));
   bool are_tensors = std::ranges::all_of(
       def.returns, [](const ReturnDef& result) { return result.type == ArgType::Tensor && !result.is_list; });
-  if (!are_tensors || def.returns.empty())
+  if (!are_tensors || (def.returns.empty() && !def.mutates()))
     return bad_op(spec.name, "its schema gives something else than tensors");
+  if (schema.substr(schema.rfind(" -> ")).find("Tensor(") != schema.npos)
+    return bad_op(spec.name, "its schema gives back an argument",
+                  "let it write to the argument and give nothing");
+  if (def.mutates() && !spec.pattern.empty())
+    return bad_op(spec.name, "it writes to an argument, which no pattern can stand for");
   return {};
 }
 
@@ -429,7 +437,9 @@ Status BackendOps::add(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name, libraries_));
   if (const BackendOp* known = find_backend_op(Symbol(spec.name)); known != nullptr && known->spec == spec)
     return {};
-  if (find(Symbol(spec.name)) != nullptr) return bad_op(spec.name, "there is an op of this name already");
+  const bool is_taken =
+      find(Symbol(spec.name)) != nullptr || find(Symbol(functional_name(spec.name))) != nullptr;
+  if (is_taken) return bad_op(spec.name, "there is an op of this name already");
   if (spec.pattern.empty() && spec.schema.empty())
     return bad_op(spec.name, "it has neither a pattern nor a schema");
   auto op = std::make_unique<BackendOp>();
@@ -445,12 +455,36 @@ Status BackendOps::add(const BackendOpSpec& spec) {
     def.infer = infer_from_pattern;
   }
   if (spec.infer != nullptr) def.infer = infer_by_rule;
-  def.out_name = spec.kernel;
   def.origin = OpOrigin::Backend;
   def.backend_op = op.get();
+  if (def.mutates()) {
+    add_functional_form(*op);
+  } else {
+    def.out_name = spec.kernel;
+  }
+  keep(std::move(op));
+  return {};
+}
+
+void BackendOps::keep(std::unique_ptr<BackendOp> op) {
   by_name_.emplace(op->name, op.get());
   ops_.push_back(std::move(op));
-  return {};
+}
+
+// What an op that writes to its arguments becomes in normalised programs has its kernel.
+void BackendOps::add_functional_form(BackendOp& op) {
+  auto form = std::make_unique<BackendOp>();
+  form->schema = functional_schema(op.schema);
+  OpDef& def = form->def;
+  internal::parse_schema(form->schema, def);
+  def.flags = OpFlag::copies_first;
+  def.origin = OpOrigin::Backend;
+  def.out_name = op.spec.kernel;
+  def.backend_op = form.get();
+  form->name = def.name;
+  form->spec = {.name = std::string(def.name.str()), .kernel = op.spec.kernel, .schema = form->schema};
+  op.def.functional = form->name;
+  keep(std::move(form));
 }
 
 BackendOps::BackendOps() = default;

@@ -1,7 +1,9 @@
 #include "depute/registry.h"
-#include "support/try.h"
 
 #include <fmt/format.h>
+
+#include "lower/kernel_manifest.h"
+#include "support/try.h"
 
 namespace depute {
 
@@ -34,6 +36,16 @@ Status Registry::add(BackendEntry entry) {
   for (const std::string& library : entry.libraries) TRY_STATUS(ops_->add_library(library));
   for (const BackendOpSpec& op : entry.ops) TRY_STATUS(ops_->add(op));
   entries_.push_back(std::move(entry));
+  return {};
+}
+
+Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
+  TRY(std::vector<ManifestOp> ops, parse_kernel_manifest(manifest, name));
+  for (const ManifestOp& op : ops) {
+    TRY_STATUS(ops_->add_library(op.library));
+    if (Status added = ops_->add(op.spec); !added)
+      return manifest_error(name, op.line, added.error().message, added.error().hint);
+  }
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "depute/builder.h"
 #include "depute/infer.h"
+#include "normalise/node_types.h"
 #include "normalise/pass_error.h"
 #include "support/check.h"
 #include "support/try.h"
@@ -17,14 +18,14 @@ constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op aga
 Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
   if (node.def()->infer != nullptr) {
-    if (auto types = result_types(OpCall(node)); !types) return node_error(node, types.error().message);
+    if (auto types = node_types(node); !types) return Failure(std::move(types).error());
   }
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
   Replacement values = rule(builder, OpCall(node));
   const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
-  if (!values) return node_error(node, values.error().message);
-  if (!status) return node_error(node, status.error().message);
+  if (!values) return node_error(node, values.error().message, values.error().hint);
+  if (!status) return node_error(node, status.error().message, status.error().hint);
   return values;
 }
 

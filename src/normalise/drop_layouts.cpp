@@ -13,6 +13,7 @@
 
 #include "depute/infer.h"
 #include "depute/op.h"
+#include "normalise/node_types.h"
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "support/try.h"
@@ -102,14 +103,6 @@ void keep_types(Graph& graph, Node& node) {
   }
 }
 
-bool has_symbolic_sizes(const Node& node) {
-  for (std::size_t i = 0; i < node.operand_count(); ++i) {
-    const Type& type = node.operand(i)->type();
-    if (!type.is_tensor() || !type.tensor.is_static()) return true;
-  }
-  return false;
-}
-
 Status retype(Graph& graph, Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || def->infer == nullptr) {
@@ -117,11 +110,8 @@ Status retype(Graph& graph, Node& node) {
     return {};
   }
   TRY_STATUS(check_call(node));
-  auto types = result_types(OpCall(node));
+  TRY(auto types, node_types(node));
   if (!types) {
-    // A rule may not see what torch has proved of symbolic sizes.
-    if (!has_symbolic_sizes(node) || types.error().code == bad_argument)
-      return node_error(node, types.error().message);
     keep_types(graph, node);
     return {};
   }

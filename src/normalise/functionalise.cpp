@@ -9,6 +9,9 @@
 // written value a new content, and through the views' write-back rules also every value below it, down to the
 // base; other views of the base are made again when they are next used.
 //
+// Ops of other libraries, of which only the schema is known, become their functional forms, which give new
+// contents of what they write behind their results (contents.h).
+//
 // Where the base is a buffer, a parameter or a user input, its last content is state: it becomes an output in
 // front of the user's, as torch.export's own functional programs have it (buffers first, then inputs).
 //
@@ -23,9 +26,12 @@
 
 #include "depute/builder.h"
 #include "depute/op.h"
+#include "normalise/body_operands.h"
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "normalise/share_state.h"
+#include "normalise/written_operands.h"
+#include "ops/contents.h"
 #include "support/check.h"
 #include "support/try.h"
 
@@ -34,9 +40,16 @@ namespace {
 
 class Functionaliser {
  public:
-  Functionaliser(Method& method, Graph& graph, const Ranges& ranges)
-      : method_(method), graph_(graph), sizes_(graph, &ranges) {}
+  // Of a body of control flow, inputs from `first_writable` on may be written.
+  Functionaliser(Method& method, Graph& graph, const Ranges& ranges, std::size_t first_writable = 0)
+      : method_(method),
+        graph_(graph),
+        ranges_(ranges),
+        first_writable_(first_writable),
+        sizes_(graph, &ranges) {}
   Status run();
+  // Of a body that was made functional.
+  Result<InputContents> input_contents();
 
  private:
   // How a value looks at another one's memory.
@@ -62,12 +75,17 @@ class Functionaliser {
   Result<Value*> compute(Node& node, const OpDef& def, const TensorType& target);
   Status write(Node& node, const OpDef& def);
   Status write_statistics(Node& node, const OpDef& def);
+  Status write_contents(Node& node, const OpDef& def, const OpDef& functional);
   Status write_back(Node& node, Value* written, Value* content);
+  Status visit_control_flow(Node& node);
+  Status check_apart(const Node& node, const Value* written) const;
   Status visit(Node& node);
   Status store_inputs();
 
   Method& method_;
   Graph& graph_;
+  const Ranges& ranges_;
+  std::size_t first_writable_;
   SizeValues sizes_;
   std::unordered_map<const Value*, View> views_;
   std::unordered_map<const Value*, Content> contents_;        // of values whose base was written
@@ -210,12 +228,9 @@ Result<Value*> Functionaliser::written_argument(const Node& node, const OpDef& d
 
 Status Functionaliser::check_may_be_written(const Node& node, Value* written) const {
   Value* base = base_of(written);
-  if (base->producer() != nullptr) return {};
-  if (&graph_ != method_.graph.get()) {
-    return node_error(node, "an operand of control flow is mutated",
-                      "return the new value from the body, and write it to the buffer behind the call");
-  }
-  return {};
+  if (base->producer() != nullptr || base->index() >= first_writable_) return {};
+  return node_error(node, "what a loop carries, maps or asks for its end is mutated",
+                    "return the new value from the body, and write it to the buffer behind the call");
 }
 
 // The new content: the functional op's result in the type of what is written.
@@ -320,15 +335,83 @@ Status Functionaliser::write_statistics(Node& node, const OpDef& def) {
   return {};
 }
 
+// An op with results of its own that writes to any number of tensors.
+Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef& functional) {
+  std::vector<Value*> written;
+  const OpCall given(node);
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    if (!def.args[i].is_written) continue;
+    Value* value = given[i].is_value() ? graph_.own(*given[i].as_value()) : nullptr;
+    if (value != nullptr) TRY_STATUS(check_may_be_written(node, value));
+    if (value != nullptr && std::ranges::find(written, value) != written.end())
+      return node_error(node, fmt::format("it writes to %{} twice", value->name().str()));
+    written.push_back(value);
+  }
+  TRY_STATUS(refresh_operands(node));
+  Node& call = add_functional_call(graph_, node, functional, OpCall(node).args());
+  const std::size_t own = functional.returns.size() - written.size();
+  for (std::size_t i = 0; i < own; ++i) graph_.replace_uses(*node.result(i), call.result(i));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (written[i] != nullptr) TRY_STATUS(write_back(node, written[i], call.result(own + i)));
+  }
+  graph_.erase(node);
+  return {};
+}
+
+// No other operand looks at the memory that a body writes to: it would not see the change.
+Status Functionaliser::check_apart(const Node& node, const Value* written) const {
+  std::size_t users = 0;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    Value* operand = graph_.own(*node.operand(i));
+    if (operand->type().is_tensor() && base_of(operand) == base_of(graph_.own(*written))) ++users;
+  }
+  if (users == 1) return {};
+  return node_error(node,
+                    fmt::format("its bodies write to %{}, which they are given twice", written->name().str()),
+                    "give the bodies one tensor, and make views of it inside");
+}
+
+// Bodies first; what they write to are further results, and written here.
+Status Functionaliser::visit_control_flow(Node& node) {
+  std::vector<Value*> operands;  // as they are named in the program
+  for (const Argument& operand : body_operands(node))
+    operands.push_back(operand.is_value() ? graph_.own(*operand.as_value()) : nullptr);
+  TRY(ControlFlow flow, read_control_flow(node));
+  std::vector<InputContents> contents;
+  for (Graph* body : bodies_of(node)) {
+    Functionaliser inner(method_, *body, ranges_, first_writable_input(flow, contents.size()));
+    TRY_STATUS(inner.run());
+    TRY(InputContents of_body, inner.input_contents());
+    contents.push_back(std::move(of_body));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const std::size_t first = contents.back().size() - operands.size();
+      if (contents.back()[first + i] == nullptr) continue;
+      TRY_STATUS(check_may_be_written(node, operands[i]));
+      TRY_STATUS(check_apart(node, operands[i]));
+    }
+  }
+  TRY_STATUS(refresh_operands(node));
+  std::vector<std::size_t> written;
+  const Node* call = give_contents(graph_, node, flow, contents, written);
+  if (call == nullptr) return {};
+  const std::size_t first = call->results().size() - written.size();
+  for (std::size_t i = 0; i < written.size(); ++i)
+    TRY_STATUS(write_back(node, operands[written[i]], graph_.own(*call->result(first + i))));
+  graph_.erase(node);
+  return {};
+}
+
 Status Functionaliser::visit(Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr) return refresh_operands(node);
+  if (has_bodies(node)) return visit_control_flow(node);
   TRY_STATUS(check_call(node));
   if (has_statistics(*def)) {
     if (writes_statistics(OpCall(node))) return write_statistics(node, *def);
   } else if (def->mutates()) {
     const OpDef* functional = node.graph().ops().find(def->functional);
     if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
+    if (!renewed_arguments(*functional).empty()) return write_contents(node, *def, *functional);
     if (!functional->is(OpFlag::view)) return write(node, *def);
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
     graph_.set_op(node, def->functional);
@@ -344,6 +427,18 @@ Status Functionaliser::run() {
   TRY_STATUS(refresh_operands(*graph_.return_node()));
   if (&graph_ == method_.graph.get()) TRY_STATUS(store_inputs());
   return {};
+}
+
+Result<InputContents> Functionaliser::input_contents() {
+  InputContents contents;
+  for (Value* input : graph_.inputs()) {
+    Value* content = nullptr;
+    if (versions_.contains(input)) {
+      TRY(content, content_of(input, *graph_.return_node()));
+    }
+    contents.push_back(content);
+  }
+  return contents;
 }
 
 // An output with what it is, to be sorted.
@@ -423,9 +518,11 @@ Status check_signature(const Method& method) {
 // front of the user's. A buffer that some method writes is stored to by every method that reads it.
 Status functionalise(Program& program, const NormaliseOptions&) {
   for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
-  TRY_STATUS(for_each_graph(program, [&](Method& method, Graph& graph) -> Status {
-    return is_functional(graph) ? Status() : Functionaliser(method, graph, program.ranges).run();
-  }));
+  for (auto& method : program.methods) {
+    const auto graphs = graphs_of(*method);
+    if (std::ranges::all_of(graphs, [](const Graph* graph) { return is_functional(*graph); })) continue;
+    TRY_STATUS(Functionaliser(*method, *method->graph, program.ranges).run());
+  }
   return share_state(program);
 }
 

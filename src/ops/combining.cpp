@@ -186,7 +186,8 @@ constexpr OpRules padding(const char* out) {
 std::span<const OpLine> combining_ops() {
   static constexpr OpLine lines[] = {
       {"aten.cat.default(Tensor[] tensors, int dim=0) -> Tensor",
-       on_complex(each_part, {.flags = core, .out = "cat.out", .infer = infer_cat, .decompose = cat})},
+       on_complex(each_part,
+                  {.flags = core | joins, .out = "cat.out", .infer = infer_cat, .decompose = cat})},
       {"aten.concat.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_cat, concat)},
       {"aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor", composite(infer_stack, stack)},

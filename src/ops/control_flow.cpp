@@ -16,7 +16,9 @@ std::span<const OpLine> control_flow_ops() {
   static constexpr OpLine lines[] = {
       {"higher_order.cond(Any pred, Graph true_graph, Graph false_graph, Any operands) -> Any",
        opaque(core | control_flow)},
-      {"higher_order.while_loop(Graph cond, Graph body, Any carried, Any additional) -> Any",
+      // What its body writes is seen in the body.
+      {"higher_order.while_loop(Graph cond, Graph body, Any carried, Any additional, *, Any "
+       "mutated_arg_indices=None) -> Any",
        opaque(core | control_flow)},
       {"higher_order.map_impl(Graph body, Any mapped, Any additional) -> Any", opaque(core | control_flow)},
       {"higher_order.scan(Graph combine, Any init, Any xs, Any additional) -> Any",
@@ -35,9 +37,13 @@ Failure broken(std::string message) {
   return failure("control_flow", "", message);
 }
 
+constexpr std::string_view mutated = "mutated_arg_indices";
+
 // The arguments by their kinds; `shape` has a letter for each: p predicate, g graph, c, m, o the lists.
 Status take_arguments(const Node& node, std::string_view shape, ControlFlow& flow) {
-  if (node.args().size() != shape.size() || !node.kwargs().empty()) {
+  const bool is_plain = std::ranges::all_of(
+      node.kwargs(), [&](const NamedArgument& argument) { return argument.name == mutated; });
+  if (node.args().size() != shape.size() || !is_plain) {
     return broken(fmt::format("it has {} arguments, its op takes {}",
                               node.args().size() + node.kwargs().size(), shape.size()));
   }

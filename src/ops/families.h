@@ -54,6 +54,7 @@
   FAMILY(quantised)                                                 \
   FAMILY(affine)                                                    \
   FAMILY(llm)                                                       \
+  FAMILY(auto_functionalized)                                       \
   /* the compiler's own: the marks of flat methods, and the rest */ \
   FAMILY(control)                                                   \
   FAMILY(own)

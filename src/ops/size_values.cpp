@@ -37,6 +37,24 @@ std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr
   return std::pair(a->int_value, b);
 }
 
+constexpr std::int64_t max_power = 8;
+
+// What is computed for a call: a chain of one operation. The runtime has no kernel for powers; s0**2 is
+// s0*s0.
+struct Chain {
+  SymFunction function;
+  std::vector<const SymExpr*> parts;
+};
+
+Chain chain_of(const SymExpr* expr) {
+  const bool is_power = sym::is_call(expr, SymFunction::Pow) && expr->args.size() == 2 &&
+                        expr->args[1]->kind == SymExpr::Kind::Int && expr->args[1]->int_value > 1 &&
+                        expr->args[1]->int_value <= max_power;
+  if (!is_power) return {expr->function, {expr->args.begin(), expr->args.end()}};
+  const auto count = static_cast<std::size_t>(expr->args[1]->int_value);
+  return {SymFunction::Mul, std::vector<const SymExpr*>(count, expr->args[0])};
+}
+
 bool is_input_size(const Node& node) {
   return node.op() == "aten.sym_size.int" && node.operand_count() == 1 &&
          node.operand(0)->producer() == nullptr && node.results().size() == 1;
@@ -152,11 +170,12 @@ Value* SizeValues::size_of_result(const SymExpr* expr, const Node* before) {
 
 // A chain of two-argument operations: a + b + c is (a + b) + c.
 Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
-  std::string_view op = sym_op(expr->function);
-  if (op.empty() || expr->args.empty()) return nullptr;
+  const Chain chain = chain_of(expr);
+  std::string_view op = sym_op(chain.function);
+  if (op.empty() || chain.parts.empty()) return nullptr;
   std::vector<Argument> args;
   bool from_inputs = true;
-  for (const SymExpr* arg : expr->args) {
+  for (const SymExpr* arg : chain.parts) {
     if (arg->kind == SymExpr::Kind::Int) {
       args.push_back(Argument::of(arg->int_value));
       continue;
@@ -167,10 +186,10 @@ Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
     from_inputs = from_inputs && from_inputs_.contains(arg);
   }
   Argument total = args[0];
-  const SymExpr* total_expr = expr->args[0];
+  const SymExpr* total_expr = chain.parts[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
     bool is_last = i + 1 == args.size();
-    total_expr = is_last ? expr : sym_call_like(expr, {total_expr, expr->args[i]});
+    total_expr = is_last ? expr : sym_call(chain.function, {total_expr, chain.parts[i]});
     if (from_inputs) {
       total = Argument::of(add_at_top(op, {total, args[i]}, total_expr));
       continue;

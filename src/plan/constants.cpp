@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "plan/data_file.h"
+
 namespace depute {
 namespace {
 
@@ -32,29 +34,32 @@ bool have_same_layout(const PlanTensor& a, const PlanTensor& b) {
 bool ConstantPool::place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type,
                          bool is_output) {
   auto elements = type.static_numel();
-  if (!are_external_ || is_output || !elements || *elements <= 1) {
+  const std::optional<std::size_t> file = find_file(files_, key.str());
+  if (!file || is_output || !elements || *elements <= 1) {
     tensor.constant = add(data, type);
     return tensor.constant != 0;
   }
   auto bytes = dense(data, type);
-  if (bytes) place_external(tensor, key.str(), *bytes);
+  if (bytes) place_external(tensor, key.str(), *bytes, *file);
   return bytes.has_value();
 }
 
 void ConstantPool::place_view(PlanTensor& tensor, const PlanTensor& base, bool is_output) {
   tensor.constant = base.constant;
   if (!base.is_external) return;
-  const TensorData data = external_[external_names_.at(base.name)].data;
+  const ExternalConstant& seen = external_[external_names_.at(base.name)];
+  const TensorData data = seen.data;
   if (is_output) {
     tensor.constant = add(data, data.type);
   } else {
-    place_external(tensor, base.name, data);
+    place_external(tensor, base.name, data, seen.file);
   }
 }
 
 // A name has one layout: the runtime compares it with the program's. Another layout of the same data gets a
 // name of its own, "weight[6]"; the file has the bytes once.
-void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense) {
+void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense,
+                                  std::size_t file) {
   tensor.is_external = true;
   tensor.name = name;
   auto known = external_names_.find(tensor.name);
@@ -64,7 +69,7 @@ void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, con
   }
   if (known != external_names_.end()) return;
   external_names_.emplace(tensor.name, external_.size());
-  external_.push_back({tensor, dense});
+  external_.push_back({tensor, dense, file});
 }
 
 std::uint32_t ConstantPool::add(const TensorData& data, const TensorType& type) {

@@ -16,8 +16,8 @@ namespace depute {
 
 class ConstantPool {
  public:
-  // With `are_external`, constants that are not single numbers are kept apart.
-  explicit ConstantPool(bool are_external = false) : are_external_(are_external) {}
+  // Constants that are not single numbers and belong to one of the files are kept apart.
+  explicit ConstantPool(std::span<const DataFile> files = {}) : files_(files) {}
 
   // Sets where `tensor`, which is all there is of the constant `key`, gets its data from. An output is never
   // external: runtimes take it for a tensor that they have to give memory. False when the data cannot be
@@ -33,9 +33,9 @@ class ConstantPool {
   std::vector<ExternalConstant> take_external() && { return std::move(external_); }
 
  private:
-  void place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense);
+  void place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense, std::size_t file);
 
-  bool are_external_;
+  std::span<const DataFile> files_;
   std::vector<TensorData> constants_;
   std::vector<ExternalConstant> external_;
   std::unordered_map<std::string, std::size_t> external_names_;

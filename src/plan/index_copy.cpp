@@ -10,13 +10,20 @@
 #include "support/try.h"
 
 namespace depute::internal {
+namespace {
 
-// Where the node's result lies, with what `self` holds, which a kernel goes on to change in place.
-std::int32_t MethodPlanner::copied_to_result(const Node& node, const Value& self, std::int32_t from) {
-  const std::int32_t to = add_result(*node.result());
-  const PlacedValue& place = placement_[*node.result()];
-  const bool is_there = place.base == placement_[self].base && place.offset == placement_[self].offset;
-  if (!is_there) call("aten::clone.out", {from, pool_.null(), to, to});
+bool lie_in_one_place(const PlacedValue& a, const PlacedValue& b) {
+  if (a.tensor.memory_id == 0) return a.base == b.base && a.offset == b.offset;
+  return a.tensor.memory_id == b.tensor.memory_id && a.tensor.memory_offset == b.tensor.memory_offset;
+}
+
+}  // namespace
+
+// Where the result lies, with what `self` holds, which a kernel goes on to change in place.
+std::int32_t MethodPlanner::copied_to_result(const Value& self, std::int32_t from, const Value& result) {
+  const std::int32_t to = add_result(result);
+  if (!lie_in_one_place(placement_[self], placement_[result]))
+    call("aten::clone.out", {from, pool_.null(), to, to});
   return to;
 }
 
@@ -26,7 +33,7 @@ Status MethodPlanner::plan_index_copy(const Node& node) {
   TRY(std::int32_t from, index_of(self, &node));
   TRY(std::int32_t index, index_of(*copy.value("index"), &node));
   TRY(std::int32_t source, index_of(*copy.value("source"), &node));
-  const std::int32_t to = copied_to_result(node, self, from);
+  const std::int32_t to = copied_to_result(self, from, *node.result());
   std::int64_t dim = copy.integer("dim");
   if (dim < 0) dim += static_cast<std::int64_t>(self.tensor().rank());
   std::vector<std::int64_t> indices(static_cast<std::size_t>(dim), -1);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/contents.h"
 #include "ops/kernel_rules.h"
 #include "plan/method_planner.h"
 #include "support/check.h"
@@ -33,7 +34,7 @@ std::string unfit(const Node& node, const KernelArg& arg) {
   return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
 }
 
-// A backend's own op: the application registers its kernel, which takes what the op's schema says, in its
+// An op of someone else: the application registers its kernel, which takes what the op's schema says, in its
 // order, and writes tensors.
 KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
   KernelUse use{op_index, {}, {}};
@@ -47,6 +48,10 @@ KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
                                   .optional_elements = arg.optional_elements});
     use.sources.push_back(static_cast<int>(i));
   }
+  for (std::size_t i : renewed_arguments(def)) {
+    use.signature.args[i].is_written = true;
+    --use.signature.result_count;
+  }
   return use;
 }
 
@@ -57,11 +62,13 @@ Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef
   if (known != kernel_uses_.end()) return &known->second;
   FoundKernel found = find_kernel(def.out_name);
   if (!found && def.origin == OpOrigin::Backend) {
+    needed_.own_kernels.insert(def.out_name);
     KernelUse use = own_kernel_use(def, operator_index(def.out_name));
     return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
   }
   if (!found) return has_no_kernel(node);
-  if (!found.shipped_in->python_module.empty()) kernel_modules_.emplace(found.shipped_in->python_module);
+  if (!found.shipped_in->python_module.empty())
+    needed_.python_modules.emplace(found.shipped_in->python_module);
   KernelUse use{operator_index(found.kernel->name), parse_signature(*found.kernel), {}};
   for (std::size_t i = 0; i < use.signature.args.size(); ++i) {
     bool by_name = use.signature.result != KernelResult::Value;
@@ -83,23 +90,33 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   OpCall call(node);
   if (auto reason = refused_by_kernel(call))
     return fail(&node, *reason, "choose a backend that takes it, or write the model without it");
+  const auto contents =
+      static_cast<std::size_t>(std::ranges::count_if(use->signature.args, &KernelArg::is_written));
+  if (node.results().size() < contents)
+    return fail(&node, fmt::format("{} has too few results", node.op().str()));
+  std::size_t content = node.results().size() - contents;  // they are behind the others
+  const auto results = node.results().first(content);
   std::vector<std::int32_t> args;
   for (std::size_t i = 0; i < use->sources.size(); ++i) {
     const KernelArg& arg = use->signature.args[i];
     const Argument& given = call[static_cast<std::size_t>(use->sources[i])];
     TRY(std::int32_t index, argument(node, arg, given));
-    args.push_back(arg.is_written ? copied_to_result(node, *given.as_value(), index) : index);
+    if (arg.is_written && given.is_value())
+      index = copied_to_result(*given.as_value(), index, *node.result(content));
+    if (arg.is_written) ++content;
+    args.push_back(index);
   }
-  TRY_STATUS(add_results(node, *use, args));
+  TRY_STATUS(add_results(node, *use, results, args));
   add_instruction(Instruction::Kind::KernelCall, use->op_index, args);
   return {};
 }
 
 // The tensors that the kernel writes and, behind them, the one more entry for what it returns. Out variants
-// return what they were given; nothing reads that entry.
-Status MethodPlanner::add_results(const Node& node, const KernelUse& use, std::vector<std::int32_t>& args) {
+// return what they were given, and kernels that only write to arguments nothing; nothing reads that entry.
+Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
+                                  std::span<const Value* const> values, std::vector<std::int32_t>& args) {
   std::vector<std::int64_t> results;
-  for (const Value* value : node.results()) {
+  for (const Value* value : values) {
     bool is_number = use.signature.result == KernelResult::Value;
     if (value->type().is_tensor() == is_number || (is_number && value->type().kind == Type::Kind::None)) {
       return fail(&node, fmt::format("%{}: {} does not give a {}", value->name().str(), node.op().str(),
@@ -114,7 +131,9 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use, std::v
   }
   if (is_list) results = {pool_.tensor_list(results, false)};
   for (std::int64_t result : results) args.push_back(static_cast<std::int32_t>(result));
-  if (use.signature.result != KernelResult::Value) args.push_back(static_cast<std::int32_t>(results.front()));
+  if (use.signature.result == KernelResult::Value) return {};
+  // A place of its own: what the kernel returns after all would else be everyone's None.
+  args.push_back(results.empty() ? pool_.add(EValue{}) : static_cast<std::int32_t>(results.front()));
   return {};
 }
 

@@ -60,12 +60,12 @@ const Node* maker_of(const Program& program, const Value& value) {
 }  // namespace
 
 MethodPlanner::MethodPlanner(const Program& program, const Method& method, Placement placement,
-                             ConstantPool& constants, std::set<std::string>& kernel_modules)
+                             ConstantPool& constants, NeededKernels& needed)
     : program_(program),
       method_(method),
       placement_(std::move(placement)),
       constants_(constants),
-      kernel_modules_(kernel_modules),
+      needed_(needed),
       pool_(plan_),
       index_(placement_.values.size(), -1) {
   for (std::uint32_t i = 0; i < program.delegates.size(); ++i) {
@@ -96,8 +96,12 @@ Failure MethodPlanner::fail(const Node* node, std::string_view message, std::str
 }
 
 Failure MethodPlanner::has_no_kernel(const Node& node) const {
-  auto failure = fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
-                      "choose a backend that takes it, or write the model without it");
+  auto failure =
+      fail(&node, fmt::format("ExecuTorch's runtime has no kernel for {}", node.op().str()),
+           node.def() == nullptr
+               ? "name its kernel by --kernels FILE, if the application registers one, or choose a "
+                 "backend that takes it"
+               : "choose a backend that takes it, or write the model without it");
   failure.error().code = no_kernel;
   return failure;
 }

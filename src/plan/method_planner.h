@@ -26,6 +26,12 @@ struct KernelUse {
   std::vector<int> sources;  // per argument of the kernel, the index of the op's argument
 };
 
+// Kernels that not every runtime has.
+struct NeededKernels {
+  std::set<std::string> python_modules;  // that register them
+  std::set<std::string> own_kernels;     // names of those that the application registers itself
+};
+
 // A node that cannot be executed.
 struct RefusedNode {
   const Node* node = nullptr;
@@ -45,7 +51,7 @@ EValue::Kind scalar_kind(Type::Kind kind);
 class MethodPlanner {
  public:
   MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
-                std::set<std::string>& kernel_modules);
+                NeededKernels& needed);
   // Goes on behind a node that cannot be executed; the plan is of use when none was refused.
   Result<ExecutionPlan> run();
   std::vector<RefusedNode> take_refused() { return std::move(refused_); }
@@ -77,7 +83,8 @@ class MethodPlanner {
   // Kernel calls (kernel_call.cpp).
   Status plan_kernel_call(const Node& node, const OpDef& def);
   Result<const KernelUse*> kernel_use(const Node& node, const OpDef& def);
-  Status add_results(const Node& node, const KernelUse& use, std::vector<std::int32_t>& args);
+  Status add_results(const Node& node, const KernelUse& use, std::span<const Value* const> values,
+                     std::vector<std::int32_t>& args);
   Result<std::int32_t> argument(const Node& node, const KernelArg& arg, const Argument& value);
   Result<std::int32_t> list_argument(const Node& node, const KernelArg& arg, const Argument& value);
   Result<std::int32_t> tensor_list(const Node& node, const KernelArg& arg, const Argument& value);
@@ -98,7 +105,7 @@ class MethodPlanner {
   void go_on_here(std::int32_t jump);
   std::int32_t next_instruction() const;
   Status plan_index_copy(const Node& node);  // index_copy.cpp
-  std::int32_t copied_to_result(const Node& node, const Value& self, std::int32_t from);
+  std::int32_t copied_to_result(const Value& self, std::int32_t from, const Value& result);
 
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
@@ -112,7 +119,7 @@ class MethodPlanner {
   const Method& method_;
   Placement placement_;
   ConstantPool& constants_;
-  std::set<std::string>& kernel_modules_;
+  NeededKernels& needed_;
   ExecutionPlan plan_;
   std::vector<RefusedNode> refused_;
   ValuePool pool_;

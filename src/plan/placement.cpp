@@ -4,8 +4,10 @@
 #include <unordered_set>
 
 #include "depute/op.h"
+#include "ops/contents.h"
 #include "ops/control_ops.h"
 #include "ops/own_ops.h"
+#include "plan/joins.h"
 #include "plan/loops.h"
 #include "plan/memory_plan.h"
 #include "plan/tensor_bounds.h"
@@ -27,15 +29,24 @@ enum class Cuts {
   None,
 };
 
+// How values are placed that could lie where others do: each way saves copies, and may take more memory.
+struct Choice {
+  Cuts cuts = Cuts::All;
+  bool join = true;   // joins.h
+  bool renew = true;  // a changed copy takes the place of what it is a copy of
+};
+
 class Placer {
  public:
   Placer(const Program& program, const Method& method, const NodeOrder& order, const ValueNumbers& numbers,
-         const State& state, const PlanOptions& options, Cuts cuts)
+         const State& state, const PlanOptions& options, Choice choice)
       : program_(program),
         method_(method),
         state_(state),
         options_(options),
-        cuts_(cuts),
+        cuts_(choice.cuts),
+        join_(choice.join),
+        renew_(choice.renew),
         order_(order),
         loops_(*method.graph, order),
         result_{.numbers = numbers} {
@@ -47,6 +58,9 @@ class Placer {
     TRY(std::vector<std::uint64_t> bytes, bound_tensors());
     TRY(result_.stores, stores_of(method_));
     uses_ = find_uses(program_, method_, order_, result_.numbers, bytes);
+    joins_.of.resize(result_.values.size());
+    joins_.is_joined.resize(method_.graph->node_ids());
+    if (join_) joins_ = find_joins(method_, result_.numbers, uses_, result_.stores, options_);
     place_inputs();
     for (const Node& node : method_.graph->nodes()) place_results(node);
     find_lifetimes();
@@ -55,6 +69,8 @@ class Placer {
   }
 
   bool has_cuts() const { return has_cuts_; }
+  bool has_joins() const { return !joins_.empty; }
+  bool has_renewed() const { return has_renewed_; }
 
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
@@ -117,7 +133,12 @@ class Placer {
       if (!value->type().is_tensor()) continue;
       bool is_callers = !options_.alloc_outputs && uses_.is_output[result_.numbers[*value]];
       place_own(*value, is_callers ? PlaceKind::Caller : PlaceKind::Planned);
+      const Join& join = joins_.of[result_.numbers[*value]];
+      if (join.whole == nullptr) continue;
+      placed(*value).base = result_.numbers[*join.whole];
+      placed(*value).offset = join.offset;
     }
+    if (joins_.is_joined[node.id()]) result_.actions[node.id()] = NodeAction::Alias;
   }
 
   // How the results of a view node come to be where their base is.
@@ -169,7 +190,8 @@ class Placer {
     last_use_.assign(result_.values.size(), 0);
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* value : node.results()) {
-        std::uint32_t& first = first_use_[result_.numbers[*value]];
+        const Join& join = joins_.of[result_.numbers[*value]];
+        std::uint32_t& first = first_use_[result_.numbers[join.whole == nullptr ? *value : *join.whole]];
         if (first == 0) first = time_of(node);
         touch(*value, time_of(node));
       }
@@ -195,9 +217,16 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       if (result_.actions[node.id()] != NodeAction::Call) continue;
       if (control_op(node) == ControlOp::Variable) continue;
-      if (store_in_place(node) || write_over_operand(node)) continue;
       if (writes_variable(node)) add_block(*node.operand(0), time_of(node));
-      for (const Value* value : node.results()) add_block(*value, time_of(node));
+      for (const Value* value : node.results()) {
+        if (const Value* whole = joins_.of[result_.numbers[*value]].whole; whole != nullptr) {
+          add_block(*whole, time_of(node));
+          continue;
+        }
+        const bool is_placed =
+            store_in_place(node, *value) || write_over_operand(node) || write_over_renewed(node, *value);
+        if (!is_placed) add_block(*value, time_of(node));
+      }
     }
     finish_variables();
     place_state();
@@ -245,15 +274,36 @@ class Placer {
       const Value& operand = *node.operand(i);
       if (!operand.type().is_tensor() || operand.tensor() != result.tensor()) continue;
       if (!may_write_over(node, operand)) continue;
-      const PlacedValue& over = placed(operand);
-      std::uint32_t number = result_.numbers[result];
-      block_of_[number] = block_of_[over.base];
-      MemoryBlock& block = blocks_[block_of_[number]];
-      block.last = std::max(block.last, last_use_[number]);
-      block.bytes = std::max(block.bytes, placed(result).bytes);
+      take_block(result, block_of_[placed(operand).base]);
       return true;
     }
     return false;
+  }
+
+  // A changed copy lies where what it is a copy of did, when nothing else needs that.
+  bool write_over_renewed(const Node& node, const Value& result) {
+    const Value* renewed = renew_ ? renewed_operand(node, result.index()) : nullptr;
+    const std::uint32_t number = result_.numbers[result];
+    if (renewed == nullptr || placed(result).kind != PlaceKind::Planned || block_of_[number] != no_block)
+      return false;
+    if (renewed->tensor() != result.tensor() || !may_write_over(node, *renewed)) return false;
+    const std::uint32_t block = block_of_[placed(*renewed).base];
+    std::size_t readers = 0;
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      const PlacedValue& place = placed(*node.operand(i));
+      if (place.kind == PlaceKind::Planned && block_of_[place.base] == block) ++readers;
+    }
+    if (readers > 1) return false;
+    has_renewed_ = true;
+    take_block(result, block);
+    return true;
+  }
+
+  void take_block(const Value& result, std::uint32_t number) {
+    block_of_[result_.numbers[result]] = number;
+    MemoryBlock& block = blocks_[number];
+    block.last = std::max(block.last, last_use_[result_.numbers[result]]);
+    block.bytes = std::max(block.bytes, placed(result).bytes);
   }
 
   // Only over all of a block: writing over a cut would keep the rest of its block alive for nothing.
@@ -285,20 +335,28 @@ class Placer {
     for (const Node& node : method_.graph->nodes()) {
       for (const Value* value : node.results()) ++writers[result_.numbers[*value]];
     }
+    auto may_move = [&](const Value& value) {
+      const PlacedValue& place = placed(value);
+      if (place.kind != PlaceKind::Planned) return false;
+      const bool is_whole = place.offset == 0 && place.bytes == result_.values[place.base].bytes;
+      return is_whole && writers[place.base] == 1 && !uses_.is_output[place.base];
+    };
     for (const Store& store : result_.stores) {
-      const PlacedValue& content = placed(*store.content);
-      if (placed(*store.target).kind != PlaceKind::State || content.kind != PlaceKind::Planned) continue;
-      bool is_whole = content.offset == 0 && content.bytes == result_.values[content.base].bytes;
-      bool may_move = is_whole && writers[content.base] == 1 && !uses_.is_output[content.base];
-      if (may_move) stored_in_[content.base] = store.target;
+      if (placed(*store.target).kind != PlaceKind::State) continue;
+      // Also what the content is a changed copy of, and so on, if it is for nothing else.
+      for (const Value* value = store.content; value != nullptr && may_move(*value);) {
+        stored_in_[placed(*value).base] = store.target;
+        const Node* node = value->producer();
+        value = node == nullptr ? nullptr : renewed_operand(*node, value->index());
+        if (value != nullptr && last_use_[placed(*value).base] != time_of(*node)) break;
+      }
     }
   }
 
   // What a buffer becomes takes the buffer's place when the old content is not needed after this node; the
   // node itself may read it where its kernel reads each element before it writes it.
-  bool store_in_place(const Node& node) {
-    if (node.results().size() != 1) return false;
-    const Value& result = *node.result();
+  bool store_in_place(const Node& node, const Value& result) {
+    if (node.results().size() != 1 && renewed_operand(node, result.index()) == nullptr) return false;
     std::uint32_t number = result_.numbers[result];
     const Value* target = stored_in_[number];
     const OpDef* def = node.def();
@@ -306,20 +364,26 @@ class Placer {
                    (def != nullptr && (def->is(OpFlag::copies_first) || !def->out_name.empty()));
     if (target == nullptr || !is_call) return false;
     std::uint32_t last = last_use_[result_.numbers[*target]];
-    bool is_free = last < time_of(node) || (last == time_of(node) && may_overwrite(node, *target));
+    bool is_free = last <= time_of(node) && may_overwrite(node, result, *target);
     if (is_free) written_in_[number] = target;
     return is_free;
   }
 
-  bool may_overwrite(const Node& node, const Value& target) {
+  bool lies_in(const PlacedValue& place, const Value& buffer) const {
+    if (place.kind == PlaceKind::Planned) return written_in_[place.base] == &buffer;
+    return place.kind == PlaceKind::State && place.base == result_.numbers[buffer];
+  }
+
+  bool may_overwrite(const Node& node, const Value& result, const Value& target) {
+    const Value* renewed = renewed_operand(node, result.index());
     const OpDef* def = node.def();
-    if (def == nullptr || !(def->is(OpFlag::pointwise) || def->is(OpFlag::copies_first))) return false;
+    const bool is_pointwise = def != nullptr && def->is(OpFlag::pointwise);
+    std::size_t readers = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       const Value& operand = *node.operand(i);
-      const PlacedValue& place = placed(operand);
-      if (place.kind != PlaceKind::State || place.base != result_.numbers[target]) continue;
-      if (operand.tensor() != node.result()->tensor() || (def->is(OpFlag::copies_first) && i > 0))
-        return false;
+      if (!lies_in(placed(operand), target)) continue;
+      if (operand.tensor() != result.tensor()) return false;
+      if (!is_pointwise && (&operand != renewed || ++readers > 1)) return false;
     }
     return true;
   }
@@ -397,11 +461,15 @@ class Placer {
   const State& state_;
   const PlanOptions& options_;
   Cuts cuts_;
+  bool join_;
+  bool renew_;
+  bool has_renewed_ = false;
   bool has_cuts_ = false;
   const NodeOrder& order_;
   Loops loops_;
   Placement result_;
   ValueUses uses_;
+  Joins joins_;
   std::vector<std::uint32_t> first_use_;  // when a base is there
   std::vector<std::uint32_t> last_use_;   // of a base and the views of it
   std::vector<std::uint32_t> block_of_;   // of a base
@@ -419,13 +487,31 @@ Result<Placement> place_values(const Program& program, const Method& method, con
                                const PlanOptions& options) {
   NodeOrder order(*method.graph);
   ValueNumbers numbers = number_values(*method.graph, order);
-  Placer with_cuts(program, method, order, numbers, state, options, Cuts::All);
-  TRY(Placement best, with_cuts.run());
-  if (!with_cuts.has_cuts()) return best;
-  TRY(Placement none, Placer(program, method, order, numbers, state, options, Cuts::None).run());
-  if (best.arena_bytes <= none.arena_bytes) return best;
-  TRY(best, Placer(program, method, order, numbers, state, options, Cuts::Frugal).run());
-  return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
+  bool has_joins = false;
+  bool has_renewed = false;
+  auto best_cuts = [&](bool join, bool renew) -> Result<Placement> {
+    auto placer = [&](Cuts cuts) {
+      return Placer(program, method, order, numbers, state, options,
+                    {.cuts = cuts, .join = join, .renew = renew});
+    };
+    Placer with_cuts = placer(Cuts::All);
+    TRY(Placement best, with_cuts.run());
+    has_joins |= with_cuts.has_joins();
+    has_renewed |= with_cuts.has_renewed();
+    if (!with_cuts.has_cuts()) return best;
+    TRY(Placement none, placer(Cuts::None).run());
+    if (best.arena_bytes <= none.arena_bytes) return best;
+    TRY(best, placer(Cuts::Frugal).run());
+    return best.arena_bytes <= none.arena_bytes ? std::move(best) : std::move(none);
+  };
+  TRY(Placement best, best_cuts(true, true));
+  const std::pair<bool, bool> others[] = {{true, false}, {false, true}, {false, false}};
+  for (const auto& [join, renew] : others) {
+    if ((!join && !has_joins) || (!renew && !has_renewed)) continue;
+    TRY(Placement other, best_cuts(join, renew));
+    if (other.arena_bytes < best.arena_bytes) best = std::move(other);
+  }
+  return best;
 }
 
 }  // namespace depute

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 #include "depute/verify_input.h"
@@ -24,7 +23,7 @@ namespace {
 // What all methods have in common.
 struct Shared {
   ConstantPool constants;
-  std::set<std::string> kernel_modules;
+  internal::NeededKernels needed;
 };
 
 std::vector<const Method*> methods_by_name(const Program& program) {
@@ -64,8 +63,7 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
   TRY(FlatMethod flat, flatten(program, method));
   const Method& straight = flat.method != nullptr ? *flat.method : method;
   TRY(Placement placement, place_values(program, straight, state, options));
-  internal::MethodPlanner planner(program, straight, std::move(placement), shared.constants,
-                                  shared.kernel_modules);
+  internal::MethodPlanner planner(program, straight, std::move(placement), shared.constants, shared.needed);
   Result<ExecutionPlan> plan = planner.run();
   for (internal::RefusedNode& refused : planner.take_refused()) {
     const Node* node = flat.method != nullptr ? flat.origins[refused.node->id()] : refused.node;
@@ -78,7 +76,7 @@ Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
                           std::vector<Refusal>& refusals) {
   TRY_STATUS(check_stateful_delegates(program));
   Plan plan;
-  Shared shared{ConstantPool(options.external_constants), {}};
+  Shared shared{ConstantPool(options.external), {}};
   TRY(State state, lay_out_state(program));
   for (const Method* method : methods_by_name(program)) {
     auto execution_plan = plan_method(program, *method, state, options, shared, refusals);
@@ -92,7 +90,9 @@ Result<Plan> plan_methods(const Program& program, const PlanOptions& options,
   plan.constants = std::move(shared.constants).take();
   plan.external = std::move(shared.constants).take_external();
   plan.initial_values = std::move(state.initial_values);
-  plan.kernel_modules.assign(shared.kernel_modules.begin(), shared.kernel_modules.end());
+  const auto& [modules, own_kernels] = shared.needed;
+  plan.kernel_modules.assign(modules.begin(), modules.end());
+  plan.own_kernels.assign(own_kernels.begin(), own_kernels.end());
   return plan;
 }
 

@@ -15,6 +15,7 @@
 
 #include "depute/program.h"
 #include "depute/result.h"
+#include "depute/write_options.h"
 #include "schema/execution_plan.h"
 
 namespace depute {
@@ -23,15 +24,16 @@ struct PlanOptions {
   // False: the caller gives the memory of inputs or outputs before each call.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  // Constants that are not single numbers get their data from outside of the program, by name.
-  bool external_constants = false;
+  // Constants that are not single numbers and whose names match get their data from these files, by name.
+  std::vector<DataFile> external = {};
   bool verified = false;  // verify_input() has passed the program
 };
 
 // A constant in a file of its own.
 struct ExternalConstant {
-  PlanTensor tensor;  // its name and layout
-  TensorData data;    // dense
+  PlanTensor tensor;     // its name and layout
+  TensorData data;       // dense
+  std::size_t file = 0;  // its number in PlanOptions::external
 };
 
 struct Plan {
@@ -44,6 +46,8 @@ struct Plan {
   std::vector<ExternalConstant> external;
   // Python modules that register kernels which the plan needs and not every runtime has, sorted.
   std::vector<std::string> kernel_modules;
+  // Kernels that no runtime has until the application registers them, sorted: "shop::blend.out".
+  std::vector<std::string> own_kernels;
 };
 
 // The code of a Diagnostic about a node that ExecuTorch's runtime has no kernel for.

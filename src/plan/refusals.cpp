@@ -12,6 +12,15 @@ namespace {
 constexpr std::size_t max_places = 3;
 constexpr std::string_view hint =
     "choose a backend that takes them, or write the model without them; `depute explain` shows every node";
+constexpr std::string_view hint_of_unknown =
+    "choose a backend that takes them, name kernels that the application registers by --kernels FILE, or "
+    "write the "
+    "model without them; `depute explain` shows every node";
+
+// Of an op that only its library knows.
+bool is_unknown(const Refusal& refusal) {
+  return refusal.cause.code == no_kernel && refusal.node->def() == nullptr;
+}
 
 void drop_repeated(std::vector<Refusal>& refusals) {
   std::unordered_set<const Node*> seen;
@@ -77,7 +86,7 @@ Diagnostic summary_of(std::vector<Refusal>& refusals) {
   Diagnostic summary{.code = std::string(no_kernel),
                      .where = where_of(refusals),
                      .message = {},
-                     .hint = std::string(hint),
+                     .hint = std::string(std::ranges::any_of(refusals, is_unknown) ? hint_of_unknown : hint),
                      .source = {}};
   auto missing =
       std::ranges::count_if(refusals, [](const Refusal& refusal) { return refusal.cause.code == no_kernel; });

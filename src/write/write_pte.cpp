@@ -11,6 +11,7 @@
 
 #include "depute/named_data_store.h"
 #include "depute/verify_input.h"
+#include "plan/data_file.h"
 #include "program_generated.h"
 #include "support/guarded.h"
 #include "support/output_file.h"
@@ -238,30 +239,34 @@ Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::str
 
 Result<Distribution> distribute(const Program& program, const Plan& plan, const std::string& path,
                                 const WriteOptions& options) {
-  if (!plan.external.empty() && options.ptd.empty()) {
-    return failure("write_pte", path, "the plan has external constants, and there is no .ptd file for them");
-  }
   Distribution result;
-  std::unordered_map<std::string_view, std::size_t> constants;
+  std::unordered_map<std::string_view, std::pair<std::vector<PtdEntry>*, std::size_t>> constants;
   for (const ExternalConstant& constant : plan.external) {
-    std::vector<PtdEntry>& entries = result.files[options.ptd];
-    constants.emplace(constant.tensor.name, entries.size());
+    if (constant.file >= options.ptd.size())
+      return failure("write_pte", path,
+                     "the plan has external constants, and there is no .ptd file for them");
+    std::vector<PtdEntry>& entries = result.files[options.ptd[constant.file].path];
+    constants.emplace(constant.tensor.name, std::pair(&entries, entries.size()));
     entries.push_back({constant.tensor.name, constant_blob(constant.data), constant.tensor});
   }
-  const std::string& stem = options.ptd.empty() ? path : options.ptd;
+  const DataFile* rest = file_of_rest(options.ptd);
+  const std::string& stem = rest == nullptr ? path : rest->path;
   TRY(NamedDataStore named, merge_named_data(program));
   for (std::size_t i = 0; i < named.entries().size(); ++i) {
     const NamedData& data = named.entries()[i];
     auto constant = constants.find(data.key);
     if (constant != constants.end()) {
-      TRY_STATUS(add_to_constant(result.files[options.ptd][constant->second], data, named.owner(i)));
+      const auto& [entries, number] = constant->second;
+      TRY_STATUS(add_to_constant((*entries)[number], data, named.owner(i)));
       continue;
     }
-    const std::string file = data.external_tag.empty() ? options.ptd : external_path(stem, data.external_tag);
-    if (file.empty()) {
+    const std::optional<std::size_t> matched = find_file(options.ptd, data.key);
+    if (data.external_tag.empty() && !matched) {
       result.own.push_back(data);
       continue;
     }
+    const std::string file =
+        data.external_tag.empty() ? options.ptd[*matched].path : external_path(stem, data.external_tag);
     std::uint64_t alignment = std::max<std::uint64_t>(data.alignment, options.segment_alignment);
     PtdEntry entry{.key = data.key, .blob = {}, .layout = layout_of(data)};
     entry.blob = {data.storage, 0, data.storage->size(), alignment};
@@ -334,9 +339,12 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
     summary.external_files.push_back({name, ptd->position()});
     external.push_back(std::move(ptd));
   }
-  if (!options.ptd.empty() && !distribution.files.contains(options.ptd)) {
+  for (const DataFile& file_of : options.ptd) {
+    if (distribution.files.contains(file_of.path)) continue;
     summary.warnings.push_back(
-        fmt::format("nothing lies outside of the program: {} was not written", options.ptd));
+        file_of.pattern == "*"
+            ? fmt::format("nothing lies outside of the program: {} was not written", file_of.path)
+            : fmt::format("no data are named {}: {} was not written", file_of.pattern, file_of.path));
   }
   for (const auto& ptd : external) TRY_STATUS(ptd->commit());
   TRY_STATUS(file->commit());

@@ -178,7 +178,7 @@ void compile_archive(const std::string& input, const PlanOfAction& plan) {
   options.lower.backends = plan.backends();
   options.lower.plan_together = plan.way == PlanOfAction::Together;
   options.output = scratch_path(".pte");
-  if (plan.external) options.ptd = scratch_path(".ptd");
+  if (plan.external) options.ptd = {{scratch_path(".ptd")}};
   options.debug_map = scratch_path(".json");
   options.reports = {scratch_path(".html")};
   options.lower.jobs = plan.jobs;

@@ -2,10 +2,15 @@
 
 import copy
 import json
+import re
 import struct
+from dataclasses import replace
 
 import pytest
 import torch
+from executorch.exir._serialize._cord import Cord
+from executorch.exir._serialize.data_serializer import DataPayload
+from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 from executorch.extension.pybindings.portable_lib import _load_for_executorch
 from harness import QUANTUM, TOLERANCE, assert_close, assert_refused, depute, lower, read_cases, sample
 
@@ -118,6 +123,44 @@ def test_the_report_names_the_file(tmp_path):
     assert json.loads(report.read_text())["external_files"] == [{"path": str(ptd), "bytes": ptd.stat().st_size}]
 
 
+def keys(ptd):
+    return re.findall(r'"([^"]+)"', depute("show", ptd).stdout) if ptd.exists() else []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_files_by_name(backend, tmp_path):
+    """Two files by patterns, what no pattern matches stays in the program; joined by ExecuTorch's own code, since its Python
+    runtime takes one file."""
+    model, inputs = export(1, tmp_path / "m.pt2")
+    pte, up, table, none = (tmp_path / name for name in ("m.pte", "up.ptd", "table.ptd", "none.ptd"))
+    patterns = (f"--ptd=up.*={up}", f"--ptd=tab*={table}", f"--ptd=*lora*={none}", f"--ptd=table={none}")
+    run = lower(tmp_path / "m.pt2", pte, *patterns, *BACKENDS[backend])
+    assert f"no data are named *lora*: {none} was not written" in run.stdout and not none.exists()
+    assert keys(up) and all("up." in key and "down" not in key for key in keys(up))
+    assert keys(table) == ["table"]
+    assert not [key for key in keys(up) + keys(table) if "down" in key]
+    assert model.down.weight.detach().numpy().tobytes() in pte.read_bytes()
+    read = FlatTensorSerializer().deserialize
+    both = [read(Cord(file.read_bytes())) for file in (up, table)]
+    entries = {key: replace(entry, buffer_index=entry.buffer_index + (len(both[0].buffers) if of is both[1] else 0))
+               for of in both for key, entry in of.named_data.items()}  # fmt: skip
+    joined = DataPayload(buffers=[*both[0].buffers, *both[1].buffers], named_data=entries)
+    (tmp_path / "both.ptd").write_bytes(bytes(FlatTensorSerializer().serialize(joined)))
+    got = _load_for_executorch(str(pte), str(tmp_path / "both.ptd")).forward(list(inputs))
+    assert_close(got[0], model(*inputs), "output")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_part_of_the_weights_in_a_file(backend, tmp_path):
+    model, inputs = export(1, tmp_path / "m.pt2")
+    pte, ptd = tmp_path / "m.pte", tmp_path / "up.ptd"
+    lower(tmp_path / "m.pt2", pte, "--ptd", f"up.*={ptd}", *BACKENDS[backend])
+    assert model.down.weight.detach().numpy().tobytes() in pte.read_bytes()
+    assert pte.stat().st_size < 2 * 16 * 256 * 4 and ptd.stat().st_size > 16 * 256 * 4
+    got = _load_for_executorch(str(pte), str(ptd)).forward(list(inputs))
+    assert_close(got[0], model(*inputs), "output")
+
+
 TAGGED = """
 program
 data "w": f32[8] = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -153,5 +196,7 @@ def test_refused(tmp_path):
     pte = tmp_path / "m.pte"
     run = depute("lower", sample("mlp"), "-o", pte, "--ptd", tmp_path / "weights.bin")
     assert run.code == 2 and "--ptd" in run.stderr
+    run = depute("lower", sample("mlp"), "-o", pte, "--ptd", f"={tmp_path}/m.ptd")
+    assert run.code == 2 and "PATTERN=FILE" in run.stderr
     run = depute("lower", sample("mlp"), "-o", pte, "--ptd", tmp_path / "none" / "m.ptd")
     assert_refused(run, pte)

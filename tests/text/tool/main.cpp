@@ -90,7 +90,7 @@ Outcome run_plan(const Program& program, const Options& options) {
   PlanOptions plan_options;
   plan_options.alloc_inputs = !options.has("callers-inputs");
   plan_options.alloc_outputs = !options.has("callers-outputs");
-  plan_options.external_constants = options.has("external-constants");
+  if (options.has("external-constants")) plan_options.external = {{"constants.ptd"}};
   auto plan = make_plan(program, plan_options);
   if (!plan) return {{}, {plan.error()}};
   std::string text;

@@ -386,6 +386,32 @@ TEST(BackendOp, MayHaveARuleOfItsOwn) {
             "its schema has 1 tensors as results");
 }
 
+// An op that writes gets a functional form, which has its kernel.
+TEST(BackendOp, MayWriteToItsArguments) {
+  EXPECT_TRUE(ops()->add_library("unit_test").has_value());
+  const BackendOpSpec append{.name = "unit_test.append.rows",
+                             .kernel = "unit_test::append.out",
+                             .schema =
+                                 "unit_test.append.rows(Tensor value, Tensor(a!) cache, Tensor(b!)? "
+                                 "seen=None, *, int at=0) -> Tensor"};
+  ASSERT_TRUE(ops()->add(append));
+  EXPECT_TRUE(ops()->add(append));
+  const OpDef* op = ops()->find(Symbol("unit_test.append.rows"));
+  ASSERT_NE(op, nullptr);
+  EXPECT_TRUE(op->mutates() && op->out_name.empty());
+  const OpDef* form = ops()->find(op->functional);
+  ASSERT_NE(form, nullptr);
+  EXPECT_EQ(
+      form->schema,
+      "unit_test.append.rows_functional(Tensor value, Tensor(a) cache, Tensor(b)? seen=None, *, int at=0) -> "
+      "(Tensor, Tensor, Tensor)");
+  EXPECT_EQ(form->out_name, "unit_test::append.out");
+  EXPECT_FALSE(form->mutates());
+  EXPECT_THAT(refusal({.name = "unit_test.append.rows_functional",
+                       .schema = "unit_test.append.rows_functional(Tensor x) -> Tensor"}),
+              HasSubstr("of this name already"));
+}
+
 TEST(BackendOp, WrongSchemasAreRefused) {
   EXPECT_TRUE(ops()->add_library("unit_test").has_value());
   auto with_schema = [](const std::string& rest, std::string_view pattern = "") {
@@ -416,7 +442,10 @@ TEST(BackendOp, WrongSchemasAreRefused) {
     EXPECT_THAT(with_schema(rest), HasSubstr("cannot be read")) << rest;
   }
   EXPECT_THAT(with_schema("(Tensor x, Tensor x) -> Tensor"), HasSubstr("twice"));
-  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor"), HasSubstr("written to"));
+  EXPECT_THAT(with_schema("(Tensor(a) x) -> Tensor"), HasSubstr("seen through"));
+  EXPECT_THAT(with_schema("(Tensor(a!)[] x) -> Tensor"), HasSubstr("written to and no tensor"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor(a!)"), HasSubstr("gives back an argument"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x, Tensor scale) -> Tensor", scaled_pattern), HasSubstr("no pattern"));
   EXPECT_THAT(with_schema("(Tensor x, Device d) -> Tensor"), HasSubstr("no kernel takes"));
   EXPECT_THAT(with_schema("(Tensor x, bool b=\"no\") -> Tensor"), HasSubstr("default of another type"));
   EXPECT_THAT(with_schema("(Tensor x, int n=None) -> Tensor"), HasSubstr("default of another type"));

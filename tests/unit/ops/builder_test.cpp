@@ -119,6 +119,23 @@ TEST_F(SizeValuesTest, SolvesMultiples) {
             "%full: i64[s0 + 1] = aten.full.default([%size_2], 0)\n");
 }
 
+// The runtime has no kernel for powers. One beyond what products are made for is refused.
+TEST_F(SizeValuesTest, MultipliesForPowers) {
+  graph_.add_input(Symbol("x"), f32({s("s0")}));
+  Builder b(graph_);
+  b.call("aten.full.default", {Dims{s("s0") * s("s0") * s("s0") * 4}, 0});
+  EXPECT_EQ(text(),
+            "%size: sym_int[s0] = aten.sym_size.int(%x, 0)\n"
+            "%size_1: sym_int[s0**2] = _operator.mul(%size, %size)\n"
+            "%size_2: sym_int[s0**3] = _operator.mul(%size_1, %size)\n"
+            "%size_3: sym_int[4*s0**3] = _operator.mul(4, %size_2)\n"
+            "%full: i64[4*s0**3] = aten.full.default([%size_3], 0)\n");
+  SymInt large = s("s0");
+  for (int i = 0; i < 8; ++i) large = large * s("s0");
+  EXPECT_EQ(b.call("aten.full.default", {Dims{large}, 0}), nullptr);
+  EXPECT_EQ(b.status().error().message, "no value is at hand for the size s0**9");
+}
+
 TEST_F(SizeValuesTest, UsesNumbersThatNodesCompute) {
   Value* x = graph_.add_input(Symbol("x"), tensor_type({.dtype = ScalarType::I64, .sizes = {}}));
   graph_.add(Symbol("aten.item.default"), {Argument::of(x)}, {},

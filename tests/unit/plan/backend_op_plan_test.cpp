@@ -43,6 +43,37 @@ TEST(BackendOpPlan, RunsOnItsOwnKernel) {
   EXPECT_THAT(plan_text(plan->methods[0]), HasSubstr("plan_test::mul_relu.out(%0, %1, %2, %2)"));
 }
 
+// The buffer is written where it lies, the value of the program in a copy, since it is needed as it was.
+TEST(BackendOpPlan, AKernelWritesToItsArguments) {
+  EXPECT_TRUE(ops()->add_library("plan_test").has_value());
+  ASSERT_TRUE(
+      ops()->add({.name = "plan_test.put.default",
+                  .kernel = "plan_test::put",
+                  .schema = "plan_test.put.default(Tensor(a!) to, Tensor x, Tensor(b!)? seen=None) -> ()"}));
+  auto program = parse_program(R"(program
+data "b": f32[2] = zeros
+method forward(%b: f32[2] = buffer "b", %x: f32[2]) {
+  %y: f32[2] = aten.sin.default(%x)
+  %b1: f32[2], %y1: f32[2] = plan_test.put.functional(%b, %x, %y)
+  %b2: f32[2], %n: none = plan_test.put.functional(%b1, %y1)
+  %z: f32[2] = aten.add.Tensor(%y, %y1)
+  store buffer "b" = %b2
+  return %z
+}
+)",
+                               "<text>", ops());
+  ASSERT_TRUE(program.has_value()) << program.error().str();
+  auto plan = make_plan(*program);
+  ASSERT_TRUE(plan.has_value()) << plan.error().str();
+  EXPECT_THAT(plan->own_kernels, testing::ElementsAre("plan_test::put"));
+  const std::string text = plan_text(plan->methods[0]);
+  EXPECT_THAT(text,
+              HasSubstr("  1  aten::clone.out(%2, none, %4, %4)\n  2  plan_test::put(%3, %1, %4, none)\n"));
+  EXPECT_THAT(text, HasSubstr("  3  plan_test::put(%7, %4, none, none)\n"));
+  EXPECT_THAT(text, HasSubstr("%7: f32[2] = memory 2 + 0"));
+  EXPECT_EQ(text.find("copy_"), text.npos);
+}
+
 constexpr const char* all_kinds =
     "plan_test.all.default(Tensor x, Tensor? y, Tensor[] more, int n, float f=2, bool b=False, int[] "
     "axes=[1, 2], "

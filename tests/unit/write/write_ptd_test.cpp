@@ -43,9 +43,11 @@ class WritePtd : public testing::Test {
   }
 
   Result<WriteSummary> write(const Program& program, bool with_ptd = true, int jobs = 1) {
-    auto plan = make_plan(program, {.external_constants = with_ptd});
+    const std::vector<DataFile> files =
+        with_ptd ? std::vector<DataFile>{{path("m.ptd")}} : std::vector<DataFile>{};
+    auto plan = make_plan(program, {.external = files});
     if (!plan) return Failure(plan.error());
-    return write_pte(program, *plan, path("m.pte"), {.jobs = jobs, .ptd = with_ptd ? path("m.ptd") : ""});
+    return write_pte(program, *plan, path("m.pte"), {.jobs = jobs, .ptd = files});
   }
 
   std::string bytes(const std::string& name) const {
@@ -110,7 +112,7 @@ TEST_F(WritePtd, HoldsConstantsByName) {
 
 TEST_F(WritePtd, TheProgramRefersToTheFile) {
   Program program = parse(no_delegates);
-  auto plan = make_plan(program, {.external_constants = true});
+  auto plan = make_plan(program, {.external = {{path("m.ptd")}}});
   ASSERT_TRUE(plan);
   ASSERT_TRUE(write(program));
   PteFile file = pte();
@@ -343,9 +345,9 @@ TEST_F(WritePtd, LayoutsThatTheBytesDoNotHaveAreRefused) {
 TEST_F(WritePtd, MemoryGetsTheBytesOfTheFiles) {
   Program program = parse(tagged);
   ASSERT_TRUE(write(program));
-  auto plan = make_plan(program, {.external_constants = true});
+  auto plan = make_plan(program, {.external = {{path("m.ptd")}}});
   ASSERT_TRUE(plan) << plan.error().str();
-  auto memory = write_pte_bytes(program, *plan, {.ptd = path("m.ptd")}, path("m.pte"));
+  auto memory = write_pte_bytes(program, *plan, {.ptd = {{path("m.ptd")}}}, path("m.pte"));
   ASSERT_TRUE(memory) << memory.error().str();
   EXPECT_TRUE(memory->pte == depute::bytes(bytes("m.pte")));
   ASSERT_EQ(memory->external.size(), 2);

@@ -1,0 +1,91 @@
+#include "lower/kernel_manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view help =
+    "a line is \"library::op(Tensor x, float scale=1.0) -> Tensor => library::op.out\"; the kernel may be "
+    "left out";
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const std::size_t first = text.find_first_not_of(blank);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+// "library::op" or "library::op.overload".
+struct QualifiedName {
+  std::string_view library, op, overload;
+};
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::optional<QualifiedName> read_name(std::string_view text) {
+  const std::size_t colons = text.find("::");
+  if (colons == text.npos) return std::nullopt;
+  QualifiedName name{.library = text.substr(0, colons), .op = text.substr(colons + 2), .overload = {}};
+  if (const std::size_t dot = name.op.find('.'); dot != name.op.npos) {
+    name.overload = name.op.substr(dot + 1);
+    name.op = name.op.substr(0, dot);
+    if (!is_word(name.overload)) return std::nullopt;
+  }
+  if (!is_word(name.library) || !is_word(name.op)) return std::nullopt;
+  return name;
+}
+
+// As ExecuTorch's own ahead-of-time flow looks it up.
+std::string usual_kernel(std::string_view op, const QualifiedName& name, std::string_view schema) {
+  if (schema.ends_with("-> ()")) return std::string(op);
+  if (name.overload.empty() || name.overload == "default")
+    return fmt::format("{}::{}.out", name.library, name.op);
+  return fmt::format("{}_out", op);
+}
+
+}  // namespace
+
+Failure manifest_error(std::string_view name, std::size_t line, std::string_view message,
+                       std::string_view hint) {
+  return failure("kernels", fmt::format("{}:{}", name, line), message, hint);
+}
+
+Result<std::vector<ManifestOp>> parse_kernel_manifest(std::string_view manifest, std::string_view name) {
+  std::vector<ManifestOp> ops;
+  for (std::size_t line = 1; !manifest.empty(); ++line) {
+    const std::size_t end = std::min(manifest.find('\n'), manifest.size());
+    std::string_view text = trimmed(manifest.substr(0, end));
+    manifest.remove_prefix(std::min(end + 1, manifest.size()));
+    if (text.empty() || text.starts_with('#')) continue;
+    const std::size_t arrow = text.rfind("=>");
+    const std::string_view schema = trimmed(text.substr(0, arrow));
+    const std::string_view op = schema.substr(0, schema.find('('));
+    const std::optional<QualifiedName> op_name = read_name(op);
+    if (!op_name || op.size() == schema.size())
+      return manifest_error(name, line, "this is no schema of an op", help);
+    std::string kernel = usual_kernel(op, *op_name, schema);
+    if (arrow != text.npos) kernel = trimmed(text.substr(arrow + 2));
+    if (!read_name(kernel))
+      return manifest_error(name, line, fmt::format("'{}' is no name of a kernel", kernel), help);
+    std::string full_name = fmt::format("{}.{}.{}", op_name->library, op_name->op,
+                                        op_name->overload.empty() ? "default" : op_name->overload);
+    std::string full_schema = full_name + std::string(schema.substr(op.size()));
+    ops.push_back({.spec = {.name = std::move(full_name),
+                            .kernel = std::move(kernel),
+                            .schema = std::move(full_schema)},
+                   .library = op_name->library,
+                   .line = line});
+  }
+  return ops;
+}
+
+}  // namespace depute

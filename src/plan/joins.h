@@ -1,0 +1,36 @@
+// Values that are made where the result of a cat has them, so that the cat is nothing.
+//
+//   %a: f32[1, 2, 8] = aten.sin.default(%x)        in the first 64 bytes of %c
+//   %b: f32[1, 3, 8] = aten.cos.default(%y)        in the 96 bytes behind
+//   %c: f32[1, 5, 8] = aten.cat.default([%a, %b], 1)
+//
+// That is right along the outermost dimension, where sizes are fixed and no operand is wanted in two places.
+// The memory of the result is taken from the first operand on, which may be more than two copies take.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "depute/program.h"
+#include "plan/placement.h"
+#include "plan/state.h"
+#include "plan/value_uses.h"
+
+namespace depute {
+
+struct Join {
+  const Value* whole = nullptr;  // null: the value has a place of its own
+  std::uint64_t offset = 0;      // bytes from its start
+};
+
+struct Joins {
+  std::vector<Join> of;         // by value number
+  std::vector<bool> is_joined;  // by node id: a cat that is nothing
+  bool empty = true;
+};
+
+Joins find_joins(const Method& method, const ValueNumbers& numbers, const ValueUses& uses,
+                 std::span<const Store> stores, const PlanOptions& options);
+
+}  // namespace depute
