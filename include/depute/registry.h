@@ -47,6 +47,8 @@ class Registry {
   // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops.
   // One without make_partitioner or support can be lowered to by partitioners that the caller has.
   Status add(BackendEntry entry);
+  // In the place of the registered backend with the same id, whose partitioner and ops stay.
+  Status replace(std::unique_ptr<Backend> backend);
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;
   const std::vector<BackendEntry>& entries() const { return entries_; }
