@@ -88,7 +88,7 @@ nb::object to_memoryview(nb::handle self) {
 
 nb::object to_dlpack(nb::handle self, nb::args args, nb::kwargs kwargs) {
   const auto& constant = nb::cast<const Constant&>(self);
-  nb::object array = nb::cast(array_of<nb::ndarray<nb::ro>>(constant, self, "DLPack"));
+  nb::object array = nb::cast(array_of<nb::ndarray<nb::array_api, nb::ro>>(constant, self, "DLPack"));
   return array.attr("__dlpack__")(*args, **kwargs);
 }
 

@@ -169,12 +169,10 @@ class ExecutorchProgramManager(_Manager):
         self._report = report
         self._config = config
         self._constants = constants
-        self._emit("program.pte")
+        self._pte, self._external, self.warnings = self._emit("program.pte")
 
     def _emit(self, name):
-        self._name = name
-        options = self._config._write_options(name)
-        self._pte, self._external, self.warnings = _depute.emit(self.program._native, options, name)
+        return _depute.emit(self.program._native, self._config._write_options(name), name)
 
     @property
     def buffer(self):
@@ -198,18 +196,18 @@ class ExecutorchProgramManager(_Manager):
     def save(self, path):
         """Writes the .pte, with its .ptd files beside it, named after it. Each appears whole or not at all."""
         path = os.fspath(path)
-        if self._external and self._name != path:
-            self._emit(path)
-        for name, content in self._external.items():
-            write_whole(name, content)
-        write_whole(path, self._pte)
+        # Where there are .ptd files, the .pte has their names, which follow from its own.
+        content, external, _warnings = self._emit(path) if self._external else (self._pte, {}, [])
+        for name, of_file in external.items():
+            write_whole(name, of_file)
+        write_whole(path, content)
 
     def debug_map(self):
         """What joins a profile with the model's lines, as a dict (docs/cli.md)."""
         import json
 
-        options = self._config._write_options(self._name)
-        return json.loads(_depute.debug_map(self.program._native, options, self._name))
+        options = self._config._write_options("program.pte")
+        return json.loads(_depute.debug_map(self.program._native, options, "program.pte"))
 
     def dump_executorch_program(self, verbose=False, out=None):
         print(self.program.text(originals=verbose), file=out)
