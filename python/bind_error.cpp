@@ -32,7 +32,8 @@ void Raised::rethrow_or_raise(const Diagnostic& diagnostic) {
   std::string place = diagnostic.where;
   if (!diagnostic.source.empty()) place += " (" + diagnostic.source + ")";
   if (!place.empty() && nb::hasattr(error.value(), "add_note")) {
-    error.value().attr("add_note")("while lowering: " + place);
+    const std::string note = "while lowering: " + place;
+    error.value().attr("add_note")(nb::str(note.c_str(), note.size()));
   }
   throw error;
 }
