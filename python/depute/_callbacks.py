@@ -3,7 +3,7 @@
 from ._errors import Error
 from .backend import BackendDetails, _Duplicates, as_bytes
 from .graph import op_name
-from .partitioning import CompileSpec
+from .partitioning import CompileSpec, copied_constants
 from .program import Method, Program, _kind
 
 
@@ -42,10 +42,13 @@ def partition(partitioner, native, method_name):
             "tag the nodes of the program that partition() gets",
         )
     tags = _tag_rows(who, result.partition_tags)
+    copied = copied_constants(method)
     nodes, inputs, no_copy = [], [], []
     for index, graph in enumerate(method._read()):
         for node in graph.nodes:
             _add_tags(who, node, index, nodes, inputs)
+            if index == 0 and node.name in copied and not node.meta.get("no_copy"):
+                _add_tags_of_users(node, inputs)
             if node.op == "placeholder" and node.meta.get("no_copy"):
                 no_copy.append((index, node._place))
     return (tags, nodes, inputs, no_copy, _reason_rows(who, getattr(result, "reasons", None)))
@@ -98,6 +101,17 @@ def _add_tags(who, node, graph, nodes, inputs):
                 f"it is a result of {node.args[0].name}, whose tag is {node.args[0].meta.get('delegation_tag')!r}",
                 "tag the call and what is taken of it alike",
             )
+
+
+def _add_tags_of_users(node, inputs):
+    """A constant with a tag goes along with all nodes that have one and use it, as ExecuTorch copies it."""
+    own = node.meta.get("delegation_tag")
+    if own is None:
+        return
+    known = [own] if isinstance(own, str) else list(own)
+    for tag in dict.fromkeys(user.meta.get("delegation_tag") for user in node.users if user.op != "output"):
+        if isinstance(tag, str) and tag not in known:
+            inputs.append((0, node._place, tag))
 
 
 def _reason_rows(who, reasons):

@@ -142,6 +142,42 @@ class NamedDataStore(_NamedDataStore):
         return files
 
 
+class DataEntry:
+    """Where a key's bytes are in NamedDataStoreOutput.buffers, and their alignment in bytes."""
+
+    __slots__ = ("buffer_index", "alignment")
+
+    def __init__(self, buffer_index, alignment):
+        self.buffer_index = buffer_index
+        self.alignment = alignment
+
+    def __repr__(self):
+        return f"DataEntry(buffer_index={self.buffer_index}, alignment={self.alignment})"
+
+
+class NamedDataStoreOutput:
+    """Named data for reading: `buffers` (equal ones once), `pte_data` {key: DataEntry}, `external_data` by tag."""
+
+    def __init__(self, rows):
+        self.buffers = []
+        self.pte_data = {}
+        self.external_data = {}
+        places = {}
+        for key, data, alignment, tag in rows:
+            if data not in places:
+                places[data] = len(self.buffers)
+                self.buffers.append(data)
+            keys = self.external_data.setdefault(tag, {}) if tag else self.pte_data
+            keys[key] = DataEntry(places[data], alignment)
+
+    def __getitem__(self, key):
+        """The bytes of a key."""
+        for keys in (self.pte_data, *self.external_data.values()):
+            if key in keys:
+                return self.buffers[keys[key].buffer_index]
+        raise KeyError(key)
+
+
 def as_bytes(data, what):
     if isinstance(data, bytes):
         return data
@@ -224,8 +260,8 @@ class LoweredBackendModule:
 
     @property
     def named_data_store_output(self):
-        """{key: bytes} of the data that it shares."""
-        return {key: data for key, data, _alignment, _tag in self._native.named_data}
+        """The data that it shares."""
+        return NamedDataStoreOutput(self._native.named_data)
 
     def as_program(self):
         """A program of one method, forward, that calls it."""
@@ -237,7 +273,7 @@ class LoweredBackendModule:
         """An ExecuTorch program of it alone: bytes."""
         from .manager import EdgeProgramManager
 
-        return EdgeProgramManager._of(self.as_program()).to_executorch().buffer
+        return EdgeProgramManager(self.as_program()).to_executorch().buffer
 
     def __repr__(self):
         return f"<LoweredBackendModule {self.name or self.backend_id}: {self.backend_id}>"

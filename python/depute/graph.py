@@ -260,6 +260,21 @@ class GraphModule:
         for name in (*self.graph._bodies, *self.graph._delegates):
             yield name, getattr(self, name)
 
+    def named_modules(self):
+        """Itself under "", then bodies and lowered modules, bodies' own under "body.name"."""
+        yield "", self
+        for name, child in self.named_children():
+            yield name, child
+            if isinstance(child, GraphModule):
+                yield from ((f"{name}.{inner}", each) for inner, each in child.named_modules() if inner)
+
+    def get_submodule(self, target):
+        """What lies under "name" or "body.name"."""
+        found = self
+        for name in target.split(".") if target else ():
+            found = getattr(found, name)
+        return found
+
     def print_readable(self, print_output=True):
         text = str(self.graph)
         if print_output:

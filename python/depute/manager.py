@@ -116,14 +116,19 @@ class _Manager:
 class EdgeProgramManager(_Manager):
     """Programs in the Edge dialect, whose parts may lie in delegates already."""
 
-    def __init__(self, program, report, constants=None):
-        self.program = program
-        self._report = report
-        self._constants = dict(constants or {})
+    def __init__(self, edge_programs, constant_methods=None, compile_config=None):
+        """Of programs that are in the Edge dialect: one, or a dict by method."""
+        _edge_config(compile_config)
+        programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
+        self.program = as_one_program(programs)
+        self._report = _depute.make_report(self.program._native)
+        self._constants = dict(_checked_constants(constant_methods))
 
-    @staticmethod
-    def _of(program):
-        return EdgeProgramManager(program, _depute.make_report(program._native))
+    @classmethod
+    def _made(cls, program, report, constants):
+        manager = cls.__new__(cls)
+        manager.program, manager._report, manager._constants = program, report, dict(constants)
+        return manager
 
     def transform(self, passes):
         """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order."""
@@ -132,7 +137,7 @@ class EdgeProgramManager(_Manager):
         native = self.program._native
         for each in _passes(passes):
             native, report = _depute.to_edge(transform(each, native), [])
-        return EdgeProgramManager(Program(native), self._report if not passes else report, self._constants)
+        return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
 
     def to_backend(self, partitioner, *, jobs=1):
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method."""
@@ -141,7 +146,7 @@ class EdgeProgramManager(_Manager):
         rounds = [rows] if isinstance(partitioner, dict) else [[row] for row in rows]
         for each in rounds:
             native, report = _depute.to_backend(native, each, known_backends(), jobs, report)
-        return EdgeProgramManager(Program(native), report, self._constants)
+        return EdgeProgramManager._made(Program(native), report, self._constants)
 
     def to_executorch(self, config=None):
         """The program that the runtime takes."""
@@ -232,7 +237,7 @@ def to_edge(programs, constant_methods=None, compile_config=None, generate_etrec
     program = as_one_program(programs)
     config = _edge_config(compile_config)
     native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
-    return EdgeProgramManager(Program(native), report, _checked_constants(constant_methods))
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 
 
 def to_edge_transform_and_lower(
@@ -274,7 +279,7 @@ def to_edge_transform_and_lower(
         jobs,
         bool(check),
     )
-    return EdgeProgramManager(Program(native), report, _checked_constants(constant_methods))
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 
 
 def to_backend(*arguments):
@@ -291,12 +296,12 @@ def to_backend(*arguments):
         return _to_backend_whole(*arguments)
     if len(arguments) == 2:
         given, partitioner = arguments
-        manager = EdgeProgramManager._of(_edge(given)).to_backend(partitioner)
+        manager = EdgeProgramManager(_edge(given)).to_backend(partitioner)
         return manager.program._only() if isinstance(given, Method) else manager.program
     if len(arguments) == 1 and hasattr(arguments[0], "method_to_edge_program"):
         spec = arguments[0]
         programs = {name: _edge(program) for name, program in spec.method_to_edge_program.items()}
-        manager = EdgeProgramManager._of(as_one_program(programs)).to_backend(dict(spec.method_to_partitioner))
+        manager = EdgeProgramManager(as_one_program(programs)).to_backend(dict(spec.method_to_partitioner))
         return dict(manager.program.methods)
     kinds = ", ".join(map(_kind, arguments))
     raise TypeError(

@@ -57,8 +57,8 @@ class PartitionResult:
 class Partitioner:
     """Chooses the nodes of a method that go to backends, by writing a tag into their meta["delegation_tag"].
 
-    Nodes with one tag become one delegate. Placeholders of constants with a tag move into it; a list of tags
-    moves them into each (tag_constant_data does it for all).
+    Nodes with one tag become one delegate. The placeholder of a constant with a tag moves into the delegates of
+    all tagged nodes that use it (tag_constant_data tags all constants); without one it is passed as an argument.
     """
 
     _spec = MappingProxyType({})
@@ -114,15 +114,17 @@ def backends():
     return {name: description for name, _id, description, _options, _makes in _backends()}
 
 
-def tag_constant_data(exported_program):
-    """Gives each constant of a method that nothing mutates the tags of the nodes that use it."""
+def copied_constants(exported_program):
+    """The names of placeholders of constants that nothing mutates."""
     signature = exported_program.graph_signature
     mutated = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
-    constants = {
-        spec.arg
-        for spec in signature.input_specs
-        if spec.kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR") and spec.target not in mutated
-    }
+    kinds = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
+    return {spec.arg for spec in signature.input_specs if spec.kind in kinds and spec.target not in mutated}
+
+
+def tag_constant_data(exported_program):
+    """Gives each constant of a method that nothing mutates the tags of the nodes that use it."""
+    constants = copied_constants(exported_program)
     for node in exported_program.graph.nodes:
         if node.op != "placeholder" or node.name not in constants:
             continue

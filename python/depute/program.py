@@ -331,7 +331,7 @@ def save(program, path):
     if ending == ".ir":
         write_whole(path, program.text(data=True).encode())
     elif ending == ".pte":
-        EdgeProgramManager._of(program).save(path)
+        EdgeProgramManager(program).save(path)
     else:
         raise ValueError(f"save writes .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
 
@@ -376,6 +376,11 @@ def as_one_program(given):
     for name in given:
         if not isinstance(name, str):
             raise TypeError(f"methods have names, and {name!r} is none")
+    owners = [program.program if isinstance(program, Method) else None for program in given.values()]
+    if owners[0] is not None and all(owner is owners[0] for owner in owners):
+        names = [program.name for program in given.values()]
+        if names == list(given) == list(owners[0].methods):
+            return owners[0]  # methods of one program, as to_backend gives them
     if len(given) == 1:
         name, program = next(iter(given.items()))
         program = as_program(program)

@@ -89,7 +89,8 @@ def test_a_partitioner_and_a_backend_of_python():
     modules = list(edge.program.lowered_modules().values())
     assert [module.processed_bytes for module in modules] == [b"aten.add.Tensor"] * 2
     assert [module.meta["debug_handle_map"] for module in modules] == [{0: (1,)}, {0: (4,)}]
-    assert modules[0].named_data_store_output == {"w": bytes.fromhex("0000803f00000040")}
+    shared = modules[0].named_data_store_output
+    assert shared["w"] == shared.buffers[0] == bytes.fromhex("0000803f00000040") and shared.pte_data["w"].alignment == 64
     assert modules[0].compile_specs == [CompileSpec("k", b"v")] and modules[0].meta["_delegate_info_meta"] == "told"
     assert modules[0].backend_id == "EchoBackend" and modules[0].name == "echobackend_a"
     assert [node.name for node in modules[0].original_module.graph.nodes] == ["w", "x", "a", "output"]
@@ -208,7 +209,7 @@ def test_a_backend_may_lower_in_turn():
         @staticmethod
         def preprocess(edge_program, compile_specs):
             inner = depute.to_backend(edge_program, ByOp("EchoBackend", "aten.tan.default"))
-            return PreprocessResult(depute.EdgeProgramManager._of(inner.program).to_executorch().buffer)
+            return PreprocessResult(depute.EdgeProgramManager(inner.program).to_executorch().buffer)
 
     edge = lowered(ByOp("Outer", "aten.tan.default"))
     assert b"EchoBackend" in next(iter(edge.program.lowered_modules().values())).processed_bytes
