@@ -32,6 +32,13 @@ UPSTREAM_WORDS = {
 }
 
 
+# Mistakes of partitioners that the package tells before the compiler is asked.
+UPSTREAM_ASSERTIONS = {
+    "a program cannot be edited": "a partitioner may not change the program",
+    "partition_tags is NoneType": "Partitioner <class> needs a `partition_tags` field containing a mapping of tags to delegate spec",
+}
+
+
 def named(error, kind):
     return re.search(rf"\b{kind} (\S+)", error.where + " ")[1].rstrip(",")
 
@@ -46,6 +53,11 @@ def in_upstreams_words(function):
                 raise
             kind, words = UPSTREAM_WORDS[error.code]
             raise kind(words(error)) from error
+        except (AttributeError, TypeError) as error:
+            for ours, theirs in UPSTREAM_ASSERTIONS.items():
+                if ours in str(error):
+                    raise AssertionError(theirs) from error
+            raise
 
     return call
 
@@ -121,8 +133,24 @@ class EdgeProgramManager(depute.EdgeProgramManager):
 
 
 @in_upstreams_words
-def to_edge(*arguments, **options):
-    return EdgeProgramManager.of(depute.to_edge(*arguments, **options))
+def to_edge(programs, *arguments, **options):
+    manager = EdgeProgramManager.of(depute.to_edge(programs, *arguments, **options))
+    for exported in programs.values() if isinstance(programs, dict) else [programs]:
+        add_module_classes(manager, exported)
+    return manager
+
+
+def add_module_classes(manager, exported):
+    """nn_module_stack, of which Depute keeps the path and not the class: from the program that torch exported."""
+    classes = {}
+    for node in exported.graph.nodes:
+        for path, kind in node.meta.get("nn_module_stack", {}).values():
+            classes[path.replace("L['self'].", "")] = kind
+    for method in manager.program.methods.values():
+        for node in method.graph.nodes:
+            path = getattr(node.source, "module_path", "")
+            if path in classes:
+                node.meta["nn_module_stack"] = {path: (path, classes[path])}
 
 
 @in_upstreams_words
