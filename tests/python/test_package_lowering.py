@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 import threading
 
 import depute
@@ -10,7 +12,7 @@ import numpy
 import pytest
 import torch
 from executorch.runtime import Runtime
-from harness import QUANTUM, ROOT, SUPPORTED, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, read_cases, sample
+from harness import QUANTUM, ROOT, SUPPORTED, TIMEOUT, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, read_cases, sample
 
 DIGITS = ROOT / "examples" / "digits" / "digits.pt2"
 
@@ -344,3 +346,25 @@ def test_memory_stays_flat():
     for _ in range(1000):
         lower()
     assert resident() - before < 8_000  # KiB; a leak of one copy of the weights each time would be 44,000
+
+
+def test_ctrl_c_ends_the_call_and_not_the_process(tmp_path):
+    code = f"""
+import os, signal, threading
+import depute
+body = "\\n".join(f"  %v{{i + 1}}: f32[4] = aten.tan.default(%v{{i}})" for i in range(60_000))
+program = depute.parse(f"program\\nmethod forward(%v0: f32[4]) {{{{\\n{{body}}\\n  return %v60000\\n}}}}\\n")
+started = threading.Event()
+def look(program):
+    started.set()
+threading.Thread(target=lambda: (started.wait(), os.kill(os.getpid(), signal.SIGINT))).start()
+try:
+    depute.to_edge_transform_and_lower(program, transform_passes=[look], partitioner="xnnpack").save("never.pte")
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted")
+depute.load({str(DIGITS)!r}).save("digits.pte")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path)
+    assert run.returncode == 0 and run.stdout == "interrupted\n", run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["digits.pte"]
