@@ -18,6 +18,11 @@ install: build  ## the program, the library and its headers, below PREFIX
 	@scripts/build.sh release depute_shared
 	cmake --install build/release --prefix $(PREFIX)
 
+wheel:  ## the Python package, as build/wheels/depute-*.whl
+	@scripts/install_system.sh build
+	@scripts/install_python.sh wheel
+	@scripts/build_wheel.sh
+
 demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/install_system.sh build
 	@scripts/install_python.sh demo
@@ -28,6 +33,7 @@ test:  ## all tests: unit and text tests, real models in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release all
+	@scripts/build_wheel.sh --install
 	ctest --preset release
 	.venv/bin/python tests/models/export_models.py
 	.venv/bin/python tests/models/architectures.py
@@ -83,4 +89,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install demo test test-ops test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install wheel demo test test-ops test-asan test-tsan mutate bench format tidy clean

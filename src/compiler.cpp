@@ -48,7 +48,8 @@ class StepTimer {
 
 // A backend asked for, with the partitioner made from its options.
 struct RequestedBackend {
-  const BackendEntry* entry;
+  std::string name;           // what the report calls it
+  const BackendEntry* entry;  // null for a partitioner of the caller's own
   std::shared_ptr<const Partitioner> partitioner;
   std::string method;  // the only one it is asked about; empty: all
 
@@ -65,6 +66,10 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
                                                     const Registry& registry) {
   std::vector<RequestedBackend> backends;
   for (const BackendRequest& request : requests) {
+    if (request.partitioner != nullptr) {
+      backends.push_back({request.name, nullptr, request.partitioner, request.method});
+      continue;
+    }
     const BackendEntry* entry = registry.find(request.name);
     if (entry == nullptr && registry.find(request.method) != nullptr) {
       return failure("usage", "--backend",
@@ -77,7 +82,8 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     BackendOptions own = request.options;
     TRY(PartitionControls controls, take_partition_controls(entry->name, own));
     TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(*entry, own));
-    backends.push_back({entry, filtered(std::move(partitioner), std::move(controls)), request.method});
+    backends.push_back(
+        {entry->name, entry, filtered(std::move(partitioner), std::move(controls)), request.method});
   }
   return backends;
 }
@@ -156,11 +162,24 @@ void observe(const LowerOptions& options, std::string_view step, const Program& 
 Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends, const Registry& registry) {
   std::vector<Symbol> names;
   for (const RequestedBackend& backend : backends) {
+    if (backend.entry == nullptr) continue;
     for (const BackendOpSpec& op : backend.entry->ops) names.emplace_back(op.name);
   }
   if (names.empty()) return {};
   TRY_STATUS(bind_backend_ops(program, registry.ops(), names));
   return {};
+}
+
+// A transform's answer comes from outside: it is verified, and brought back to what backends are asked about.
+Result<Program> transformed(Program program, const std::vector<RequestedBackend>& backends,
+                            const LowerOptions& options) {
+  for (const Transform& transform : options.transforms) {
+    TRY(program, transform(std::move(program)));
+    TRY_STATUS(verify_input(program));
+    TRY_STATUS(check_data(program));
+    TRY(program, normalise_for(std::move(program), backends, options));
+  }
+  return program;
 }
 
 // The backends that are asked at once, by method, and what the report calls them.
@@ -185,7 +204,7 @@ Round round_of_all(const Program& program, const std::vector<RequestedBackend>& 
 }
 
 Round round_of(const Program& program, const RequestedBackend& backend) {
-  Round round{.asked = backend.entry->name};
+  Round round{.asked = backend.name};
   for (const auto& method : program.methods) {
     if (backend.is_for(*method)) round.partitioners.emplace(method->name.str(), backend.partitioner.get());
   }
@@ -222,6 +241,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   TRY_STATUS(narrow_ranges(program, options.bounds));
   TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs));
   TRY(program, normalise_for(std::move(program), backends, options));
+  TRY(program, transformed(std::move(program), backends, options));
   TRY_STATUS(bind_ops(program, backends, registry));
   timer.done("normalise");
   observe(options, "normalise", program);
@@ -397,6 +417,19 @@ Result<Program> Compiler::load(std::vector<std::byte> bytes, const std::string& 
   return load(*owner, owner, name);
 }
 
+Result<Program> Compiler::join(std::vector<std::pair<std::string, Program>> methods) const {
+  Program program(registry_.ops());
+  for (auto& [name, method] : methods) TRY_STATUS(join_method(program, std::move(method), Symbol(name)));
+  return program;
+}
+
+Result<std::shared_ptr<const Partitioner>> Compiler::partitioner(const BackendRequest& request) const {
+  return guarded([&]() -> Result<std::shared_ptr<const Partitioner>> {
+    TRY(std::vector<RequestedBackend> found, find_backends({request}, registry_));
+    return found[0].partitioner;
+  });
+}
+
 Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) const {
   return guarded([&]() -> Result<Compiled> {
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
@@ -418,6 +451,14 @@ Result<PteBytes> Compiler::emit(const Program& program, const WriteOptions& opti
     WriteOptions verified = options;
     verified.verified = true;  // make_plan() has seen to it
     return write_pte_bytes(program, plan, verified, name);
+  });
+}
+
+Result<std::string> Compiler::debug_map(const Program& program, const WriteOptions& options,
+                                        const std::string& name) const {
+  return guarded([&]() -> Result<std::string> {
+    TRY(Plan plan, make_plan(program, plan_options(options)));
+    return debug_map_json(program, plan, name);
   });
 }
 

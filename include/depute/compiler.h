@@ -40,7 +40,13 @@ struct BackendRequest {
   std::string name = {};    // as registered: "xnnpack"
   std::string method = {};  // the only one it is asked about; empty: all
   BackendOptions options = {};
+  // The caller's own, in the place of the one that the registered backend makes of the options; `name` is
+  // then what reports call it. What it tags goes to the backends that its result names.
+  std::shared_ptr<const Partitioner> partitioner = {};
 };
+
+// A change to a normalised program before any backend is asked.
+using Transform = std::function<Result<Program>(Program program)>;
 
 struct LowerOptions {
   std::vector<BackendRequest> backends = {};   // asked in this order
@@ -50,6 +56,8 @@ struct LowerOptions {
   // told, or a smaller one.
   Ranges bounds = {};
   std::vector<QuantiseRule> quantise = {};  // layers whose weights become integers first
+  // Applied in this order; what they give is verified and normalised again.
+  std::vector<Transform> transforms = {};
   int jobs = 1;
   bool verify_each_pass = false;
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives
@@ -100,6 +108,12 @@ class Compiler {
   // The same for bytes that are the program's from now on.
   Result<Program> load(std::vector<std::byte> bytes, const std::string& name = "<memory>") const;
 
+  // Methods of one file each as one program, under new names: compile()'s `methods`.
+  Result<Program> join(std::vector<std::pair<std::string, Program>> methods) const;
+
+  // The partitioner that lower() would ask: the request's own, or the registered backend's under its options.
+  Result<std::shared_ptr<const Partitioner>> partitioner(const BackendRequest& request) const;
+
   // Normalises the program, hands parts of it to the backends and normalises what is left. The report has no
   // refusals yet.
   Result<Compiled> lower(Program program, const LowerOptions& options = {}) const;
@@ -108,6 +122,9 @@ class Compiler {
   // `name`.
   Result<PteBytes> emit(const Program& program, const WriteOptions& options = {},
                         const std::string& name = "program.pte") const;
+  // What compile() writes as its debug map, for the bytes that emit() gives with the same options.
+  Result<std::string> debug_map(const Program& program, const WriteOptions& options = {},
+                                const std::string& name = "program.pte") const;
 
   // All files are checked before any work (none is an input or another one, each can be written), and appear
   // together at the end. A failure leaves none behind, and existing ones as they were.

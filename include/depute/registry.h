@@ -51,6 +51,8 @@ class Registry {
   // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"). `name` is the manifest's,
   // for messages.
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>");
+  // In the place of the registered backend with the same id, whose partitioner and ops stay.
+  Status replace(std::unique_ptr<Backend> backend);
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;
   const std::vector<BackendEntry>& entries() const { return entries_; }

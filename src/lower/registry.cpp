@@ -49,6 +49,17 @@ Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
   return {};
 }
 
+Status Registry::replace(std::unique_ptr<Backend> backend) {
+  if (backend == nullptr)
+    return failure("registry", "", "there is no backend to put in the place of another");
+  for (BackendEntry& entry : entries_) {
+    if (entry.backend->id() != backend->id()) continue;
+    entry.backend = std::move(backend);
+    return {};
+  }
+  return failure("registry", backend->id(), "no backend with this id is registered");
+}
+
 const BackendEntry* Registry::find(std::string_view name) const {
   for (const BackendEntry& entry : entries_) {
     if (entry.name == name) return &entry;

@@ -318,7 +318,7 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   }
   TRY_STATUS(run_backends(jobs, registry, options));
 
-  Lowered lowered;
+  Lowered lowered{.program = Program(program.ops)};
   lowered.program.ranges = program.ranges;
   for (PartitionedMethod& method : methods) {
     const NodeOwners owners(method);

@@ -182,6 +182,110 @@ TEST(Compiler, ProgramsOutliveTheCompiler) {
   EXPECT_EQ(own.def()->backend_op->name, own.op());
 }
 
+// All graphs of a program find their records in the table that the program keeps.
+void expect_own_records(const Program& program) {
+  for (const auto& method : program.methods) {
+    EXPECT_EQ(&method->graph->ops(), program.ops.get());
+    for (const auto& body : method->bodies) EXPECT_EQ(&body->ops(), program.ops.get());
+  }
+  for (const auto& delegate : program.delegates) expect_own_records(*delegate->original);
+}
+
+TEST(Compiler, ProgramsKeepTheRecordsOfTheirGraphs) {
+  for (const char* model : {mlp, "tests/models/samples/cond.pt2"}) {
+    const Compiler compiler;
+    Program program = must(compiler.load(bytes_of_file(model)));
+    expect_own_records(program);
+    expect_own_records(clone(program));
+    Compiled lowered = must(Compiler().lower(std::move(program), {.backends = {{"xnnpack"}}}));
+    EXPECT_FALSE(lowered.program.delegates.empty());
+    expect_own_records(lowered.program);
+    expect_own_records(must(lower_leftovers(std::move(lowered.program))));
+  }
+}
+
+// A partitioner that takes the ops of these names.
+std::shared_ptr<const Partitioner> taking(const std::string& op, const std::string& backend) {
+  return std::make_shared<CapabilityPartitioner>(support_by_op({{op, {}}}),
+                                                 ProposeOptions{.owner = "own", .spec = {backend, {}}});
+}
+
+TEST(Compiler, AsksPartitionersOfItsCaller) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const BackendRequest request{.name = "own", .partitioner = taking("aten.mul.Tensor", "chip_a")};
+  Compiled lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}}));
+  ASSERT_EQ(lowered.program.delegates.size(), 1u);
+  EXPECT_EQ(lowered.program.delegates[0]->name, "own0");
+  EXPECT_EQ(lowered.report.nodes.at(0).owner, "own");
+  EXPECT_EQ(must(compiler.partitioner(request)), request.partitioner);
+  EXPECT_NE(must(compiler.partitioner({.name = "chip_a"})), nullptr);
+  EXPECT_FALSE(compiler.partitioner({.name = "chip_b"}).has_value());
+  BackendRequest elsewhere = request;
+  elsewhere.method = "none";
+  EXPECT_FALSE(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {elsewhere}}).has_value());
+}
+
+TEST(Compiler, TransformsComeBeforeBackends) {
+  Compiler compiler{Registry()};
+  ASSERT_TRUE(compiler.add(squaring("chip_a")).has_value());
+  const auto renamed = [&](Program program) -> Result<Program> {
+    EXPECT_EQ(program.methods[0]->graph->first()->op(), "aten.mul.Tensor");
+    return parse_program(
+        "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.silu.default(%x)\n"
+        "  return %y\n}\n");
+  };
+  const auto fails = [](Program) -> Result<Program> { return failure("mine", "", "not today"); };
+  const auto wrong = [](Program program) -> Result<Program> {
+    program.methods[0]->inputs.clear();
+    return program;
+  };
+  const BackendRequest request{.name = "own", .partitioner = taking("aten.sigmoid.default", "chip_a")};
+  Compiled lowered = must(
+      compiler.lower(must(compiler.load(bytes(squares))), {.backends = {request}, .transforms = {renamed}}));
+  EXPECT_EQ(lowered.program.delegates.size(),
+            1u);  // silu is normalised again, before the partitioner is asked
+  auto refused = compiler.lower(must(compiler.load(bytes(squares))), {.transforms = {renamed, fails}});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, "not today");
+  EXPECT_FALSE(compiler.lower(must(compiler.load(bytes(squares))), {.transforms = {wrong}}).has_value());
+}
+
+TEST(Compiler, JoinsMethodsUnderNewNames) {
+  const Compiler compiler;
+  std::vector<std::pair<std::string, Program>> methods;
+  methods.emplace_back("a", must(compiler.load(bytes(squares))));
+  methods.emplace_back("b", must(compiler.load(bytes_of_file(mlp))));
+  Program joined = must(compiler.join(std::move(methods)));
+  ASSERT_EQ(joined.methods.size(), 2u);
+  EXPECT_EQ(joined.methods[1]->name, "b");
+  EXPECT_FALSE(must(compiler.emit(must(compiler.lower(std::move(joined))).program)).pte.empty());
+  methods.clear();
+  methods.emplace_back("a", must(compiler.load(bytes(squares))));
+  methods.emplace_back("a", must(compiler.load(bytes(squares))));
+  EXPECT_FALSE(compiler.join(std::move(methods)).has_value());
+}
+
+TEST(Compiler, TellsTheDebugMapOfItsBytes) {
+  const Compiler compiler;
+  Compiled lowered = must(compiler.lower(must(compiler.load(bytes_of_file(mlp)))));
+  EXPECT_THAT(must(compiler.debug_map(lowered.program, {}, "m.pte")), HasSubstr("\"m.pte\""));
+}
+
+TEST(Registry, ABackendTakesThePlaceOfAnother) {
+  Registry registry;
+  ASSERT_TRUE(registry.add(squaring("chip_a")).has_value());
+  const auto mine = [](const Program&) -> Result<PreprocessResult> {
+    return PreprocessResult{.processed_bytes = storage_of("mine")};
+  };
+  EXPECT_FALSE(registry.replace(nullptr).has_value());
+  EXPECT_FALSE(registry.replace(std::make_unique<FunctionBackend>("chip_b", mine)).has_value());
+  ASSERT_TRUE(registry.replace(std::make_unique<FunctionBackend>("chip_a", mine)).has_value());
+  Compiler compiler(std::move(registry));
+  Compiled lowered = must(compiler.lower(must(compiler.load(bytes(squares))), {.backends = {{"chip_a"}}}));
+  EXPECT_EQ(lowered.program.delegates.at(0)->processed_bytes->size(), 4u);
+}
+
 // A program that another compiler loaded is read with this one's records.
 TEST(Compiler, LowersProgramsOfOthers) {
   Compiler compiler{Registry()};

@@ -1,0 +1,293 @@
+// Backends and partitioners that are written in Python, as the compiler sees them.
+//
+//   Partitioner.partition   <-  depute/_callbacks.py: partition()    checks what the user's code returns
+//   BackendDetails          <-  depute/_callbacks.py: preprocess()
+//
+// Each call hands Python a copy of the program's graphs, which it may keep. What Python raises is kept in
+// Raised, and leaves the compiler where it was entered.
+#include "depute/backend.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "bind_data.h"
+#include "depute/delegate_mapping.h"
+#include "depute/named_data_store.h"
+#include "depute/partitioner.h"
+#include "depute/proposal.h"
+
+namespace depute::python {
+namespace {
+
+nb::object callback(const char* name) {
+  return nb::module_::import_("depute._callbacks").attr(name);
+}
+
+// --- partitioners
+
+// The graphs of a method as read_method() gives them: its own, then bodies, depth first.
+std::vector<const Graph*> graphs_of(const Method& method) {
+  std::vector<const Graph*> graphs;
+  std::unordered_set<const Graph*> seen;
+  std::vector<const Graph*> pending = {method.graph.get()};
+  while (!pending.empty()) {
+    const Graph* graph = pending.back();
+    pending.pop_back();
+    if (!seen.insert(graph).second) continue;
+    graphs.push_back(graph);
+    std::vector<const Graph*> bodies;
+    const auto collect = [&](const auto& self, const Argument& arg) -> void {
+      if (arg.kind == Argument::Kind::Graph) bodies.push_back(arg.as_graph());
+      if (arg.kind == Argument::Kind::List) {
+        for (const Argument& element : arg.as_list()) self(self, element);
+      }
+    };
+    for (const Node& node : graph->nodes()) {
+      for (const Argument& arg : node.args()) collect(collect, arg);
+      for (const auto& [key, arg] : node.kwargs()) collect(collect, arg);
+    }
+    pending.insert(pending.end(), bodies.rbegin(), bodies.rend());
+  }
+  return graphs;
+}
+
+// What _callbacks.partition() gives. Places are graph and node numbers in the order in which Python saw them;
+// -1 is a graph's return.
+using TagRow = std::tuple<std::string, std::string, std::vector<NamedBytes>>;  // tag, backend, specs
+using PlaceRow = std::tuple<std::size_t, std::int64_t, std::string>;           // graph, node or input, text
+struct Tagged {
+  std::vector<TagRow> tags;
+  std::vector<PlaceRow> nodes;
+  std::vector<PlaceRow> inputs;
+  std::vector<std::pair<std::size_t, std::int64_t>> no_copy;
+  std::vector<PlaceRow> reasons;
+};
+
+class PythonPartitioner final : public Partitioner {
+ public:
+  PythonPartitioner(std::string name, nb::object partitioner, std::shared_ptr<Raised> raised)
+      : name_(std::move(name)), partitioner_(share(std::move(partitioner))), raised_(std::move(raised)) {}
+
+  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
+    OpsToNotDecompose answer;
+    ProgramHandle handle = hold(clone(program));
+    auto asked = ask_python(*raised_, [&] {
+      nb::object given = callback("ops_to_not_decompose")(*partitioner_, handle);
+      auto [ops, filter] = nb::cast<std::pair<std::vector<std::string>, nb::object>>(given);
+      for (const std::string& op : ops) answer.ops.emplace_back(op);
+      if (filter.is_none()) return true;
+      answer.filter = [filter = share(filter), raised = raised_](const Node& node) {
+        auto kept =
+            ask_python(*raised, [&] { return nb::cast<bool>(nb::bool_((*filter)(read_node(node)))); });
+        return kept.value();  // throws what was raised, up to where the compiler reports it
+      };
+      return true;
+    });
+    asked.value();
+    return answer;
+  }
+
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    ProgramHandle handle = hold(clone(program));
+    DEPUTE_TRY(
+        Tagged tagged, ask_python(*raised_, [&] {
+          nb::object given = callback("partition")(*partitioner_, handle, std::string(method.name.str()));
+          auto [tags, nodes, inputs, no_copy, reasons] =
+              nb::cast<std::tuple<std::vector<TagRow>, std::vector<PlaceRow>, std::vector<PlaceRow>,
+                                  std::vector<std::pair<std::size_t, std::int64_t>>, std::vector<PlaceRow>>>(
+                  given);
+          return Tagged{tags, nodes, inputs, no_copy, reasons};
+        }));
+    return result_of(tagged, method);
+  }
+
+ private:
+  PartitionResult result_of(const Tagged& tagged, const Method& method) const {
+    PartitionResult result;
+    for (const auto& [tag, backend, specs] : tagged.tags) {
+      result.partition_tags[Symbol(tag)] = {.backend_id = backend, .compile_specs = compile_specs_of(specs)};
+    }
+    std::vector<const Graph*> graphs = graphs_of(method);
+    std::vector<std::vector<const Node*>> nodes(graphs.size());
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+      for (const Node& node : graphs[i]->nodes()) nodes[i].push_back(&node);
+    }
+    std::unordered_set<const Node*> taken;
+    for (const auto& [graph, place, tag] : tagged.nodes) {
+      const Node* node =
+          place < 0 ? graphs.at(graph)->return_node() : nodes.at(graph).at(static_cast<std::size_t>(place));
+      result.node_tags.emplace_back(node, Symbol(tag));
+      taken.insert(node);
+    }
+    const auto input = [&](std::size_t graph, std::int64_t place) {
+      return graphs.at(graph)->inputs()[static_cast<std::size_t>(place)];
+    };
+    for (const auto& [graph, place, tag] : tagged.inputs) {
+      result.constant_tags.emplace_back(input(graph, place), Symbol(tag));
+    }
+    for (const auto& [graph, place] : tagged.no_copy) result.no_copy.push_back(input(graph, place));
+    std::unordered_map<const Node*, std::string> reasons;
+    for (const auto& [graph, place, reason] : tagged.reasons) {
+      reasons[nodes.at(graph).at(static_cast<std::size_t>(place))] = reason;
+    }
+    for (const auto& of_graph : nodes) {
+      for (const Node* node : of_graph) {
+        if (taken.contains(node)) {
+          result.verdicts.emplace_back(node, Verdict{.delegated = true, .owner = name_});
+        } else {
+          auto reason = reasons.find(node);
+          result.verdicts.emplace_back(
+              node,
+              refuse("untagged", reason == reasons.end() ? std::string_view() : reason->second).refusal);
+        }
+      }
+    }
+    return result;
+  }
+
+  std::string name_;
+  SharedObject partitioner_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// --- backends
+
+// What _callbacks.preprocess() gives.
+using HandleRow = std::pair<std::variant<std::int64_t, std::string>, std::vector<std::uint32_t>>;
+using ResultRow = std::tuple<nb::bytes, std::vector<HandleRow>, nb::object, std::string, std::uint32_t>;
+
+PreprocessResult result_of(const nb::object& given) {
+  auto [bytes, handles, data, info, padding] = nb::cast<ResultRow>(given);
+  PreprocessResult result;
+  result.processed_bytes = Storage::owned(bytes_of(bytes));
+  result.debug_handle_map = handles;
+  if (!data.is_none()) result.data_store_output = nb::cast<const NamedDataStore&>(data).entries();
+  result.delegate_info = info;
+  result.arena_padding = padding;
+  return result;
+}
+
+class PythonBackend final : public Backend {
+ public:
+  PythonBackend(std::string id, nb::object backend, std::shared_ptr<Raised> raised)
+      : id_(std::move(id)), backend_(share(std::move(backend))), raised_(std::move(raised)) {}
+
+  std::string_view id() const override { return id_; }
+
+  Result<PreprocessResult> preprocess(const Program& program,
+                                      std::span<const CompileSpec> specs) const override {
+    ProgramHandle handle = hold(clone(program));
+    return ask_python(*raised_, [&] {
+      std::vector<NamedBytes> given = compile_specs_of(std::vector(specs.begin(), specs.end()));
+      return result_of(callback("preprocess")(*backend_, std::exchange(handle, {}), given));
+    });
+  }
+
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    DEPUTE_TRY(bool own, ask_python(*raised_, [&] {
+                 return nb::cast<bool>(callback("has_own_multimethod")(*backend_));
+               }));
+    if (!own) return Backend::preprocess_multimethod(methods, jobs);
+    return ask_python(*raised_, [&] {
+      nb::list rows;
+      for (const auto& [method, partitions] : methods) {
+        nb::list of_method;
+        for (const Partition& partition : partitions) {
+          std::vector<CompileSpec> specs(partition.compile_specs.begin(), partition.compile_specs.end());
+          of_method.append(nb::make_tuple(hold(clone(*partition.program)), compile_specs_of(specs)));
+        }
+        rows.append(nb::make_tuple(method, of_method));
+      }
+      std::vector<MethodResults> all;
+      for (nb::handle row : callback("preprocess_multimethod")(*backend_, rows)) {
+        auto [method, results] = nb::cast<std::pair<std::string, std::vector<nb::object>>>(row);
+        MethodResults& of_method = all.emplace_back();
+        of_method.method = method;
+        for (const nb::object& result : results) of_method.results.push_back(result_of(result));
+      }
+      return all;
+    });
+  }
+
+ private:
+  std::string id_;
+  SharedObject backend_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// --- what backends build with
+
+nb::dict mapping_of(const DelegateMappingBuilder& builder) {
+  nb::dict map;
+  for (const auto& [id, handles] : builder.mapping()) {
+    nb::list list;
+    for (std::uint32_t handle : handles) list.append(handle);
+    nb::object key = std::holds_alternative<std::string>(id) ? nb::cast(std::get<std::string>(id))
+                                                             : nb::cast(std::get<std::int64_t>(id));
+    map[key] = nb::tuple(list);
+  }
+  return map;
+}
+
+void add_named_data(NamedDataStore& store, const std::string& key, const nb::object& data,
+                    std::size_t alignment, const std::string& tag) {
+  NamedData named{.key = key, .alignment = alignment, .external_tag = tag};
+  if (nb::isinstance<Constant>(data)) {
+    const TensorData& tensor = nb::cast<const Constant&>(data).data;
+    named.storage = dense_bytes(tensor);
+    named.layout = make_tensor(tensor.type.dtype, tensor.type.sizes);
+  } else {
+    named.storage = Storage::owned(bytes_of(nb::cast<nb::bytes>(data)));
+  }
+  take(store.add(std::move(named)));
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
+                                        std::shared_ptr<Raised> raised) {
+  return std::make_unique<PythonBackend>(id, std::move(backend), std::move(raised));
+}
+
+std::shared_ptr<const Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
+                                                      std::shared_ptr<Raised> raised) {
+  return std::make_shared<PythonPartitioner>(name, std::move(partitioner), std::move(raised));
+}
+
+void bind_backend(nb::module_& module) {
+  nb::class_<NamedDataStore>(module, "NamedDataStore", "Blobs by key that delegates and methods share.")
+      .def(nb::init<>())
+      .def("_add", &add_named_data)
+      .def("_entries", [](const NamedDataStore& self) {
+        nb::list list;
+        for (const NamedData& data : self.entries()) {
+          list.append(nb::make_tuple(data.key, data.storage->size(), data.alignment, data.external_tag));
+        }
+        return list;
+      });
+  nb::class_<DelegateMappingBuilder>(module, "DelegateMappingBuilder")
+      .def("__init__",
+           [](DelegateMappingBuilder* self, bool generated) {
+             using Identifiers = DelegateMappingBuilder::Identifiers;
+             new (self) DelegateMappingBuilder(generated ? Identifiers::Generated : Identifiers::Given);
+           })
+      .def(
+          "_insert",
+          [](DelegateMappingBuilder& self, const std::vector<std::uint32_t>& handles,
+             const std::optional<std::variant<std::int64_t, std::string>>& id) {
+            return take(self.insert_handles(handles, id));
+          },
+          nb::arg("handles"), nb::arg("id").none())
+      .def("_mapping", &mapping_of);
+}
+
+}  // namespace depute::python

@@ -1,0 +1,249 @@
+// The steps of the compiler as functions of programs: none changes what it is given.
+//
+// Each call makes a compiler of the backends built in and of those that Python has defined by then, and runs
+// without the GIL; backends and partitioners of Python take it for the time they need it.
+#include "depute/compiler.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.h"
+#include "depute/command_line.h"
+#include "depute/normalise.h"
+#include "depute/quantise.h"
+#include "depute/to_backend.h"
+#include "depute/validation.h"
+
+namespace depute::python {
+namespace {
+
+// Python's backends: their ids and the classes.
+using Backends = std::vector<std::pair<std::string, nb::object>>;
+// name, method, options, and Python's partitioner or None
+using Request = std::tuple<std::string, std::string, BackendOptions, nb::object>;
+
+// One call: the compiler it runs on, and what Python raised below it.
+class Call {
+ public:
+  explicit Call(const Backends& backends) {
+    Registry registry = make_registry();
+    for (const auto& [id, backend] : backends) {
+      std::unique_ptr<Backend> made = python_backend(id, backend, raised_);
+      if (registry.find_backend(id) != nullptr) {
+        take(registry.replace(std::move(made)));
+      } else {
+        take(registry.add({.name = id, .backend = std::move(made)}));
+      }
+    }
+    compiler_ = std::make_unique<Compiler>(std::move(registry));
+  }
+
+  BackendRequest request(const Request& row) const {
+    const auto& [name, method, options, partitioner] = row;
+    BackendRequest request{.name = name, .method = method, .options = options};
+    if (!partitioner.is_none()) request.partitioner = python_partitioner(name, partitioner, raised_);
+    return request;
+  }
+
+  std::vector<BackendRequest> requests(const std::vector<Request>& rows) const {
+    std::vector<BackendRequest> all;
+    for (const Request& row : rows) all.push_back(request(row));
+    return all;
+  }
+
+  const Compiler& compiler() const { return *compiler_; }
+  const std::shared_ptr<Raised>& raised() const { return raised_; }
+
+  // Runs what gives a Result without the GIL.
+  template <typename Function>
+  auto run(Function&& function) {
+    auto result = [&] {
+      nb::gil_scoped_release release;
+      return function();
+    }();
+    return take(std::move(result), *raised_);
+  }
+
+ private:
+  std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
+  std::unique_ptr<Compiler> compiler_;
+};
+
+struct LowerArguments {
+  bool plan_together;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
+  std::vector<std::string> quantise;
+  int jobs;
+  bool check;
+};
+
+LowerOptions lower_options(const LowerArguments& arguments) {
+  LowerOptions options{.plan_together = arguments.plan_together,
+                       .jobs = arguments.jobs,
+                       .verify_each_pass = arguments.check,
+                       .tell_why_apart = true};
+  for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
+  for (const std::string& rule : arguments.quantise)
+    options.quantise.push_back(take(parse_quantise_rule(rule)));
+  return options;
+}
+
+Transform python_transform(nb::object function, const std::shared_ptr<Raised>& raised) {
+  return [function = share(std::move(function)), raised](Program program) -> Result<Program> {
+    ProgramHandle before = hold(std::move(program));
+    DEPUTE_TRY(ProgramHandle after, ask_python(*raised, [&] {
+                 nb::object transform = nb::module_::import_("depute._callbacks").attr("transform");
+                 return nb::cast<ProgramHandle>(transform(*function, std::exchange(before, {})));
+               }));
+    return clone(*after.program);
+  };
+}
+
+std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::vector<Request>& requests,
+                                       const Backends& backends, const std::vector<nb::object>& transforms,
+                                       bool plan_together,
+                                       std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
+                                       std::vector<std::string> quantise, int jobs, bool check) {
+  Call call(backends);
+  LowerOptions options = lower_options({plan_together, std::move(bounds), std::move(quantise), jobs, check});
+  options.backends = call.requests(requests);
+  for (const nb::object& transform : transforms) {
+    options.transforms.push_back(python_transform(transform, call.raised()));
+  }
+  Compiled compiled = call.run([&] { return call.compiler().lower(clone(*handle.program), options); });
+  return {hold(std::move(compiled.program)), std::move(compiled.report)};
+}
+
+std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std::vector<std::string>& keep) {
+  Call call({});
+  NormaliseOptions options;
+  OpsToNotDecompose& kept = options.ops_to_not_decompose.emplace_back();
+  for (const std::string& op : keep) kept.ops.emplace_back(op);
+  Program program = call.run([&] { return normalise(clone(*handle.program), options); });
+  Report report = make_report(program);
+  return {hold(std::move(program)), std::move(report)};
+}
+
+std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
+                                             const std::vector<Request>& requests, const Backends& backends,
+                                             int jobs, Report report) {
+  Call call(backends);
+  MethodPartitioners partitioners;
+  std::vector<std::shared_ptr<const Partitioner>> owned;
+  for (const Request& row : requests) {
+    BackendRequest request = call.request(row);
+    owned.push_back(take(call.compiler().partitioner(request)));
+    for (const auto& method : handle.program->methods) {
+      bool is_for = request.method.empty() || method->name == request.method;
+      if (is_for) partitioners[std::string(method->name.str())] = owned.back().get();
+    }
+    if (!request.method.empty()) partitioners.try_emplace(request.method, owned.back().get());
+  }
+  ToBackendOptions options{.jobs = jobs, .tell_why_apart = true};
+  Lowered lowered = call.run(
+      [&] { return to_backend(*handle.program, partitioners, call.compiler().registry(), options); });
+  const std::string asked = requests.empty() ? std::string() : std::get<0>(requests.front());
+  add_verdicts(report, asked, lowered.verdicts);
+  add_apart(report, std::move(lowered.apart));
+  return {hold(std::move(lowered.program)), std::move(report)};
+}
+
+std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report report) {
+  Call call({});
+  Program program = call.run([&] { return lower_leftovers(clone(*handle.program)); });
+  report.delegates.clear();
+  add_delegates(report, program);
+  return {hold(std::move(program)), std::move(report)};
+}
+
+WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
+                           std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
+                           const std::string& ptd) {
+  return {.jobs = jobs,
+          .ptd = ptd,
+          .extract_delegate_segments = segments,
+          .segment_alignment = segment_alignment,
+          .delegate_alignment = delegate_alignment,
+          .alloc_inputs = alloc_inputs,
+          .alloc_outputs = alloc_outputs};
+}
+
+nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
+  Call call({});
+  PteBytes bytes = call.run([&] { return call.compiler().emit(*handle.program, options, name); });
+  nb::dict external;
+  for (const auto& [path, content] : bytes.external) external[path.c_str()] = bytes_of(content);
+  return nb::make_tuple(bytes_of(bytes.pte), external, bytes.summary.warnings);
+}
+
+std::string debug_map(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
+  Call call({});
+  return call.run([&] { return call.compiler().debug_map(*handle.program, options, name); });
+}
+
+int command_line(const std::vector<std::string>& words) {
+  std::vector<std::string> copies = words;
+  std::vector<char*> argv;
+  for (std::string& word : copies) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  static const Compiler compiler;
+  return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
+}
+
+using BackendRow =
+    std::tuple<std::string, std::string, std::string, std::vector<std::pair<std::string, std::string>>, bool>;
+std::vector<BackendRow> backend_rows() {
+  std::vector<BackendRow> rows;
+  const Registry registry = make_registry();
+  for (const BackendEntry& entry : registry.entries()) {
+    rows.emplace_back(entry.name, std::string(entry.backend->id()), entry.description, entry.options,
+                      static_cast<bool>(entry.make_partitioner));
+  }
+  return rows;
+}
+
+}  // namespace
+
+nb::object make_delegate(Delegate delegate);
+
+namespace {
+
+nb::object whole(const std::string& backend_id, const ProgramHandle& handle,
+                 const std::vector<NamedBytes>& specs, const Backends& backends) {
+  Call call(backends);
+  const std::vector<CompileSpec> compile_specs = compile_specs_of(specs);
+  Delegate delegate = call.run(
+      [&] { return to_backend(backend_id, *handle.program, compile_specs, call.compiler().registry()); });
+  return make_delegate(std::move(delegate));
+}
+
+}  // namespace
+
+void bind_compiler(nb::module_& module) {
+  nb::class_<WriteOptions>(module, "WriteOptions")
+      .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
+                          std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
+                          const std::string& ptd) {
+        new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
+                                              alloc_inputs, alloc_outputs, ptd));
+      });
+  nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
+  module.def("lower", &lower);
+  module.def("to_edge", &to_edge);
+  module.def("to_backend", &partitioned);
+  module.def("to_backend_whole", &whole);
+  module.def("lower_leftovers", &leftovers);
+  module.def("emit", &emit);
+  module.def("debug_map", &debug_map);
+  module.def("command_line", &command_line);
+  module.def("backends", &backend_rows);
+  module.def("disable_validation", &disable_validation);
+  module.def("is_validation_enabled", &is_validation_enabled);
+  module.def("version", &version);
+}
+
+}  // namespace depute::python

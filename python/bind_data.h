@@ -1,0 +1,16 @@
+// A constant as Python holds it: its key, and the view of its storage.
+#pragma once
+
+#include <string>
+
+#include "bind.h"
+#include "depute/data.h"
+
+namespace depute::python {
+
+struct Constant {
+  std::string name;
+  TensorData data;
+};
+
+}  // namespace depute::python

@@ -1,0 +1,70 @@
+// Errors between C++ and Python.
+//
+//   Diagnostic                   ->  depute.Error, with the same words and fields
+//   an exception of a callback   ->  a Diagnostic on its way through the compiler, itself again behind it:
+//
+//     ValueError: no such layer
+//     while lowering: method forward, tag t0, backend MyBackend (model.py:12)
+#include "bind.h"
+
+namespace depute::python {
+
+void raise(const Diagnostic& diagnostic) {
+  nb::list details;
+  for (const std::string& detail : diagnostic.details) details.append(nb::str(detail.c_str(), detail.size()));
+  const auto text = [](const std::string& part) { return nb::str(part.c_str(), part.size()); };
+  nb::object type = nb::module_::import_("depute._errors").attr("Error");
+  nb::object error = type(text(diagnostic.code), text(diagnostic.where), text(diagnostic.message),
+                          text(diagnostic.hint), text(diagnostic.source), details, text(diagnostic.str()));
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+void Raised::keep(nb::python_error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!first_) first_.emplace(error);
+}
+
+void Raised::rethrow_or_raise(const Diagnostic& diagnostic) {
+  if (!first_) raise(diagnostic);
+  nb::python_error error = std::move(*first_);
+  first_.reset();
+  std::string place = diagnostic.where;
+  if (!diagnostic.source.empty()) place += " (" + diagnostic.source + ")";
+  if (!place.empty() && nb::hasattr(error.value(), "add_note")) {
+    const std::string note = "while lowering: " + place;
+    error.value().attr("add_note")(nb::str(note.c_str(), note.size()));
+  }
+  throw error;
+}
+
+SharedObject share(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* owned) {
+            if (!Py_IsInitialized()) return;  // the interpreter has taken everything down
+            nb::gil_scoped_acquire acquire;
+            delete owned;
+          }};
+}
+
+nb::bytes bytes_of(std::span<const std::byte> bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
+  const auto* data = static_cast<const std::byte*>(bytes.data());
+  return {data, data + bytes.size()};
+}
+
+std::vector<NamedBytes> compile_specs_of(const std::vector<CompileSpec>& specs) {
+  std::vector<NamedBytes> all;
+  for (const CompileSpec& spec : specs) all.emplace_back(spec.key, bytes_of(std::span(spec.value)));
+  return all;
+}
+
+std::vector<CompileSpec> compile_specs_of(const std::vector<NamedBytes>& specs) {
+  std::vector<CompileSpec> all;
+  for (const auto& [key, value] : specs) all.push_back({.key = key, .value = bytes_of(value)});
+  return all;
+}
+
+}  // namespace depute::python

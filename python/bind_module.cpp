@@ -1,0 +1,11 @@
+// The extension module depute._depute: what the package depute is made of. Users import the package.
+#include "bind.h"
+
+NB_MODULE(_depute, module) {
+  module.doc() = "The compiler's public face, for the package depute. Import depute instead.";
+  depute::python::bind_data(module);
+  depute::python::bind_program(module);
+  depute::python::bind_report(module);
+  depute::python::bind_backend(module);
+  depute::python::bind_compiler(module);
+}

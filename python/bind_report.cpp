@@ -1,0 +1,32 @@
+// Reports and delegation info: what the compiler tells, under the names that depute/report.py gives them.
+#include "depute/report.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include "bind.h"
+#include "depute/inspect.h"
+
+namespace depute::python {
+
+void bind_report(nb::module_& module) {
+  nb::class_<Report>(module, "Report", "What happened to a program.")
+      .def("summary", &summary_text, nb::arg("verbose"))
+      .def("explain", [](const Report& self, const std::string& node,
+                         bool colour) { return explain_text(self, {.node = node, .colour = colour}); })
+      .def("json", &report_json)
+      .def("html", &report_html)
+      .def("delegated_nodes", &Report::delegated_nodes)
+      .def("non_delegated_nodes", &Report::non_delegated_nodes)
+      .def("coverage", &Report::coverage);
+  module.def("make_report", [](const ProgramHandle& handle) { return make_report(*handle.program); });
+  module.def("delegation_info", [](const ProgramHandle& handle) {
+    DelegationInfo info = get_delegation_info(*handle.program);
+    return std::make_tuple(info.delegated_subgraphs, info.delegated_nodes, info.non_delegated_nodes,
+                           info.ops);
+  });
+}
+
+}  // namespace depute::python

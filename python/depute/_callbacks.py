@@ -1,0 +1,200 @@
+"""What the compiler calls: user code behind checks of what it returns, as plain tuples for the bindings."""
+
+from ._errors import Error
+from .backend import BackendDetails, _Duplicates, as_bytes
+from .graph import op_name
+from .partitioning import CompileSpec, copied_constants
+from .program import Method, Program, _kind
+
+
+def ops_to_not_decompose(partitioner, native):
+    asked = getattr(partitioner, "ops_to_not_decompose", None)
+    if asked is None:
+        return ([], None)
+    names, filters = [], []
+    for method in Program(native).methods.values():
+        answer = asked(method)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise TypeError(
+                f"{type(partitioner).__name__}.ops_to_not_decompose returned {_kind(answer)}; it returns a list of "
+                "ops, and a filter or None"
+            )
+        ops, keeps = answer
+        names += [op_name(op) for op in ops]
+        filters.append(keeps)
+    if all(keeps is None for keeps in filters):
+        return (names, None)
+    keeps = filters[0]
+    return (list(dict.fromkeys(names)), keeps)
+
+
+def partition(partitioner, native, method_name):
+    method = Method(Program(native), method_name)
+    who = f"{type(partitioner).__name__}.partition"
+    result = partitioner.partition(method)
+    if not hasattr(result, "partition_tags") or not hasattr(result, "tagged_exported_program"):
+        raise TypeError(f"{who} returned {_kind(result)}; it returns a PartitionResult")
+    if result.tagged_exported_program is not method:
+        raise Error(
+            "to_backend.partitioner-changed-program",
+            f"method {method_name}",
+            f"{who} returned another program than the one it was given",
+            "tag the nodes of the program that partition() gets",
+        )
+    tags = _tag_rows(who, result.partition_tags)
+    copied = copied_constants(method)
+    nodes, inputs, no_copy = [], [], []
+    for index, graph in enumerate(method._read()):
+        for node in graph.nodes:
+            _add_tags(who, node, index, nodes, inputs)
+            if index == 0 and node.name in copied and not node.meta.get("no_copy"):
+                _add_tags_of_users(node, inputs)
+            if node.op == "placeholder" and node.meta.get("no_copy"):
+                no_copy.append((index, node._place))
+    return (tags, nodes, inputs, no_copy, _reason_rows(who, getattr(result, "reasons", None)))
+
+
+def _tag_rows(who, tags):
+    if not hasattr(tags, "items"):
+        raise TypeError(f"{who}: partition_tags is {_kind(tags)}; it is a dict from tags to DelegationSpecs")
+    rows = []
+    for tag, spec in tags.items():
+        if not isinstance(tag, str):
+            raise TypeError(f"{who}: a tag is a text, not {tag!r}")
+        if not hasattr(spec, "backend_id") or not isinstance(spec.backend_id, str):
+            raise TypeError(f"{who}: tag {tag!r} has {_kind(spec)}; it has a DelegationSpec with the backend's id")
+        rows.append((tag, spec.backend_id, compile_spec_rows(spec.compile_specs, f"{who}: tag {tag!r}")))
+    return rows
+
+
+def compile_spec_rows(specs, what):
+    if specs is None or isinstance(specs, (str, bytes)) or not hasattr(specs, "__iter__"):
+        raise TypeError(f"{what}: compile specs are a list of CompileSpecs, not {_kind(specs)}")
+    rows = []
+    for spec in specs:
+        if not isinstance(getattr(spec, "key", None), str) or not hasattr(spec, "value"):
+            raise TypeError(f"{what}: a compile spec is a CompileSpec with a text as its key, not {_kind(spec)}")
+        value = spec.value.encode() if isinstance(spec.value, str) else as_bytes(spec.value, f"{what}: {spec.key}")
+        rows.append((spec.key, value))
+    return rows
+
+
+def _add_tags(who, node, graph, nodes, inputs):
+    tag = node.meta.get("delegation_tag")
+    if tag is None:
+        return
+    many = isinstance(tag, (list, tuple)) and node.op == "placeholder"
+    for each in tag if many else [tag]:
+        if not isinstance(each, str):
+            raise TypeError(f"{who}: node {node.name} has the tag {each!r}; a tag is a text")
+        if node.op == "placeholder":
+            inputs.append((graph, node._place, each))
+        elif node.op == "output":
+            nodes.append((graph, -1, each))
+        elif node._place is not None:
+            nodes.append((graph, node._place, each))
+        elif node.op == "call_function" and node.args[0].meta.get("delegation_tag") != each:
+            # A result that is taken out of a call goes where the call goes.
+            raise Error(
+                "to_backend.tagged-twice",
+                f"node {node.name}, tag {each}",
+                f"it is a result of {node.args[0].name}, whose tag is {node.args[0].meta.get('delegation_tag')!r}",
+                "tag the call and what is taken of it alike",
+            )
+
+
+def _add_tags_of_users(node, inputs):
+    """A constant with a tag goes along with all nodes that have one and use it, as ExecuTorch copies it."""
+    own = node.meta.get("delegation_tag")
+    if own is None:
+        return
+    known = [own] if isinstance(own, str) else list(own)
+    for tag in dict.fromkeys(user.meta.get("delegation_tag") for user in node.users if user.op != "output"):
+        if isinstance(tag, str) and tag not in known:
+            inputs.append((0, node._place, tag))
+
+
+def _reason_rows(who, reasons):
+    if not reasons:
+        return []
+    rows = []
+    for node, reason in reasons.items():
+        if getattr(node, "_place", None) is None or getattr(node, "op", "") != "call_function":
+            raise TypeError(f"{who}: reasons are told of calls, and {node!r} is none")
+        if "delegation_tag" not in node.meta:
+            rows.append((node._graph_index, node._place, str(reason)))
+    return rows
+
+
+def preprocess(backend, native, specs):
+    program = Program(native)._only()
+    return _result_row(backend, backend.preprocess(program, [CompileSpec(*spec) for spec in specs]), "preprocess")
+
+
+def has_own_multimethod(backend):
+    if isinstance(backend, _Duplicates):
+        return False
+    own = getattr(backend, "preprocess_multimethod", None)
+    return getattr(own, "__func__", own) is not BackendDetails.preprocess_multimethod.__func__
+
+
+def preprocess_multimethod(backend, rows):
+    programs = {method: [Program(native)._only() for native, _ in of_method] for method, of_method in rows}
+    specs = {
+        method: [[CompileSpec(*spec) for spec in given] for _, given in of_method] for method, of_method in rows
+    }
+    results = backend.preprocess_multimethod(programs, specs)
+    if not hasattr(results, "items"):
+        raise TypeError(
+            f"{backend.__name__}.preprocess_multimethod returned {_kind(results)}; it returns a dict from methods to "
+            "lists of PreprocessResults"
+        )
+    return [
+        (method, [_result_row(backend, result, "preprocess_multimethod") for result in of_method])
+        for method, of_method in results.items()
+    ]
+
+
+def _result_row(backend, result, function):
+    who = f"{backend.__name__}.{function}"
+    if not hasattr(result, "processed_bytes"):
+        raise TypeError(f"{who} returned {_kind(result)}; it returns a PreprocessResult")
+    content = as_bytes(result.processed_bytes, f"{who}: processed_bytes")
+    handles = _handle_rows(who, getattr(result, "debug_handle_map", None))
+    data = getattr(result, "data_store_output", None)
+    if data is not None and not hasattr(data, "_entries"):
+        raise TypeError(f"{who}: data_store_output is {_kind(data)}; it is a NamedDataStore of depute")
+    info = getattr(result, "delegate_info", "") or getattr(result, "_delegate_info_meta", None) or ""
+    padding = getattr(result, "arena_padding", 0)
+    if not isinstance(padding, int) or not 0 <= padding < 2**32:
+        raise TypeError(f"{who}: arena_padding is {padding!r}; it is a number of bytes")
+    return (content, handles, data, str(info), padding)
+
+
+def _handle_rows(who, handles):
+    if handles is None:
+        return []
+    if not hasattr(handles, "items"):
+        raise TypeError(f"{who}: debug_handle_map is {_kind(handles)}; it is a dict from identifiers to debug handles")
+    rows = []
+    for key, of_key in handles.items():
+        of_key = [of_key] if isinstance(of_key, int) else list(of_key)
+        if not isinstance(key, (int, str)) or not all(isinstance(each, int) and 0 <= each < 2**32 for each in of_key):
+            raise TypeError(f"{who}: debug_handle_map has {key!r}: {of_key!r}; it is from an int or str to ints")
+        rows.append((key, of_key))
+    return rows
+
+
+def transform(function, native):
+    before = Program(native)
+    after = function(before)
+    if after is None:
+        return before._native
+    if isinstance(after, Method):
+        after = Program(after.program._native.only_method(after.name))
+    if not isinstance(after, Program):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(f"the pass {name} returned {_kind(after)}; a pass returns a Program, or None to change nothing")
+    return after._native
+
+

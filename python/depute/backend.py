@@ -1,0 +1,279 @@
+"""Backends: who turns a part of a program into the bytes that its runtime half understands.
+
+    class MyBackend(BackendDetails):
+        @staticmethod
+        def preprocess(edge_program, compile_specs):
+            return PreprocessResult(processed_bytes=b"...")
+
+A subclass of BackendDetails is found by its name, as the runtime half is; it is never made an object of.
+"""
+
+import gc
+
+from . import _depute
+from ._depute import NamedDataStore as _NamedDataStore
+from ._errors import Error
+from .partitioning import CompileSpec
+
+
+class PreprocessResult:
+    """What a backend makes of a partition.
+
+    processed_bytes: what its runtime half gets. debug_handle_map: {id: (debug handles of nodes, ...)}, as
+    DelegateMappingBuilder gives it. data_store_output: a NamedDataStore, or what its
+    get_named_data_store_output() gives. delegate_info: text for developer tools. arena_padding: bytes that the
+    runtime half may read past the end of a tensor it is given.
+    """
+
+    def __init__(
+        self,
+        processed_bytes=b"",
+        debug_handle_map=None,
+        data_store_output=None,
+        _delegate_info_meta=None,
+        *,
+        delegate_info="",
+        arena_padding=0,
+    ):
+        self.processed_bytes = processed_bytes
+        self.debug_handle_map = debug_handle_map
+        self.data_store_output = data_store_output
+        self._delegate_info_meta = _delegate_info_meta
+        self.delegate_info = delegate_info
+        self.arena_padding = arena_padding
+
+
+class BackendDetails:
+    """What a backend inherits from. Its name is the one that its runtime half is registered under."""
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        for base in cls.__bases__:
+            if base is not BackendDetails and issubclass(base, BackendDetails):
+                raise TypeError(f"{cls.__name__} inherits from the backend {base.__name__}: backends are final")
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        """A PreprocessResult of one partition: a Method, and its list of CompileSpecs."""
+        raise NotImplementedError("this backend has no preprocess()")
+
+    @classmethod
+    def preprocess_multimethod(cls, edge_programs, compile_specs):
+        """All partitions of all methods at once: {method: [Method, ...]} and {method: [[CompileSpec], ...]}.
+
+        Returns {method: [PreprocessResult, ...]}. Backends that share something between partitions override it.
+        """
+        return {
+            method: [cls.preprocess(program, specs) for program, specs in zip(programs, compile_specs[method])]
+            for method, programs in edge_programs.items()
+        }
+
+
+class _Duplicates:
+    """Stands for a name that several backends have, until someone asks for it."""
+
+    def __init__(self, name, classes):
+        self.name = name
+        self.places = ", ".join(sorted({f"{each.__module__}.{each.__qualname__}" for each in classes}))
+
+    def preprocess(self, edge_program, compile_specs):
+        raise Error(
+            "backend",
+            self.name,
+            f"there are several backends of this name: {self.places}",
+            "a backend is found by its class's name: rename all but one",
+        )
+
+
+def known_backends():
+    """Python's backends by name. Of a class that was defined anew under the same path the newest counts."""
+    found = {}
+    for each in BackendDetails.__subclasses__():
+        found.setdefault(each.__name__, []).append(each)
+    if any(len({_path(each) for each in classes}) > 1 for classes in found.values()):
+        found.clear()
+        gc.collect()  # classes that nobody has any more
+        for each in BackendDetails.__subclasses__():
+            found.setdefault(each.__name__, []).append(each)
+    rows = []
+    for name, classes in found.items():
+        same = len({_path(each) for each in classes}) == 1
+        rows.append((name, classes[-1] if same else _Duplicates(name, classes)))
+    return rows
+
+
+def _path(backend):
+    return (backend.__module__, backend.__qualname__)
+
+
+class NamedDataStore(_NamedDataStore):
+    """Blobs by key that delegates and methods share; a key names one blob in the whole program."""
+
+    def add_named_data(self, key, data, alignment=1, external_tag=None, tensor_layout=None):
+        """Adds bytes, a Constant, or a contiguous tensor.
+
+        alignment: bytes, a power of two. external_tag: the data go to the .ptd file of this tag. A Constant
+        brings its layout along, so `tensor_layout` is not needed.
+        """
+        if not isinstance(key, str):
+            raise TypeError(f"named data has a text as its key, not {key!r}")
+        if not isinstance(data, _depute.Constant):
+            data = as_bytes(data, f"named data {key!r}")
+        alignment = 1 if alignment is None else alignment
+        if not isinstance(alignment, int) or alignment <= 0:
+            raise ValueError(f"named data {key!r}: the alignment is {alignment!r}, and must be more than 0")
+        self._add(key, data, alignment, external_tag or "")
+
+    def get_named_data_store_output(self):
+        return self
+
+    @property
+    def pte_data(self):
+        """The keys of what lies in the program itself, with sizes and alignments in bytes."""
+        return {key: (size, alignment) for key, size, alignment, tag in self._entries() if not tag}
+
+    @property
+    def external_data(self):
+        """The same for each external tag."""
+        files = {}
+        for key, size, alignment, tag in self._entries():
+            if tag:
+                files.setdefault(tag, {})[key] = (size, alignment)
+        return files
+
+
+class DataEntry:
+    """Where a key's bytes are in NamedDataStoreOutput.buffers, and their alignment in bytes."""
+
+    __slots__ = ("buffer_index", "alignment")
+
+    def __init__(self, buffer_index, alignment):
+        self.buffer_index = buffer_index
+        self.alignment = alignment
+
+    def __repr__(self):
+        return f"DataEntry(buffer_index={self.buffer_index}, alignment={self.alignment})"
+
+
+class NamedDataStoreOutput:
+    """Named data for reading: `buffers` (equal ones once), `pte_data` {key: DataEntry}, `external_data` by tag."""
+
+    def __init__(self, rows):
+        self.buffers = []
+        self.pte_data = {}
+        self.external_data = {}
+        places = {}
+        for key, data, alignment, tag in rows:
+            if data not in places:
+                places[data] = len(self.buffers)
+                self.buffers.append(data)
+            keys = self.external_data.setdefault(tag, {}) if tag else self.pte_data
+            keys[key] = DataEntry(places[data], alignment)
+
+    def __getitem__(self, key):
+        """The bytes of a key."""
+        for keys in (self.pte_data, *self.external_data.values()):
+            if key in keys:
+                return self.buffers[keys[key].buffer_index]
+        raise KeyError(key)
+
+
+def as_bytes(data, what):
+    if isinstance(data, bytes):
+        return data
+    if hasattr(data, "detach"):  # torch's tensors
+        data = data.detach().contiguous()
+        if str(data.dtype) == "torch.bfloat16":  # which numpy does not have
+            import torch
+
+            data = data.view(torch.int16)
+        data = data.numpy()
+    try:
+        return memoryview(data).cast("B").tobytes() if memoryview(data).nbytes else b""
+    except TypeError:
+        raise TypeError(f"{what}: expected bytes, not {type(data).__name__}") from None
+
+
+class DelegateMappingBuilder:
+    """Collects which debug handles each piece of a delegate's own program stands for.
+
+    generated_identifiers: pieces are numbered 0, 1, ...; else each insert names its own (an int or a str).
+    """
+
+    def __init__(self, generated_identifiers=False):
+        self._native = _depute.DelegateMappingBuilder(bool(generated_identifiers))
+
+    def insert_delegate_mapping_entry(self, nodes=None, handles=None, identifier=None):
+        """Adds an entry for `nodes` (a Node or several) or for `handles` (ints). Returns its identifier."""
+        if (nodes is None) == (handles is None):
+            raise ValueError("give either nodes or handles")
+        if nodes is not None:
+            nodes = list(nodes) if isinstance(nodes, (list, tuple)) else [nodes]
+            handles = [handle for node in nodes for handle in _handles_of(node)]
+        elif not isinstance(handles, (list, tuple)):
+            handles = [handles]
+        given = [handle for handle in handles if handle is not None]
+        for handle in given:
+            if not isinstance(handle, int) or not 0 <= handle < 2**32:
+                raise TypeError(f"a debug handle is a number from 0 to 2**32 - 1, not {handle!r}")
+        return self._native._insert(given, identifier)
+
+    def get_delegate_mapping(self):
+        """{identifier: (debug handles, ...)}, handles ascending."""
+        return self._native._mapping()
+
+
+def _handles_of(node):
+    if "debug_handles" in node.meta:
+        return node.meta["debug_handles"]
+    return [node.meta.get("debug_handle")]
+
+
+class LoweredBackendModule:
+    """A part of a program in a backend's own form."""
+
+    def __init__(self, native):
+        self._native = native
+
+    name = property(lambda self: self._native.name)
+    backend_id = property(lambda self: self._native.backend_id)
+    processed_bytes = property(lambda self: self._native.processed_bytes)
+
+    @property
+    def compile_specs(self):
+        return [CompileSpec(key, value) for key, value in self._native.compile_specs]
+
+    @property
+    def original_module(self):
+        """What the backend was handed: a Method. None where the program does not have it any more."""
+        from .program import Program
+
+        native = self._native.original()
+        return None if native is None else Program(native)._only()
+
+    @property
+    def meta(self):
+        meta = {"debug_handle_map": self._native.debug_handle_map}
+        if self._native.delegate_info:
+            meta["_delegate_info_meta"] = self._native.delegate_info
+        return meta
+
+    @property
+    def named_data_store_output(self):
+        """The data that it shares."""
+        return NamedDataStoreOutput(self._native.named_data)
+
+    def as_program(self):
+        """A program of one method, forward, that calls it."""
+        from .program import Program
+
+        return Program(self._native.as_program())
+
+    def buffer(self):
+        """An ExecuTorch program of it alone: bytes."""
+        from .manager import EdgeProgramManager
+
+        return EdgeProgramManager(self.as_program()).to_executorch().buffer
+
+    def __repr__(self):
+        return f"<LoweredBackendModule {self.name or self.backend_id}: {self.backend_id}>"

@@ -1,0 +1,285 @@
+"""Graphs as torch.fx has them: nodes in order, each a placeholder, a call, a get_attr or the output.
+
+    for node in program.graph.nodes:
+        if node.op == "call_function" and node.target == exir_ops.edge.aten.add.Tensor:
+            print(node.name, node.args, node.meta["val"].shape, list(node.users))
+
+They are copies for reading: what a program is changes only through the compiler. `meta` is a dict that may be
+written to, which is how a partitioner tags nodes. A node keeps its graph and nothing else alive.
+"""
+
+from operator import getitem
+
+
+class Op(str):
+    """An operator: "aten.add.Tensor". Equal to torch's and ExecuTorch's objects for it, and to its name.
+
+    Sets and dicts find it by its name, or by `exir_ops`; those of torch's objects do not (they look for a hash
+    first).
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(name):
+        found = _OPS.get(name)
+        if found is None:
+            found = _OPS.setdefault(name, Op(name))
+        return found
+
+    @property
+    def namespace(self):
+        return self.split(".")[0]
+
+    @property
+    def __name__(self):
+        return str(self)
+
+    def name(self):
+        """As torch has it: "aten::add.Tensor"."""
+        return self.replace(".", "::", 1).removesuffix(".default")
+
+    def __eq__(self, other):
+        return str.__eq__(self, other if isinstance(other, str) else op_name(other))
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __repr__(self):
+        return f"<Op {str(self)}>"
+
+    def __reduce__(self):
+        return (Op.of, (str(self),))
+
+
+_OPS: dict = {}
+
+
+def op_name(op):
+    """The name of an operator that is given as torch's object, ExecuTorch's, a function of Python, or a name."""
+    if isinstance(op, str):
+        return str(op).replace("::", ".")
+    kind = type(op).__name__
+    if kind == "EdgeOpOverload" or kind == "BackendOpOverload":
+        return op.__name__
+    if any(base.__name__ == "HigherOrderOperator" for base in type(op).__mro__):
+        name = op.name() if callable(getattr(op, "name", None)) else str(op)
+        return name if name == "executorch_call_delegate" else f"higher_order.{name}"
+    if kind == "builtin_function_or_method" or kind == "function":
+        return f"{op.__module__}.{op.__qualname__}"
+    return str(op)
+
+
+class _Packet:
+    """The overloads of an operator: exir_ops.edge.aten.add."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, overload):
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        return Op.of(f"{self._name}.{overload}")
+
+    def __repr__(self):
+        return f"<ops {self._name}>"
+
+
+class _Library:
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, op):
+        if op.startswith("__"):
+            raise AttributeError(op)
+        return _Packet(f"{self._name}.{op}")
+
+    def __repr__(self):
+        return f"<ops {self._name}>"
+
+
+class _Dialect:
+    def __getattr__(self, library):
+        if library.startswith("__"):
+            raise AttributeError(library)
+        return _Library(library)
+
+
+class _Dialects(_Dialect):
+    """`exir_ops.edge.aten.add.Tensor`, and `exir_ops.aten.add.Tensor` for short: the Op of that name."""
+
+    edge = _Dialect()
+    backend = _Dialect()
+
+
+exir_ops = _Dialects()
+
+
+class Source:
+    """Where a node comes from in the user's model."""
+
+    __slots__ = ("file", "line", "module_path", "original_op", "_text")
+
+    def __init__(self, file, line, module_path, original_op, text):
+        self.file = file
+        self.line = line
+        self.module_path = module_path  # "features.0.conv"
+        self.original_op = original_op  # what the model called, before decomposition
+        self._text = text
+
+    def __str__(self):
+        return self._text
+
+    def __repr__(self):
+        return f"<Source {self._text}>"
+
+
+class Node:
+    """One node of a Graph; torch.fx.Node's words.
+
+    `meta` has "val" (a Value, a SymInt, a list of them, or None), and where they are known "debug_handle",
+    "delegation_tag", "source" (a Source) and "debug_handles" (of a node that stands for several).
+    """
+
+    __slots__ = (
+        "graph",
+        "op",
+        "name",
+        "target",
+        "args",
+        "kwargs",
+        "all_input_nodes",
+        "meta",
+        "users",
+        "_place",
+        "_graph_index",
+        "__weakref__",
+    )
+
+    def __init__(self, graph, op, name, target, args, kwargs, inputs, meta, place):
+        set = object.__setattr__
+        set(self, "graph", graph)
+        set(self, "op", op)
+        set(self, "name", name)
+        set(self, "target", target)
+        set(self, "args", args)
+        set(self, "kwargs", kwargs)
+        set(self, "all_input_nodes", list(dict.fromkeys(inputs)))
+        set(self, "meta", meta)
+        set(self, "users", {})
+        set(self, "_place", place)
+        for node in self.all_input_nodes:
+            node.users[self] = None
+
+    def __setattr__(self, name, value):
+        if name == "meta":
+            raise AttributeError("meta is a dict to write into, not to replace")
+        raise AttributeError(f"a program cannot be edited through its nodes; {name} is for reading")
+
+    @property
+    def source(self):
+        return self.meta.get("source")
+
+    def format_node(self):
+        """The node on one line."""
+        name = self.name
+        if self.op == "placeholder":
+            return f"%{name} : [num_users={len(self.users)}] = placeholder[target={self.target}]"
+        if self.op == "output":
+            return f"return {_text(self.args[0])}"
+        call = f"{self.op}[target={_target_text(self.target)}]"
+        return f"%{name} : [num_users={len(self.users)}] = {call}(args = {_text(self.args)}, kwargs = {_text(self.kwargs)})"
+
+    def __repr__(self):
+        return self.name
+
+
+def _target_text(target):
+    return target if isinstance(target, str) else f"operator.{target.__name__}"
+
+
+def _text(argument):
+    if isinstance(argument, Node):
+        return f"%{argument.name}"
+    if isinstance(argument, tuple):
+        comma = "," if len(argument) == 1 else ""
+        return f"({', '.join(map(_text, argument))}{comma})"
+    if isinstance(argument, list):
+        return f"[{', '.join(map(_text, argument))}]"
+    if isinstance(argument, dict):
+        return f"{{{', '.join(f'{key}: {_text(value)}' for key, value in argument.items())}}}"
+    return str(argument)
+
+
+class Graph:
+    """Nodes in order."""
+
+    def __init__(self, name):
+        self.name = name
+        self.nodes = []
+        self._delegates = {}  # attribute of the graph's module -> name of the delegate
+        self._bodies = {}  # attribute of the graph's module -> name of the body
+
+    def _append(self, node):
+        self.nodes.append(node)
+
+    def output_node(self):
+        return self.nodes[-1]
+
+    def find_nodes(self, *, op, target=None, sort=True):
+        return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
+
+    def __str__(self):
+        lines = (f"    {node.format_node()}" for node in self.nodes)
+        return "\n".join(["graph():", *lines])
+
+    def __repr__(self):
+        return f"<depute.Graph {self.name or 'of a method'}: {len(self.nodes)} nodes>"
+
+
+class GraphModule:
+    """A graph, and by name what its get_attr nodes stand for: the graphs of bodies, and lowered modules."""
+
+    def __init__(self, graph, graphs, program):
+        self.graph = graph
+        self.meta = {}
+        self._graphs = graphs
+        self._program = program
+
+    def __getattr__(self, name):
+        if not name.startswith("__") and "_graphs" in self.__dict__:
+            if name in self.graph._bodies:
+                return GraphModule(self._graphs[self.graph._bodies[name]], self._graphs, self._program)
+            if name in self.graph._delegates:
+                return self._program.lowered_module(self.graph._delegates[name])
+        raise AttributeError(f"the graph has no {name}")
+
+    def named_children(self):
+        for name in (*self.graph._bodies, *self.graph._delegates):
+            yield name, getattr(self, name)
+
+    def named_modules(self):
+        """Itself under "", then bodies and lowered modules, bodies' own under "body.name"."""
+        yield "", self
+        for name, child in self.named_children():
+            yield name, child
+            if isinstance(child, GraphModule):
+                yield from ((f"{name}.{inner}", each) for inner, each in child.named_modules() if inner)
+
+    def get_submodule(self, target):
+        """What lies under "name" or "body.name"."""
+        found = self
+        for name in target.split(".") if target else ():
+            found = getattr(found, name)
+        return found
+
+    def print_readable(self, print_output=True):
+        text = str(self.graph)
+        if print_output:
+            print(text)
+        return text
+
+    def __repr__(self):
+        return f"<depute.GraphModule: {len(self.graph.nodes)} nodes>"

@@ -1,0 +1,407 @@
+"""From programs to .pte files, in the steps and words of executorch.exir.
+
+    edge = depute.to_edge_transform_and_lower(exported_program, partitioner=depute.partitioner("xnnpack"))
+    edge.to_executorch().save("model.pte")
+
+Each step gives a new manager and leaves the old one as it was.
+"""
+
+import os
+
+from . import _depute
+from .backend import LoweredBackendModule, known_backends
+from .graph import op_name
+from .partitioning import requests
+from .program import Method, Program, _kind, as_one_program, as_program, write_whole
+from .report import Report, get_delegation_info
+
+
+class EdgeCompileConfig:
+    """How programs are brought to the Edge dialect. preserve_ops: ops that to_edge leaves whole.
+
+    The other settings are ExecuTorch's, and change nothing here: programs are always verified.
+    """
+
+    def __init__(
+        self,
+        _check_ir_validity=True,
+        _skip_dim_order=False,
+        _core_aten_ops_exception_list=(),
+        preserve_ops=(),
+    ):
+        self.preserve_ops = list(preserve_ops)
+
+
+class MemoryPlanningPass:
+    """Who gives the memory of inputs and outputs: the plan, or the caller before each call."""
+
+    def __init__(self, alloc_graph_input=True, alloc_graph_output=True):
+        self.alloc_graph_input = bool(alloc_graph_input)
+        self.alloc_graph_output = bool(alloc_graph_output)
+
+
+class ExecutorchBackendConfig:
+    """How a program is laid out in a .pte file; alignments are bytes, powers of two.
+
+    external_constants: constants and delegates' data go to a .ptd file beside it.
+    """
+
+    def __init__(
+        self,
+        memory_planning_pass=None,
+        extract_delegate_segments=True,
+        segment_alignment=128,
+        delegate_alignment=None,
+        external_constants=False,
+        jobs=1,
+    ):
+        self.memory_planning_pass = memory_planning_pass or MemoryPlanningPass()
+        self.extract_delegate_segments = extract_delegate_segments
+        self.segment_alignment = segment_alignment
+        self.delegate_alignment = delegate_alignment
+        self.external_constants = external_constants
+        self.jobs = jobs
+
+    def _write_options(self, name):
+        plan = self.memory_planning_pass
+        if not isinstance(plan, MemoryPlanningPass):
+            raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {_kind(plan)}")
+        if self.external_constants not in (True, False):
+            raise TypeError("external_constants is True or False here")
+        return _depute.WriteOptions(
+            self.jobs,
+            bool(self.extract_delegate_segments),
+            self.segment_alignment,
+            self.delegate_alignment or 16,
+            plan.alloc_graph_input,
+            plan.alloc_graph_output,
+            os.path.splitext(name)[0] + ".ptd" if self.external_constants else "",
+        )
+
+
+class _Manager:
+    """What both managers have: a program, its report, and methods that return constants."""
+
+    @property
+    def methods(self):
+        """The names of the programs that were given."""
+        return set(self.program.methods) - set(self._constants)
+
+    @property
+    def config_methods(self):
+        """The names of the constant methods."""
+        return set(self._constants)
+
+    def exported_program(self, method_name="forward"):
+        """A method of the program as it is now."""
+        if method_name not in self.program.methods:
+            raise KeyError(f"there is no method {method_name!r}; there are {', '.join(sorted(self.methods))}")
+        return self.program.methods[method_name]
+
+    def report(self):
+        """What happened so far: a Report."""
+        return Report(self._report)
+
+    def explain(self, node=""):
+        """Why each node is or is not delegated, as text."""
+        return self.report().explain(node)
+
+    def get_delegation_info(self):
+        return get_delegation_info(self.program)
+
+    def _repr_html_(self):
+        return self.report()._repr_html_()
+
+
+class EdgeProgramManager(_Manager):
+    """Programs in the Edge dialect, whose parts may lie in delegates already."""
+
+    def __init__(self, edge_programs, constant_methods=None, compile_config=None):
+        """Of programs that are in the Edge dialect: one, or a dict by method."""
+        _edge_config(compile_config)
+        programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
+        self.program = as_one_program(programs)
+        self._report = _depute.make_report(self.program._native)
+        self._constants = dict(_checked_constants(constant_methods))
+
+    @classmethod
+    def _made(cls, program, report, constants):
+        manager = cls.__new__(cls)
+        manager.program, manager._report, manager._constants = program, report, dict(constants)
+        return manager
+
+    def transform(self, passes):
+        """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order."""
+        from ._callbacks import transform
+
+        native = self.program._native
+        for each in _passes(passes):
+            native, report = _depute.to_edge(transform(each, native), [])
+        return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
+
+    def to_backend(self, partitioner, *, jobs=1):
+        """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method."""
+        native, report = self.program._native, self._report
+        rows = requests(partitioner)
+        rounds = [rows] if isinstance(partitioner, dict) else [[row] for row in rows]
+        for each in rounds:
+            native, report = _depute.to_backend(native, each, known_backends(), jobs, report)
+        return EdgeProgramManager._made(Program(native), report, self._constants)
+
+    def to_executorch(self, config=None):
+        """The program that the runtime takes."""
+        config = config or ExecutorchBackendConfig()
+        if not isinstance(config, ExecutorchBackendConfig):
+            raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
+        native, report = _depute.lower_leftovers(self.program._native, self._report)
+        if self._constants:
+            native = _depute.add_constant_methods(native, _constant_methods(self._constants))
+        return ExecutorchProgramManager(Program(native), report, config, self._constants)
+
+    def save(self, path):
+        """Writes the .pte, with its .ptd files beside it."""
+        self.to_executorch().save(path)
+
+    def __repr__(self):
+        return f"<depute.EdgeProgramManager {', '.join(sorted(self.methods))}>\n{self.get_delegation_info().get_summary()}"
+
+
+class ExecutorchProgramManager(_Manager):
+    """A program as the runtime takes it."""
+
+    def __init__(self, program, report, config, constants):
+        self.program = program
+        self._report = report
+        self._config = config
+        self._constants = constants
+        self._pte, self._external, self.warnings = self._emit("program.pte")
+
+    def _emit(self, name):
+        return _depute.emit(self.program._native, self._config._write_options(name), name)
+
+    @property
+    def buffer(self):
+        """The .pte file as bytes."""
+        return self._pte
+
+    @property
+    def data_files(self):
+        """The .ptd files that belong to it, by name: bytes."""
+        return {os.path.basename(path): content for path, content in self._external.items()}
+
+    def write_to_file(self, open_file):
+        """Writes the .pte into an open binary file."""
+        open_file.write(self._pte)
+
+    def write_tensor_data_to_file(self, outdir):
+        """Writes the .ptd files into a folder."""
+        for name, content in self.data_files.items():
+            write_whole(os.path.join(os.fspath(outdir), name), content)
+
+    def save(self, path):
+        """Writes the .pte, with its .ptd files beside it, named after it. Each appears whole or not at all."""
+        path = os.fspath(path)
+        # Where there are .ptd files, the .pte has their names, which follow from its own.
+        content, external, _warnings = self._emit(path) if self._external else (self._pte, {}, [])
+        for name, of_file in external.items():
+            write_whole(name, of_file)
+        write_whole(path, content)
+
+    def debug_map(self):
+        """What joins a profile with the model's lines, as a dict (docs/cli.md)."""
+        import json
+
+        options = self._config._write_options("program.pte")
+        return json.loads(_depute.debug_map(self.program._native, options, "program.pte"))
+
+    def dump_executorch_program(self, verbose=False, out=None):
+        print(self.program.text(originals=verbose), file=out)
+
+    def __repr__(self):
+        return f"<depute.ExecutorchProgramManager {', '.join(sorted(self.methods))}: {len(self._pte)} bytes>"
+
+
+class MethodProgramsPartitionerSpec:
+    """For to_backend: methods, and the partitioners of some of them."""
+
+    def __init__(self, method_to_edge_program, method_to_partitioner):
+        self.method_to_edge_program = method_to_edge_program
+        self.method_to_partitioner = method_to_partitioner
+
+
+def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False):
+    """Brings programs to the Edge dialect: functional core ops, as partitioners are asked about.
+
+    programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
+    """
+    program = as_one_program(programs)
+    config = _edge_config(compile_config)
+    native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+
+
+def to_edge_transform_and_lower(
+    programs,
+    transform_passes=None,
+    partitioner=None,
+    constant_methods=None,
+    compile_config=None,
+    generate_etrecord=False,
+    *,
+    plan_together=False,
+    bounds=None,
+    quantize=(),
+    jobs=1,
+    check=False,
+):
+    """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
+
+    programs: as to_edge takes them. partitioner: the name of a backend, depute.partitioner(...), a Partitioner,
+    a list of them (asked in their order) or a dict by method. transform_passes: functions from a Program to a
+    Program, before any partitioner is asked. constant_methods: {name: value or list of values}.
+
+    Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
+    quantize has the rules of --quantize; jobs is how many threads preprocess; check verifies after each pass
+    and asks partitioners and backends twice.
+    """
+    program = as_one_program(programs)
+    if _edge_config(compile_config).preserve_ops:
+        raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
+    quantize = [quantize] if isinstance(quantize, str) else list(quantize)
+    native, report = _depute.lower(
+        program._native,
+        requests(partitioner),
+        known_backends(),
+        _passes(transform_passes),
+        bool(plan_together),
+        dict(bounds or {}),
+        quantize,
+        jobs,
+        bool(check),
+    )
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+
+
+def to_backend(*arguments):
+    """Hands programs to backends, in ExecuTorch's three forms.
+
+    to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule
+    to_backend(program, partitioner)                      the parts that the partitioner tags: a Program (of a
+                                                          Method a Method)
+    to_backend(MethodProgramsPartitionerSpec(...))        several methods: {name: Method}
+
+    Programs are taken as they are; torch's are brought to the Edge dialect first.
+    """
+    if len(arguments) == 3 and isinstance(arguments[0], str):
+        return _to_backend_whole(*arguments)
+    if len(arguments) == 2:
+        given, partitioner = arguments
+        manager = EdgeProgramManager(_edge(given)).to_backend(partitioner)
+        return manager.program._only() if isinstance(given, Method) else manager.program
+    if len(arguments) == 1 and hasattr(arguments[0], "method_to_edge_program"):
+        spec = arguments[0]
+        programs = {name: _edge(program) for name, program in spec.method_to_edge_program.items()}
+        manager = EdgeProgramManager(as_one_program(programs)).to_backend(dict(spec.method_to_partitioner))
+        return dict(manager.program.methods)
+    kinds = ", ".join(map(_kind, arguments))
+    raise TypeError(
+        "to_backend takes (backend_id, program, compile_specs), (program, partitioner) or "
+        f"(MethodProgramsPartitionerSpec), not ({kinds})"
+    )
+
+
+def _to_backend_whole(backend_id, program, compile_specs):
+    from ._callbacks import compile_spec_rows
+
+    rows = compile_spec_rows(compile_specs, "to_backend")
+    return LoweredBackendModule(
+        _depute.to_backend_whole(backend_id, _edge(program)._native, rows, known_backends())
+    )
+
+
+def _edge(given):
+    program = as_program(given)
+    is_ours = isinstance(given, (Program, Method, EdgeProgramManager))
+    return program if is_ours else Program(_depute.to_edge(program._native, [])[0])
+
+
+def _passes(passes):
+    if passes is None:
+        return []
+    if isinstance(passes, dict):
+        raise TypeError("passes see whole programs here: give a list of them, not a dict by method")
+    passes = list(passes) if isinstance(passes, (list, tuple)) else [passes]
+    for each in passes:
+        if not callable(each):
+            raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(each)}")
+    return passes
+
+
+def _edge_config(config):
+    if config is None:
+        return EdgeCompileConfig()
+    if not hasattr(config, "preserve_ops"):
+        raise TypeError(f"compile_config: expected an EdgeCompileConfig, not {_kind(config)}")
+    return config
+
+
+def _checked_constants(constants):
+    if constants is None:
+        return {}
+    if not isinstance(constants, dict):
+        raise TypeError(f"constant_methods: expected a dict from names to values, not {_kind(constants)}")
+    _constant_methods(constants)  # so that what is wrong is told here
+    return constants
+
+
+def _constant_methods(constants):
+    methods = []
+    for name, value in constants.items():
+        if not isinstance(name, str):
+            raise TypeError(f"constant_methods: a method has a name, and {name!r} is none")
+        method = _depute.ConstantMethod(name)
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            _add_constant(method, name, each)
+        methods.append(method)
+    return methods
+
+
+def _add_constant(method, name, value):
+    from .backend import as_bytes
+
+    if isinstance(value, bool):
+        method.add_bool(value)
+    elif isinstance(value, int):
+        method.add_int(value)
+    elif isinstance(value, float):
+        method.add_float(value)
+    elif isinstance(value, str):
+        method.add_string(value)
+    elif hasattr(value, "dtype") and hasattr(value, "shape"):
+        dtype = str(value.dtype).removeprefix("torch.")
+        if not hasattr(value, "detach"):
+            import numpy
+
+            value = numpy.ascontiguousarray(value).reshape(value.shape)
+        method.add_tensor(dtype, [int(size) for size in value.shape], as_bytes(value, f"constant method {name}"))
+    else:
+        raise TypeError(
+            f"constant_methods: {name!r} gives {_kind(value)}; constants are bools, ints, floats, strs and tensors"
+        )
+
+
+def disable_validation():
+    """For the rest of the process partitioners and backends are trusted to leave what they are given as it was."""
+    _depute.disable_validation()
+
+
+class validation_disabled:
+    """The same for a with statement, in this thread."""
+
+    def __enter__(self):
+        self._disabled = _depute.ValidationDisabled()
+
+    def __exit__(self, *exception):
+        del self._disabled
+
+

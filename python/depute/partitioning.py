@@ -1,0 +1,160 @@
+"""Partitioners: who chooses what goes to which backend.
+
+Those of the backends built in are named: depute.partitioner("xnnpack", max_nodes=100). Others are subclasses of
+Partitioner, in ExecuTorch's words:
+
+    class MulPartitioner(Partitioner):
+        def partition(self, exported_program):
+            for node in exported_program.graph.nodes:
+                if node.target == exir_ops.edge.aten.mul.Tensor:
+                    node.meta["delegation_tag"] = f"mul_{node.name}"
+            ...
+            return PartitionResult(exported_program, {tag: DelegationSpec("MyBackend", []), ...})
+"""
+
+from collections import namedtuple
+from types import MappingProxyType
+
+from ._depute import backends as _backends
+
+
+class CompileSpec:
+    """A key and bytes that a backend is handed with a partition."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key, value):
+        self.key = key
+        self.value = value
+
+    def __eq__(self, other):
+        if not hasattr(other, "key") or not hasattr(other, "value"):
+            return NotImplemented
+        return (self.key, self.value) == (other.key, other.value)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"CompileSpec(key={self.key!r}, value={self.value!r})"
+
+
+DelegationSpec = namedtuple("DelegationSpec", ("backend_id", "compile_specs"))
+DelegationSpec.__doc__ = "A backend, by its id, and the CompileSpecs it gets."
+
+
+class PartitionResult:
+    """What a partitioner answers: the program it was given, whose nodes have tags now, and a spec for each tag.
+
+    `reasons` may tell of nodes without a tag why they have none: {node: "rank: 5"}; `explain` prints them.
+    """
+
+    def __init__(self, tagged_exported_program, partition_tags, reasons=None):
+        self.tagged_exported_program = tagged_exported_program
+        self.partition_tags = partition_tags
+        self.reasons = reasons
+
+
+class Partitioner:
+    """Chooses the nodes of a method that go to backends, by writing a tag into their meta["delegation_tag"].
+
+    Nodes with one tag become one delegate. The placeholder of a constant with a tag moves into the delegates of
+    all tagged nodes that use it (tag_constant_data tags all constants); without one it is passed as an argument.
+    """
+
+    _spec = MappingProxyType({})
+
+    def __init__(self, spec=MappingProxyType({})):
+        self._spec = spec
+
+    @property
+    def spec(self):
+        return self._spec
+
+    def __call__(self, exported_program):
+        return self.partition(exported_program)
+
+    def partition(self, exported_program):
+        """Tags nodes of `exported_program` (a Method) and returns a PartitionResult of it."""
+        raise NotImplementedError(f"{type(self).__name__} has no partition()")
+
+    def ops_to_not_decompose(self, exported_program):
+        """Ops that the partitioner wants to see whole, and a filter of their nodes (True: keep it) or None."""
+        return ([], None)
+
+
+class BackendPartitioner:
+    """A partitioner that a backend brings along, with its options. Made by depute.partitioner()."""
+
+    def __init__(self, name, options):
+        self.name = name
+        self.options = options
+
+    def __repr__(self):
+        options = "".join(f", {key}={value!r}" for key, value in self.options)
+        return f"depute.partitioner({self.name!r}{options})"
+
+
+def partitioner(name, **options):
+    """The partitioner of a backend that is built in: partitioner("xnnpack", off=["op:gelu", "module:head"]).
+
+    The options are those of `depute backends NAME`; a list gives an option several times. What is wrong with
+    them is told when a program is lowered.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a backend has a name, and {name!r} is none")
+    pairs = []
+    for key, value in options.items():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            pairs.append((key, str(each).lower() if isinstance(each, bool) else str(each)))
+    return BackendPartitioner(name, pairs)
+
+
+def backends():
+    """The backends that are built in: {name: description}."""
+    return {name: description for name, _id, description, _options, _makes in _backends()}
+
+
+def copied_constants(exported_program):
+    """The names of placeholders of constants that nothing mutates."""
+    signature = exported_program.graph_signature
+    mutated = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
+    kinds = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
+    return {spec.arg for spec in signature.input_specs if spec.kind in kinds and spec.target not in mutated}
+
+
+def tag_constant_data(exported_program):
+    """Gives each constant of a method that nothing mutates the tags of the nodes that use it."""
+    constants = copied_constants(exported_program)
+    for node in exported_program.graph.nodes:
+        if node.op != "placeholder" or node.name not in constants:
+            continue
+        tags = list(dict.fromkeys(user.meta["delegation_tag"] for user in node.users if "delegation_tag" in user.meta))
+        if tags:
+            node.meta["delegation_tag"] = tags[0] if len(tags) == 1 else tags
+
+
+def requests(partitioner):
+    """What the compiler is asked for: (name, method or "", options, Python's partitioner or None) in order."""
+    if partitioner is None:
+        return []
+    if isinstance(partitioner, dict):
+        rows = []
+        for method, of_method in partitioner.items():
+            if not isinstance(method, str):
+                raise TypeError(f"partitioner: methods have names, and {method!r} is none")
+            rows += [(name, method, options, own) for name, _, options, own in requests(of_method)]
+        return rows
+    if isinstance(partitioner, (list, tuple)) and not isinstance(partitioner, DelegationSpec):
+        return [row for each in partitioner for row in requests(each)]
+    if isinstance(partitioner, str):
+        return [(partitioner, "", [], None)]
+    if isinstance(partitioner, BackendPartitioner):
+        return [(partitioner.name, "", partitioner.options, None)]
+    if isinstance(partitioner, type):
+        raise TypeError(f"partitioner: {partitioner.__name__} is a class; give an object of it")
+    if not callable(getattr(partitioner, "partition", None)):
+        raise TypeError(
+            "partitioner: expected the name of a backend, depute.partitioner(...), a Partitioner, a list of them "
+            f"or a dict by method, not {type(partitioner).__name__}"
+        )
+    return [(type(partitioner).__name__, "", [], partitioner)]

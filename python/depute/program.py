@@ -1,0 +1,390 @@
+"""Programs and their methods: reading them, and where they come from.
+
+    program = depute.load("model.pt2")
+    method = program.methods["forward"]          what torch.export calls an ExportedProgram
+    method.state_dict["conv.weight"].numpy()     the program's own memory, not a copy
+
+Both are for reading, and stay as they are for as long as anything of them is in use.
+"""
+
+import os
+
+from . import _depute
+from ._depute import Constant
+from .graph import GraphModule
+from .values import DType
+
+Constant.dtype = property(lambda self: DType.of(self._dtype), doc="The element type.")
+Constant.__repr__ = lambda self: f"<Constant {self.name}: {self.dtype.short_name}[{', '.join(map(str, self.shape))}]>"
+
+
+def _constant_as_array(self, dtype=None, copy=None):
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+Constant.__array__ = _constant_as_array
+
+
+class InputSpec:
+    """What an input of a method is: `kind` is "USER_INPUT", "PARAMETER", "BUFFER", "CONSTANT_TENSOR", ..."""
+
+    __slots__ = ("kind", "arg", "target", "persistent")
+
+    def __init__(self, kind, arg, target, persistent):
+        self.kind = kind
+        self.arg = arg  # the name of its placeholder
+        self.target = target  # the key of its constant
+        self.persistent = persistent
+
+    def __repr__(self):
+        return f"InputSpec({self.kind}, {self.arg!r}, target={self.target!r})"
+
+
+class OutputSpec:
+    """What an output of a method is: `kind` is "USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION", ..."""
+
+    __slots__ = ("kind", "arg", "target")
+
+    def __init__(self, kind, arg, target):
+        self.kind = kind
+        self.arg = arg  # the name of the node that gives it
+        self.target = target  # of a mutation: the buffer's key, or the user input's name
+
+    def __repr__(self):
+        return f"OutputSpec({self.kind}, {self.arg!r}, target={self.target!r})"
+
+
+class GraphSignature:
+    """ExportGraphSignature's words: which inputs and outputs are parameters, buffers, the user's."""
+
+    def __init__(self, inputs, outputs):
+        self.input_specs = inputs
+        self.output_specs = outputs
+
+    def _inputs(self, kind):
+        return {spec.arg: spec.target for spec in self.input_specs if spec.kind == kind}
+
+    def _outputs(self, kind):
+        return {spec.arg: spec.target for spec in self.output_specs if spec.kind == kind}
+
+    @property
+    def inputs_to_parameters(self):
+        return self._inputs("PARAMETER")
+
+    @property
+    def inputs_to_buffers(self):
+        return self._inputs("BUFFER")
+
+    @property
+    def inputs_to_lifted_tensor_constants(self):
+        return self._inputs("CONSTANT_TENSOR")
+
+    @property
+    def parameters(self):
+        return tuple(self.inputs_to_parameters.values())
+
+    @property
+    def buffers(self):
+        return tuple(self.inputs_to_buffers.values())
+
+    @property
+    def non_persistent_buffers(self):
+        return {spec.target for spec in self.input_specs if spec.kind == "BUFFER" and not spec.persistent}
+
+    @property
+    def lifted_tensor_constants(self):
+        return tuple(self.inputs_to_lifted_tensor_constants.values())
+
+    @property
+    def user_inputs(self):
+        return tuple(spec.arg for spec in self.input_specs if spec.kind == "USER_INPUT")
+
+    @property
+    def user_outputs(self):
+        return tuple(spec.arg for spec in self.output_specs if spec.kind == "USER_OUTPUT")
+
+    @property
+    def buffers_to_mutate(self):
+        return self._outputs("BUFFER_MUTATION")
+
+    @property
+    def parameters_to_mutate(self):
+        return self._outputs("PARAMETER_MUTATION")
+
+    @property
+    def user_inputs_to_mutate(self):
+        return self._outputs("USER_INPUT_MUTATION")
+
+    def __repr__(self):
+        return f"GraphSignature({self.input_specs}, {self.output_specs})"
+
+
+class Method:
+    """One method of a program: what torch.export calls an ExportedProgram, with its words."""
+
+    def __init__(self, program, name):
+        self.program = program
+        self.name = name
+        self._graphs = None
+        self._signature = None
+
+    def _read(self):
+        if self._graphs is None:
+            graphs = self.program._native.read_method(self.name)
+            for index, graph in enumerate(graphs):
+                for node in graph.nodes:
+                    object.__setattr__(node, "_graph_index", index)
+            self._graphs = graphs
+        return self._graphs
+
+    @property
+    def graph(self):
+        return self._read()[0]
+
+    @property
+    def graph_module(self):
+        graphs = self._read()
+        return GraphModule(graphs[0], {graph.name: graph for graph in graphs[1:]}, self.program)
+
+    @property
+    def graph_signature(self):
+        if self._signature is None:
+            inputs, outputs = self.program._native.signature(self.name)
+            results = self.graph.output_node().args[0]
+            names = [getattr(result, "name", result) for result in results]
+            self._signature = GraphSignature(
+                [InputSpec(*row) for row in inputs],
+                [OutputSpec(kind, name, target) for (kind, target), name in zip(outputs, names)],
+            )
+        return self._signature
+
+    def _data(self, wanted):
+        native = self.program._native
+        specs = self.graph_signature.input_specs
+        return {spec.target: native.constant(spec.target) for spec in specs if wanted(spec)}
+
+    @property
+    def state_dict(self):
+        """Parameters and persistent buffers by name: Constants."""
+        return self._data(lambda spec: spec.kind == "PARAMETER" or (spec.kind == "BUFFER" and spec.persistent))
+
+    @property
+    def constants(self):
+        """Other constants by name: lifted ones, and buffers that are not persistent."""
+        return self._data(lambda spec: spec.kind == "CONSTANT_TENSOR" or (spec.kind == "BUFFER" and not spec.persistent))
+
+    @property
+    def range_constraints(self):
+        """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
+        return self.program.range_constraints
+
+    def named_parameters(self):
+        return [(name, self.program.constant(name)) for name in self.graph_signature.parameters]
+
+    def named_buffers(self):
+        return [(name, self.program.constant(name)) for name in self.graph_signature.buffers]
+
+    def text(self, **options):
+        return Program(self.program._native.only_method(self.name)).text(**options)
+
+    def __str__(self):
+        return self.text()
+
+    def __repr__(self):
+        return f"<depute.Method {self.name}: {len(self.graph.nodes)} nodes>"
+
+
+class Program:
+    """Methods by name, and the constants and delegates that they share."""
+
+    def __init__(self, native):
+        if not isinstance(native, _depute.Program):
+            raise TypeError(f"programs are made by depute.load and its like, not of {_kind(native)}")
+        self._native = native
+        self._methods = None
+
+    @property
+    def methods(self):
+        """Methods by name, in the program's order."""
+        if self._methods is None:
+            self._methods = {name: Method(self, name) for name in self._native.method_names()}
+        return self._methods
+
+    def _only(self):
+        if len(self.methods) != 1:
+            raise AttributeError(f"the program has the methods {', '.join(self.methods)}: choose one in program.methods")
+        return next(iter(self.methods.values()))
+
+    graph = property(lambda self: self._only().graph)
+    graph_module = property(lambda self: self._only().graph_module)
+    graph_signature = property(lambda self: self._only().graph_signature)
+    state_dict = property(lambda self: self._only().state_dict)
+    constants = property(lambda self: self._only().constants)
+
+    @property
+    def range_constraints(self):
+        """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
+        return {name: (low, high) for name, low, high in self._native.ranges()}
+
+    def constant(self, name):
+        """A constant by its key; KeyError when there is none."""
+        return self._native.constant(name)
+
+    def constant_names(self):
+        return self._native.data_keys()
+
+    def lowered_module(self, name):
+        """A delegate by its name, as a LoweredBackendModule."""
+        from .backend import LoweredBackendModule
+
+        return LoweredBackendModule(self._native.delegate(name))
+
+    def lowered_modules(self):
+        """All delegates by name."""
+        return {name: self.lowered_module(name) for name in self._native.delegate_names()}
+
+    def text(self, *, data=False, originals=False, sources=False):
+        """The text form. data: with all bytes of constants; originals: what delegates were made from;
+        sources: where nodes come from."""
+        return self._native.text(data, originals, sources)
+
+    def save(self, path):
+        """Writes the program: a path ending in .ir as text, in .pte as an ExecuTorch program."""
+        save(self, path)
+
+    def explain(self, partitioner=None, *, node="", **options):
+        """Why each node is or is not delegated by `partitioner`, as text. Lowers a copy and throws it away."""
+        from .manager import to_edge_transform_and_lower
+
+        return to_edge_transform_and_lower(self, partitioner=partitioner, **options).explain(node=node)
+
+    def __eq__(self, other):
+        if not isinstance(other, Program):
+            return NotImplemented
+        return self._native is other._native or self._native.first_difference(other._native) is None
+
+    __hash__ = object.__hash__
+
+    def __str__(self):
+        return self.text()
+
+    def __repr__(self):
+        return f"<depute.Program: {', '.join(self.methods) or 'no methods'}>"
+
+
+def _kind(value):
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def load(file):
+    """Reads a .pt2 archive or a text form: a path, bytes, or an open binary file.
+
+    A file that is named is mapped, not read: its constants stay where they are.
+    """
+    if isinstance(file, (str, os.PathLike)):
+        return Program(_depute.load_file(os.fspath(file)))
+    if isinstance(file, (bytes, bytearray, memoryview)):
+        return Program(_depute.load_bytes(bytes(file), "<memory>"))
+    if hasattr(file, "read"):
+        content = file.read()
+        if not isinstance(content, bytes):
+            raise TypeError("the file is open as text; open it in binary mode")
+        return Program(_depute.load_bytes(content, str(getattr(file, "name", "<file>"))))
+    raise TypeError(f"load takes a path, bytes or a binary file, not {_kind(file)}")
+
+
+def parse(text, name="<text>"):
+    """A program from its text form (docs/ir.md)."""
+    if not isinstance(text, str):
+        raise TypeError(f"parse takes the text of a program, not {_kind(text)}")
+    return Program(_depute.load_bytes(text.encode(), name if name.endswith(".ir") else f"{name}.ir"))
+
+
+def from_torch(exported_program):
+    """A torch.export.ExportedProgram as a Program."""
+    import io
+
+    import torch
+
+    if not isinstance(exported_program, torch.export.ExportedProgram):
+        raise TypeError(f"from_torch takes a torch.export.ExportedProgram, not {_kind(exported_program)}")
+    archive = io.BytesIO()
+    torch.export.save(exported_program, archive)
+    return Program(_depute.load_bytes(archive.getvalue(), "<torch>"))
+
+
+def save(program, path):
+    """Writes a program: a path ending in .ir as text with all constants, in .pte as an ExecuTorch program.
+
+    The file appears whole or not at all.
+    """
+    from .manager import EdgeProgramManager, ExecutorchProgramManager
+
+    ending = os.path.splitext(os.fspath(path))[1]
+    if isinstance(program, (EdgeProgramManager, ExecutorchProgramManager)) and ending == ".pte":
+        program.save(path)
+        return
+    program = as_program(program)
+    if ending == ".ir":
+        write_whole(path, program.text(data=True).encode())
+    elif ending == ".pte":
+        EdgeProgramManager(program).save(path)
+    else:
+        raise ValueError(f"save writes .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
+
+
+def write_whole(path, content):
+    """Writes bytes to a file that appears only when it is whole."""
+    path = os.fspath(path)
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+        raise
+
+
+def as_program(given):
+    """A Program of what functions of this package take: programs, methods, managers, files, bytes, torch's."""
+    from .manager import EdgeProgramManager, ExecutorchProgramManager
+
+    if isinstance(given, Program):
+        return given
+    if isinstance(given, Method):
+        return Program(given.program._native.only_method(given.name))
+    if isinstance(given, (EdgeProgramManager, ExecutorchProgramManager)):
+        return given.program
+    if isinstance(given, (str, os.PathLike, bytes, bytearray, memoryview)):
+        return load(given)
+    if type(given).__name__ == "ExportedProgram":
+        return from_torch(given)
+    raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}")
+
+
+def as_one_program(given):
+    """The same for a dict of programs by the name of the method that each becomes."""
+    if not isinstance(given, dict):
+        return as_program(given)
+    if not given:
+        raise ValueError("there is no program: the dict is empty")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"methods have names, and {name!r} is none")
+    owners = [program.program if isinstance(program, Method) else None for program in given.values()]
+    if owners[0] is not None and all(owner is owners[0] for owner in owners):
+        names = [program.name for program in given.values()]
+        if names == list(given) == list(owners[0].methods):
+            return owners[0]  # methods of one program, as to_backend gives them
+    if len(given) == 1:
+        name, program = next(iter(given.items()))
+        program = as_program(program)
+        if list(program.methods) == [name]:
+            return program
+        given = {name: program}
+    return Program(_depute.join([(name, as_program(program)._native) for name, program in given.items()]))

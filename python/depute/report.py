@@ -1,0 +1,108 @@
+"""What happened to a program, for people (text, HTML in notebooks) and for tools (dicts, data frames)."""
+
+import html
+import json
+
+from . import _depute
+
+
+class Text(str):
+    """Text that an interactive session shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+
+class Report:
+    """Every node's owner or the reasons it has none, the delegates, totals and times."""
+
+    def __init__(self, native):
+        self._native = native
+
+    delegated_nodes = property(lambda self: self._native.delegated_nodes())
+    non_delegated_nodes = property(lambda self: self._native.non_delegated_nodes())
+    coverage = property(lambda self: self._native.coverage(), doc="Delegated share of all nodes, in percent.")
+
+    def summary(self, verbose=False):
+        return Text(self._native.summary(verbose))
+
+    def explain(self, node=""):
+        """A line for each node, or for one: who has it, and why not others."""
+        return Text(self._native.explain(node, False))
+
+    def to_dict(self):
+        """The JSON report (docs/cli.md) as a dict."""
+        return json.loads(self._native.json())
+
+    def to_html(self):
+        """The report as a page of its own."""
+        return self._native.html()
+
+    def _repr_html_(self):
+        page = html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+    def __repr__(self):
+        return self.summary()
+
+
+class DelegationBreakdown:
+    """How many nodes of one op are and are not delegated."""
+
+    __slots__ = ("op_type", "delegated", "non_delegated")
+
+    def __init__(self, op_type="", delegated=0, non_delegated=0):
+        self.op_type = op_type
+        self.delegated = delegated
+        self.non_delegated = non_delegated
+
+    def __repr__(self):
+        return f"DelegationBreakdown({self.op_type!r}, delegated={self.delegated}, non_delegated={self.non_delegated})"
+
+
+class DelegationInfo:
+    """Delegates and nodes of a lowered program, counted."""
+
+    def __init__(self, subgraphs, delegated, non_delegated, operators):
+        self.num_delegated_subgraphs = subgraphs
+        self.num_delegated_nodes = delegated
+        self.num_non_delegated_nodes = non_delegated
+        self.delegation_by_operator = operators  # op -> DelegationBreakdown
+
+    def get_summary(self):
+        return Text(
+            f"Total delegated subgraphs: {self.num_delegated_subgraphs}\n"
+            f"Number of delegated nodes: {self.num_delegated_nodes}\n"
+            f"Number of non-delegated nodes: {self.num_non_delegated_nodes}\n"
+        )
+
+    def get_operator_delegation_dataframe(self):
+        """A pandas DataFrame: a row for each op, and a last one with the totals. Needs pandas."""
+        import pandas
+
+        rows = [(each.op_type, each.delegated, each.non_delegated) for each in self.delegation_by_operator.values()]
+        rows.append(("Total", self.num_delegated_nodes, self.num_non_delegated_nodes))
+        columns = ("op_type", "occurrences_in_delegated_graphs", "occurrences_in_non_delegated_graphs")
+        return pandas.DataFrame(rows, columns=columns)
+
+    def __repr__(self):
+        return self.get_summary()
+
+
+def get_delegation_info(program):
+    """Counts what is delegated in a program, a method, a manager, or a method's graph module."""
+    from .graph import GraphModule
+    from .program import as_program
+
+    program = program._program if isinstance(program, GraphModule) else as_program(program)
+    subgraphs, delegated, non_delegated, ops = _depute.delegation_info(program._native)
+    breakdowns = {op: DelegationBreakdown(op, *counts) for op, counts in sorted(ops.items())}
+    return DelegationInfo(subgraphs, delegated, non_delegated, breakdowns)
+
+
+def print_delegation_info(program):
+    info = get_delegation_info(program)
+    print(info.get_summary())
+    print(info.get_operator_delegation_dataframe().to_string(index=False))

@@ -1,0 +1,195 @@
+"""What nodes compute: element types, sizes, tensors without content.
+
+They have the words of torch's FakeTensor and SymInt, and compare equal to torch's own dtypes, layouts and
+devices, without torch:
+
+    node.meta["val"].shape          (1, 3, SymInt(s0))
+    node.meta["val"].dtype == torch.float32
+"""
+
+from . import _depute
+
+
+class TorchName(str):
+    """The name of a value that torch has an object for: "torch.strided", "cpu". Equal to that object."""
+
+    __slots__ = ()
+
+    def __new__(cls, kind, value):
+        return str.__new__(cls, _NAMES[kind][value - 1] if kind in _NAMES else value)
+
+    def __eq__(self, other):
+        return str.__eq__(self, other if isinstance(other, str) else str(other))
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+# In the numbering of .pt2 files, which counts from 1.
+_NAMES = {
+    "memory_format": ("torch.contiguous_format", "torch.channels_last", "torch.channels_last_3d", "torch.preserve_format"),
+    "layout": (
+        "torch.sparse_coo",
+        "torch.sparse_csr",
+        "torch.sparse_csc",
+        "torch.sparse_bsr",
+        "torch.sparse_bsc",
+        "torch._mkldnn",
+        "torch.strided",
+    ),
+}
+
+
+class DType(str):
+    """An element type: "float32". Equal to torch.float32, to numpy's float32, and to its name.
+
+    Sets and dicts of torch's dtypes do not find it (they look for a hash first): use lists, or names.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(name):
+        try:
+            return _DTYPES[name.removeprefix("torch.")]
+        except KeyError:
+            raise ValueError(f"there is no element type {name!r}; there are {', '.join(_DTYPES)}") from None
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        return _SIZES[str(self)]
+
+    @property
+    def short_name(self):
+        """As the text form has it: "f32"."""
+        return _SHORT[str(self)]
+
+    @property
+    def is_floating_point(self):
+        return "float" in str(self)
+
+    @property
+    def is_complex(self):
+        return self.startswith("complex")
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            return str.__eq__(self, other)
+        if isinstance(other, type):
+            return str.__eq__(self, other.__name__)
+        return str.__eq__(self, str(other).removeprefix("torch."))
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __repr__(self):
+        return f"depute.dtype({str.__repr__(self)})"
+
+
+_SHORT = {name: short for name, (short, size) in _depute.scalar_types()}
+_SIZES = {name: size for name, (short, size) in _depute.scalar_types()}
+_DTYPES = {name: DType(name) for name in _SHORT}
+
+
+class SymInt:
+    """A size that is known only when the program runs: an expression of symbols, and the bounds it has."""
+
+    __slots__ = ("expr", "min", "max")
+
+    def __init__(self, expr, min=None, max=None):
+        self.expr = expr  # "2*s96 + 1"
+        self.min = min  # None: not bounded
+        self.max = max
+
+    def __eq__(self, other):
+        if isinstance(other, SymInt):
+            return self.expr == other.expr
+        return False if isinstance(other, int) else str(other) == self.expr
+
+    def __hash__(self):
+        return hash(self.expr)
+
+    def __int__(self):
+        raise TypeError(f"{self.expr} is known only when the program runs; its bounds are {self.min} and {self.max}")
+
+    __index__ = __int__
+
+    def __str__(self):
+        return self.expr
+
+    def __repr__(self):
+        return f"SymInt({self.expr})"
+
+
+class Value:
+    """A tensor without content: what a node or an input gives. Sizes and strides are in elements."""
+
+    __slots__ = ("dtype", "shape", "_strides", "_is_contiguous")
+
+    def __init__(self, dtype, shape, strides, is_contiguous):
+        self.dtype = dtype
+        self.shape = shape  # ints and SymInts
+        self._strides = strides
+        self._is_contiguous = is_contiguous
+
+    device = TorchName("device", "cpu")
+    layout = TorchName("layout", 7)
+    requires_grad = False
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    def dim(self):
+        return len(self.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim=None):
+        return self._strides if dim is None else self._strides[dim]
+
+    def is_contiguous(self):
+        return self._is_contiguous
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    def numel(self):
+        """Elements; fails with a TypeError when a size is symbolic."""
+        count = 1
+        for size in self.shape:
+            count *= int(size)
+        return count
+
+    @property
+    def nbytes(self):
+        return self.numel() * self.dtype.itemsize
+
+    def dim_order(self):
+        """Dimensions from outermost to innermost in memory."""
+        order = sorted(range(self.ndim), key=lambda dim: int(self._strides[dim]), reverse=True)
+        return tuple(range(self.ndim)) if self._is_contiguous else tuple(order)
+
+    def __eq__(self, other):
+        if not isinstance(other, Value):
+            return NotImplemented
+        mine = (self.dtype, self.shape, self._strides)
+        return mine == (other.dtype, other.shape, other._strides)
+
+    def __hash__(self):
+        return hash((self.dtype, self.shape, self._strides))
+
+    def __repr__(self):
+        sizes = ", ".join(map(str, self.shape))
+        strides = "" if self._is_contiguous else f"{{strides=[{', '.join(map(str, self._strides))}]}}"
+        return f"{self.dtype.short_name}[{sizes}]{strides}"

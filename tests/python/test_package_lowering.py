@@ -1,0 +1,370 @@
+"""Lowering from Python: the functions of executorch.exir, and what they give in the stock runtime."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+
+import depute
+import numpy
+import pytest
+import torch
+from executorch.runtime import Runtime
+from harness import QUANTUM, ROOT, SUPPORTED, TIMEOUT, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, read_cases, sample
+
+DIGITS = ROOT / "examples" / "digits" / "digits.pt2"
+
+
+class Small(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.tan(torch.relu(self.linear(x)))
+
+
+def small():
+    torch.manual_seed(0)
+    model = Small().eval()
+    return model, torch.export.export(model, (torch.ones(2, 4),))
+
+
+def run(manager, *inputs, method="forward"):
+    return Runtime.get().load_program(manager.buffer).load_method(method).execute(inputs)
+
+
+# --- the functions of exir
+
+
+@pytest.mark.parametrize("partitioner", [None, "xnnpack"])
+@pytest.mark.parametrize("name", [name for name in SUPPORTED if (ROOT / "tests/models/samples" / f"{name}.io.json").exists()])
+def test_samples_match_eager(name, partitioner, tmp_path):
+    edge = depute.to_edge_transform_and_lower(sample(name), partitioner=partitioner)
+    edge.to_executorch().save(tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", read_cases(sample(name)), QUANTUM.get(name, TOLERANCE))
+
+
+def test_bytes_are_those_of_the_command_line(tmp_path):
+    assert command_line("lower", DIGITS, "--backend", "xnnpack", "-o", tmp_path / "m.pte").code == 0
+    lowered = depute.to_edge_transform_and_lower(DIGITS, partitioner=depute.partitioner("xnnpack")).to_executorch()
+    assert lowered.buffer == (tmp_path / "m.pte").read_bytes()
+
+
+def test_torch_programs_are_lowered():
+    model, exported = small()
+    x = torch.randn(2, 4)
+    for given in (exported, {"forward": exported}, depute.from_torch(exported)):
+        lowered = depute.to_edge_transform_and_lower(given, partitioner=[depute.partitioner("xnnpack")]).to_executorch()
+        assert_close(run(lowered, x)[0], model(x), "output")
+
+
+def test_steps_one_by_one_agree_with_all_at_once():
+    model, exported = small()
+    edge = depute.to_edge(exported)
+    assert not edge.get_delegation_info().num_delegated_subgraphs
+    lowered = edge.to_backend(depute.partitioner("xnnpack"))
+    assert lowered.get_delegation_info().num_delegated_subgraphs == 1
+    assert edge.get_delegation_info().num_delegated_subgraphs == 0  # a manager stays as it was
+    x = torch.randn(2, 4)
+    assert_close(run(lowered.to_executorch(), x)[0], model(x), "output")
+    assert_close(run(edge.to_executorch(), x)[0], model(x), "output")
+    assert "xnnpack in xnnpack0" in lowered.explain() and "untold" not in lowered.explain()
+
+
+def test_methods_have_partitioners_of_their_own():
+    cases = {case.method: case for case in read_cases(sample("multi"))}
+    programs = {"encode": sample("multi_encode"), "decode": sample("multi_decode")}
+    edge = depute.to_edge_transform_and_lower(
+        programs,
+        partitioner={"encode": [depute.partitioner("xnnpack")]},
+        constant_methods={"get_ids": [2, 3], "get_name": "m", "get_flag": True, "get_rate": 0.5},
+    )
+    assert edge.methods == {"encode", "decode"} and edge.config_methods == {"get_ids", "get_name", "get_flag", "get_rate"}
+    calls = {name: sum(str(node.target) == "executorch_call_delegate" for node in edge.exported_program(name).graph.nodes) for name in edge.methods}
+    assert calls["encode"] >= 1 and calls["decode"] == 0
+    lowered = edge.to_executorch()
+    for method, case in cases.items():
+        for got, want in zip(run(lowered, *case.inputs, method=method), case.outputs):
+            assert_close(got, want, method)
+    assert list(run(lowered, method="get_ids")) == [2, 3] and run(lowered, method="get_flag")[0] is True
+    assert run(lowered, method="get_name")[0] == "m" and run(lowered, method="get_rate")[0] == 0.5
+    assert lowered.methods == {"encode", "decode"}
+
+
+def test_constant_methods_give_tensors():
+    constants = {"t": torch.tensor([[1.0, 2.0]]), "n": numpy.arange(3), "b": torch.tensor([1.5], dtype=torch.bfloat16)}
+    lowered = depute.to_edge(DIGITS, constant_methods=constants).to_executorch()
+    assert torch.equal(run(lowered, method="t")[0], constants["t"])
+    assert run(lowered, method="n")[0].tolist() == [0, 1, 2]
+    assert torch.equal(run(lowered, method="b")[0], constants["b"])
+
+
+@pytest.mark.parametrize(
+    "constants, error, text",
+    [
+        ([], TypeError, "dict"),
+        ({"a": object()}, TypeError, "'a' gives object"),
+        ({3: 1}, TypeError, "3 is none"),
+        ({"a": 2**70}, (TypeError, OverflowError), ""),
+        ({"a": numpy.array(["x"])}, (TypeError, ValueError), ""),
+    ],
+)
+def test_constant_methods_that_cannot_be(constants, error, text):
+    with pytest.raises(error, match=text):
+        depute.to_edge(DIGITS, constant_methods=constants)
+
+
+def test_a_constant_method_may_not_have_the_name_of_a_method():
+    with pytest.raises(depute.Error, match="forward"):
+        depute.to_edge(DIGITS, constant_methods={"forward": 1}).to_executorch()
+
+
+def test_outputs_are_written(tmp_path):
+    lowered = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack").to_executorch()
+    lowered.save(tmp_path / "a.pte")
+    with open(tmp_path / "b.pte", "wb") as file:
+        lowered.write_to_file(file)
+    stream = io.BytesIO()
+    lowered.write_to_file(stream)
+    assert (tmp_path / "a.pte").read_bytes() == (tmp_path / "b.pte").read_bytes() == stream.getvalue() == lowered.buffer
+    depute.save(lowered, tmp_path / "c.pte")
+    depute.load(DIGITS).save(tmp_path / "d.pte")
+    assert (tmp_path / "c.pte").read_bytes() == lowered.buffer != (tmp_path / "d.pte").read_bytes()
+    with pytest.raises(OSError):
+        lowered.save(tmp_path / "none" / "m.pte")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pte", "b.pte", "c.pte", "d.pte"]
+
+
+def test_constants_beside_the_program(tmp_path):
+    config = depute.ExecutorchBackendConfig(external_constants=True)
+    lowered = depute.to_edge(DIGITS).to_executorch(config)
+    assert list(lowered.data_files) == ["program.ptd"] and len(lowered.data_files["program.ptd"]) > 10_000
+    lowered.save(tmp_path / "m.pte")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.ptd", "m.pte"]
+    command_line("lower", DIGITS, "-o", tmp_path / "c.pte", "--ptd", tmp_path / "c.ptd")
+    assert (tmp_path / "m.ptd").read_bytes() == (tmp_path / "c.ptd").read_bytes()
+    assert (tmp_path / "m.pte").read_bytes() == (tmp_path / "c.pte").read_bytes()
+    lowered.write_tensor_data_to_file(tmp_path)
+    assert (tmp_path / "m.ptd").read_bytes() == (tmp_path / "program.ptd").read_bytes()
+
+
+def test_layout_options_reach_the_file():
+    edge = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack")
+    plain = edge.to_executorch().buffer
+    config = depute.ExecutorchBackendConfig(segment_alignment=4096, extract_delegate_segments=True)
+    assert len(edge.to_executorch(config).buffer) > len(plain)
+    config = depute.ExecutorchBackendConfig(memory_planning_pass=depute.MemoryPlanningPass(alloc_graph_input=False))
+    assert edge.to_executorch(config).buffer != plain
+    for wrong in (3, "config", object()):
+        with pytest.raises(TypeError, match="ExecutorchBackendConfig"):
+            edge.to_executorch(wrong)
+    with pytest.raises(depute.Error, match="align"):
+        edge.to_executorch(depute.ExecutorchBackendConfig(segment_alignment=3))
+    with pytest.raises(TypeError):
+        edge.to_executorch(depute.ExecutorchBackendConfig(segment_alignment="big"))
+
+
+def test_what_is_no_partitioner_is_refused():
+    for wrong in (3, object(), [None, 3], {"forward": 3}, depute.Partitioner):
+        with pytest.raises(TypeError, match="partitioner"):
+            depute.to_edge_transform_and_lower(DIGITS, partitioner=wrong)
+    with pytest.raises(depute.Error, match="there is no backend 'none'") as caught:
+        depute.to_edge_transform_and_lower(DIGITS, partitioner="none")
+    assert "xnnpack" in caught.value.hint
+    with pytest.raises(depute.Error, match="no method 'other'"):
+        depute.to_edge_transform_and_lower(DIGITS, partitioner={"other": "xnnpack"})
+    with pytest.raises(depute.Error, match="no_such_option"):
+        depute.to_edge(DIGITS).to_backend(depute.partitioner("xnnpack", no_such_option=1))
+    with pytest.raises(TypeError):
+        depute.partitioner(None)
+
+
+def test_options_of_partitioners_count():
+    off = depute.to_edge_transform_and_lower(DIGITS, partitioner=depute.partitioner("xnnpack", off=["op:relu", "op:linear"]))
+    assert off.get_delegation_info().num_non_delegated_nodes == 4 and "pinned" in off.explain()
+    assert "xnnpack" in depute.backends()
+
+
+def test_sizes_and_weights_are_options():
+    model, exported = small()
+    quantised = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="linear=8da8w")
+    assert quantised.report().to_dict()["quantised"]
+    x = torch.randn(2, 4)
+    assert_close(run(quantised.to_executorch(), x)[0], model(x), "output", 0.1)
+    with pytest.raises(depute.Error, match="usage"):
+        depute.to_edge_transform_and_lower(exported, quantize="no such rule")
+    with pytest.raises(depute.Error):
+        depute.to_edge_transform_and_lower(exported, bounds={"no_such_symbol": (1, 2)})
+    ranges = depute.load(sample("dynamic")).range_constraints
+    symbol, (low, high) = next((name, bounds) for name, bounds in ranges.items() if name.isidentifier())
+    bounded = depute.to_edge_transform_and_lower(sample("dynamic"), bounds={symbol: (low, low + 1)})
+    assert bounded.program.range_constraints[symbol] == (low, low + 1) != (low, high)
+
+
+# --- passes
+
+
+def test_passes_change_programs_before_partitioners_are_asked():
+    model, exported = small()
+    seen = []
+
+    def tan_to_sin(program):
+        seen.append([str(node.target) for node in program.graph.nodes if node.op == "call_function"])
+        return depute.parse(program.text(data=True).replace("aten.tan.default", "aten.sin.default"))
+
+    def look(program):
+        seen.append(program)
+
+    x = torch.randn(2, 4)
+    want = torch.sin(torch.relu(model.linear(x)))
+    edge = depute.to_edge_transform_and_lower(exported, transform_passes=[tan_to_sin, look], partitioner="xnnpack")
+    assert_close(run(edge.to_executorch(), x)[0], want, "output")
+    assert "aten.tan.default" in seen[0] and "aten.sin.default" in seen[1].text()
+    again = depute.to_edge(exported).transform([tan_to_sin]).to_backend("xnnpack")
+    assert_close(run(again.to_executorch(), x)[0], want, "output")
+
+
+def test_passes_that_go_wrong():
+    def fails(program):
+        raise ZeroDivisionError("in the pass")
+
+    for passes, error, text in (
+        ([fails], ZeroDivisionError, "in the pass"),
+        ([lambda program: 3], TypeError, "returned int"),
+        ([3], TypeError, "function"),
+        ({"forward": []}, TypeError, "list"),
+        ([lambda program: depute.parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[3] = aten.relu.default(%x)\n  return %r\n}\n")], depute.Error, "relu|f32"),
+    ):
+        with pytest.raises(error, match=text):
+            depute.to_edge_transform_and_lower(DIGITS, transform_passes=passes)
+
+
+# --- what is told
+
+
+def test_reports_have_the_numbers_of_the_command_line(tmp_path):
+    edge = depute.to_edge_transform_and_lower(sample("conv_relu_tan"), partitioner="xnnpack")
+    told = command_line("explain", sample("conv_relu_tan"), "--backend", "xnnpack").stdout
+    assert str(edge.explain()) == told
+    assert repr(edge.explain()) == told
+    assert "%tan" in edge.explain("tan") and "%relu" not in edge.explain("tan")
+    report = edge.report()
+    assert (report.delegated_nodes, report.non_delegated_nodes, report.coverage) == (3, 1, 75.0)
+    assert json.dumps(report.to_dict()) and "Total delegated subgraphs: 1" in repr(report)
+    assert "<iframe" in report._repr_html_() and "srcdoc" in edge._repr_html_() and "<html" in report.to_html()
+    assert "method forward" in depute.load(sample("mlp")).explain("xnnpack")
+
+
+def test_delegation_info_is_exirs():
+    edge = depute.to_edge_transform_and_lower(sample("conv_relu_tan"), partitioner="xnnpack")
+    for given in (edge, edge.program, edge.exported_program(), edge.exported_program().graph_module, edge.to_executorch()):
+        info = depute.get_delegation_info(given)
+        assert info.get_summary() == (
+            "Total delegated subgraphs: 1\nNumber of delegated nodes: 3\nNumber of non-delegated nodes: 1\n"
+        )
+    frame = info.get_operator_delegation_dataframe()
+    assert list(frame.columns) == ["op_type", "occurrences_in_delegated_graphs", "occurrences_in_non_delegated_graphs"]
+    assert list(frame.iloc[-1]) == ["Total", 3, 1]
+    assert info.delegation_by_operator["aten.tan.default"].non_delegated == 1
+
+
+def test_debug_maps_are_those_of_the_command_line(tmp_path):
+    lowered = depute.to_edge_transform_and_lower(sample("conv_relu_tan"), partitioner="xnnpack").to_executorch()
+    lowered.save(tmp_path / "program.pte")
+    command_line("lower", sample("conv_relu_tan"), "--backend", "xnnpack", "-o", tmp_path / "m.pte", "--debug-map", tmp_path / "m.json")
+    want = json.loads((tmp_path / "m.json").read_text())
+    got = lowered.debug_map()
+    assert got["methods"] == want["methods"] and got["handles"] == want["handles"]
+
+
+def test_representations_are_short():
+    edge = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack")
+    program = edge.program
+    things = [edge, edge.to_executorch(), program, program.methods["forward"], program.graph, program.graph_module]
+    things += [program.lowered_module("xnnpack0"), depute.partitioner("xnnpack", off="op:relu"), edge.report()]
+    for thing in things:
+        assert len(repr(thing)) < 1000 and "object at" not in repr(thing), repr(thing)
+
+
+# --- threads
+
+
+def test_threads_lower_different_programs_at_once():
+    names = ["mlp", "attn", "conv_relu_tan", "dynamic"]
+    want = {name: depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack").to_executorch().buffer for name in names}
+    wrong = []
+
+    def work(name):
+        for _ in range(10):
+            got = depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack", jobs=2).to_executorch().buffer
+            if got != want[name]:
+                wrong.append(name)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in names * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_other_threads_run_while_a_program_is_lowered():
+    body = "\n".join(f"  %v{i + 1}: f32[4] = aten.tan.default(%v{i})" for i in range(40_000))
+    program = depute.parse(f"program\nmethod forward(%v0: f32[4]) {{\n{body}\n  return %v40000\n}}\n")
+    ticks, done = [0], threading.Event()
+
+    def tick():
+        while not done.wait(0.001):
+            ticks[0] += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    before = ticks[0]
+    depute.to_edge_transform_and_lower(program, partitioner="xnnpack")
+    during = ticks[0] - before
+    done.set()
+    thread.join()
+    assert during > 5
+
+
+def resident():
+    return int(re.search(r"VmRSS:\s+(\d+)", open("/proc/self/status").read())[1])
+
+
+def test_memory_stays_flat():
+    def lower():
+        edge = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack")
+        edge.exported_program().graph
+        edge.to_executorch().buffer
+
+    for _ in range(200):
+        lower()
+    before = resident()
+    for _ in range(1000):
+        lower()
+    assert resident() - before < 8_000  # KiB; a leak of one copy of the weights each time would be 44,000
+
+
+def test_ctrl_c_ends_the_call_and_not_the_process(tmp_path):
+    code = f"""
+import os, signal, threading
+import depute
+body = "\\n".join(f"  %v{{i + 1}}: f32[4] = aten.tan.default(%v{{i}})" for i in range(60_000))
+program = depute.parse(f"program\\nmethod forward(%v0: f32[4]) {{{{\\n{{body}}\\n  return %v60000\\n}}}}\\n")
+started = threading.Event()
+def look(program):
+    started.set()
+threading.Thread(target=lambda: (started.wait(), os.kill(os.getpid(), signal.SIGINT))).start()
+try:
+    depute.to_edge_transform_and_lower(program, transform_passes=[look], partitioner="xnnpack").save("never.pte")
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted")
+depute.load({str(DIGITS)!r}).save("digits.pte")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path)
+    assert run.returncode == 0 and run.stdout == "interrupted\n", run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["digits.pte"]
