@@ -48,7 +48,7 @@ def test_readme_runs_from_python(tmp_path, monkeypatch):
     export, lower, run = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     scope = {"torch": torch, "model": torch.nn.Linear(3, 2), "example": torch.ones(1, 3)}
     exec(export, scope)
-    assert depute("lower", tmp_path / "model.pt2", "--backend", "xnnpack", "-o", "command.pte").code == 0
+    assert depute("lower", tmp_path / "model.pt2", "--backend", "xnnpack", "-o", tmp_path / "command.pte").code == 0
     exec(lower, scope)
     exec(run, scope)
     assert torch.allclose(scope["outputs"][0], scope["model"](scope["example"]), atol=1e-5)
