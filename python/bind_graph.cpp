@@ -44,9 +44,8 @@ struct Classes {
 bool gives_one(const Node& node) {
   const OpDef* def = node.def();
   if (node.results().size() != 1) return false;
-  return def == nullptr ||
-         (def->returns.size() == 1 && !def->returns[0].is_list && !def->is(OpFlag::variadic) &&
-          !def->is(OpFlag::control_flow));
+  return def == nullptr || (def->returns.size() == 1 && !def->returns[0].is_list &&
+                            !def->is(OpFlag::variadic) && !def->is(OpFlag::control_flow));
 }
 
 class Reader {

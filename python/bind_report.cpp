@@ -12,21 +12,30 @@
 namespace depute::python {
 
 void bind_report(nb::module_& module) {
+  using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Report>(module, "Report", "What happened to a program.")
-      .def("summary", &summary_text, nb::arg("verbose"))
-      .def("explain", [](const Report& self, const std::string& node,
-                         bool colour) { return explain_text(self, {.node = node, .colour = colour}); })
-      .def("json", &report_json)
-      .def("html", &report_html)
+      .def("summary", &summary_text, nb::arg("verbose"), WithoutGil())
+      .def(
+          "explain",
+          [](const Report& self, const std::string& node, bool colour) {
+            return explain_text(self, {.node = node, .colour = colour});
+          },
+          WithoutGil())
+      .def("json", &report_json, WithoutGil())
+      .def("html", &report_html, WithoutGil())
       .def("delegated_nodes", &Report::delegated_nodes)
       .def("non_delegated_nodes", &Report::non_delegated_nodes)
       .def("coverage", &Report::coverage);
-  module.def("make_report", [](const ProgramHandle& handle) { return make_report(*handle.program); });
-  module.def("delegation_info", [](const ProgramHandle& handle) {
-    DelegationInfo info = get_delegation_info(*handle.program);
-    return std::make_tuple(info.delegated_subgraphs, info.delegated_nodes, info.non_delegated_nodes,
-                           info.ops);
-  });
+  module.def(
+      "make_report", [](const ProgramHandle& handle) { return make_report(*handle.program); }, WithoutGil());
+  module.def(
+      "delegation_info",
+      [](const ProgramHandle& handle) {
+        DelegationInfo info = get_delegation_info(*handle.program);
+        return std::make_tuple(info.delegated_subgraphs, info.delegated_nodes, info.non_delegated_nodes,
+                               info.ops);
+      },
+      WithoutGil());
 }
 
 }  // namespace depute::python
