@@ -164,7 +164,7 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
                            const std::string& ptd) {
   return {.jobs = jobs,
-          .ptd = ptd,
+          .ptd = ptd.empty() ? std::vector<DataFile>() : std::vector{DataFile{.path = ptd}},
           .extract_delegate_segments = segments,
           .segment_alignment = segment_alignment,
           .delegate_alignment = delegate_alignment,
@@ -190,7 +190,7 @@ int command_line(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
-  static const Compiler compiler;
+  static Compiler compiler;
   return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
 }
 
