@@ -19,7 +19,7 @@ install: build  ## the program, the library and its headers, below PREFIX
 	cmake --install build/release --prefix $(PREFIX)
 
 wheel:  ## the Python package, as build/wheels/depute-*.whl
-	@scripts/install_system.sh build
+	@scripts/install_system.sh wheel
 	@scripts/install_python.sh wheel
 	@scripts/build_wheel.sh
 

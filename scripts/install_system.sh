@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and says nothing when none is.
 #
-#   install_system.sh build|test|bench|format
+#   install_system.sh build|wheel|test|bench|format
 #
-# build: what compiles the compiler and its unit tests.  test: and what fuzzes it.  bench: and google-benchmark.
-# format: clang-format and clang-tidy alone.
+# build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it.
+# bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
 build=(cmake ninja-build ccache g++ python3-venv
        libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
        libcli11-dev libfmt-dev libxxhash-dev libgtest-dev libgmock-dev)
+wheel=(python3-dev)
 test=(clang-19 libclang-rt-19-dev)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;
-  test) packages=("${build[@]}" "${test[@]}") ;;
+  wheel) packages=("${build[@]}" "${wheel[@]}") ;;
+  test) packages=("${build[@]}" "${wheel[@]}" "${test[@]}") ;;
   bench) packages=("${build[@]}" libbenchmark-dev) ;;
   format) packages=(clang-format-19 clang-tidy-19) ;;
-  *) echo "usage: $0 build|test|bench|format" >&2; exit 2 ;;
+  *) echo "usage: $0 build|wheel|test|bench|format" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg >/dev/null || ! command -v apt-get >/dev/null; then
