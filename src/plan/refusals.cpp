@@ -10,7 +10,7 @@ namespace depute {
 namespace {
 
 constexpr std::size_t max_places = 3;
-constexpr std::string_view hint =
+constexpr std::string_view general_hint =
     "choose a backend that takes them, or write the model without them; `depute explain` shows every node";
 constexpr std::string_view hint_of_unknown =
     "choose a backend that takes them, name kernels that the application registers by --kernels FILE, or "
@@ -83,11 +83,12 @@ std::string where_of(const std::vector<Refusal>& refusals) {
 Diagnostic summary_of(std::vector<Refusal>& refusals) {
   drop_repeated(refusals);
   if (refusals.size() == 1) return refusals.front().cause;
-  Diagnostic summary{.code = std::string(no_kernel),
-                     .where = where_of(refusals),
-                     .message = {},
-                     .hint = std::string(std::ranges::any_of(refusals, is_unknown) ? hint_of_unknown : hint),
-                     .source = {}};
+  Diagnostic summary{
+      .code = std::string(no_kernel),
+      .where = where_of(refusals),
+      .message = {},
+      .hint = std::string(std::ranges::any_of(refusals, is_unknown) ? hint_of_unknown : general_hint),
+      .source = {}};
   auto missing =
       std::ranges::count_if(refusals, [](const Refusal& refusal) { return refusal.cause.code == no_kernel; });
   summary.details = missing_lines(refusals);
