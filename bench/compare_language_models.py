@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "build" / "bench_cache" / "language"
 DEPUTE = ROOT / "build" / "release" / "depute"
 ALL = "llama,llama.ops,llama.ops.8da4w,static_cache.llama,static_cache.llama.8da4w,static_cache.qwen3.8da4w"
-CONTEXT, PROMPT, TOKENS, TURNS = 256, 128, 32, 5
+CONTEXT, PROMPT, TOKENS, TURNS = 256, 128, 32, 8
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 
 
