@@ -190,7 +190,9 @@ int command_line(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
-  static Compiler compiler;
+  // Kernels that one command line names are not another's; a compiler lives until the process ends.
+  static std::vector<std::unique_ptr<Compiler>> compilers;
+  Compiler& compiler = *compilers.emplace_back(std::make_unique<Compiler>());
   return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
 }
 

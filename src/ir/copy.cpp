@@ -17,6 +17,13 @@ Node* NodeCopier::add(const Node& node) {
   return copy;
 }
 
+void inherit(Node& made, const Node& node) {
+  made.tag = node.tag;
+  made.debug_handle = node.debug_handle;
+  made.source = node.source;
+  made.replaced = node.replaced;
+}
+
 void NodeCopier::replace_bodies(Argument& argument) const {
   if (argument.kind == Argument::Kind::Graph) {
     argument = Argument::of(bodies_.at(argument.as_graph()));

@@ -53,6 +53,9 @@ class NodeCopier {
   std::vector<ResultSpec> results_;
 };
 
+// What a node of the same graph that stands for `node` has of it: the tag, and where it comes from.
+void inherit(Node& made, const Node& node);
+
 // Copies the inputs, nodes and outputs of `from` into the empty graph `to`.
 void copy_graph(const Graph& from, Graph& to, const BodyMap& bodies);
 

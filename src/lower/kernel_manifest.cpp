@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/text.h"
+#include "support/trim.h"
 #include "support/try.h"
 
 namespace depute {
@@ -13,34 +15,21 @@ constexpr std::string_view help =
     "a line is \"library::op(Tensor x, float scale=1.0) -> Tensor => library::op.out\"; the kernel may be "
     "left out";
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const std::size_t first = text.find_first_not_of(blank);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
-}
-
 // "library::op" or "library::op.overload".
 struct QualifiedName {
   std::string_view library, op, overload;
 };
 
-bool is_word(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-std::optional<QualifiedName> read_name(std::string_view text) {
-  const std::size_t colons = text.find("::");
-  if (colons == text.npos) return std::nullopt;
-  QualifiedName name{.library = text.substr(0, colons), .op = text.substr(colons + 2), .overload = {}};
+std::optional<QualifiedName> read_name(std::string_view whole) {
+  const std::size_t colons = whole.find("::");
+  if (colons == whole.npos) return std::nullopt;
+  QualifiedName name{.library = whole.substr(0, colons), .op = whole.substr(colons + 2), .overload = {}};
   if (const std::size_t dot = name.op.find('.'); dot != name.op.npos) {
     name.overload = name.op.substr(dot + 1);
     name.op = name.op.substr(0, dot);
-    if (!is_word(name.overload)) return std::nullopt;
+    if (!text::is_plain_name(name.overload)) return std::nullopt;
   }
-  if (!is_word(name.library) || !is_word(name.op)) return std::nullopt;
+  if (!text::is_plain_name(name.library) || !text::is_plain_name(name.op)) return std::nullopt;
   return name;
 }
 

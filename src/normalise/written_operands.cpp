@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/copy.h"
 #include "ir/walk.h"
 
 namespace depute {
@@ -100,10 +101,7 @@ Node* give_contents(Graph& graph, Node& node, const ControlFlow& flow,
     args.back() = graph.list(flow.operands);  // two nodes share no cells
   }
   Node* call = graph.add(node.op(), args, {}, results, &node);
-  call->tag = node.tag;
-  call->debug_handle = node.debug_handle;
-  call->source = node.source;
-  call->replaced = node.replaced;
+  inherit(*call, node);
   for (std::size_t i = 0; i < node.results().size(); ++i)
     graph.replace_uses(*node.result(i), call->result(i));
   return call;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/copy.h"
 #include "support/check.h"
 
 namespace depute {
@@ -60,10 +61,7 @@ Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std
     }
   }
   Node* call = graph.add(functional.name, positional, named, results, &node);
-  call->tag = node.tag;
-  call->debug_handle = node.debug_handle;
-  call->source = node.source;
-  call->replaced = node.replaced;
+  inherit(*call, node);
   return *call;
 }
 

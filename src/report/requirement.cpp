@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "support/trim.h"
+
 namespace depute {
 namespace {
 
@@ -28,12 +30,6 @@ constexpr std::array<std::pair<std::string_view, Relation>, 3> relations = {{
     {"==", Relation::Equal},
 }};
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::optional<double> parse_bound(std::string_view text, Quantity quantity) {
   if (quantity == Quantity::Coverage && text.ends_with('%')) text.remove_suffix(1);
   double bound = 0;
@@ -46,10 +42,10 @@ std::optional<Requirement> parse_one(std::string_view text) {
   for (const auto& [sign, relation] : relations) {
     std::size_t at = text.find(sign);
     if (at == std::string_view::npos) continue;
-    std::string_view left = trim(text.substr(0, at));
+    std::string_view left = trimmed(text.substr(0, at));
     for (const auto& [name, quantity] : quantities) {
       if (name != left) continue;
-      std::optional<double> bound = parse_bound(trim(text.substr(at + sign.size())), quantity);
+      std::optional<double> bound = parse_bound(trimmed(text.substr(at + sign.size())), quantity);
       if (bound) return Requirement{quantity, relation, *bound, std::string(text)};
     }
   }
@@ -91,9 +87,9 @@ bool holds(double value, Relation relation, double bound) {
 
 Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
   std::vector<Requirement> requirements;
-  while (!trim(text).empty()) {
+  while (!trimmed(text).empty()) {
     std::size_t comma = text.find(',');
-    std::string_view part = trim(text.substr(0, comma));
+    std::string_view part = trimmed(text.substr(0, comma));
     std::optional<Requirement> requirement = parse_one(part);
     if (!requirement) {
       return failure(

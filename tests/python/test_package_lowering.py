@@ -368,3 +368,15 @@ depute.load({str(DIGITS)!r}).save("digits.pte")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path)
     assert run.returncode == 0 and run.stdout == "interrupted\n", run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["digits.pte"]
+
+
+def test_kernels_of_one_command_line_are_not_anothers(tmp_path):
+    manifest = tmp_path / "kernels.txt"
+    manifest.write_text("shop::blend(Tensor x, Tensor y) -> Tensor => shop::blend.out\n")
+    script = (
+        "import sys; from depute._depute import command_line\n"
+        "print([command_line(['depute', *sys.argv[1:], '-o', f'{i}.pte']) for i in range(2)])"
+    )
+    words = ["lower", str(DIGITS), "--quiet", "--kernels", str(manifest)]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.strip().endswith("[0, 0]"), done.stdout + done.stderr
