@@ -6,6 +6,7 @@ namespace depute::xnnpack {
 
 void simplify(XnnGraph& graph) {
   remove_unused(graph);
+  share_heads(graph);
   drop_expands(graph);
   fold_affine(graph);
   fuse_clamps(graph);

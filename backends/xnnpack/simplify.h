@@ -12,6 +12,12 @@ void simplify(XnnGraph& graph);
 //   Expand(x, [4, 8]), Add(., y[4, 8])  ->  Add(x, y)
 void drop_expands(XnnGraph& graph);
 
+// Query heads that share a head of keys become rows of one product; the keys are not repeated.
+//
+//   BatchMatrixMultiply(q[8, s, d], k[2, d, t] with each head 4 times)
+//     ->  BatchMatrixMultiply(q as [2, 4*s, d], k), as [8, s, t]
+void share_heads(XnnGraph& graph);
+
 // Factors and summands per channel move into the weights and biases of the node before, when nothing else
 // reads it.
 //

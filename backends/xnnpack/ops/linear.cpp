@@ -1,7 +1,13 @@
-// Products with a matrix of weights: linear, addmm, mm. Constant weights are packed when the program is
-// loaded; linear's may also be computed when it runs.
+// Products of matrices: linear, addmm and mm, whose constant weights are packed when the program is loaded
+// (linear's may also be computed when it runs), and bmm and matmul of batches. matmul is kept whole where
+// both sides have batches: as a bmm it would be flattened by views, which XNNPACK cannot express where two
+// sizes are known only at run time.
+//
+//   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])  ->  BatchMatrixMultiply, without a view to [12, s, s] and
+//   back
 #include "emitter.h"
 #include "node_query.h"
+#include "ops/idioms.h"
 
 namespace depute::xnnpack::ops {
 namespace {
@@ -77,6 +83,26 @@ void bmm(Emitter& emit, const OpCall& call) {
                              {emit.input(call, "self"), emit.input(call, "mat2")}, emit.result_sizes()));
 }
 
+// Batches are broadcast; missing dimensions of them are put in front.
+Check check_matmul(const NodeQuery& node) {
+  const TensorType& left = node.tensor("self");
+  const TensorType& right = node.tensor("other");
+  DEPUTE_REFUSE_IF(need_rank(left, 3, 6));
+  DEPUTE_REFUSE_IF(need_rank(right, 3, 6));
+  if (left.rank() == right.rank()) return {};
+  return need_reshapable(left.rank() < right.rank() ? left : right);
+}
+
+void matmul(Emitter& emit, const OpCall& call) {
+  const std::size_t rank = emit.result_sizes().size();
+  auto widened = [&](std::string_view name) {
+    const ValueId x = emit.input(call, name);
+    return emit.reshape(x, internal::with_rank(emit.sizes(x), rank));
+  };
+  emit.result(emit.add_sized(NodeKind::BatchMatrixMultiply, {widened("self"), widened("other")},
+                             emit.result_sizes()));
+}
+
 }  // namespace
 
 std::span<const OpRule> linear() {
@@ -91,6 +117,13 @@ std::span<const OpRule> linear() {
        .keep_whole = true,
        .check = check_linear,
        .translate = linear},
+      {.op = "aten.matmul.default",
+       .conditions =
+           "both of rank 3 or more; where the ranks differ, at most one size of the lower one known "
+           "only at run time",
+       .keep_whole = true,
+       .check = check_matmul,
+       .translate = matmul},
       {.op = "aten.mm.default",
        .conditions = "f32 unless mat2 is constant",
        .check = check_mm,
