@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 
 #include "support/check.h"
 #include "value_forms.h"
@@ -37,7 +37,7 @@ class LayoutAssigner {
   void assign_elementwise(const XnnNode& node);
   void assign_window(const XnnNode& node);
   void assign_fully_connected(const XnnNode& node);
-  ValueId quantised_rows(const XnnNode& physical);
+  ValueId quantised_input(const XnnNode& physical, std::uint32_t dims);
   void assign_matrix_multiply(const XnnNode& node);
   void assign_softmax(const XnnNode& node);
   void assign_mean(const XnnNode& node);
@@ -53,7 +53,8 @@ class LayoutAssigner {
   std::vector<std::optional<Order>> wishes_;
   XnnGraph physical_;
   ValueForms forms_;
-  std::unordered_map<ValueId, ValueId> quantised_rows_;  // of physical values
+  std::map<std::pair<ValueId, std::uint32_t>, ValueId>
+      quantised_inputs_;  // of physical values, by dimensions
 };
 
 template <typename Fits>
@@ -106,17 +107,18 @@ void LayoutAssigner::assign_elementwise(const XnnNode& node) {
 void LayoutAssigner::assign_window(const XnnNode& node) {
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, nhwc());
+  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, 3);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != no_value) physical.inputs[i] = forms_.packed(node.inputs[i]);
   }
   finish(node, nhwc(), std::move(physical));
 }
 
-// The first input in integers, each row with a scale that is found when the program runs. Nothing but
-// products may read them.
-ValueId LayoutAssigner::quantised_rows(const XnnNode& physical) {
+// The first input in integers; each slice of the last `dims` dimensions has a scale that is found when the
+// program runs. Nothing but products may read them.
+ValueId LayoutAssigner::quantised_input(const XnnNode& physical, std::uint32_t dims) {
   const ValueId input = physical.inputs[0];
-  auto [found, is_new] = quantised_rows_.try_emplace(input, no_value);
+  auto [found, is_new] = quantised_inputs_.try_emplace({input, dims}, no_value);
   if (is_new) {
     XnnNode convert;
     convert.kind = NodeKind::Convert;
@@ -124,7 +126,7 @@ ValueId LayoutAssigner::quantised_rows(const XnnNode& physical) {
     convert.handles = physical.handles;
     XnnValue type;
     type.dtype = ScalarType::I8;
-    type.quantisation = TokenScales{};
+    type.quantisation = TokenScales{dims};
     found->second = forms_.emit_node(std::move(convert), Dims(physical_.values[input].sizes), type);
   }
   return found->second;
@@ -139,7 +141,7 @@ void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
       input_only, [&](const Order& candidate) { return candidate.back() == last; }, identity_order(last + 1));
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, order);
-  if (std::holds_alternative<DynamicInput>(node.params)) physical.inputs[0] = quantised_rows(physical);
+  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, 1);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     if (input == no_value) continue;

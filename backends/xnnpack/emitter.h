@@ -56,8 +56,8 @@ class Emitter {
   ValueId quantise(ValueId id, const TensorScale& scale);
   // Of i8, as which they are known from then on.
   ValueId dequantise(ValueId id, const TensorScale& scale);
-  // The product added last takes its input in rows that are quantised when the program runs.
-  void quantise_rows() { graph_.nodes.back().params = DynamicInput{}; }
+  // The product added last takes its input in rows, or images, that are quantised when the program runs.
+  void quantise_rows() { graph_.nodes.back().quantises_input = true; }
   // These add no node where nothing changes, and fold into constants.
   ValueId reshape(ValueId id, const Dims& sizes);
   ValueId permute(ValueId id, const Order& order);

@@ -206,7 +206,7 @@ bool QuantisationFuser::fits(const XnnNode& node, std::span<const ValueId> opera
 }
 
 bool QuantisationFuser::fuse_product(XnnNode& node, ValueId operand, const TensorScale& result) {
-  if (std::holds_alternative<DynamicInput>(node.params)) return false;
+  if (node.quantises_input) return false;
   const auto weight = packed_weight(graph_, node);
   if (!weight || !weight->scales) return false;
   const std::optional<Constant> bias =

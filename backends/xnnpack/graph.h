@@ -130,11 +130,9 @@ struct TargetSize {  // ResizeBilinear
   std::uint32_t width = 0;
 };
 
-struct DynamicInput {};  // FullyConnected: rows of the input are quantised when the program runs
-
 // Order: Transpose, result dimension p is input dimension order[p].
-using NodeParams = std::variant<std::monostate, Window, SliceRange, PadWidths, Order, Axis, Axes, Coefficient,
-                                TargetSize, DynamicInput>;
+using NodeParams =
+    std::variant<std::monostate, Window, SliceRange, PadWidths, Order, Axis, Axes, Coefficient, TargetSize>;
 
 // What integers stand for: scale * (integer - zero point).
 struct TensorScale {
@@ -151,7 +149,9 @@ struct GroupScales {  // of 4 bits: one, bf16, for each `size` elements of a row
   Constant scales;
   std::size_t size = 0;
 };
-struct TokenScales {};  // of rows, found when the program runs
+struct TokenScales {       // found when the program runs, one for each slice
+  std::uint32_t dims = 1;  // of a slice, the last ones: 1 is a row
+};
 using Quantisation = std::variant<std::monostate, TensorScale, ChannelScales, GroupScales, TokenScales>;
 
 struct XnnValue {
@@ -175,6 +175,7 @@ struct XnnNode {
   float output_min = -infinity;
   float output_max = infinity;
   std::uint32_t flags = 0;
+  bool quantises_input = false;        // a product: of rows, or of images, when the program runs
   std::vector<std::uint32_t> handles;  // debug handles of the program's nodes it stands for, ascending
 
   bool is_clamped() const { return output_min != -infinity || output_max != infinity; }

@@ -174,6 +174,11 @@ Check need_rank(const TensorType& type, std::size_t least, std::size_t most) {
                  least == most ? std::to_string(least) : fmt::format("{} to {}", least, most)};
 }
 
+bool is_depthwise(const OpCall& convolution) {
+  const bool is_transposed = convolution["transposed"].as_bool();
+  return !is_transposed && convolution["groups"].as_int() > 1 && convolution.tensor("weight").sizes[1] == 1;
+}
+
 Check need_reshapable(const TensorType& type) {
   if (symbolic_count(type.sizes) <= 1) return {};
   return Refusal{"dynamic-shape", sizes_text(type.sizes), "at most one size known only at run time"};

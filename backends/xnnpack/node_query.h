@@ -50,6 +50,8 @@ Check check_node(const QueryContext& context, const Node& node);
 std::size_t symbolic_count(const Dims& sizes);
 std::string sizes_text(const Dims& sizes);  // "[1, s0, 8]"
 Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_view allowed);
+// Of a convolution: each group has one input channel.
+bool is_depthwise(const OpCall& convolution);
 // A number, not a value that is computed when the program runs.
 Check need_number(const NodeQuery& node, std::string_view name);
 Check need_constant(const NodeQuery& node, std::string_view name);

@@ -116,16 +116,15 @@ void pack_weights(XnnGraph& graph) {
   for (XnnNode& node : graph.nodes) {
     nodes.push_back(std::move(node));
     XnnNode& product = nodes.back();
-    if (product.kind != NodeKind::FullyConnected || graph.values[product.inputs[0]].dtype != ScalarType::F32)
-      continue;
-    const bool is_dynamic = std::holds_alternative<DynamicInput>(product.params);
-    product.params = {};
+    const bool is_dynamic = std::exchange(product.quantises_input, false);
+    const bool is_linear = product.kind == NodeKind::FullyConnected;
+    if (!(is_linear || is_dynamic) || graph.values[product.inputs[0]].dtype != ScalarType::F32) continue;
     const auto weight = packed_weight(graph, product);
     const auto* channels = weight ? std::get_if<ChannelScales>(&weight->quantisation) : nullptr;
     const bool is_8bit = channels != nullptr && !channels->is_4bit;
     if (!weight || !(is_dynamic || is_8bit)) continue;
     use_packed(graph, product, *weight);
-    if (is_dynamic) product.params = DynamicInput{};
+    product.quantises_input = is_dynamic;
     if (is_dynamic || product.inputs[2] == no_value) continue;
     XnnNode add = product;
     add.kind = NodeKind::Add;

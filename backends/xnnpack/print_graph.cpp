@@ -73,7 +73,9 @@ struct ScaleText {
   std::string operator()(const GroupScales& of) const {
     return fmt::format(" 4 bit scales /{} \"{}\"", of.size, of.scales.key());
   }
-  std::string operator()(const TokenScales&) const { return " rows"; }
+  std::string operator()(const TokenScales& scales) const {
+    return scales.dims == 1 ? " rows" : fmt::format(" slices of {} dimensions", scales.dims);
+  }
 };
 
 std::string type_text(const XnnValue& value) {
@@ -128,7 +130,6 @@ struct ParamsText {
   std::string operator()(const Coefficient& coefficient) const {
     return fmt::format(", {}", coefficient.value);
   }
-  std::string operator()(const DynamicInput&) const { return ", rows quantised"; }
   std::string operator()(const TargetSize& size) const {
     return fmt::format(", {}x{}", size.height, size.width);
   }
@@ -138,6 +139,7 @@ std::string flags_text(const XnnNode& node) {
   std::string text;
   if ((node.flags & transpose_weights) != 0) text += ", transposed";
   if ((node.flags & align_corners) != 0) text += ", align corners";
+  if (node.quantises_input) text += ", input quantised";
   if (node.is_clamped()) text += fmt::format(", clamp {}..{}", node.output_min, node.output_max);
   return text;
 }

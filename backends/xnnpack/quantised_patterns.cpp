@@ -97,10 +97,10 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
-// What XNNPACK's product takes, with rows that are quantised when the program runs or without.
+// What XNNPACK's product takes, with an input that is quantised when the program runs or without.
 bool can_take(const Node& product, const QuantisedWeight& weight, bool is_dynamic) {
   const bool is_linear = product.op() == products[0].op;
-  if (!weight.is_4bit && weight.group == 0) return is_linear || !is_dynamic;
+  if (!weight.is_4bit && weight.group == 0) return is_linear || !is_dynamic || !is_depthwise(OpCall(product));
   if (!weight.is_4bit || !is_linear || !is_dynamic || weight.dim != 0) return false;
   const Dims& sizes = weight.integers->tensor().sizes;
   return weight.group == 0 ? sizes[1].value() % 2 == 0 : weight.group % 32 == 0;
@@ -252,6 +252,8 @@ std::optional<DynamicPattern> dynamic_pattern(const QueryContext& context, const
       const Value* weight = call.value(product->weight);
       if (call.value(product->input) != dequantise->result() || weight == dequantise->result())
         return std::nullopt;
+      // A row of an image is no slice that XNNPACK has a scale for.
+      if (product != &products[0] && &ops != &dynamic_ops[0]) return std::nullopt;
       const auto known = quantised_weight(context, *weight);
       if (!known || !can_take(user, *known, true)) return std::nullopt;
       pattern.products.push_back(&user);

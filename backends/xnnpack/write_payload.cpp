@@ -122,7 +122,8 @@ std::pair<wire::Quant, Offset<void>> Writer::write_quantisation(const Quantisati
                                          count(groups->scales))
                 .Union()};
   }
-  return {wire::Quant::TokenQuant, wire::CreateTokenQuant(builder_, 1).Union()};
+  const auto dims = static_cast<std::int32_t>(std::get<TokenScales>(quantisation).dims);
+  return {wire::Quant::TokenQuant, wire::CreateTokenQuant(builder_, dims).Union()};
 }
 
 Offset<void> Writer::write_window(const XnnNode& node) {

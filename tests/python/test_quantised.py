@@ -226,3 +226,70 @@ def test_groups_that_xnnpack_lacks_stay_outside(tmp_path):
     save(model, x, tmp_path / "m.pt2")
     lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
     assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x]), tolerance=1e-4)
+
+
+class Convolutions(nn.Module):
+    """Of which the quantiser takes all but the depthwise one."""
+
+    def __init__(self):
+        super().__init__()
+        self.straight, self.grouped = nn.Conv2d(16, 32, 3, padding=1, stride=2), nn.Conv2d(32, 48, 3, groups=4)
+        self.turned, self.deep = nn.ConvTranspose2d(48, 24, 2, stride=2), nn.Conv2d(24, 24, 3, groups=24, bias=False)
+
+    def forward(self, x):
+        return self.deep(torch.tanh(self.turned(torch.tanh(self.grouped(torch.tanh(self.straight(x)))))))
+
+
+@pytest.mark.parametrize("is_per_channel", [True, False], ids=["channel", "tensor"])
+def test_dynamic_convolutions(is_per_channel, tmp_path):
+    torch.manual_seed(4)
+    x = torch.randn(1, 16, 12, 12)
+    layers = Convolutions()
+    weights = sum(layer.weight.numel() for layer in (layers.straight, layers.grouped, layers.turned))
+    with torch.no_grad():
+        model = pt2e(layers, x, is_per_channel=is_per_channel, is_dynamic=True)
+        program = save(model, x, tmp_path / "m.pt2")
+    assert [str(node.target) for node in program.graph.nodes].count("quantized_decomposed.choose_qparams.tensor") == 3
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 3, x + 2]), tolerance=1e-2)
+    assert (tmp_path / "m.pte").stat().st_size < weights + 9000
+
+
+class Convolve(nn.Module):
+    """One convolution as quantisers write it, its input in integers whose scale is found when the program runs."""
+
+    def __init__(self, layer):
+        super().__init__()
+        weight = layer.weight.detach()
+        scales = weight.abs().amax(dim=tuple(range(1, weight.dim()))) / 127
+        self.layer = layer
+        self.register_buffer("scales", scales)
+        self.register_buffer("integers", (weight / scales.view(-1, *[1] * (weight.dim() - 1))).round().to(torch.int8))
+
+    def forward(self, x):
+        ops = torch.ops.quantized_decomposed
+        scale, zero = ops.choose_qparams.tensor(torch.tanh(x), -128, 127, 1e-5, torch.int8)
+        integers = ops.quantize_per_tensor.tensor(torch.tanh(x), scale, zero, -128, 127, torch.int8)
+        x = ops.dequantize_per_tensor.tensor(integers, scale, zero, -128, 127, torch.int8)
+        weight = ops.dequantize_per_channel.default(self.integers, self.scales, None, 0, -127, 127, torch.int8)
+        layer = self.layer
+        function = F.conv1d if weight.dim() == 3 else F.conv2d
+        return function(x, weight, layer.bias, layer.stride, layer.padding, layer.dilation, layer.groups)
+
+
+@pytest.mark.parametrize(
+    "layer, shape",
+    [(nn.Conv1d(4, 8, 3, padding=2, dilation=2), (1, 4, 20)), (nn.Conv2d(4, 8, 3, groups=2), (1, 4, 9, 7)), (nn.Conv2d(4, 4, 3, groups=4), (1, 4, 9, 7))],
+    ids=["signal", "groups", "depthwise"],
+)  # fmt: skip
+def test_dynamic_convolution(layer, shape, tmp_path):
+    """XNNPACK has no depthwise form: it computes with numbers, and kernels quantise its input."""
+    torch.manual_seed(5)
+    x = torch.randn(shape)
+    model = Convolve(layer).eval()
+    with torch.no_grad():
+        save(model, x, tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 3, x + 2]), tolerance=1e-2)
+    shown = depute("show", tmp_path / "m.pte").stdout
+    assert shown.count("choose_qparams") == (layer.groups == 4) and "convolution" not in shown

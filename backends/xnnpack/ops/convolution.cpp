@@ -56,8 +56,8 @@ Window window_of(const OpCall& call, const Dims& weight) {
 }
 
 // [out, in, h, w] -> [out, h, w, in], or [1, h, w, out] when there is one input channel for each group.
-Constant forward_weight(const Constant& weight, bool is_depthwise) {
-  return is_depthwise ? permuted(weight, {1, 2, 3, 0}) : permuted(weight, {0, 2, 3, 1});
+Constant forward_weight(const Constant& weight, NodeKind kind) {
+  return kind == NodeKind::DepthwiseConv2d ? permuted(weight, {1, 2, 3, 0}) : permuted(weight, {0, 2, 3, 1});
 }
 
 // [groups * in, out, h, w] -> [groups * out, h, w, in]
@@ -84,8 +84,7 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
   const bool is_transposed = call["transposed"].as_bool();
   const auto first = static_cast<std::uint32_t>(weight.sizes()[0].value());
   const auto second = static_cast<std::uint32_t>(weight.sizes()[1].value());
-  const bool is_depthwise = !is_transposed && window.groups > 1 && second == 1;
-  NodeKind kind = is_depthwise ? NodeKind::DepthwiseConv2d : NodeKind::Conv2d;
+  NodeKind kind = is_depthwise(call) ? NodeKind::DepthwiseConv2d : NodeKind::Conv2d;
   window.group_input_channels = is_transposed ? first / window.groups : second;
   window.group_output_channels = is_transposed ? second : first / window.groups;
   if (is_transposed) {
@@ -93,11 +92,12 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
     window.adjustment = pair_of(call, "output_padding", 0);
     weight = transposed_weight(weight, window.groups);
   } else {
-    weight = forward_weight(weight, is_depthwise);
+    weight = forward_weight(weight, kind);
   }
   ValueId bias = emit.optional_input(call, "bias");
   if (bias != no_value) bias = emit.constant(to_f32(*emit.constant_of(bias)));
   const ValueId y = emit.add_sized(kind, {x, emit.constant(weight), bias}, std::move(result), window);
+  if (emit.is_in_rows(*call.value("input"))) emit.quantise_rows();
   emit.result(emit.reshape(y, emit.result_sizes()));
 }
 

@@ -1,6 +1,6 @@
 // Quantisation: to integers and back by a scale for the whole tensor, weights that are integers of the
-// program, and inputs of products whose rows are quantised when the program runs. fuse_quantisation.cpp makes
-// integer arithmetic of what lies between.
+// program, and inputs of products whose rows or images are quantised when the program runs.
+// fuse_quantisation.cpp makes integer arithmetic of what lies between.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -118,7 +118,7 @@ void dequantise(Emitter& emit, const OpCall& call) {
 Check check_rows(const NodeQuery& node) {
   if (dynamic_pattern(node.context(), node.node())) return {};
   return refuse_quantisation(std::string(node.node().op().str()),
-                             "i8 rows that only linear with quantised weights reads");
+                             "i8 that only linear and convolution with quantised weights read");
 }
 
 void choose(Emitter&, const OpCall&) {}
@@ -137,7 +137,7 @@ void dequantise_blocks(Emitter& emit, const OpCall& call) {
 }
 
 constexpr std::string_view row_conditions =
-    "rows of i8, chosen for each, that only linear with quantised weights reads";
+    "i8 of the whole range, which only linear and convolution (not depthwise) with quantised weights read";
 constexpr std::string_view weight_conditions =
     "weights of linear or convolution: i8 constants, zero points 0, f32 scales for each output channel";
 
@@ -170,7 +170,7 @@ std::span<const OpRule> quantise() {
       rule("torchao.choose_qparams_affine.default", row_conditions, check_rows, choose),
       rule("torchao.quantize_affine.default", row_conditions, check_rows, rows),
       rule("torchao.dequantize_affine.default",
-           "rows of i8 as above, or weights of linear: i8 constants, zero points 0, f32 scales for each "
+           "i8 as above, or weights of linear: i8 constants, zero points 0, f32 scales for each "
            "row, or, of 4 bits, for blocks of a multiple of 32",
            check_blocks, dequantise_blocks),
   };
