@@ -104,6 +104,10 @@ GraphUses find_uses(const XnnGraph& graph) {
 }
 
 void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from) {
+  if (into.empty() || into == from) {
+    into = from;
+    return;
+  }
   std::vector<std::uint32_t> merged;
   std::ranges::set_union(into, from, std::back_inserter(merged));
   into = std::move(merged);

@@ -44,8 +44,9 @@ Check check_normalised(const Value& value, const Program& program, bool takes_la
 }
 
 // Operands and the results that something reads.
-std::vector<const Value*> tensors_of(const Node& node) {
-  std::vector<const Value*> tensors;
+using Tensors = SmallVector<const Value*, 6>;  // a vector's allocations would cost more than all checks
+Tensors tensors_of(const Node& node) {
+  Tensors tensors;
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     if (node.operand(i)->type().is_tensor()) tensors.push_back(node.operand(i));
   }
@@ -110,7 +111,7 @@ Check check_node(const QueryContext& context, const Node& node) {
     return Refusal{"op", std::string(node.op().str()), "see `depute backends xnnpack`"};
   }
   if (is_excluded(node, context.options)) return Refusal{"excluded", std::string(node.op().str()), ""};
-  const std::vector<const Value*> tensors = tensors_of(node);
+  const Tensors tensors = tensors_of(node);
   for (const Value* value : tensors) {
     DEPUTE_REFUSE_IF(check_tensor(value->tensor(), rule->takes_integers));
     if (context.program == nullptr) continue;

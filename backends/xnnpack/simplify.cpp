@@ -1,18 +1,35 @@
 #include "simplify.h"
 
+#include <algorithm>
+
 #include "packed_weights.h"
 
 namespace depute::xnnpack {
+namespace {
 
+bool has_node(const XnnGraph& graph, NodeKind kind) {
+  return std::ranges::any_of(graph.nodes, [kind](const XnnNode& node) { return node.kind == kind; });
+}
+
+bool has_quantised_weight(const XnnGraph& graph) {
+  return std::ranges::any_of(
+      graph.values, [](const XnnValue& value) { return value.constant && value.constant->is_quantised(); });
+}
+
+}  // namespace
+
+// Steps that most graphs have nothing for are not begun.
 void simplify(XnnGraph& graph) {
   remove_unused(graph);
-  share_heads(graph);
-  drop_expands(graph);
+  if (has_node(graph, NodeKind::Expand)) {
+    share_heads(graph);
+    drop_expands(graph);
+  }
   fold_affine(graph);
   fuse_clamps(graph);
   fold_pads(graph);
-  fuse_quantisation(graph);
-  pack_weights(graph);
+  if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
+  if (has_quantised_weight(graph)) pack_weights(graph);
   remove_unused(graph);
 }
 

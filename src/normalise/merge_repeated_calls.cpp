@@ -6,7 +6,8 @@
 //
 // What quantises stays with what it quantises: backends and kernels look for it there.
 #include <algorithm>
-#include <unordered_set>
+#include <bit>
+#include <vector>
 
 #include "depute/op.h"
 #include "ir/same_call.h"
@@ -28,27 +29,36 @@ bool repeats(const Node& a, const Node& b) {
          });
 }
 
-struct Call {
-  Node* node;
-  Hash128 hash;
-};
-struct HashOfCall {
-  std::size_t operator()(const Call& call) const { return call.hash.low; }
-};
-struct Repeats {
-  bool operator()(const Call& a, const Call& b) const {
-    return a.hash == b.hash && repeats(*a.node, *b.node);
+// The calls seen so far, by hash. One flat table: of 100,000 calls each costs a miss of the cache, not four.
+class SeenCalls {
+ public:
+  explicit SeenCalls(std::size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
+
+  // An earlier call that `node` repeats; null, and from then on `node` itself, when there is none.
+  Node* find_or_add(Node& node) {
+    const Hash128 hash = call_hash(node);
+    std::size_t i = hash.low & (slots_.size() - 1);
+    for (; slots_[i].node != nullptr; i = (i + 1) & (slots_.size() - 1))
+      if (slots_[i].hash == hash.high && repeats(*slots_[i].node, node)) return slots_[i].node;
+    slots_[i] = {&node, hash.high};
+    return nullptr;
   }
+
+ private:
+  struct Slot {
+    Node* node = nullptr;
+    std::uint64_t hash = 0;  // the half that does not say the place
+  };
+  std::vector<Slot> slots_;
 };
 
 void merge(Graph& graph) {
-  std::unordered_set<Call, HashOfCall, Repeats> calls;
+  SeenCalls seen(graph.node_count());
   for (Node& node : graph.nodes()) {
-    if (!may_merge(node)) continue;
-    auto [first, is_new] = calls.insert({&node, call_hash(node)});
-    if (is_new) continue;
+    Node* first = may_merge(node) ? seen.find_or_add(node) : nullptr;
+    if (first == nullptr) continue;
     for (std::size_t i = 0; i < node.results().size(); ++i)
-      graph.replace_uses(*node.result(i), first->node->result(i));
+      graph.replace_uses(*node.result(i), first->result(i));
     graph.erase(node);
   }
 }

@@ -351,6 +351,7 @@ def test_memory_stays_flat():
 def test_ctrl_c_ends_the_call_and_not_the_process(tmp_path):
     code = f"""
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may ignore it
 import depute
 body = "\\n".join(f"  %v{{i + 1}}: f32[4] = aten.tan.default(%v{{i}})" for i in range(60_000))
 program = depute.parse(f"program\\nmethod forward(%v0: f32[4]) {{{{\\n{{body}}\\n  return %v60000\\n}}}}\\n")
