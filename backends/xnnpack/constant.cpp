@@ -295,6 +295,23 @@ Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarTy
                       Storage::lazy(byte_count(dtype, sizes), std::move(produce)));
 }
 
+Constant narrowed(std::string_view what, const Constant& input, const Dims& sizes, std::size_t ratio,
+                  NarrowFunction convert) {
+  const std::shared_ptr<const Storage> from = input.storage();
+  const std::size_t size = byte_count(ScalarType::I8, sizes);
+  CHECK(from->size() == size * ratio) << from->size() << " bytes to " << size;
+  std::shared_ptr<const Storage> storage;
+  if (from->grain() != 0 && from->grain() % ratio == 0) {
+    storage = Storage::lazy_parts(size, from->grain() / ratio,
+                                  [from, ratio, convert](std::size_t offset, std::size_t part) {
+                                    return convert(Bytes(from, offset * ratio, part * ratio));
+                                  });
+  } else {
+    storage = Storage::lazy(size, [from, convert] { return convert(Bytes(from)); });
+  }
+  return from_storage(call_key(what, std::span(&input, 1)), ScalarType::I8, sizes, std::move(storage));
+}
+
 Constant to_f32(const Constant& constant) {
   if (constant.dtype() == ScalarType::F32) return constant;
   return computed("f32", {constant}, constant.sizes(),

@@ -28,6 +28,9 @@ class Bytes {
   explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
     if (storage->is_lazy()) produced_ = storage->produce();
   }
+  // A part of what can be made in parts.
+  Bytes(const std::shared_ptr<const Storage>& storage, std::size_t offset, std::size_t size)
+      : storage_(storage), produced_(storage->produce(offset, size)) {}
   std::span<const std::byte> view() const { return storage_->is_lazy() ? produced_ : storage_->bytes(); }
   // To write into: those that were made, or a copy.
   std::vector<std::byte> take() {
@@ -94,6 +97,11 @@ std::vector<float> to_floats(const Constant& constant);
 using BytesFunction = std::function<std::vector<std::byte>(std::span<Bytes> inputs)>;
 Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
                    BytesFunction convert);
+// The same where each `ratio` bytes of one constant become one byte, in order; in parts, where the input's
+// bytes can be made so.
+using NarrowFunction = std::function<std::vector<std::byte>(Bytes input)>;
+Constant narrowed(std::string_view what, const Constant& input, const Dims& sizes, std::size_t ratio,
+                  NarrowFunction convert);
 std::int64_t numel(const Constant& constant);
 
 }  // namespace depute::xnnpack

@@ -27,15 +27,14 @@ std::byte nibbles_of(std::byte low, std::byte high) {
 // Two integers to a byte, the first one below, each with 8 added. What was made is packed in its place.
 Constant nibbles(const Constant& integers) {
   const Dims sizes = integers.sizes();
-  return converted(
-      "int4", {integers}, ScalarType::I8, {sizes[0], sizes[1].value() / 2}, [](std::span<Bytes> in) {
-        const std::size_t count = in[0].view().size() / 2;
-        std::vector<std::byte> packed = in[0].is_made() ? in[0].take() : std::vector<std::byte>(count);
-        const std::byte* from = in[0].is_made() ? packed.data() : in[0].view().data();
-        for (std::size_t i = 0; i < count; ++i) packed[i] = nibbles_of(from[2 * i], from[2 * i + 1]);
-        packed.resize(count);
-        return packed;
-      });
+  return narrowed("int4", integers, {sizes[0], sizes[1].value() / 2}, 2, [](Bytes in) {
+    const std::size_t count = in.view().size() / 2;
+    std::vector<std::byte> packed = in.is_made() ? in.take() : std::vector<std::byte>(count);
+    const std::byte* from = in.is_made() ? packed.data() : in.view().data();
+    for (std::size_t i = 0; i < count; ++i) packed[i] = nibbles_of(from[2 * i], from[2 * i + 1]);
+    packed.resize(count);
+    return packed;
+  });
 }
 
 std::vector<float> floats_of(std::span<const std::byte> bytes) {

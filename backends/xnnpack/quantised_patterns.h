@@ -1,10 +1,9 @@
 // Quantisation around products as programs write it, for the rules that take it and the groups it makes.
 //
 //   %w' = dequantize_per_channel(%w, %scales, ..)         a quantised weight: %w is a constant of the program
-//   %s, %z = choose_qparams(%x)                           a dynamic input: rows, or images, in integers whose scales are
-//   %q = quantize_per_tensor.tensor(%x, %s, %z)           found when the program runs
-//   %x' = dequantize_per_tensor.tensor(%q, %s, %z)
-//   %y = linear(%x', %w')
+//   %s, %z = choose_qparams(%x)                           a dynamic input: rows, or images, in integers whose
+//   scales are %q = quantize_per_tensor.tensor(%x, %s, %z)           found when the program runs %x' =
+//   dequantize_per_tensor.tensor(%q, %s, %z) %y = linear(%x', %w')
 #pragma once
 
 #include <optional>

@@ -31,6 +31,11 @@ class Storage {
   // most once.
   static std::shared_ptr<const Storage> lazy(std::size_t size,
                                              std::function<std::vector<std::byte>()> produce);
+  // The same of bytes that need not be made all at once: `produce(offset, size)` makes some of them, both
+  // multiples of `grain`, which divides the whole size. Called for the whole, and by writers for parts.
+  static std::shared_ptr<const Storage> lazy_parts(
+      std::size_t size, std::size_t grain,
+      std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce);
   static std::shared_ptr<const Storage> zeros(std::size_t size);  // no memory until bytes() is called
   // `size` bytes of `whole` from `offset` on, without a copy; of a lazy storage, made when first needed. The
   // bytes of an elided one have no parts but itself.
@@ -51,6 +56,10 @@ class Storage {
   // The bytes of a lazy storage made anew for the caller and not kept: how the writer streams without holding
   // them.
   std::vector<std::byte> produce() const;
+  // Of what lazy_parts() gave its grain, else 0: only made whole.
+  std::size_t grain() const;
+  // A part of it, made anew; offset and size are multiples of the grain, which is not 0.
+  std::vector<std::byte> produce(std::size_t offset, std::size_t size) const;
 
  private:
   Storage() = default;

@@ -45,6 +45,8 @@ void copy_elements(const TensorData& data, const Dims& strides, std::span<const 
 
 struct Storage::Lazy {
   std::function<std::vector<std::byte>()> produce;
+  std::size_t grain = 0;
+  std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce_part;
   std::once_flag once;
   std::vector<std::byte> bytes;
 };
@@ -72,6 +74,19 @@ std::shared_ptr<const Storage> Storage::lazy(std::size_t size,
   storage->size_ = size;
   storage->lazy_ = std::make_shared<Lazy>();
   storage->lazy_->produce = std::move(produce);
+  return storage;
+}
+
+std::shared_ptr<const Storage> Storage::lazy_parts(
+    std::size_t size, std::size_t grain,
+    std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce) {
+  CHECK(grain > 0 && size % grain == 0) << size << " bytes in grains of " << grain;
+  auto storage = std::shared_ptr<Storage>(new Storage);
+  storage->size_ = size;
+  storage->lazy_ = std::make_shared<Lazy>();
+  storage->lazy_->grain = grain;
+  storage->lazy_->produce_part = produce;
+  storage->lazy_->produce = [size, produce = std::move(produce)] { return produce(0, size); };
   return storage;
 }
 
@@ -126,6 +141,19 @@ std::vector<std::byte> Storage::produce() const {
   CHECK(lazy_ != nullptr);
   std::vector<std::byte> bytes = lazy_->produce();
   CHECK(bytes.size() == size_) << bytes.size() << " bytes produced, " << size_ << " promised";
+  return bytes;
+}
+
+std::size_t Storage::grain() const {
+  return lazy_ == nullptr ? 0 : lazy_->grain;
+}
+
+std::vector<std::byte> Storage::produce(std::size_t offset, std::size_t size) const {
+  CHECK(grain() != 0 && offset % grain() == 0 && size % grain() == 0 && size <= size_ &&
+        offset <= size_ - size)
+      << offset << " and " << size << " of " << size_ << " in grains of " << grain();
+  std::vector<std::byte> bytes = lazy_->produce_part(offset, size);
+  CHECK(bytes.size() == size) << bytes.size() << " bytes produced, " << size << " asked for";
   return bytes;
 }
 

@@ -147,10 +147,12 @@ std::vector<std::byte> scales(const Weight& weight) {
   return bytes;
 }
 
-std::vector<std::byte> integers(const Weight& weight) {
-  Groups groups(weight.data.dense_bytes(), weight.group);
+// `count` of them from `first` on, whole groups.
+std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::size_t count) {
+  Groups groups(weight.data.dense_bytes().subspan(first * sizeof(float), count * sizeof(float)),
+                weight.group);
   const auto size = static_cast<std::size_t>(weight.group);
-  std::vector<std::byte> bytes(groups.count() * size);
+  std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < groups.count(); ++i) {
     const std::span<const float> elements = groups[i];
     const float inverse = 1.0F / scale_of(elements, weight);
@@ -286,7 +288,10 @@ Status Quantiser::rewrite(const Choice& choice) {
   const std::string stem = fmt::format("{}.int{}.{}", choice.key.str(), weight.bits, weight.group);
   const auto count = static_cast<std::size_t>(sizes[0].value() * sizes[1].value());
   const TensorData integer_data{.type = make_tensor(ScalarType::I8, sizes),
-                                .storage = Storage::lazy(count, [weight] { return integers(weight); })};
+                                .storage = Storage::lazy_parts(count, static_cast<std::size_t>(weight.group),
+                                                               [weight](std::size_t first, std::size_t size) {
+                                                                 return integers(weight, first, size);
+                                                               })};
   const Dims blocks = {sizes[0], SymInt(sizes[1].value() / weight.group)};
   const std::size_t groups = count / static_cast<std::size_t>(weight.group);
   const TensorData scale_data{

@@ -14,8 +14,9 @@ namespace depute {
 namespace {
 
 // A batch of pieces is made and hashed while the one before is written. Two batches are in memory at one
-// time; a piece that makes more bytes than this comes alone.
+// time; a piece that makes more bytes than this comes alone, and in parts where it can.
 constexpr std::uint64_t max_made_bytes = std::uint64_t{12} << 20;
+constexpr std::size_t max_part_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t max_hashed_bytes = std::uint64_t{4} << 20;
 
 // Pieces from this size on are stored once even when some users want them aligned more strictly.
@@ -163,14 +164,22 @@ class BlobWriter {
     std::size_t end = begin;
     for (; end < pieces_.size(); ++end) {
       const Piece& piece = pieces_[end];
-      made += is_made(piece) ? piece.blob->storage->size() : 0;
+      made += is_made(piece) && !is_streamed(piece) ? piece.blob->storage->size() : 0;
       hashed += piece.is_compared ? piece.blob->size : 0;
       if (end > begin && (made > max_made_bytes || hashed > max_hashed_bytes)) break;
     }
     return {begin, end};
   }
 
+  // Large, made in parts while it is written: it is never in memory as a whole.
+  static bool is_streamed(const Piece& piece) {
+    const Blob& blob = *piece.blob;
+    return is_made(piece) && !piece.is_compared && blob.storage->grain() != 0 && blob.size > max_made_bytes &&
+           blob.offset == 0 && blob.size == blob.storage->size();
+  }
+
   static void prepare(Piece& piece) {
+    if (is_streamed(piece)) return;
     if (is_made(piece)) piece.made = piece.blob->storage->produce();
     if (piece.is_compared) piece.hash = hash128(bytes_of(piece));
   }
@@ -212,8 +221,17 @@ class BlobWriter {
     const Storage& storage = *piece.blob->storage;
     if (storage.is_zeros()) return file_.pad_to(file_.position() + piece.blob->size);
     if (storage.file() != nullptr) return file_.write_from(*storage.file(), bytes_of(piece));
+    if (is_streamed(piece)) return stream(storage);
     TRY_STATUS(file_.write(bytes_of(piece)));
     drop(piece);
+    return {};
+  }
+
+  Status stream(const Storage& storage) {
+    const std::size_t grain = storage.grain();
+    const std::size_t most = std::max<std::size_t>(max_part_bytes / grain, 1) * grain;
+    for (std::size_t offset = 0; offset < storage.size(); offset += most)
+      TRY_STATUS(file_.write(storage.produce(offset, std::min(most, storage.size() - offset))));
     return {};
   }
 

@@ -53,5 +53,18 @@ TEST(DenseBytes, OfLazyAndZeroStoragesStaySo) {
   EXPECT_EQ(dense_bytes(view({0}, {}, 0, storage_of("abc")))->size(), 0);
 }
 
+TEST(LazyParts, AreMadeAloneOrTogether) {
+  auto storage = Storage::lazy_parts(6, 2, [](std::size_t offset, std::size_t size) {
+    const std::string whole = "abcdef";
+    return bytes(std::string_view(whole).substr(offset, size));
+  });
+  EXPECT_EQ(storage->grain(), 2);
+  EXPECT_EQ(text_of(storage->produce(2, 4)), "cdef");
+  EXPECT_EQ(text_of(storage->produce()), "abcdef");
+  EXPECT_EQ(text_of(storage->bytes()), "abcdef");
+  EXPECT_EQ(storage_of("abc")->grain(), 0);
+  EXPECT_EQ(Storage::lazy(1, [] { return bytes("a"); })->grain(), 0);
+}
+
 }  // namespace
 }  // namespace depute

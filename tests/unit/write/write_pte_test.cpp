@@ -361,5 +361,39 @@ TEST_F(WritePte, ManyTablesAreWarnedOf) {
   EXPECT_EQ(read().methods[0].values.size(), method.values.size());
 }
 
+// Large bytes that can be made in parts never are there as a whole, unless they are compared with others.
+TEST_F(WritePte, LargeBytesAreMadeInParts) {
+  constexpr std::size_t size = std::size_t{16} << 20, grain = 48;
+  constexpr std::size_t rounded = size / grain * grain;
+  std::size_t largest = 0, made = 0;
+  auto parts = [&](std::size_t offset, std::size_t count) {
+    largest = std::max(largest, count);
+    made += count;
+    std::vector<std::byte> bytes(count);
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((offset + i) / grain % 251);
+    return bytes;
+  };
+  const std::string elements = std::to_string(rounded);
+  Program program =
+      parse("program\ndata \"w\": i8[" + elements + "] = zeros\ndata \"v\": i8[" + elements +
+            "] = zeros\nmethod forward(%w: i8[" + elements + "] = param \"w\", %v: i8[" + elements +
+            "] = param \"v\") {\n  %y: i8[" + elements + "] = aten.mul.Tensor(%w, %v)\n  return %y\n}");
+  program.data[Symbol("w")].storage = Storage::lazy_parts(rounded, grain, parts);
+  ASSERT_TRUE(write(program));
+  EXPECT_EQ(made, rounded);
+  EXPECT_LE(largest, std::size_t{1} << 20);
+  const PteFile pte = read();
+  const std::string written = segment(pte, 0);
+  ASSERT_GE(written.size(), rounded);
+  const std::size_t start = written.find(std::string(grain, '\0') + '\1');
+  ASSERT_NE(start, std::string::npos);
+  for (std::size_t i = 0; i < rounded; i += 4097)
+    ASSERT_EQ(static_cast<unsigned char>(written[start + i]), i / grain % 251) << i;
+
+  program.data[Symbol("v")].storage = Storage::lazy_parts(rounded, grain, parts);
+  ASSERT_TRUE(write(program, "twins.pte"));
+  EXPECT_LT(bytes("twins.pte").size(), rounded + 4096) << "equal bytes are there once";
+}
+
 }  // namespace
 }  // namespace depute
