@@ -27,6 +27,7 @@
   pass("decompose", decompose)                        \
   pass("promote-types", promote_types)                \
   pass("remove-noops", remove_noops)                  \
+  pass("merge-equal-buffers", merge_equal_buffers)    \
   pass("merge-repeated-calls", merge_repeated_calls)  \
   pass("fold-constants", fold_constants)              \
   pass("drop-softmax-guards", drop_softmax_guards)    \

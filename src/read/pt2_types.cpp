@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/replace_symbols.h"
 #include "read/quote.h"
 #include "read/srepr.h"
 #include "support/try.h"
@@ -84,7 +85,7 @@ SymbolReader::SymbolReader(Ranges& ranges, const std::unordered_set<std::string>
 
 Status SymbolReader::read_ranges(const Json& constraints) {
   if (constraints.is_null()) return {};
-  auto source = [&](std::string_view name, std::int64_t least) { return symbol(name, least); };
+  auto source = [&](std::string_view name) { return symbol(name, Range::min_bound); };
   return constraints.for_each_member([&](std::string_view key, const Json& json) -> Status {
     TRY(Range range, read_range(json));
     const SymExpr* expr = parse_key(key);

@@ -181,18 +181,4 @@ std::string range_key(const SymExpr* expr) {
   return expr->kind == SymExpr::Kind::Symbol ? std::string(expr->name.str()) : str(expr);
 }
 
-const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols) {
-  std::unordered_map<const SymExpr*, const SymExpr*> done;
-  auto replace = [&](auto&& self, const SymExpr* e) -> const SymExpr* {
-    if (e->kind == SymExpr::Kind::Symbol) return symbols(e->name.str(), Range::min_bound);
-    if (e->kind != SymExpr::Kind::Call) return e;
-    if (auto found = done.find(e); found != done.end()) return found->second;
-    std::vector<const SymExpr*> args;
-    args.reserve(e->args.size());
-    for (const SymExpr* arg : e->args) args.push_back(self(self, arg));
-    return done[e] = sym_call_like(e, std::move(args));
-  };
-  return replace(replace, expr);
-}
-
 }  // namespace depute

@@ -26,7 +26,4 @@ Result<const SymExpr*> parse_srepr(std::string_view text, const SymbolSource& sy
 // The key of an expression's range in Ranges: the bare name of a symbol, the text of anything else.
 std::string range_key(const SymExpr* expr);
 
-// The expression with every symbol replaced by what `symbols` gives for its name.
-const SymExpr* replace_symbols(const SymExpr* expr, const SymbolSource& symbols);
-
 }  // namespace depute

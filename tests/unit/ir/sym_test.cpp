@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "ir/replace_symbols.h"
 #include "support/check.h"
 
 namespace depute {
@@ -307,6 +308,18 @@ TEST(SymInt, HasNoValueWhileItIsOpen) {
   EXPECT_EQ(SymInt(3).value(), 3);
   EXPECT_EQ((SymInt::symbol("s0") - SymInt::symbol("s0")).value(), 0);
   EXPECT_THROW((void)SymInt::symbol("s0").value(), InternalError);
+}
+
+TEST(ReplaceSymbols, EverywhereInAnExpressionOrAType) {
+  const auto prefixed = [](std::string_view name) { return sym_symbol("x" + std::string(name)); };
+  auto expr = parse_sym("2*s0 + Max(1, s0*s1)");
+  ASSERT_TRUE(expr);
+  EXPECT_EQ(replace_symbols(*expr, prefixed), *parse_sym("2*xs0 + Max(1, xs0*xs1)"));
+  const Type type = tensor_type(make_tensor(ScalarType::F32, {SymInt(*expr), 2}, {SymInt::symbol("s1"), 1}));
+  const Type renamed = replace_symbols(type, prefixed);
+  EXPECT_EQ(renamed.tensor.sizes[0].str(), SymInt(*parse_sym("2*xs0 + Max(1, xs0*xs1)")).str());
+  EXPECT_EQ(renamed.tensor.strides[0].str(), "xs1");
+  EXPECT_EQ(renamed.tensor.sizes[1], 2);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 namespace depute {
 namespace {
 
@@ -72,14 +70,6 @@ TEST(Srepr, LimitsNesting) {
   std::string deep;
   for (std::uint32_t i = 0; i < max_sym_depth; ++i) deep += "f(";
   EXPECT_THAT(parsed(deep), HasSubstr("max_sym_depth"));
-}
-
-TEST(Srepr, ReplacesSymbolsEverywhere) {
-  auto expr = parse_sym("2*s0 + Max(1, s0*s1)");
-  ASSERT_TRUE(expr);
-  const SymExpr* renamed = replace_symbols(
-      *expr, [](std::string_view name, std::int64_t) { return sym_symbol(fmt::format("x{}", name)); });
-  EXPECT_EQ(renamed, *parse_sym("2*xs0 + Max(1, xs0*xs1)"));
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// Lets buffers that hold the same as an earlier one of the method be that one, where no method writes to
+// them: models register masks and tables of angles anew in each layer, and what is computed from them is the
+// same only once they are one (see merge_repeated_calls.cpp).
+//
+//   layers.0.mask, layers.1.mask: bool[64, 64], equal      uses of layers.1.mask become uses of layers.0.mask
+//
+// Parameters keep their names, by which users sort them into files; equal bytes are written once anyway.
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "depute/data.h"
+#include "depute/hash.h"
+#include "normalise/passes.h"
+
+namespace depute {
+namespace {
+
+// So many bytes tell nearly all apart, so that large buffers are not read.
+constexpr std::size_t look_bytes = 4096;
+
+using Names = std::unordered_set<Symbol>;
+Names written_names(const Program& program) {
+  Names names;
+  for (const auto& method : program.methods)
+    for (const InputSpec& spec : method->inputs)
+      if (spec.has_data() && is_mutated(*method, spec)) names.insert(spec.target);
+  return names;
+}
+
+// The bytes of a buffer that may be another's; nothing for what is written to, strided, or yet to be made.
+std::optional<std::span<const std::byte>> bytes_of(const Program& program, const Names& written,
+                                                   const InputSpec& spec) {
+  if (spec.kind != InputSpec::Kind::Buffer || written.contains(spec.target)) return std::nullopt;
+  const TensorData& data = program.data.at(spec.target);
+  if (!data.is_dense() || data.storage->is_lazy() || data.storage->is_elided()) return std::nullopt;
+  return data.dense_bytes();
+}
+
+void merge(const Program& program, const Names& written, Method& method) {
+  std::unordered_multimap<Hash128, Value*> seen;
+  for (Value* input : method.graph->inputs()) {
+    const auto bytes = bytes_of(program, written, method.inputs[input->index()]);
+    if (!bytes || !input->has_uses()) continue;
+    const Hash128 look = hash128(bytes->first(std::min(bytes->size(), look_bytes)));
+    const auto [begin, end] = seen.equal_range(look);
+    const auto equal = std::find_if(begin, end, [&](const auto& entry) {
+      const Value& other = *entry.second;
+      return other.type() == input->type() &&
+             std::ranges::equal(*bytes_of(program, written, method.inputs[other.index()]), *bytes);
+    });
+    if (equal == end) {
+      seen.emplace(look, input);
+    } else {
+      method.graph->replace_uses(*input, equal->second);
+    }
+  }
+}
+
+}  // namespace
+
+// Afterwards no two buffers that a method only reads hold the same elements.
+Status merge_equal_buffers(Program& program, const NormaliseOptions&) {
+  const Names written = written_names(program);
+  for (auto& method : program.methods) merge(program, written, *method);
+  return {};
+}
+
+}  // namespace depute
