@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
@@ -19,7 +20,7 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t max_steps = 1 << 16;
 
-enum class Gates : std::int64_t { Tanh = 1, Relu = -1, Gru = 3, Lstm = 4 };
+enum class Gates : std::uint8_t { Tanh, Relu, Gru, Lstm };
 
 // The arguments that lstm, gru and rnn_* share.
 struct Network {
@@ -41,10 +42,6 @@ struct State {
   Value* cell = nullptr;  // lstm
   bool is_zero = false;
 };
-
-std::int64_t gate_count(Gates gates) {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(gates));
-}
 
 Result<Network> read_network(const OpCall& call, Gates gates) {
   if (call.boolean("train") && call.number("dropout") != 0) {
@@ -97,12 +94,13 @@ class Unroller {
 
   // The outputs of one cell at every step, in the order of time, and its last state.
   std::vector<Value*> run(Value* input, const Cell& cell, State& state, std::int64_t steps, bool backwards) {
-    Value* projected = project_input(input, cell);
+    const std::vector<Value*> projected = project_input(input, cell);
     std::vector<Value*> outputs(static_cast<std::size_t>(steps));
     for (std::int64_t i = 0; i < steps && !b_.failed(); ++i) {
       std::int64_t time = backwards ? steps - 1 - i : i;
-      Value* now =
-          steps == 1 ? projected : b_.call("aten.slice.Tensor", {projected, net_.time_dim, time, time + 1});
+      std::vector<Value*> now = projected;
+      if (steps > 1)
+        for (Value*& part : now) part = b_.call("aten.slice.Tensor", {part, net_.time_dim, time, time + 1});
       step(now, cell, state);
       outputs[static_cast<std::size_t>(time)] = state.hidden;
     }
@@ -110,18 +108,20 @@ class Unroller {
   }
 
  private:
-  // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums.
-  Value* project_input(Value* input, const Cell& cell) {
+  // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums. A GRU's
+  // last gate apart from the others, as each step needs it.
+  std::vector<Value*> project_input(Value* input, const Cell& cell) {
     const Value* bias = cell.input_bias;
     if (bias != nullptr && net_.gates != Gates::Gru)
       bias = b_.call("aten.add.Tensor", {bias, cell.hidden_bias});
-    return b_.call("aten.linear.default", {input, cell.input_weight, bias});
+    Value* gates = b_.call("aten.linear.default", {input, cell.input_weight, bias});
+    return net_.gates == Gates::Gru ? split(gates, {2, 1}) : std::vector<Value*>{gates};
   }
 
-  void step(Value* now, const Cell& cell, State& state) {
+  void step(std::span<Value* const> now, const Cell& cell, State& state) {
     switch (net_.gates) {
       case Gates::Lstm:
-        return step_lstm(now, cell, state);
+        return step_lstm(now[0], cell, state);
       case Gates::Gru:
         return step_gru(now, cell, state);
       case Gates::Tanh:
@@ -129,7 +129,7 @@ class Unroller {
         break;
     }
     std::string_view activation = net_.gates == Gates::Tanh ? "aten.tanh.default" : "aten.relu.default";
-    state = {.hidden = b_.call(activation, {with_hidden(now, cell, state)})};
+    state = {.hidden = b_.call(activation, {with_hidden(now[0], cell, state)})};
   }
 
   Value* with_hidden(Value* now, const Cell& cell, const State& state) {
@@ -138,13 +138,14 @@ class Unroller {
     return b_.call("aten.add.Tensor", {now, hidden});
   }
 
-  std::vector<Value*> split(Value* gates) {
-    std::int64_t count = gate_count(net_.gates);
-    if (b_.failed()) return std::vector<Value*>(static_cast<std::size_t>(count), nullptr);
-    std::int64_t size = gates->tensor().sizes[2].value() / count;
-    std::vector<Value*> parts = b_.call_all("aten.split_with_sizes.default",
-                                            {gates, Ints(static_cast<std::size_t>(count), size), -1});
-    parts.resize(static_cast<std::size_t>(count));
+  // Parts of so many gates each.
+  std::vector<Value*> split(Value* gates, Ints counts) {
+    if (b_.failed()) return std::vector<Value*>(counts.size(), nullptr);
+    const std::int64_t all = std::reduce(counts.begin(), counts.end());
+    const std::int64_t size = gates->tensor().sizes[2].value() / all;
+    for (std::int64_t& count : counts) count *= size;
+    std::vector<Value*> parts = b_.call_all("aten.split_with_sizes.default", {gates, counts, -1});
+    parts.resize(counts.size());
     return parts;
   }
 
@@ -156,7 +157,7 @@ class Unroller {
 
   // c = f c + i g, h = o tanh(c); the gates come as i, f, g, o.
   void step_lstm(Value* now, const Cell& cell, State& state) {
-    std::vector<Value*> gates = split(with_hidden(now, cell, state));
+    std::vector<Value*> gates = split(with_hidden(now, cell, state), {1, 1, 1, 1});
     Value* input = sigmoid(gates[0]);
     Value* fresh = tanh(gates[2]);
     Value* memory = mul(input, fresh);
@@ -172,16 +173,14 @@ class Unroller {
     state = {.hidden = hidden, .cell = memory};
   }
 
-  // n = tanh(xn + r hn), h = (h - n) z + n; the gates come as r, z, n.
-  void step_gru(Value* now, const Cell& cell, State& state) {
-    std::vector<Value*> x = split(now);
+  // n = tanh(xn + r hn), h = (h - n) z + n; the gates come as r, z, n. Up to their sigmoid r and z are one.
+  void step_gru(std::span<Value* const> x, const Cell& cell, State& state) {
     Value* projected = b_.call("aten.linear.default", {state.hidden, cell.hidden_weight, cell.hidden_bias});
-    std::vector<Value*> h = split(projected);
-    Value* reset = sigmoid(add(x[0], h[0]));
-    Value* update = sigmoid(add(x[1], h[1]));
-    Value* remembered = mul(reset, h[2]);
-    Value* fresh = tanh(add(x[2], remembered));
-    Value* change = mul(sub(state.hidden, fresh), update);
+    const std::vector<Value*> h = split(projected, {2, 1});
+    const std::vector<Value*> gates = split(sigmoid(add(x[0], h[0])), {1, 1});
+    Value* remembered = mul(gates[0], h[1]);
+    Value* fresh = tanh(add(x[1], remembered));
+    Value* change = mul(sub(state.hidden, fresh), gates[1]);
     state = {.hidden = add(change, fresh)};
   }
 
