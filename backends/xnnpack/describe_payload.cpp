@@ -70,7 +70,7 @@ std::string quantisation_text(const wire::QuantTensor& value) {
                        scales_text(groups->scale_constant(), size_of(groups->scale())));
   }
   const auto* rows = value.quant_as_TokenQuant();
-  return fmt::format(" rows of {} dimensions", rows->nonbatch_dims());
+  return rows->nonbatch_dims() == 1 ? " rows" : fmt::format(" rows of {} dimensions", rows->nonbatch_dims());
 }
 
 std::string type_text(const wire::Value& value) {

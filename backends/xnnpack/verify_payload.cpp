@@ -270,7 +270,7 @@ class PayloadVerifier {
     using enum wire::NodeUnion;
     const wire::NodeUnion kind = node.node_type();
     const Operands ids = operands_of(node);
-    if (ids.outputs().size() != 1 || kind == Attention || kind == PRelu) return "a kind that is not written";
+    if (ids.outputs().size() != 1 || kind == Attention) return "a kind that is not written";
     operands_.clear();
     for (std::size_t i = 0; i < ids.input_count; ++i) {
       if (Text text = read(kind, ids.input_ids[i], i); !text.empty()) return text;
