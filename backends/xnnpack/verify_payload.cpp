@@ -159,7 +159,7 @@ class PayloadVerifier {
     std::uint64_t elements = 1;
     for (std::uint32_t dim : dims) {
       if (dim == 0) return "has no elements";
-      if (elements > max_elements / dim) return "has more elements than memory";
+      if (!value.varies && elements > max_elements / dim) return "has more elements than memory";
       elements *= dim;
     }
     return {};

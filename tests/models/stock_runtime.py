@@ -1,8 +1,8 @@
 """Lowers a program by the CLI and runs it in the stock runtime, as scripts that try thousands of programs need it: an outcome
 and a message instead of an exception.
 
-Outcomes: ok; refused (by depute, with a reason); crash (of depute, or an error that says it is one of its own); load, run (the runtime fails); wrong (values, shapes or
-types differ).
+Outcomes: ok; refused (by depute, with a reason); crash (of depute, or an error that says it is one of its own); load, run (the
+runtime fails); wrong (values, shapes or types differ).
 """
 
 import json

@@ -19,6 +19,15 @@ def test_equal_eager(backend):
     assert sum(map(int, re.findall(r"\bok(?: in delegates)? (\d+)", done.stdout))) >= 30, done.stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--quantised",)], ids=["floats", "quantised"])
+def test_what_delegates_take(options):
+    script = "tests/random_programs/random_programs.py"
+    command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", "xnnpack", "--delegated", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
+    assert int(re.search(r"\bok in delegates (\d+)", done.stdout)[1]) >= 30, done.stdout
+
+
 class Arithmetic(torch.nn.Module):
     def forward(self, x, y):
         return x + y, x - y, x * y, x / y, x // y, x <= y, torch.add(x, y, alpha=2), torch.sub(y, x, alpha=3)

@@ -40,10 +40,11 @@ class Builder {
 
   auto tensor(DataType type, const Dims& dims, std::uint32_t row = 0, std::uint32_t external = none,
               std::uint32_t flags = 0) {
-    return wire::CreateTensorDirect(builder_, type, static_cast<std::uint32_t>(dims.size()), &dims, row, external,
-                                    flags, next_++);
+    return wire::CreateTensorDirect(builder_, type, static_cast<std::uint32_t>(dims.size()), &dims, row,
+                                    external, flags, next_++);
   }
-  void number(const Dims& dims, std::uint32_t row = 0, std::uint32_t external = none, std::uint32_t flags = 0) {
+  void number(const Dims& dims, std::uint32_t row = 0, std::uint32_t external = none,
+              std::uint32_t flags = 0) {
     add(wire::ValueUnion::Tensor, tensor(DataType::F32, dims, row, external, flags).Union());
   }
   template <typename Quant>
@@ -64,11 +65,13 @@ class Builder {
   void node(NodeUnion kind, Body body, bool is_clamped = false) {
     flatbuffers::Offset<wire::OutputRange> range;
     if (is_clamped) range = wire::CreateOutputRange(builder_, 0, 6);
-    nodes_.push_back(wire::CreateNode(builder_, kind, body.Union(), static_cast<std::uint32_t>(nodes_.size()), range));
+    nodes_.push_back(
+        wire::CreateNode(builder_, kind, body.Union(), static_cast<std::uint32_t>(nodes_.size()), range));
   }
 
   std::vector<std::byte> finish(std::uint32_t externals) {
-    auto root = wire::CreateGraphDirect(builder_, "0", &nodes_, &values_, externals, nullptr, nullptr, &constants_);
+    auto root =
+        wire::CreateGraphDirect(builder_, "0", &nodes_, &values_, externals, nullptr, nullptr, &constants_);
     wire::FinishGraphBuffer(builder_, root);
     const std::uint32_t size = builder_.GetSize();
     const std::uint32_t end = (32 + size + 15) / 16 * 16;
@@ -108,13 +111,13 @@ Sample make_sample() {
   using enum NodeUnion;
   Builder b;
   auto& fb = b.builder_;
-  b.number({1, 6, 6, 2}, 0, 0, 1);              // 0
-  b.number({4, 3, 3, 2}, b.row(4 * 18 * 4));    // 1
-  b.number({4}, b.row(16));                     // 2
-  b.number({1, 4, 4, 4});                       // 3
-  b.number({1, 4, 4, 4});                       // 4
-  b.number({16, 4});                            // 5
-  b.rows({16, 4});                              // 6
+  b.number({1, 6, 6, 2}, 0, 0, 1);            // 0
+  b.number({4, 3, 3, 2}, b.row(4 * 18 * 4));  // 1
+  b.number({4}, b.row(16));                   // 2
+  b.number({1, 4, 4, 4});                     // 3
+  b.number({1, 4, 4, 4});                     // 4
+  b.number({16, 4});                          // 5
+  b.rows({16, 4});                            // 6
   const std::vector<float> empty;
   const std::uint32_t scales = b.row(20);
   b.integer(wire::Quant::ChannelQuant, wire::CreateChannelQuantDirect(fb, &empty, 0, scales, 5),
@@ -146,7 +149,8 @@ Sample make_sample() {
   const Dims sizes = {0, 10};
   const Dims before = {0, 0, 0, 0};
   const Dims after = {0, 1, 0, 0};
-  b.node(Conv2d, wire::CreateConvolution(fb, 0, 0, 0, 0, 3, 3, 1, 1, 1, 1, 2, 4, 1, 0, 0, 0, 1, 2, 3, 0), true);
+  b.node(Conv2d, wire::CreateConvolution(fb, 0, 0, 0, 0, 3, 3, 1, 1, 1, 1, 2, 4, 1, 0, 0, 0, 1, 2, 3, 0),
+         true);
   b.node(Transpose, wire::CreateTransposeDirect(fb, 4, &perm, 3, 4, 0));
   b.node(Reshape, wire::CreateReshapeDirect(fb, 2, &shape, 4, 5, 0));
   b.node(Convert, wire::CreateUnary(fb, 5, 6, 0));
