@@ -16,7 +16,8 @@ namespace {
 
 // Room for what any node gives, without an allocation.
 struct Sizes {
-  std::array<std::uint64_t, 16> dims{};
+  std::array<std::uint64_t, 8>
+      dims;  // rank 6 at most, where lists are no longer than operands have dimensions
   std::size_t rank = 0;
 
   Sizes() = default;
@@ -201,7 +202,7 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Reshape& node) const {
     const Shape shape = numbers(node.shape());
-    if (node.rank() != shape.size()) return std::string("a shape of another rank");
+    if (node.rank() != shape.size() || shape.size() > 6) return std::string("a shape of another rank");
     if (std::ranges::count(shape, 0U) > 1) return std::string("two sizes are left open");
     Sizes sizes(shape);
     std::uint64_t known = 1;

@@ -130,9 +130,9 @@ bool has_identifier(std::span<const std::byte> flatbuffer) {
   return found == wire::GraphIdentifier() || found == "XN00";
 }
 
-}  // namespace
+enum class Structure : std::uint8_t { Checked, Known };
 
-Result<OpenPayload> open_payload(std::span<const std::byte> bytes) {
+Result<OpenPayload> open(std::span<const std::byte> bytes, Structure structure) {
   TRY(Header header, read_header(bytes));
   OpenPayload payload{.graph = nullptr, .constants = header.constants, .aligned = {}};
   std::span<const std::byte> flatbuffer = header.flatbuffer;
@@ -144,6 +144,10 @@ Result<OpenPayload> open_payload(std::span<const std::byte> bytes) {
     flatbuffer = payload.aligned;
   }
   const auto* start = reinterpret_cast<const std::uint8_t*>(flatbuffer.data());
+  if (structure == Structure::Known) {
+    payload.graph = wire::GetGraph(start);
+    return payload;
+  }
   // Tables may be shared, and are counted as often as they are reached.
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(flatbuffer.size() / 4 + 1024);
   flatbuffers::Verifier verifier(start, flatbuffer.size(), max_depth, max_tables);
@@ -151,6 +155,16 @@ Result<OpenPayload> open_payload(std::span<const std::byte> bytes) {
   payload.graph = wire::GetGraph(start);
   TRY_STATUS(check_graph(*payload.graph, bytes.size()));
   return payload;
+}
+
+}  // namespace
+
+Result<OpenPayload> open_payload(std::span<const std::byte> bytes) {
+  return open(bytes, Structure::Checked);
+}
+
+Result<OpenPayload> open_written(std::span<const std::byte> bytes) {
+  return open(bytes, Structure::Known);
 }
 
 const wire::QuantTensor* quantised_of(const wire::Value& value) {

@@ -27,6 +27,9 @@ struct OpenPayload {
 
 // Points into `bytes`, which must stay.
 Result<OpenPayload> open_payload(std::span<const std::byte> bytes);
+// Of bytes that write_payload has just given: the flatbuffer's own structure is the library's, and not
+// checked.
+Result<OpenPayload> open_written(std::span<const std::byte> bytes);
 
 // Every value is one of these; the quantisation's type is None of one that has none.
 const wire::Tensor& tensor_of(const wire::Value& value);

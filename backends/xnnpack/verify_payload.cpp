@@ -18,6 +18,7 @@ namespace {
 using wire::DataType;
 
 constexpr std::size_t max_rank = 6;
+constexpr std::size_t max_tables = 1'000'000;       // of a flatbuffer that the runtime takes
 constexpr std::uint64_t named = ~std::uint64_t{0};  // the offset of a constant that is named data
 constexpr std::uint64_t max_elements = std::uint64_t{1} << 48;
 
@@ -101,7 +102,18 @@ class PayloadVerifier {
  private:
   // --- the whole
 
+  // A table each for a node, its body and its range, and for a value, its tensor and its quantisation.
+  std::size_t count_tables() const {
+    std::size_t tables =
+        1 + size_of(graph_.constants()) + 2 * graph_.nodes()->size() + 2 * graph_.values()->size();
+    for (const wire::Node* node : *graph_.nodes()) tables += node->output_range() == nullptr ? 0 : 1;
+    for (const wire::Value* value : *graph_.values()) tables += quantised_of(*value) == nullptr ? 0 : 2;
+    return tables;
+  }
+
   Text check_whole() const {
+    if (const std::size_t tables = count_tables(); tables > max_tables)
+      return fmt::format("{} tables; {} are the most", tables, max_tables);
     if (graph_.external_count() > max_externals)
       return fmt::format("{} arguments and results; {} are the most", graph_.external_count(), max_externals);
     if (size_of(graph_.constants()) == 0) return "the list of constants has no row 0";
@@ -136,10 +148,19 @@ class PayloadVerifier {
     if (twice != values_.end()) return fmt::format("value %{}: there are two", twice->id);
     if (!values_.empty() && values_.back().id == no_value) return "a value has the id that stands for none";
     externals_.assign(graph_.external_count(), false);
+    index_values();
     return {};
   }
 
+  // Ids of honest payloads leave few gaps.
+  void index_values() {
+    if (values_.empty() || values_.back().id > 16 * values_.size() + 1024) return;
+    by_id_.assign(values_.back().id + 1, nullptr);
+    for (Entry& value : values_) by_id_[value.id] = &value;
+  }
+
   Entry* find(std::uint32_t id) {
+    if (!by_id_.empty()) return id < by_id_.size() ? by_id_[id] : nullptr;
     auto found = std::ranges::lower_bound(values_, id, {}, &Entry::id);
     return found == values_.end() || found->id != id ? nullptr : &*found;
   }
@@ -428,19 +449,30 @@ class PayloadVerifier {
   const std::vector<bool>& varies_;
   std::unordered_map<std::string_view, std::uint64_t> sizes_;  // of named data
   std::vector<Entry> values_;                                  // by ascending id
+  std::vector<Entry*> by_id_;                                  // empty: they are far apart
   std::vector<bool> externals_;
   std::vector<Entry*> operands_;  // of the node that is looked at
   std::vector<Shape> shapes_;
 };
+
+std::optional<PayloadFault> find_fault(const Result<OpenPayload>& open, std::span<const NamedData> named_data,
+                                       const std::vector<bool>& varies) {
+  if (!open) return PayloadFault{{}, fmt::format("{}: {}", open.error().where, open.error().message)};
+  return PayloadVerifier(*open->graph, varies).run(named_data);
+}
 
 }  // namespace
 
 std::optional<PayloadFault> find_payload_fault(std::span<const std::byte> payload,
                                                std::span<const NamedData> named_data,
                                                const std::vector<bool>& varies) {
-  Result<OpenPayload> open = open_payload(payload);
-  if (!open) return PayloadFault{{}, fmt::format("{}: {}", open.error().where, open.error().message)};
-  return PayloadVerifier(*open->graph, varies).run(named_data);
+  return find_fault(open_payload(payload), named_data, varies);
+}
+
+std::optional<PayloadFault> find_fault_of_written(std::span<const std::byte> payload,
+                                                  std::span<const NamedData> named_data,
+                                                  const std::vector<bool>& varies) {
+  return find_fault(open_written(payload), named_data, varies);
 }
 
 }  // namespace depute::xnnpack

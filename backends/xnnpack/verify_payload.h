@@ -29,5 +29,9 @@ struct PayloadFault {
 std::optional<PayloadFault> find_payload_fault(std::span<const std::byte> payload,
                                                std::span<const NamedData> named_data,
                                                const std::vector<bool>& varies = {});
+// The same for what write_payload has just given, whose flatbuffer is sound.
+std::optional<PayloadFault> find_fault_of_written(std::span<const std::byte> payload,
+                                                  std::span<const NamedData> named_data,
+                                                  const std::vector<bool>& varies);
 
 }  // namespace depute::xnnpack

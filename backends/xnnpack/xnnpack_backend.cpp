@@ -87,7 +87,7 @@ Status verify_written(const Program& program, const XnnGraph& graph, const Paylo
     varies[id] =
         !std::ranges::all_of(graph.values[id].sizes, [](const SymInt& size) { return size.is_constant(); });
   }
-  const auto fault = find_payload_fault(payload.bytes->bytes(), payload.named_data, varies);
+  const auto fault = find_fault_of_written(payload.bytes->bytes(), payload.named_data, varies);
   if (!fault) return {};
   const Node* node = fault->node ? node_of(program, graph.nodes[*fault->node].handles) : nullptr;
   const std::string message = fmt::format("a payload that the runtime does not take, {}", fault->message);

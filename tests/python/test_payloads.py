@@ -82,11 +82,11 @@ def test_verdicts_are_those_of_the_runtime(name, tmp_path):
     inputs = [t for t in case.inputs if isinstance(t, torch.Tensor)]
     dice = random.Random(name)
     seen = Counter()
-    for _ in range(60):
+    for _ in range(30):
         out.write_bytes(changed(whole, dice))
         told = subprocess.run([DEPUTE_TEXT, "payload", out], input="program\n", capture_output=True, text=True)
         is_sound = told.returncode == 0 and set(told.stdout.splitlines()) == {"sound"}
         outcome, message = run_apart(out, [(inputs, lambda _: "")])
         seen[is_sound, outcome == "ok"] += 1
         assert not is_sound or outcome == "ok", f"{told.stdout}{outcome}: {message}"
-    assert seen[True, True] > 3 and seen[False, False] > 10, seen
+    assert seen[True, True] > 1 and seen[False, False] > 5, seen
