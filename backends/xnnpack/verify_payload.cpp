@@ -121,7 +121,8 @@ class PayloadVerifier {
   }
 
   Text check_row(std::uint32_t row, const wire::Constant& constant) const {
-    if (row == 0) return constant.key() == nullptr && constant.size() == 0 ? "" : "row 0 is no constant";
+    if (row == 0)
+      return constant.key() == nullptr && constant.size() == 0 ? Text() : Text("row 0 is no constant");
     if (constant.key() == nullptr) return "lies in the payload, which the runtime frees";
     if (constant.offset() != named) return "has a name, and a place in the payload";
     auto found = sizes_.find(constant.key()->string_view());
@@ -206,7 +207,7 @@ class PayloadVerifier {
   Text check_type(const Entry& value) const {
     using enum DataType;
     if (value.quantised == nullptr)
-      return value.type() == F32 || value.type() == F16 ? "" : "integers without a scale";
+      return value.type() == F32 || value.type() == F16 ? Text() : Text("integers without a scale");
     if (const auto* tensor = value.scale()) return check_tensor_quant(value, *tensor);
     if (const auto* channels = value.quantised->quant_as_ChannelQuant())
       return check_channel_quant(value, *channels);
@@ -270,7 +271,7 @@ class PayloadVerifier {
       using enum DataType;
       const bool is_computed = value.type() != QCInt8 && value.type() != QCInt4 && value.type() != QBInt4 &&
                                value.type() != QInt32 && value.type() != QCInt32;
-      return is_computed ? "" : "is of a type that only constants have";
+      return is_computed ? Text() : Text("is of a type that only constants have");
     }
     if (row >= graph_.constants()->size()) return fmt::format("constant {} does not exist", row);
     if (value.tensor->flags() != 0) return "a constant that comes in or goes out";
@@ -346,18 +347,18 @@ class PayloadVerifier {
       allowed = keep_dims;
       if (flags == 0) return "it drops dimensions";
     }
-    return (flags & ~allowed) == 0 ? "" : fmt::format("flags {:#x}", flags);
+    return (flags & ~allowed) == 0 ? Text() : fmt::format("flags {:#x}", flags);
   }
 
   Text check_types(const wire::Node& node, const Entry& output) const {
     const wire::NodeUnion kind = node.node_type();
     if (kind == wire::NodeUnion::Convert)
-      return converts(operands_[0]->type(), output.type()) ? "" : "no conversion of these types";
+      return converts(operands_[0]->type(), output.type()) ? Text() : Text("no conversion of these types");
     if (packs(kind)) return check_product_types(node, output);
     for (const Entry* operand : operands_) {
       if (operand->type() != output.type()) return "its types are mixed";
     }
-    return takes_type(kind, output.type()) ? "" : "it has no form for this type";
+    return takes_type(kind, output.type()) ? Text() : Text("it has no form for this type");
   }
 
   Text check_product_types(const wire::Node& node, const Entry& output) const {
@@ -424,7 +425,7 @@ class PayloadVerifier {
              is_within(std::abs(double{leaky->slope()} * scale(0) / result), -8, 7);
     }
     if (packs(kind) && operands_[1]->scale() != nullptr) fits = scale(0) * scale(1) / result < 256;
-    return fits ? "" : "its scales are too far from each other";
+    return fits ? Text() : Text("its scales are too far from each other");
   }
 
   Text check_shapes(const wire::Node& node, const Entry& output) {
