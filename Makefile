@@ -48,6 +48,13 @@ test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered 
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000 --backend xnnpack
 
+test-payloads:  ## 10,000 random programs of what delegates take, lowered for XNNPACK and run in the stock runtime
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated
+	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated --quantised
+
 test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -89,4 +96,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install wheel demo test test-ops test-payloads test-asan test-tsan mutate bench format tidy clean

@@ -38,7 +38,7 @@ struct Command {
 
 Command lower_command(Compiler& compiler);
 Command explain_command(Compiler& compiler);
-Command show_command();
+Command show_command(const Compiler& compiler);
 Command backends_command(const Compiler& compiler);
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <thread>
 
 #include "cli/backend_argument.h"
@@ -50,6 +51,28 @@ Status check_step(const std::string& step) {
                  fmt::format("the steps are {}", fmt::join(steps, ", ")));
 }
 
+// "500M": 500 * 2^20.
+Result<std::uint64_t> parse_size(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, text.data() + text.size());
+  const std::size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit) + 1;
+  const bool is_unit = unit.empty() || (unit.size() == 1 && power > 0 && power <= 4);
+  if (error != std::errc() || !is_unit || number > (~std::uint64_t{0} >> (10 * power)))
+    return failure("usage", "--cache-size", fmt::format("'{}' is no size", text),
+                   "write bytes, or 500M or 20G");
+  return number << (10 * power);
+}
+
+Result<CacheOptions> read_cache(const RequestArguments& arguments) {
+  CacheOptions cache{.folder = arguments.cache};
+  if (arguments.cache_size.empty()) return cache;
+  if (arguments.cache.empty())
+    return failure("usage", "--cache-size", "there is no cache", "name its folder by --cache DIR");
+  TRY(cache.max_bytes, parse_size(arguments.cache_size));
+  return cache;
+}
+
 }  // namespace
 
 std::vector<Option> request_options(RequestArguments& arguments) {
@@ -94,6 +117,14 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .target = &arguments.jobs,
        .help = "Threads; default: all. The output does not depend on it",
        .range = {{1, 1024}}},
+      {.names = "--cache",
+       .target = &arguments.cache,
+       .help = "A folder that keeps what backends make, by content: the next lowering takes it from there",
+       .value = "DIR"},
+      {.names = "--cache-size",
+       .target = &arguments.cache_size,
+       .help = "The most that it holds, as 500M or 20G; default: 10G",
+       .value = "BYTES"},
       {.names = "--dump-after",
        .target = &arguments.dump_after,
        .help = "Print the program after a step or pass",
@@ -133,6 +164,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     options.lower.quantise.push_back(std::move(rule));
   }
   options.read_before = arguments.kernels;
+  TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {
     return failure("usage", "MODEL", "a model or --method NAME=FILE is needed");
   }

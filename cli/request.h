@@ -21,6 +21,8 @@ struct RequestArguments {
   std::vector<std::string> kernels;
   std::vector<std::string> quantise;
   std::vector<std::string> reports;
+  std::string cache;
+  std::string cache_size;
   std::string dump_after;
   int jobs = 0;
   bool together = false;

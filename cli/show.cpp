@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "depute/compiler.h"
 #include "depute/print.h"
 #include "read/ptd.h"
 #include "read/pte.h"
@@ -33,7 +34,7 @@ int show_program(const ShowArguments& arguments, std::shared_ptr<const MappedFil
   return print_out(print(*program, options));
 }
 
-int run_show(const ShowArguments& arguments) {
+int run_show(const ShowArguments& arguments, const Registry& registry) {
   Result<std::shared_ptr<const MappedFile>> file = open_input(arguments.file);
   if (!file) return report_error(file.error());
   const auto bytes = (*file)->bytes();
@@ -47,7 +48,11 @@ int run_show(const ShowArguments& arguments) {
   }
   if (is_pte(bytes)) {
     auto pte = read_pte(bytes, arguments.file);
-    return pte ? print_out(pte_text(*pte)) : report_error(pte.error());
+    if (!pte) return report_error(pte.error());
+    auto text = pte_text(*pte, bytes, registry);
+    if (text) return print_out(*text);
+    text.error().where = fmt::format("{}: {}", arguments.file, text.error().where);
+    return report_error(text.error());
   }
   auto ptd = read_ptd(bytes, arguments.file);
   return ptd ? print_out(ptd_text(*ptd)) : report_error(ptd.error());
@@ -55,7 +60,7 @@ int run_show(const ShowArguments& arguments) {
 
 }  // namespace
 
-Command show_command() {
+Command show_command(const Compiler& compiler) {
   auto arguments = std::make_shared<ShowArguments>();
   return {.name = "show",
           .help = "Print a .pt2, .pte or .ir file as text",
@@ -76,7 +81,7 @@ Command show_command() {
                       {.names = "--json",
                        .target = &arguments->json,
                        .help = "As JSON, without constants' bytes"}},
-          .run = [arguments] { return run_show(*arguments); }};
+          .run = [arguments, &compiler] { return run_show(*arguments, compiler.registry()); }};
 }
 
 }  // namespace depute

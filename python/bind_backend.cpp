@@ -178,9 +178,13 @@ PreprocessResult result_of(const nb::object& given) {
 class PythonBackend final : public Backend {
  public:
   PythonBackend(std::string id, nb::object backend, std::shared_ptr<Raised> raised)
-      : id_(std::move(id)), backend_(share(std::move(backend))), raised_(std::move(raised)) {}
+      : id_(std::move(id)),
+        cache_version_(nb::cast<std::string>(nb::getattr(backend, "cache_version", nb::str("")))),
+        backend_(share(std::move(backend))),
+        raised_(std::move(raised)) {}
 
   std::string_view id() const override { return id_; }
+  std::string cache_version() const override { return cache_version_; }
 
   Result<PreprocessResult> preprocess(const Program& program,
                                       std::span<const CompileSpec> specs) const override {
@@ -220,6 +224,7 @@ class PythonBackend final : public Backend {
 
  private:
   std::string id_;
+  std::string cache_version_;
   SharedObject backend_;
   std::shared_ptr<Raised> raised_;
 };

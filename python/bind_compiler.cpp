@@ -79,13 +79,17 @@ struct LowerArguments {
   std::vector<std::string> quantise;
   int jobs;
   bool check;
+  std::string cache;
+  std::optional<std::uint64_t> cache_size;
 };
 
 LowerOptions lower_options(const LowerArguments& arguments) {
   LowerOptions options{.plan_together = arguments.plan_together,
+                       .cache = {.folder = arguments.cache},
                        .jobs = arguments.jobs,
                        .verify_each_pass = arguments.check,
                        .tell_why_apart = true};
+  if (arguments.cache_size) options.cache.max_bytes = *arguments.cache_size;
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantise)
     options.quantise.push_back(take(parse_quantise_rule(rule)));
@@ -107,9 +111,11 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        const Backends& backends, const std::vector<nb::object>& transforms,
                                        bool plan_together,
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                       std::vector<std::string> quantise, int jobs, bool check) {
+                                       std::vector<std::string> quantise, int jobs, bool check,
+                                       std::string cache, std::optional<std::uint64_t> cache_size) {
   Call call(backends);
-  LowerOptions options = lower_options({plan_together, std::move(bounds), std::move(quantise), jobs, check});
+  LowerOptions options = lower_options(
+      {plan_together, std::move(bounds), std::move(quantise), jobs, check, std::move(cache), cache_size});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));

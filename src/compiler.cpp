@@ -217,7 +217,8 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
   const ToBackendOptions lowering{.jobs = options.jobs,
                                   .check_determinism = options.verify_each_pass,
                                   .verified = true,
-                                  .tell_why_apart = options.tell_why_apart};
+                                  .tell_why_apart = options.tell_why_apart,
+                                  .cache = options.cache};
   std::vector<Round> rounds;
   if (options.plan_together && backends.size() > 1) {
     rounds.push_back(round_of_all(program, backends));
@@ -228,6 +229,7 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
     TRY(Lowered lowered, to_backend(program, round.partitioners, registry, lowering));
     add_verdicts(report, round.asked, lowered.verdicts);
     add_apart(report, std::move(lowered.apart));
+    add_cache_use(report, std::move(lowered.cache));
     program = std::move(lowered.program);
   }
   return program;
@@ -348,7 +350,7 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
   for (const WrittenFile& file : written.external_files) {
     report.external_files.push_back({file.path, file.bytes});
   }
-  report.notes = std::move(written.warnings);
+  for (std::string& warning : written.warnings) report.notes.push_back(std::move(warning));
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
   }

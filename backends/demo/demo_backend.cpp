@@ -86,6 +86,22 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
   return std::move(program).finish();
 }
 
+// One instruction a line: "0 sin_decomp_from_tan".
+Result<std::string> DemoBackend::describe(std::span<const std::byte> processed_bytes) const {
+  std::string_view blob(reinterpret_cast<const char*>(processed_bytes.data()), processed_bytes.size());
+  const std::size_t hash = blob.find('#');
+  if (hash == blob.npos) return failure("demo", "", "the number of instructions is missing");
+  std::string text;
+  for (blob.remove_prefix(hash + 1); !blob.empty();) {
+    const std::size_t name = blob.find(',');
+    const std::size_t id = name == blob.npos ? name : blob.find(',', name + 1);
+    if (id == blob.npos) return failure("demo", "", "the last instruction is cut off");
+    text += fmt::format("{} {}\n", blob.substr(name + 1, id - name - 1), blob.substr(0, name));
+    blob.remove_prefix(id + 1);
+  }
+  return text;
+}
+
 Result<Proposal> DemoPartitioner::propose(const Program&, const Method& method) const {
   Proposal proposal{.support = support,
                     .options = {.owner = "demo", .spec = {"BackendWithDelegateMappingDemo", {}}}};

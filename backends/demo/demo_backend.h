@@ -22,6 +22,8 @@ class DemoBackend : public Backend {
   std::string_view id() const override { return "BackendWithDelegateMappingDemo"; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
+  std::string cache_version() const override { return "1"; }
+  Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 
 // Takes a convolution whose only user is a relu, together with that relu, and every tangent.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "payload_generated.h"
+#include "payload_header.h"
 #include "support/check.h"
 
 namespace depute::xnnpack {
@@ -14,8 +15,6 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-constexpr std::size_t header_length = 30;
-constexpr std::size_t flatbuffer_offset = 32;
 constexpr std::size_t alignment = 16;
 
 // Of integers their number of bits, and what has a scale of its own.
@@ -252,12 +251,12 @@ std::shared_ptr<const Storage> Writer::with_header() const {
   auto put = [&](std::size_t offset, std::uint64_t number, std::size_t width) {
     for (std::size_t i = 0; i < width; ++i) bytes[offset + i] = static_cast<std::byte>(number >> (8 * i));
   };
-  std::memcpy(bytes.data() + 4, "XH00", 4);
-  put(8, header_length, 2);
-  put(10, flatbuffer_offset, 4);
-  put(14, size, 4);
-  put(18, padded, 4);
-  put(22, 0, 8);
+  std::memcpy(bytes.data() + magic_position, magic.data(), magic.size());
+  put(length_position, header_length, 2);
+  put(offset_position, flatbuffer_offset, 4);
+  put(size_position, size, 4);
+  put(constants_position, padded, 4);
+  put(constants_size_position, 0, 8);
   std::memcpy(bytes.data() + flatbuffer_offset, builder_.GetBufferPointer(), size);
   return Storage::owned(std::move(bytes));
 }

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "assign_layouts.h"
+#include "describe_payload.h"
 #include "emitter.h"
 #include "node_query.h"
 #include "simplify.h"
 #include "support/try.h"
+#include "verify_payload.h"
 #include "write_payload.h"
 
 namespace depute::xnnpack {
@@ -68,6 +72,31 @@ DebugHandleMap debug_handles(const XnnGraph& graph) {
   return map;
 }
 
+// The node of the program that one of the payload's stands for, or part of it.
+const Node* node_of(const Program& program, std::span<const std::uint32_t> handles) {
+  for (const Node& node : program.methods[0]->graph->nodes()) {
+    if (std::ranges::find(handles, node.debug_handle) != handles.end()) return &node;
+  }
+  return nullptr;
+}
+
+// A fault here is one of ours: what was accepted must load and run.
+Status verify_written(const Program& program, const XnnGraph& graph, const Payload& payload) {
+  std::vector<bool> varies(graph.values.size());
+  for (std::size_t id = 0; id < varies.size(); ++id) {
+    varies[id] =
+        !std::ranges::all_of(graph.values[id].sizes, [](const SymInt& size) { return size.is_constant(); });
+  }
+  const auto fault = find_fault_of_written(payload.bytes->bytes(), payload.named_data, varies);
+  if (!fault) return {};
+  const Node* node = fault->node ? node_of(program, graph.nodes[*fault->node].handles) : nullptr;
+  const std::string message = fmt::format("a payload that the runtime does not take, {}", fault->message);
+  const std::string hint =
+      "this is a fault of the compiler; leave the node out by --backend xnnpack:off=NAME";
+  if (node == nullptr) return failure("internal", "xnnpack", message, hint);
+  return node_failure(*node, "internal", message, hint, node->display_name());
+}
+
 }  // namespace
 
 Result<XnnGraph> translate(const Program& program) {
@@ -100,11 +129,16 @@ Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
   }
   TRY(XnnGraph graph, build_graph(edge_program));
   Payload payload = write_payload(graph, edge_program.ranges);
+  TRY_STATUS(verify_written(edge_program, graph, payload));
   return PreprocessResult{.processed_bytes = std::move(payload.bytes),
                           .debug_handle_map = debug_handles(graph),
                           .data_store_output = std::move(payload.named_data),
                           .delegate_info = {},
                           .arena_padding = bytes_read_past_the_end};
+}
+
+Result<std::string> XnnpackBackend::describe(std::span<const std::byte> processed_bytes) const {
+  return describe_payload(processed_bytes);
 }
 
 }  // namespace depute::xnnpack

@@ -15,6 +15,8 @@ class XnnpackBackend : public Backend {
   std::string_view id() const override { return backend_id; }
   Result<PreprocessResult> preprocess(const Program& edge_program,
                                       std::span<const CompileSpec> compile_specs) const override;
+  std::string cache_version() const override { return "1"; }
+  Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 
 // The logical graph of a program's only method. Fails with the node and the reason when one cannot be

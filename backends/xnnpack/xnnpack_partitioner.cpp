@@ -15,8 +15,6 @@ namespace {
 
 // The runtime's flatbuffer verifier counts a million tables at most; a node and its values take about ten.
 constexpr std::uint32_t max_region_nodes = 50'000;
-// The runtime refuses more arguments and results than this.
-constexpr std::size_t max_externals = 4096;
 
 std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> names;

@@ -70,6 +70,16 @@ class Backend {
   // preprocess for each partition, on at most `jobs` threads.
   virtual Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                                     int jobs) const;
+
+  // Results may be kept on disk (result_cache.h) if this is not empty: what they depend on beside a partition
+  // and its specs, as the versions of what makes them, so that a new version does not get old results. For
+  // backends that preprocess each partition by itself, whatever the others are. The default keeps nothing.
+  virtual std::string cache_version() const { return {}; }
+
+  // A payload as lines of text, for people: `depute show` prints them below the delegate. The bytes come from
+  // a file and may be anything; what is no sound payload is an error that names the place in it. The default
+  // has nothing to say, an empty text.
+  virtual Result<std::string> describe(std::span<const std::byte> processed_bytes) const;
 };
 
 }  // namespace depute

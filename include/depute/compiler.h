@@ -29,6 +29,7 @@
 #include "depute/report.h"
 #include "depute/requirement.h"
 #include "depute/result.h"
+#include "depute/result_cache.h"
 #include "depute/sym.h"
 #include "depute/write_options.h"
 
@@ -58,6 +59,7 @@ struct LowerOptions {
   std::vector<QuantiseRule> quantise = {};  // layers whose weights become integers first
   // Applied in this order; what they give is verified and normalised again.
   std::vector<Transform> transforms = {};
+  CacheOptions cache = {};  // keeps what backends make; not used with verify_each_pass
   int jobs = 1;
   bool verify_each_pass = false;
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives

@@ -70,6 +70,7 @@ struct Report {
   std::vector<RefusalReport> refusals;
   QuantiseResult quantised;  // layers whose weights were made integers here
   std::vector<StepTime> times;
+  CacheUse cache;                  // results of backends that were there, with LowerOptions::cache
   std::vector<std::string> notes;  // what the user should know of the program that was written
 
   std::uint64_t delegated_nodes() const;
@@ -82,6 +83,7 @@ Report make_report(const Program& normalised);
 // Adds what one backend's lowering decided.
 void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
 void add_apart(Report& report, AllApart apart);
+void add_cache_use(Report& report, CacheUse use);
 // Lists the delegates of the lowered program.
 void add_delegates(Report& report, const Program& lowered);
 std::size_t blob_bytes(const Delegate& delegate);  // 0 for one without bytes

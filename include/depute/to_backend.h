@@ -26,6 +26,7 @@
 #include "depute/program.h"
 #include "depute/registry.h"
 #include "depute/result.h"
+#include "depute/result_cache.h"
 #include "depute/why_apart.h"
 
 #pragma GCC visibility push(default)
@@ -38,6 +39,7 @@ struct ToBackendOptions {
   bool check_determinism = false;
   bool verified = false;        // verify_input() has passed the program
   bool tell_why_apart = false;  // fill Lowered::apart, which takes time
+  CacheOptions cache = {};      // not used with check_determinism
 };
 
 // A node's verdict as data, so that it outlives the graph it was given on.
@@ -72,6 +74,7 @@ struct Lowered {
   Program program;
   std::vector<NodeVerdict> verdicts;  // of every node a partitioner looked at, in method and node order
   AllApart apart;
+  CacheUse cache;
 };
 
 // Errors carry an id of lowering_error.h and name method, tag, node, backend and the user's line, as far as

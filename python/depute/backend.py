@@ -44,7 +44,13 @@ class PreprocessResult:
 
 
 class BackendDetails:
-    """What a backend inherits from. Its name is the one that its runtime half is registered under."""
+    """What a backend inherits from. Its name is the one that its runtime half is registered under.
+
+    cache_version: what results depend on beside a partition and its specs, as a text of versions. Without one they
+    are not kept by to_edge_transform_and_lower(cache=...).
+    """
+
+    cache_version = ""
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)

@@ -253,6 +253,8 @@ def to_edge_transform_and_lower(
     quantize=(),
     jobs=1,
     check=False,
+    cache=None,
+    cache_size=None,
 ):
     """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
 
@@ -262,7 +264,8 @@ def to_edge_transform_and_lower(
 
     Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
     quantize has the rules of --quantize; jobs is how many threads preprocess; check verifies after each pass
-    and asks partitioners and backends twice.
+    and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
+    cache_version), cache_size the most bytes that it holds.
     """
     program = as_one_program(programs)
     if _edge_config(compile_config).preserve_ops:
@@ -278,6 +281,8 @@ def to_edge_transform_and_lower(
         quantize,
         jobs,
         bool(check),
+        os.fspath(cache or ""),
+        cache_size,
     )
     return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 

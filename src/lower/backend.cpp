@@ -66,4 +66,8 @@ Result<std::vector<MethodResults>> Backend::preprocess_multimethod(std::span<con
   return all;
 }
 
+Result<std::string> Backend::describe(std::span<const std::byte>) const {
+  return std::string();
+}
+
 }  // namespace depute

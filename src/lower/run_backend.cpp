@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +15,7 @@
 #include "depute/named_data_store.h"
 #include "depute/validation.h"
 #include "ir/walk.h"
+#include "support/parallel_for.h"
 #include "support/try.h"
 
 namespace depute {
@@ -28,9 +30,9 @@ class BackendRun {
     std::vector<Hash128> before;
     bool validates = is_validation_enabled();
     if (validates) before = hashes();
-    TRY(std::vector<PreprocessResult> results, call());
+    TRY(std::vector<PreprocessResult> results, cached_call());
     if (options_.check_determinism) {
-      TRY(std::vector<PreprocessResult> again, call());
+      TRY(std::vector<PreprocessResult> again, call(jobs_));
       TRY_STATUS(compare(results, again));
     }
     if (validates) TRY_STATUS(compare(before, hashes()));
@@ -38,6 +40,7 @@ class BackendRun {
       TRY_STATUS(check(*jobs_[i], results[i]));
       jobs_[i]->result = std::move(results[i]);
     }
+    keep_made();
     return {};
   }
 
@@ -53,10 +56,49 @@ class BackendRun {
     return all;
   }
 
+  bool has_cache() const {
+    return options_.cache != nullptr && options_.cache->is_open() && !options_.check_determinism;
+  }
+
+  // Asks the backend only for what the cache does not have.
+  Result<std::vector<PreprocessResult>> cached_call() {
+    if (!has_cache()) return call(jobs_);
+    keys_.resize(jobs_.size());
+    parallel_for(jobs_.size(), options_.jobs, [&](std::size_t i) {
+      const CarvedPartition& partition = *jobs_[i]->partition;
+      keys_[i] = options_.cache->key_of(backend_, {partition.program.get(), partition.spec.compile_specs});
+    });
+    std::vector<PreprocessResult> results(jobs_.size());
+    std::vector<BackendJob*> missing;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      std::optional<PreprocessResult> found;
+      if (keys_[i]) found = options_.cache->find(*keys_[i], *jobs_[i]->partition->program);
+      if (found) {
+        results[i] = std::move(*found);
+        keys_[i].reset();
+      } else {
+        missing.push_back(jobs_[i]);
+        places.push_back(i);
+      }
+    }
+    if (missing.empty()) return results;
+    TRY(std::vector<PreprocessResult> made, call(missing));
+    for (std::size_t i = 0; i < made.size(); ++i) results[places[i]] = std::move(made[i]);
+    return results;
+  }
+
+  // What was made now, and is sound.
+  void keep_made() const {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i]) options_.cache->keep(*keys_[i], *jobs_[i]->partition->program, jobs_[i]->result);
+    }
+  }
+
   // The results in the order of the jobs.
-  Result<std::vector<PreprocessResult>> call() const {
+  Result<std::vector<PreprocessResult>> call(std::span<BackendJob* const> jobs) const {
     std::vector<MethodPartitions> methods;
-    for (const BackendJob* job : jobs_) {
+    for (const BackendJob* job : jobs) {
       std::string_view method = job->method.str();
       if (methods.empty() || methods.back().method != method) methods.push_back({std::string(method), {}});
       methods.back().partitions.push_back(
@@ -230,6 +272,7 @@ class BackendRun {
   std::string id_;
   std::span<BackendJob* const> jobs_;
   RunBackendOptions options_;
+  std::vector<std::optional<Hash128>> keys_;  // of jobs whose results are to be kept
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "depute/backend.h"
 #include "lower/carve.h"
+#include "lower/result_cache.h"
 
 namespace depute {
 
@@ -19,7 +20,8 @@ struct BackendJob {
 
 struct RunBackendOptions {
   int jobs = 1;
-  bool check_determinism = false;
+  bool check_determinism = false;  // then no result is taken from the cache
+  ResultCache* cache = nullptr;
 };
 
 // One preprocess_multimethod over all jobs, which have this backend and are in method order; fills their

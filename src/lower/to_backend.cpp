@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -122,8 +123,9 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
 }
 
 // All jobs through their backends, which are asked in the order of their first job.
-Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
-                    const ToBackendOptions& options) {
+Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
+                              const ToBackendOptions& options) {
+  TRY(ResultCache cache, ResultCache::open(options.cache));
   std::vector<const Backend*> order;
   std::unordered_map<const Backend*, std::vector<BackendJob*>> jobs_of;
   for (BackendJob& job : jobs) {
@@ -139,10 +141,11 @@ Status run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
     jobs_of[backend].push_back(&job);
   }
   for (const Backend* backend : order) {
-    TRY_STATUS(run_backend(*backend, jobs_of[backend],
-                           {.jobs = options.jobs, .check_determinism = options.check_determinism}));
+    TRY_STATUS(
+        run_backend(*backend, jobs_of[backend],
+                    {.jobs = options.jobs, .check_determinism = options.check_determinism, .cache = &cache}));
   }
-  return {};
+  return std::move(cache).take_use();
 }
 
 // Which delegate each node of a method went to.
@@ -316,9 +319,10 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
       jobs.push_back({method.method->name, &partition, {}});
     }
   }
-  TRY_STATUS(run_backends(jobs, registry, options));
+  TRY(CacheUse cache, run_backends(jobs, registry, options));
 
   Lowered lowered{.program = Program(program.ops)};
+  lowered.cache = std::move(cache);
   lowered.program.ranges = program.ranges;
   for (PartitionedMethod& method : methods) {
     const NodeOwners owners(method);
@@ -348,7 +352,7 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                         .spec = {std::string(backend_id), compile_specs},
                         .program = std::make_shared<Program>(clone(program))};
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
-  TRY_STATUS(run_backends(jobs, registry, options));
+  TRY(std::ignore, run_backends(jobs, registry, options));
   Program holder;
   holder.delegates.push_back(make_delegate(whole, std::move(jobs.front().result)));
   TRY_STATUS(check_named_data(holder));

@@ -95,7 +95,7 @@ class PteReader {
       result_.segments.push_back({segment->offset(), segment->size()});
     }
     for (const auto* blob : internal::elements(program_->backend_delegate_data())) {
-      result_.inline_blobs.push_back(blob->data() == nullptr ? 0 : blob->data()->size());
+      result_.inline_blobs.push_back(place_of(blob->data()));
     }
     if (const auto* constants = program_->constant_segment()) {
       TRY_STATUS(
@@ -112,6 +112,13 @@ class PteReader {
       result_.named_data.push_back({named->key()->str(), named->segment_index()});
     }
     return {};
+  }
+
+  PteSegment place_of(const flatbuffers::Vector<std::uint8_t>* bytes) const {
+    if (bytes == nullptr) return {};
+    const auto* start =
+        reinterpret_cast<const std::uint8_t*>(aligned_.empty() ? file_.data() : aligned_.data());
+    return {static_cast<std::uint64_t>(bytes->data() - start), bytes->size()};
   }
 
   Status read_offsets(std::string_view place, const et12::SubsegmentOffsets& table, std::uint32_t& segment,
@@ -158,6 +165,16 @@ class PteReader {
 
 bool is_pte(std::span<const std::byte> file) {
   return has_text(file, identifier_position, et12::ProgramIdentifier());
+}
+
+std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegate& delegate,
+                                          std::span<const std::byte> bytes) {
+  if (delegate.is_inline) {
+    const PteSegment& blob = file.inline_blobs[delegate.index];
+    return bytes.subspan(blob.offset, blob.size);
+  }
+  const PteSegment& segment = file.segments[delegate.index];
+  return bytes.subspan(file.segment_base + segment.offset, segment.size);
 }
 
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name) {

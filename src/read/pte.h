@@ -14,7 +14,7 @@
 namespace depute {
 
 struct PteSegment {
-  std::uint64_t offset = 0;  // from the segment base
+  std::uint64_t offset = 0;  // from the segment base; of a blob, from the file's start
   std::uint64_t size = 0;
 };
 
@@ -30,7 +30,7 @@ struct PteFile {
   std::uint64_t segment_base = 0;      // 0: no segments
   std::vector<ExecutionPlan> methods;
   std::vector<PteSegment> segments;
-  std::vector<std::uint64_t> inline_blobs;  // sizes of the blobs inside the flatbuffer
+  std::vector<PteSegment> inline_blobs;  // those inside the flatbuffer
   std::uint32_t constant_segment = 0;
   std::vector<std::uint64_t> constant_offsets;  // [0] is unused
   std::uint32_t mutable_segment = 0;
@@ -41,6 +41,10 @@ struct PteFile {
 // `name` is the file's, for messages. A file that fails here would not load either; one that passes may still
 // ask for kernels or backends that a runtime does not have.
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name);
+
+// The bytes of a delegate of `file`, which was read from `bytes`.
+std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegate& delegate,
+                                          std::span<const std::byte> bytes);
 
 // The first bytes say that it is a .pte file.
 bool is_pte(std::span<const std::byte> file);

@@ -118,6 +118,7 @@ std::string report_json(const Report& report) {
   for (const QuantisedLayer& layer : report.quantised.layers)
     json["quantised"].push_back(quantised_json(layer));
   json["not_quantised"] = report.quantised.left;
+  json["cache"] = {{"found", report.cache.found}, {"made", report.cache.made}};
   json["notes"] = report.notes;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;

@@ -145,6 +145,12 @@ void add_refusals(Report& report, const Program& lowered, const std::vector<Refu
   }
 }
 
+void add_cache_use(Report& report, CacheUse use) {
+  report.cache.found += use.found;
+  report.cache.made += use.made;
+  std::ranges::move(use.notes, std::back_inserter(report.notes));
+}
+
 std::size_t blob_bytes(const Delegate& delegate) {
   return delegate.processed_bytes == nullptr ? 0 : delegate.processed_bytes->size();
 }

@@ -1,14 +1,20 @@
-// A .pte or .ptd file as text, for `depute show`.
+// A .pte or .ptd file as text, for `depute show`. What delegates hold is told by their backends, as far as
+// these can (Backend::describe).
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
+#include "depute/registry.h"
+#include "depute/result.h"
 #include "read/ptd.h"
 #include "read/pte.h"
 
 namespace depute {
 
-std::string pte_text(const PteFile& file);
+// `file` was read from `bytes`. Fails where a backend finds that a payload is damaged.
+Result<std::string> pte_text(const PteFile& file, std::span<const std::byte> bytes, const Registry& registry);
 std::string ptd_text(const PtdFile& file);
 
 }  // namespace depute

@@ -160,6 +160,9 @@ std::string summary_text(const Report& report, bool verbose) {
                         more == 1 ? "kind" : "kinds");
   }
   text += quantised_text(report.quantised, verbose);
+  if (report.cache.found + report.cache.made > 0)
+    text +=
+        fmt::format("From the cache: {} of {}\n", report.cache.found, report.cache.found + report.cache.made);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   double total = 0;
   std::string steps;

@@ -1,8 +1,8 @@
 """Lowers a program by the CLI and runs it in the stock runtime, as scripts that try thousands of programs need it: an outcome
 and a message instead of an exception.
 
-Outcomes: ok; refused (by depute, with a reason); crash (of depute); load, run (the runtime fails); wrong (values, shapes or
-types differ).
+Outcomes: ok; refused (by depute, with a reason); crash (of depute, or an error that says it is one of its own); load, run (the
+runtime fails); wrong (values, shapes or types differ).
 """
 
 import json
@@ -59,7 +59,8 @@ def lower(depute, pt2, pte, backend="portable"):
     if done.returncode == 0:
         return None
     first = next((line for line in done.stderr.splitlines() if line.strip()), "nothing")
-    return "refused" if done.returncode == 1 else "crash", re.sub(r"^error[: ]*", "", first)[:240]
+    is_bug = done.returncode != 1 or "[internal]" in first
+    return "crash" if is_bug else "refused", re.sub(r"^error[: ]*", "", first)[:240]
 
 
 def run_apart(pte, calls):

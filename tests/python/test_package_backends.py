@@ -563,3 +563,36 @@ def test_memory_stays_flat_with_python_backends():
         once()
     gc.collect()
     assert resident() - before < 8_000
+
+
+class KeptBackend(BackendDetails):
+    cache_version = "1"
+    asked = 0
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        KeptBackend.asked += 1
+        return PreprocessResult(processed_bytes=b"kept")
+
+
+def test_results_are_kept_of_a_backend_with_a_version(tmp_path):
+    def lowered():
+        KeptBackend.asked = 0
+        partitioner = ByOp("KeptBackend", exir_ops.edge.aten.tan.default)
+        return depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner=partitioner, cache=tmp_path / "cache")
+
+    first = lowered().to_executorch().buffer
+    assert KeptBackend.asked == 1
+    assert lowered().to_executorch().buffer == first and KeptBackend.asked == 0
+    KeptBackend.cache_version = "2"
+    lowered()
+    assert KeptBackend.asked == 1
+    KeptBackend.cache_version = ""
+    lowered(), lowered()
+    assert KeptBackend.asked == 1
+    KeptBackend.cache_version = "1"
+    with pytest.raises(depute.Error, match="cache"):
+        (tmp_path / "file").write_text("")
+        depute.to_edge_transform_and_lower(
+            depute.parse(TEXT), partitioner=ByOp("KeptBackend", exir_ops.edge.aten.tan.default), cache=tmp_path / "file"
+        )

@@ -16,7 +16,16 @@ def test_equal_eager(backend):
     command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", backend]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
-    assert int(re.search(r"^ok (\d+)", done.stdout, re.MULTILINE)[1]) >= 30, done.stdout
+    assert sum(map(int, re.findall(r"\bok(?: in delegates)? (\d+)", done.stdout))) >= 30, done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--quantised",)], ids=["floats", "quantised"])
+def test_what_delegates_take(options):
+    script = "tests/random_programs/random_programs.py"
+    command = [sys.executable, script, "--depute", DEPUTE, "--count", "40", "--backend", "xnnpack", "--delegated", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
+    assert int(re.search(r"\bok in delegates (\d+)", done.stdout)[1]) >= 30, done.stdout
 
 
 class Arithmetic(torch.nn.Module):

@@ -7,6 +7,9 @@ With --quantised every second float goes through integers of 8 bits, by a scale 
 rounding to the other side moves a result by a quantum, and what is computed of it by more, so that values are compared to
 a quarter of the largest one: what it finds are programs that fail.
 
+With --delegated there is only what delegates take, floats and images among them: layers with random windows, weights in
+integers too when --quantised, so that a program is one or a few delegates. `make test-payloads` runs many of these.
+
 A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
 through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
 tests/models/stock_runtime.py. Fails when one is not ok or refused.
@@ -70,10 +73,46 @@ WRITES = ["y=x.clone(); y[0]=1.0; r=y", "y=x.clone(); y[...,0].mul_(2); r=y", "y
           "y=x.clone(); y[y>0.3/64]=0.25; r=y", "y=x.clone(); y.transpose(0,-1).add_(1); r=y"]  # fmt: skip
 
 
+# --delegated; {k} is a window's size, {s} a stride, {n} a small number, {i} weights that may be integers.
+DELEGATED_UNARY = """F.relu(x) x.sigmoid() x.tanh() x.abs() -x (x.abs()+0.5).sqrt() (-x.abs()).exp() F.gelu(x) F.gelu(x,approximate='tanh')
+F.silu(x) F.hardswish(x) F.hardsigmoid(x) F.elu(x) F.leaky_relu(x,0.2) F.hardtanh(x) x.clamp(-1,1) x.clamp(max=0.5) x.square() x*2 x+1 3-x x/4
+x.softmax(-1) x.softmax({d}) torch.rsqrt(x.abs()+1) x.floor() x.ceil() x.sin() x.cos() (x.abs()+1).log() F.relu6(x) x.log_softmax(-1)
+x.mean(-1,keepdim=True) x.mean({d}) F.layer_norm(x,x.shape[-1:],{w}(x.shape[-1])) F.group_norm(x,1) x.amax(-1,keepdim=True)"""
+DELEGATED_MOVES = """x.transpose(0,-1) x.transpose(-1,-2) x.permute(*reversed(range(x.dim()))) x.movedim(0,-1) x.reshape(-1) x.flatten(1) x.unsqueeze({d})
+x.unsqueeze(0) x.squeeze(0) x.narrow({d},0,1) x[...,:2] x[...,1:] x[:,-1:] torch.cat([x,x],{d}) torch.cat([x,x*2,x+1],{d}) torch.stack([x,x],{d})
+torch.cat([x[...,:1]]*7,{d}) F.pad(x,({n},{n})) F.pad(x,(1,0,0,{n})) x.expand(2,*x.shape) x.chunk(2,{d})[0] x.unflatten({d},(-1,1)) x.repeat(*[2]*x.dim())"""
+DELEGATED_BINARY = """x+y x-y x*y x/(y.abs()+1) torch.maximum(x,y) torch.minimum(x,y) x@y x@y.transpose(-1,-2) torch.cat([x,y],{d}) x*y.sigmoid()
+torch.relu(x+y) (x-y).clamp(-1,1) F.scaled_dot_product_attention(x,y,y) x+y.mean(-1,keepdim=True) torch.cat([x,y,x],-1)"""
+DELEGATED_LAYERS = """F.linear(x,{i}(4,x.shape[-1])) F.linear(x,{i}(6,x.shape[-1]),{w}(6)) F.relu(F.linear(x,{i}(5,x.shape[-1]),{w}(5))) x@{w}(x.shape[-1],5)
+F.linear(D(x),{i}(4,x.shape[-1])) F.linear(D(x),{i}(3,x.shape[-1]),{w}(3)) torch.addmm({w}(3),x,{w}(x.shape[-1],3)) x*{w}(x.shape[-1]) x+{w}(x.shape[-1])
+torch.baddbmm(x.sum(),x,x.transpose(1,2)) F.prelu(x,{w}(1)) torch.cat([x,{w}(*x.shape)],{d}) F.conv1d(x,{w}(3,x.shape[1],{k}),padding=1)"""
+DELEGATED_IMAGES = """F.conv2d(x,{i}(4,x.shape[1],{k},{k}),{w}(4),stride={s},padding={n}) F.conv2d(x,{i}(6,x.shape[1],{k},{k}),None,padding=({n},1))
+F.relu(F.conv2d(x,{i}(3,x.shape[1],{k},{k}),{w}(3),padding=1,dilation={s})) F.conv2d(x,{i}(x.shape[1],1,{k},{k}),{w}(x.shape[1]),padding=1,groups=x.shape[1])
+F.conv2d(x,{i}(x.shape[1]*2,1,{k},{k}),None,stride={s},padding=1,groups=x.shape[1]) F.conv2d(x,{i}(4,x.shape[1]//2,{k},{k}),{w}(4),padding=1,groups=2)
+F.conv_transpose2d(x,{w}(x.shape[1],3,{k},{k}),{w}(3),stride={s},padding=0) F.conv_transpose2d(x,{w}(x.shape[1],2,{k},{k}),None,stride=2,output_padding=1)
+F.max_pool2d(x,{k},{s}) F.max_pool2d(x,3,2,1) F.max_pool2d(x,2,ceil_mode=True) F.avg_pool2d(x,{k},{s}) F.avg_pool2d(x,3,1,1) F.avg_pool2d(x,3,1,1,count_include_pad=False)
+F.adaptive_avg_pool2d(x,1) x.mean((2,3)) x.mean((2,3),keepdim=True) F.interpolate(x,scale_factor=2,mode='bilinear') F.interpolate(x,size=(5,7),mode='bilinear',align_corners=True)
+F.batch_norm(x,{w}(x.shape[1]),{w}(x.shape[1]).abs()+1) F.prelu(x,{w}(x.shape[1])) F.pixel_shuffle(torch.cat([x]*4,1),2) F.pad(x,(1,2,0,1)) F.pad(x,(0,1,1,0),value=0.5)
+x*{w}(x.shape[1],1,1) x+x.mean((2,3),keepdim=True) x*F.adaptive_avg_pool2d(x,1).sigmoid() x.flatten(2).transpose(1,2) F.group_norm(x,x.shape[1])"""
+
+
 def through_integers(x, scale, zero_point):
     ops = torch.ops.quantized_decomposed
     q = ops.quantize_per_tensor.default(x, scale, zero_point, -128, 127, torch.int8)
     return ops.dequantize_per_tensor.default(q, scale, zero_point, -128, 127, torch.int8)
+
+
+def through_rows(x):
+    """Quantised when the program runs."""
+    ops = torch.ops.quantized_decomposed
+    scale, zero_point = ops.choose_qparams.tensor(x, -128, 127, 1.1920928955078125e-07, torch.int8)
+    q = ops.quantize_per_tensor.tensor(x, scale, zero_point, -128, 127, torch.int8)
+    return ops.dequantize_per_tensor.tensor(q, scale, zero_point, -128, 127, torch.int8)
+
+
+def from_integers(weights, scales, zero_points):
+    op = torch.ops.quantized_decomposed.dequantize_per_channel.default
+    return op(weights, scales, zero_points, 0, -127, 127, torch.int8)
 
 
 def is_float(t):
@@ -83,10 +122,11 @@ def is_float(t):
 class Model(torch.nn.Module):
     """Grows by calls of `grow`, which tries functions on what there is."""
 
-    def __init__(self, seed, is_quantised=False):
+    def __init__(self, seed, is_quantised=False, is_delegated=False):
         super().__init__()
         self.random = random.Random(seed)
         self.is_quantised = is_quantised
+        self.is_delegated = is_delegated
         self.steps = []  # (place of x, place of y, source)
         self.results = []
 
@@ -96,8 +136,16 @@ class Model(torch.nn.Module):
         self.register_buffer(name, made)
         return made
 
+    def integers(self, name, *sizes):
+        """Weights as PT2E leaves them, and what to call them."""
+        shape = [int(s) for s in sizes]
+        self.register_buffer(name, torch.randint(-127, 128, shape, generator=self.generator).to(torch.int8))
+        self.register_buffer(f"{name}_scales", torch.rand(shape[0], generator=self.generator) / 64 + 1 / 256)
+        self.register_buffer(f"{name}_zeros", torch.zeros(shape[0], dtype=torch.int64))
+        return f"C(self.{name},self.{name}_scales,self.{name}_zeros)"
+
     def apply(self, source, x, y):
-        names = {"x": x, "y": y, "torch": torch, "F": torch.nn.functional, "self": self, "Q": through_integers}
+        names = {"x": x, "D": through_rows if self.is_quantised else (lambda t: t), "C": from_integers, "y": y, "torch": torch, "F": torch.nn.functional, "self": self, "Q": through_integers}
         names |= {f: getattr(torch, f) for f in ("relu", "sigmoid", "tanh", "sin", "cos")}
         if "=" in source and "; r=" in source:
             exec(source, names)
@@ -112,6 +160,10 @@ class Model(torch.nn.Module):
 
     def sources_for(self, x, y):
         pick = self.random
+        if self.is_delegated:
+            families = [DELEGATED_UNARY, DELEGATED_UNARY, DELEGATED_MOVES, DELEGATED_BINARY, DELEGATED_LAYERS]
+            source = pick.choice(pick.choice(families + [DELEGATED_IMAGES] * 3 * (x.dim() == 4)).split())
+            return source.replace("{k}", pick.choice("1233")).replace("{s}", pick.choice("112")).replace("{n}", pick.choice("012"))
         if x.dtype == torch.bool:
             families = [BOOLEAN, UNARY_ANY, MIXED]
         elif not x.dtype.is_floating_point:
@@ -138,9 +190,11 @@ class Model(torch.nn.Module):
                 continue
             source = self.sources_for(values[x], values[y])
             source = source.replace("{d}", str(self.random.randrange(-1, values[x].dim())))
-            while "{w}" in source:
+            source = source.replace("{i}", "{i}" if self.is_quantised and self.random.random() < 0.7 else "{w}")
+            while "{w}" in source or "{i}" in source:
+                is_integer = "{i}" in source
                 name = f"self.w{len(list(self.buffers()))}"
-                head, _, rest = source.partition("{w}")
+                head, _, rest = source.partition("{i}" if is_integer else "{w}")
                 depth, end = 0, 0
                 for end, letter in enumerate(rest):
                     depth += (letter == "(") - (letter == ")")
@@ -148,11 +202,14 @@ class Model(torch.nn.Module):
                         break
                 try:
                     sizes = eval(rest[: end + 1] if "," in rest[: end + 1] else f"({rest[1:end]},)", {"x": values[x]})
-                    self.weights(*sizes)
+                    if is_integer:
+                        name = self.integers(name[5:], *sizes)
+                    else:
+                        self.weights(*sizes)
                 except Exception:
                     break
                 source = head + name + rest[end + 1 :]
-            if "{w}" in source:
+            if "{w}" in source or "{i}" in source:
                 continue
             try:
                 made = self.apply(source, values[x], values[y])
@@ -177,6 +234,9 @@ class Model(torch.nn.Module):
         return "; ".join(f"v{n}={s} [x=v{x}, y=v{y}]" for n, (x, y, s) in enumerate(self.steps, start=self.inputs))
 
 
+FINE = ("ok", "ok in delegates", "none")
+
+
 def split(text):
     """Of words in which brackets may hold spaces."""
     return text.split() if " if " not in text else [w for line in text.split("\n") for w in words(line)]
@@ -190,7 +250,16 @@ def words(line):
     return [w for w in found if w]
 
 
-def made(seed, is_quantised=False):
+def image_shapes(pick):
+    """Two or three of sizes that can be added, or multiplied, or neither."""
+    if pick.random() < 0.6:
+        base = [pick.choice([1, 1, 2]), pick.choice([1, 2, 4, 6]), pick.choice([3, 5, 6, 8]), pick.choice([3, 5, 6, 8])]
+    else:
+        base = [pick.choice([1, 2, 3, 5]) for _ in range(pick.choice([0, 1]))] + [pick.choice([2, 4, 5]), pick.choice([3, 4, 8])]
+    return [base, *([s if pick.random() < 0.8 else 1 for s in base] for _ in range(pick.randint(1, 2)))]
+
+
+def made(seed, is_quantised=False, is_delegated=False):
     """(model, inputs, other inputs or None, dynamic shapes or None)"""
     pick = random.Random(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -214,8 +283,13 @@ def made(seed, is_quantised=False):
             other[0] = base[0]
         shapes.append(other)
     dtypes = [torch.float32] + [pick.choice([torch.float32, torch.float32, torch.int64, torch.bool]) for _ in shapes[1:]]
+    if is_delegated:
+        shapes = image_shapes(pick)
+        dtypes = [torch.float32] * len(shapes)
+        if is_dynamic:
+            shapes = [[5, *shape[1:]] for shape in shapes]
     inputs = tuple(tensor(s, d) for s, d in zip(shapes, dtypes))
-    model = Model(seed, is_quantised)
+    model = Model(seed, is_quantised, is_delegated)
     model.inputs = len(inputs)
     model.grow(inputs)
     model.eval()
@@ -242,7 +316,7 @@ def check(work):
     seed, options = work
     try:
         with torch.no_grad():
-            model, inputs, others, shapes = made(seed, options.quantised)
+            model, inputs, others, shapes = made(seed, options.quantised, options.delegated)
             program = torch.export.export(model, inputs, dynamic_shapes=(shapes,) if shapes else None, strict=False)
     except Exception as error:
         return seed, "none", str(error)[:80], ""
@@ -258,7 +332,8 @@ def check(work):
         tolerance = 0.25 if options.quantised else 5e-4  # norms make much of roundings
         calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance)) for x, want in cases]
         outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
-        return seed, outcome, message, model.text()
+        has_delegates = pte.exists() and b"XH00" in pte.read_bytes()
+        return seed, outcome + " in delegates" * (outcome == "ok" and has_delegates), message, model.text()
 
 
 def takes(program, inputs) -> bool:
@@ -278,6 +353,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--backend", default="portable")
     parser.add_argument("--quantised", action="store_true", help="with integers between")
+    parser.add_argument("--delegated", action="store_true", help="of what delegates take")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     seeds = [options.seed] if options.seed is not None else range(options.first, options.first + options.count)
@@ -285,10 +361,10 @@ def main() -> int:
     with multiprocessing.Pool(options.jobs) as pool:
         for seed, outcome, message, text in pool.imap(check, [(s, options) for s in seeds], chunksize=2):
             totals[outcome] += 1
-            if outcome not in ("ok", "none") or options.seed is not None:
+            if outcome not in FINE or options.seed is not None:
                 print(f"{outcome} {seed}: {message}\n    {text}", flush=True)
     print(" ".join(f"{outcome} {count}" for outcome, count in totals.most_common()))
-    return 0 if set(totals) <= {"ok", "none", "refused"} else 1
+    return 0 if set(totals) <= {*FINE, "refused"} else 1
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@
 #include "plan/plan.h"
 #include "plan/plan_text.h"
 #include "tests/text/tool/partition.h"
+#include "tests/text/tool/payload.h"
 
 namespace {
 
@@ -190,15 +191,23 @@ Outcome run_partition(const Program& program, const Options& options) {
   return {*text, {}};
 }
 
+// Of the .pte that the word behind the verb names; the program says nothing.
+Outcome run_payload(const Program&, const Options& options) {
+  auto text = payload_text(options.words.empty() ? "" : options.words[0]);
+  if (!text) return {{}, {text.error()}};
+  return {*text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
 };
 
 constexpr std::array verbs = {
-    Verb{"hash", run_hash}, Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
-    Verb{"ops", run_ops},   Verb{"parse", run_parse},     Verb{"partition", run_partition},
-    Verb{"plan", run_plan}, Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},
+    Verb{"hash", run_hash},       Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
+    Verb{"ops", run_ops},         Verb{"parse", run_parse},     Verb{"partition", run_partition},
+    Verb{"payload", run_payload}, Verb{"plan", run_plan},       Verb{"verify", run_verify},
+    Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {

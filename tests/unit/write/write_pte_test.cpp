@@ -145,7 +145,8 @@ TEST_F(WritePte, EqualBlobsAreStoredOnce) {
 TEST_F(WritePte, EmptyBlobsStayInTheFlatbuffer) {
   ASSERT_TRUE(write(parse(small)));
   PteFile pte = read();
-  EXPECT_EQ(pte.inline_blobs, std::vector<std::uint64_t>{0});
+  ASSERT_EQ(pte.inline_blobs.size(), 1U);
+  EXPECT_EQ(pte.inline_blobs[0].size, 0U);
   EXPECT_TRUE(pte.methods[0].delegates[2].is_inline);
 }
 
@@ -285,7 +286,12 @@ TEST_F(WritePte, DelegatesMayLieInTheFlatbuffer) {
                              {.extract_delegate_segments = false, .delegate_alignment = alignment});
     ASSERT_TRUE(summary) << summary.error().str();
     PteFile pte = read();
-    EXPECT_EQ(pte.inline_blobs, (std::vector<std::uint64_t>{10, 0}));  // d0 and d1 are equal; d2 has none
+    ASSERT_EQ(pte.inline_blobs.size(), 2U);  // d0 and d1 are equal; d2 has none
+    EXPECT_EQ(pte.inline_blobs[1].size, 0U);
+    const std::string file = bytes();
+    const PlanDelegate& first = pte.methods[0].delegates[0];
+    EXPECT_THAT(delegate_bytes(pte, first, std::as_bytes(std::span(file))),
+                ::testing::ElementsAreArray(depute::bytes("blob of d0")));
     for (const PlanDelegate& delegate : pte.methods[0].delegates) EXPECT_TRUE(delegate.is_inline);
     EXPECT_EQ(pte.segments.size(), 2);  // constants and named data
     auto [count, offset] = places(bytes(), "blob of d0");

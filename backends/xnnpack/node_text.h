@@ -1,0 +1,20 @@
+// Kinds of nodes and their attributes as text: of a graph (print_graph.h) and of a payload
+// (describe_payload.h) alike.
+//
+//   Conv2d   , kernel 3x3, stride 2x2, groups 1 x 3 -> 8   , clamp 0..inf
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "graph.h"
+
+namespace depute::xnnpack {
+
+std::string kind_name(NodeKind kind);  // "kind 77" of one that has no name
+std::string numbers_text(std::span<const std::uint32_t> numbers);
+// Empty, or with ", " in front of each attribute.
+std::string params_text(const NodeParams& params);
+std::string flags_text(std::uint32_t flags, float output_min, float output_max);
+
+}  // namespace depute::xnnpack

@@ -1,0 +1,336 @@
+#include "lower/result_cache.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "depute/equal.h"
+#include "depute/version.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view entry_magic = "DEPUTER1";
+constexpr std::string_view entry_suffix = ".result";
+constexpr std::size_t entry_header = 64;
+constexpr std::size_t blob_alignment = 64;
+
+struct EntryHeader {
+  std::uint64_t offset = 0;  // of the description
+  std::uint64_t size = 0;
+  Hash128 hash;
+};
+
+// Another build may give other results under the same version.
+Hash128 hash_of_compiler() {
+  Hasher hasher;
+  for (std::uint64_t number : {DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH})
+    hasher.add(number);
+  Dl_info self{};
+  std::vector<std::string> files = {"/proc/self/exe"};
+  if (dladdr(reinterpret_cast<const void*>(&hash_of_compiler), &self) != 0 && self.dli_fname != nullptr)
+    files.emplace_back(self.dli_fname);
+  for (const std::string& path : files) {
+    auto file = MappedFile::open(path);
+    if (file) hasher.add((*file)->bytes());
+  }
+  return hasher.finish();
+}
+
+// Made bytes are not kept.
+template <typename Use>
+auto with_bytes(const Storage& storage, Use&& use) {
+  if (!storage.is_lazy()) return use(storage.bytes());
+  const std::vector<std::byte> made = storage.produce();
+  return use(std::span<const std::byte>(made));
+}
+
+Hash128 bytes_hash(const Storage& storage) {
+  if (storage.is_zeros()) return hash128_of_zeros(storage.size());
+  return with_bytes(storage, [](std::span<const std::byte> bytes) { return hash128(bytes); });
+}
+
+void add_hash(Hasher& hasher, const Hash128& hash) {
+  hasher.add(hash.low);
+  hasher.add(hash.high);
+}
+
+// The constant of the partition that a storage is, by its name.
+const Symbol* constant_of(const Program& partition, const Storage& storage) {
+  for (const auto& [key, data] : partition.data) {
+    if (dense_bytes(data).get() == &storage) return &key;
+  }
+  return nullptr;
+}
+
+Json json_of(const DelegateDebugId& id) {
+  if (const auto* number = std::get_if<std::int64_t>(&id)) return *number;
+  return std::get<std::string>(id);
+}
+
+Json json_of(const TensorType& type) {
+  Json sizes = Json::array();
+  Json strides = Json::array();
+  for (const SymInt& size : type.sizes) sizes.push_back(size.value());
+  for (const SymInt& stride : type.strides) strides.push_back(stride.value());
+  return {{"dtype", static_cast<int>(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
+}
+
+TensorType type_of(const Json& json) {
+  Dims sizes;
+  Dims strides;
+  for (const Json& size : json.at("sizes")) sizes.push_back(SymInt(size.get<std::int64_t>()));
+  for (const Json& stride : json.at("strides")) strides.push_back(SymInt(stride.get<std::int64_t>()));
+  return make_tensor(static_cast<ScalarType>(json.at("dtype").get<int>()), std::move(sizes),
+                     std::move(strides));
+}
+
+// Writes blobs and tells where they lie.
+class EntryWriter {
+ public:
+  EntryWriter(OutputFile& out, const Program& partition) : out_(out), partition_(partition) {}
+
+  Result<Json> blob(const Storage& storage) {
+    const std::uint64_t offset = (out_.position() + blob_alignment - 1) / blob_alignment * blob_alignment;
+    TRY_STATUS(out_.skip_to(offset));
+    return with_bytes(storage, [&](std::span<const std::byte> bytes) -> Result<Json> {
+      TRY_STATUS(out_.write(bytes));
+      return Json{{"at", offset}, {"size", bytes.size()}, {"hash", hash128(bytes).hex()}};
+    });
+  }
+
+  Result<Json> data(const NamedData& named) {
+    Json json = {{"key", named.key}, {"alignment", named.alignment}, {"tag", named.external_tag}};
+    if (named.layout) json["layout"] = json_of(*named.layout);
+    if (const Symbol* constant = constant_of(partition_, *named.storage)) {
+      json["constant"] = std::string(constant->str());
+    } else {
+      TRY(json["blob"], blob(*named.storage));
+    }
+    return json;
+  }
+
+ private:
+  OutputFile& out_;
+  const Program& partition_;
+};
+
+class EntryReader {
+ public:
+  EntryReader(std::shared_ptr<const MappedFile> file, const Program& partition)
+      : file_(std::move(file)), bytes_(file_->bytes()), partition_(partition) {}
+
+  Result<PreprocessResult> run() {
+    TRY(Json json, description());
+    PreprocessResult result;
+    TRY(result.processed_bytes, blob(json.at("payload")));
+    for (const Json& row : json.at("map")) {
+      DelegateDebugId id = std::int64_t{0};
+      if (row.at(0).is_string()) {
+        id = row.at(0).get<std::string>();
+      } else {
+        id = row.at(0).get<std::int64_t>();
+      }
+      result.debug_handle_map.emplace_back(std::move(id), row.at(1).get<std::vector<std::uint32_t>>());
+    }
+    for (const Json& row : json.at("data")) {
+      NamedData named{.key = row.at("key").get<std::string>(),
+                      .storage = {},
+                      .alignment = row.at("alignment").get<std::size_t>(),
+                      .external_tag = row.at("tag").get<std::string>()};
+      if (row.contains("layout")) named.layout = type_of(row.at("layout"));
+      TRY(named.storage, row.contains("constant") ? constant(row.at("constant")) : blob(row.at("blob")));
+      result.data_store_output.push_back(std::move(named));
+    }
+    result.delegate_info = json.at("info").get<std::string>();
+    result.arena_padding = json.at("padding").get<std::uint32_t>();
+    return result;
+  }
+
+ private:
+  static Failure damaged(std::string_view what) { return failure("cache", "", what); }
+
+  Result<std::span<const std::byte>> part(std::uint64_t offset, std::uint64_t size,
+                                          const Hash128& hash) const {
+    if (offset > bytes_.size() || size > bytes_.size() - offset) return damaged("it is cut off");
+    auto bytes = bytes_.subspan(offset, size);
+    if (hash128(bytes) != hash) return damaged("a checksum differs");
+    return bytes;
+  }
+
+  Result<Json> description() const {
+    if (bytes_.size() < entry_header) return damaged("it is cut off");
+    if (std::memcmp(bytes_.data(), entry_magic.data(), entry_magic.size()) != 0)
+      return damaged("it is no entry");
+    EntryHeader header;
+    std::memcpy(&header, bytes_.data() + entry_magic.size(), sizeof header);
+    TRY(auto text, part(header.offset, header.size, header.hash));
+    return Json::parse(reinterpret_cast<const char*>(text.data()),
+                       reinterpret_cast<const char*>(text.data()) + text.size());
+  }
+
+  Result<std::shared_ptr<const Storage>> blob(const Json& place) const {
+    const auto hash = hash128_from_hex(place.at("hash").get<std::string>());
+    if (!hash) return damaged("a checksum is none");
+    TRY(auto bytes, part(place.at("at").get<std::uint64_t>(), place.at("size").get<std::uint64_t>(), *hash));
+    return Storage::mapped(file_, bytes);
+  }
+
+  Result<std::shared_ptr<const Storage>> constant(const Json& name) const {
+    const TensorData* data = partition_.find_data(Symbol(name.get<std::string>()));
+    if (data == nullptr) return damaged("it names a constant that is not there");
+    return dense_bytes(*data);
+  }
+
+  std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> bytes_;
+  const Program& partition_;
+};
+
+}  // namespace
+
+Result<ResultCache> ResultCache::open(const CacheOptions& options) {
+  if (options.folder.empty()) return ResultCache(options, {});
+  std::error_code error;
+  fs::create_directories(options.folder, error);
+  if (!fs::is_directory(options.folder))
+    return failure("cache", options.folder, error ? error.message() : "is no folder");
+  return ResultCache(options, hash_of_compiler());
+}
+
+std::string ResultCache::path_of(const Hash128& key) const {
+  return fs::path(options_.folder) / (key.hex() + std::string(entry_suffix));
+}
+
+void ResultCache::note(std::string text) {
+  if (std::ranges::find(use_.notes, text) == use_.notes.end()) use_.notes.push_back(std::move(text));
+}
+
+std::optional<Hash128> ResultCache::key_of(const Backend& backend, const Partition& partition) const {
+  const std::string version = backend.cache_version();
+  if (!is_open() || version.empty() || !partition.program->delegates.empty()) return std::nullopt;
+  Hasher hasher;
+  hasher.add(entry_magic);
+  add_hash(hasher, compiler_);
+  hasher.add(backend.id());
+  hasher.add(std::string_view(version));
+  hasher.add(partition.compile_specs.size());
+  for (const CompileSpec& spec : partition.compile_specs) {
+    hasher.add(std::string_view(spec.key));
+    hasher.add(std::span<const std::byte>(spec.value));
+  }
+  add_hash(hasher, structural_hash(*partition.program));
+  for (const auto& [key, data] : partition.program->data) add_hash(hasher, bytes_hash(*dense_bytes(data)));
+  return hasher.finish();
+}
+
+Result<PreprocessResult> ResultCache::read(const std::string& path, const Program& partition) const {
+  return guarded([&]() -> Result<PreprocessResult> {
+    TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+    return EntryReader(std::move(file), partition).run();
+  });
+}
+
+std::optional<PreprocessResult> ResultCache::find(const Hash128& key, const Program& partition) {
+  const std::string path = path_of(key);
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    ++use_.made;
+    return std::nullopt;
+  }
+  Result<PreprocessResult> result = read(path, partition);
+  if (!result) {
+    ++use_.made;
+    if (!fs::exists(path, error)) return std::nullopt;  // another process has made room
+    note(fmt::format("the cache's entry {} cannot be used ({}) and is made anew", path,
+                     result.error().message));
+    return std::nullopt;
+  }
+  ++use_.found;
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // it was used now
+  return std::move(*result);
+}
+
+Status ResultCache::write(const std::string& path, const Program& partition,
+                          const PreprocessResult& result) const {
+  return guarded([&]() -> Status {
+    TRY(OutputFile out, OutputFile::create(path));
+    EntryWriter writer(out, partition);
+    TRY_STATUS(out.skip_to(entry_header));
+    Json json = {{"info", result.delegate_info}, {"padding", result.arena_padding}};
+    TRY(json["payload"], writer.blob(*result.processed_bytes));
+    json["map"] = Json::array();
+    for (const auto& [id, handles] : result.debug_handle_map)
+      json["map"].push_back(Json::array({json_of(id), handles}));
+    json["data"] = Json::array();
+    for (const NamedData& named : result.data_store_output) {
+      TRY(Json row, writer.data(named));
+      json["data"].push_back(std::move(row));
+    }
+    const std::string text = json.dump();
+    const auto description = std::as_bytes(std::span(text));
+    EntryHeader header{out.position(), description.size(), hash128(description)};
+    TRY_STATUS(out.write(description));
+    std::array<std::byte, entry_header> start{};
+    std::memcpy(start.data(), entry_magic.data(), entry_magic.size());
+    std::memcpy(start.data() + entry_magic.size(), &header, sizeof header);
+    TRY_STATUS(out.write_at(0, start));
+    if (out.position() > options_.max_bytes)
+      return failure("cache", path,
+                     fmt::format("a result of {} bytes is larger than the cache", out.position()));
+    return out.commit();
+  });
+}
+
+void ResultCache::keep(const Hash128& key, const Program& partition, const PreprocessResult& result) {
+  Status written = write(path_of(key), partition, result);
+  if (!written) {
+    note(fmt::format("a result cannot be kept in {}: {}", options_.folder, written.error().message));
+    return;
+  }
+  make_room();
+}
+
+// Other processes may remove the same entries.
+void ResultCache::make_room() {
+  struct Entry {
+    fs::file_time_type used;
+    std::uint64_t size;
+    fs::path path;
+  };
+  std::vector<Entry> entries;
+  std::uint64_t total = 0;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(options_.folder, error)) {
+    if (file.path().extension() != entry_suffix) continue;
+    std::error_code gone;
+    const auto used = file.last_write_time(gone);
+    const std::uint64_t size = gone ? 0 : file.file_size(gone);
+    if (gone) continue;
+    entries.push_back({used, size, file.path()});
+    total += size;
+  }
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::tie(entry.used, entry.path); });
+  for (const Entry& entry : entries) {
+    if (total <= options_.max_bytes) return;
+    fs::remove(entry.path, error);
+    total -= entry.size;
+  }
+}
+
+}  // namespace depute

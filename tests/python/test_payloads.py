@@ -1,0 +1,92 @@
+"""What delegates hold: `depute show` decodes it, and the verifier's verdicts are those of the stock runtime."""
+
+import random
+import re
+import struct
+import subprocess
+from collections import Counter
+
+import pytest
+import torch
+from harness import DEPUTE, depute, lower, read_cases, sample
+from stock_runtime import run_apart
+
+MAGIC = b"XH00"
+DEPUTE_TEXT = DEPUTE.parent / "tests" / "text" / "tool" / "depute-text"
+
+
+def lowered(name, tmp_path):
+    out = tmp_path / "m.pte"
+    lower(sample(name), out, "--backend", "xnnpack")
+    return out
+
+
+def test_show_decodes_payloads(tmp_path):
+    shown = depute("show", lowered("qconv", tmp_path)).stdout
+    (conv,) = re.findall(r"^    %\d+: qint8\[.*\] scale \S+ zero -?\d+ = Conv2d\(%\d+, %(\d+), .*$", shown, re.MULTILINE)
+    weights = re.search(rf"^    %{conv}: qcint8\[\d+, 3, 3, \d+\] scales 0 of constant \d+ = constant (\d+)$", shown, re.MULTILINE)
+    assert re.search(rf'^    constant {weights[1]}: \d+ bytes, "xnn:', shown, re.MULTILINE), shown
+    assert re.search(r"^    %\d+: f32\[.*\] = input 0$", shown, re.MULTILINE)
+    assert re.search(r"^    output \d+ = %\d+$", shown, re.MULTILINE)
+
+
+def test_equal_payloads_are_told_once(tmp_path):
+    model = tmp_path / "m.ir"
+    model.write_text("""program
+method forward(%x: f32[2], %c: f32[2]) {
+  %a: f32[2] = aten.sigmoid.default(%x) #1
+  %b: f32[2] = aten.erfinv.default(%a) #2
+  %d: f32[2] = aten.sigmoid.default(%b) #3
+  return %d
+}
+""".replace("erfinv", "asin"))
+    lower(model, tmp_path / "m.pte", "--backend", "xnnpack")
+    shown = depute("show", tmp_path / "m.pte").stdout
+    assert shown.count("= Sigmoid(") == 1 and "    as delegate 0 of forward\n" in shown, shown
+
+
+@pytest.mark.parametrize("delegates", [(), ("--inline-delegates",)], ids=["segments", "inline"])
+def test_damaged_payloads_are_refused(delegates, tmp_path):
+    out = tmp_path / "m.pte"
+    lower(sample("conv_relu_tan"), out, "--backend", "xnnpack", *delegates)
+    sound = depute("show", out)
+    assert "Conv2d(" in sound.stdout
+    whole = out.read_bytes()
+    magic = whole.index(MAGIC)
+    for offset, message in ((0, "byte 4: no payload"), (6, "byte 10: a flatbuffer"), (14, "byte 18:"), (28, "flatbuffer: ")):
+        damaged = bytearray(whole)
+        damaged[magic + offset + 2] ^= 0xFF
+        out.write_bytes(damaged)
+        run = depute("show", out)
+        assert run.code == 1 and len(run.diagnostics) == 1 and not run.stdout
+        assert f"{out}: delegate 0 of forward: {message}" in run.diagnostics[0]
+
+
+def changed(whole, dice):
+    """One number of the payload's flatbuffer is another one."""
+    start = whole.index(MAGIC) - 4 + 32
+    (size,) = struct.unpack_from("<I", whole, start - 32 + 14)
+    width = dice.choice((1, 4))
+    place = start + dice.randrange(0, size // width) * width
+    old = int.from_bytes(whole[place : place + width], "little")
+    new = dice.choice((old + 1, old - 1, 0, dice.randrange(8))) % (1 << (8 * width))
+    return whole[:place] + new.to_bytes(width, "little") + whole[place + width :]
+
+
+@pytest.mark.parametrize("name", ["conv_relu_tan", "qconv", "attn", "mlp"])
+def test_verdicts_are_those_of_the_runtime(name, tmp_path):
+    """What the verifier takes loads and runs; of what it refuses the runtime refuses much, and the rest it does not define."""
+    out = lowered(name, tmp_path)
+    whole = out.read_bytes()
+    case = read_cases(sample(name))[0]
+    inputs = [t for t in case.inputs if isinstance(t, torch.Tensor)]
+    dice = random.Random(name)
+    seen = Counter()
+    for _ in range(30):
+        out.write_bytes(changed(whole, dice))
+        told = subprocess.run([DEPUTE_TEXT, "payload", out], input="program\n", capture_output=True, text=True)
+        is_sound = told.returncode == 0 and set(told.stdout.splitlines()) == {"sound"}
+        outcome, message = run_apart(out, [(inputs, lambda _: "")])
+        seen[is_sound, outcome == "ok"] += 1
+        assert not is_sound or outcome == "ok", f"{told.stdout}{outcome}: {message}"
+    assert seen[True, True] > 1 and seen[False, False] > 5, seen
