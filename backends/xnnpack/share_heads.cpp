@@ -113,13 +113,13 @@ bool HeadSharer::share(const XnnNode& product) {
   grouped[head] = heads;
   grouped[head + 1] = left[head + 1] * floor_div(left[head], heads);
   if (rank > left.size()) grouped = with_group(grouped, 1);
-  Dims products = grouped;
-  products.back() = result.back();
+  Dims outputs = grouped;
+  outputs.back() = result.back();
   if (!can_reshape_to(grouped) || !can_reshape_to(result)) return false;
   const ValueId queries = graph_.add_value_like(product.inputs[0], std::move(grouped));
   emit(product, NodeKind::Reshape, {product.inputs[0]}, queries);
   const ValueId right = repeated->is_turned ? turned(product, repeated->heads) : repeated->heads;
-  const ValueId output = graph_.add_value_like(product.output, std::move(products));
+  const ValueId output = graph_.add_value_like(product.output, std::move(outputs));
   emit(product, NodeKind::BatchMatrixMultiply, {queries, right}, output);
   emit(product, NodeKind::Reshape, {output}, product.output);
   return true;
