@@ -2,6 +2,10 @@
 """Planned memory of methods: Depute's and ExecuTorch's own for the same exported programs, without a backend.
 
     .venv/bin/python bench/memory_plans.py [MODEL.pt2 ...]      the architectures of tests/models/architectures.py without any
+    .venv/bin/python bench/memory_plans.py --page docs/memory.md --minutes 60
+
+ExecuTorch takes half a minute and more for a model: smaller models come first, and after --minutes no further ones are given
+to it. What it said of a file is kept in build/memory_plans.
 
 "least" is a bound that no plan of Depute's program can go below: the largest sum of the bytes that are alive at one
 instruction, of tensors that share no memory. ExecuTorch plans greedily (its default), inputs and outputs included in both.
@@ -10,16 +14,23 @@ smaller sizes than the program allows: its result fails at the larger ones.
 """
 
 import argparse
+import collections
+import hashlib
+import json
 import multiprocessing
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+KEPT = ROOT / "build" / "memory_plans"
+
+# Bytes, and why ExecuTorch has none.
+Row = collections.namedtuple("Row", "name own other least why")
 
 
 def plans_of(pte):
@@ -74,26 +85,75 @@ def least_bytes(shown):
     return most
 
 
+def by_executorch(pt2):
+    """Bytes and sizes of inputs of ExecuTorch's own plan, or nothing: kept by the model's content."""
+    kept = KEPT / f"{hashlib.sha256(Path(pt2).read_bytes()).hexdigest()[:32]}.json"
+    if kept.exists():
+        return json.loads(kept.read_text())
+    try:
+        warnings.filterwarnings("ignore")
+        import torch
+        from executorch.exir import to_edge_transform_and_lower
+
+        with tempfile.TemporaryDirectory() as folder:
+            pte = Path(folder) / "model.pte"
+            to_edge_transform_and_lower(torch.export.load(pt2)).to_executorch().save(str(pte))
+            plan = [planned_bytes(pte), input_sizes(pte)]
+    except Exception as error:
+        plan = [None, f"{type(error).__name__}: {error}"[:200]]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(plan))
+    return plan
+
+
 def measure(work):
-    pt2, depute = work
+    pt2, depute, end = work
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = Path(folder) / "ours.pte", Path(folder) / "theirs.pte"
+        ours = Path(folder) / "ours.pte"
         done = subprocess.run([depute, "lower", pt2, "-o", ours], capture_output=True, text=True)
         if done.returncode:
-            return Path(pt2).stem, None, None, None
+            return Row(Path(pt2).stem, None, None, None, "")
         shown = subprocess.run([depute, "show", ours], capture_output=True, text=True).stdout
         own, least = planned_bytes(ours), least_bytes(shown)
-        try:
-            warnings.filterwarnings("ignore")
-            import torch
-            from executorch.exir import to_edge_transform_and_lower
+        if time.time() > end:
+            return Row(Path(pt2).stem, own, None, least, "not asked")
+        other, sizes = by_executorch(pt2)
+        if other is None:
+            return Row(Path(pt2).stem, own, None, least, "fails")
+        if sizes != input_sizes(ours):
+            return Row(Path(pt2).stem, own, None, least, "other sizes")
+        return Row(Path(pt2).stem, own, other, least, "")
 
-            program = to_edge_transform_and_lower(torch.export.load(pt2)).to_executorch()
-            program.save(str(theirs))
-            other = planned_bytes(theirs) if input_sizes(theirs) == input_sizes(ours) else None
-        except Exception:
-            other = None
-        return Path(pt2).stem, own, other, least
+
+def table(rows):
+    yield "| model | Depute | ExecuTorch | least |\n|---|---:|---:|---:|"
+    for row in rows:
+        if row.own is not None:
+            yield f"| {row.name} | {row.own:,} | {row.why if row.other is None else f'{row.other:,}'} | {row.least:,} |"
+
+
+def summary(rows):
+    both = [row for row in rows if row.other is not None]
+    larger = [row.name for row in both if row.own > row.other]
+    every = [row for row in rows if row.own is not None]
+    yield f"{len(every)} models: Depute plans {sum(r.own for r in every):,} bytes, the bound is {sum(r.least for r in every):,}."
+    yield f"{len(both)} of them with ExecuTorch's: Depute plans {sum(r.own for r in both):,} bytes, ExecuTorch"
+    yield f"{sum(r.other for r in both):,}, the bound is {sum(r.least for r in both):,}."
+    yield f"Larger than ExecuTorch's: {', '.join(larger) or 'none'}."
+
+
+PAGE = """# Planned memory
+
+Bytes that methods plan, without a backend, beside ExecuTorch's own flow for the same exported program (its default plan, inputs
+and outputs included in both), for the architectures of `tests/models/architectures.py`. "Least" is what no plan of Depute's
+program can go below: the largest sum of what is alive at one instruction. In the place of ExecuTorch's number stands "fails"
+where it does not lower the program, "other sizes" where it plans for smaller inputs than the program takes, and "not asked"
+where its flow was not run, which takes half a minute and more. `bench/memory_plans.py --page docs/memory.md` writes this page.
+
+{summary}
+
+{table}
+"""
 
 
 def main():
@@ -101,21 +161,23 @@ def main():
     parser.add_argument("models", nargs="*")
     parser.add_argument("--depute", default=str(ROOT / "build" / "release" / "depute"))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=1e6, help="how long ExecuTorch is asked")
+    parser.add_argument("--page", help="write the table as a page")
     options = parser.parse_args()
-    models = options.models or sorted(map(str, (ROOT / "build/models/architectures").glob("*.pt2")))
+    models = options.models or map(str, (ROOT / "build/models/architectures").glob("*.pt2"))
+    models = sorted(models, key=lambda model: Path(model).stat().st_size)
+    end = time.time() + 60 * options.minutes
     rows = []
     with multiprocessing.Pool(options.jobs, maxtasksperchild=8) as pool:
-        for row in pool.imap(measure, [(m, options.depute) for m in models]):
+        for row in pool.imap(measure, [(m, options.depute, end) for m in models]):
             rows.append(row)
             print(f"{len(rows)}/{len(models)} {row}", file=sys.stderr, flush=True)
-    print("| model | Depute | ExecuTorch | least |\n|---|---:|---:|---:|")
-    for name, own, other, least in rows:
-        if own is not None:
-            print(f"| {name} | {own:,} | {'' if other is None else f'{other:,}'} | {least:,} |")
-    both = [(own, other, least) for _, own, other, least in rows if own is not None and other is not None]
-    larger = sum(own > other for own, other, _ in both)
-    print(f"\n{len(both)} models: Depute plans {sum(b[0] for b in both):,} bytes, ExecuTorch {sum(b[1] for b in both):,},")
-    print(f"the bound is {sum(b[2] for b in both):,}; larger than ExecuTorch's in {larger}.")
+    rows.sort(key=lambda row: row.name)
+    texts = {"summary": "\n".join(summary(rows)), "table": "\n".join(table(rows))}
+    if options.page:
+        Path(options.page).write_text(PAGE.format(**texts))
+    else:
+        print(texts["table"], texts["summary"], sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,14 @@ class BackendOps final : public OpTable {
   // fine.
   Status add(const BackendOpSpec& spec);
 
+  // How much there is, and back to that: what was added since is as if it had never been there. For adding
+  // all of a list or nothing.
+  struct Extent {
+    std::size_t libraries = 0, ops = 0;
+  };
+  Extent extent() const { return {libraries_.size(), ops_.size()}; }
+  void take_back(Extent extent);
+
   const OpDef* find(Symbol op) const override;
   const BackendOp* find_backend_op(Symbol name) const;  // null for all other ops; the link to the original
   // The overloads of "library.op", as op names: torch's, then backends' in the order in which they came.

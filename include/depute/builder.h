@@ -63,6 +63,8 @@ class SizeValues {
 
   // Writes sizes as simply as the ranges allow.
   void simplify(Type& type);
+  // What the ranges tell of a size; without ranges nothing of a symbolic one.
+  Range range_of(const SymInt& size) const;
 
   // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is
   // made for it comes from `origin`, the first that needs the size.
@@ -118,6 +120,8 @@ class Builder {
 
   // A size as an argument: an Int, or the value of a node that computes the expression.
   Argument size(const SymInt& value);
+  // The values that a size can have, as far as they are known.
+  Range range_of(const SymInt& size) const;
 
   void fail(Diagnostic diagnostic);
   bool failed() const { return !status_.has_value(); }

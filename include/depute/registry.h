@@ -44,12 +44,13 @@ Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry);
 
 class Registry {
  public:
-  // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops.
+  // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops:
+  // then none of its ops is there.
   // One without make_partitioner or support can be lowered to by partitioners that the caller has.
   Status add(BackendEntry entry);
   // Ops of libraries that the application has, and the kernels that it registers for them: a line each of a
-  // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"). `name` is the manifest's,
-  // for messages.
+  // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"); all lines or, when one is
+  // wrong, none. `name` is the manifest's, for messages.
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>");
   // In the place of the registered backend with the same id, whose partitioner and ops stay.
   Status replace(std::unique_ptr<Backend> backend);

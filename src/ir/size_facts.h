@@ -22,6 +22,7 @@ class SizeFacts {
   const SymExpr* simplify(const SymExpr* expr);
   // Sizes, strides and numbers of the type; false when nothing changed.
   bool simplify(Type& type);
+  Range range_of(const SymExpr* expr) const { return bounder_.of(expr); }
 
  private:
   const SymExpr* simplify_call(const SymExpr* expr);

@@ -62,25 +62,35 @@ struct Parts {
   double eps = 0;
 };
 
-// (x - mean) * inverse deviation * weight + bias, where `channel` tells the weight of element i.
-template <typename Channel>
-Result<Content> normalised(const KernelCall& call, const Parts& parts, std::vector<double> weight,
-                           std::vector<double> bias, Channel channel) {
+// The weight and bias of each element: every `run` elements have the next ones, and the first come again
+// after the last. A part has whole runs.
+struct ElementFactors {
+  std::vector<double> weight, bias;
+  std::size_t run = 1;
+};
+
+// (x - mean) * inverse deviation * weight + bias
+std::vector<double> normalised(const Elements<double>& x, const Parts& parts, const ElementFactors& factors) {
+  const std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
+  std::vector<double> result(x.size());
+  std::size_t i = 0, k = 0;
+  for (const Statistics& own : statistics) {
+    const std::size_t end = i + x.size() / parts.count;
+    while (i < end) {
+      const double weight = factors.weight[k], bias = factors.bias[k];
+      for (const std::size_t run_end = i + factors.run; i < run_end; ++i)
+        result[i] = (x[i] - own.mean) * own.inverse_deviation * weight + bias;
+      k = k + 1 == factors.weight.size() ? 0 : k + 1;
+    }
+  }
+  return result;
+}
+
+Result<Content> normalised(const KernelCall& call, const Parts& parts, ElementFactors factors) {
   ScalarType dtype = call.result_type();
-  return call.dense(dtype, sizes_of(parts.input),
-                    [parts, weight = std::move(weight), bias = std::move(bias), channel, dtype] {
-                      Elements<double> x(parts.input);
-                      std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
-                      std::vector<double> result;
-                      result.reserve(x.size());
-                      std::size_t length = parts.count == 0 ? 1 : x.size() / parts.count;
-                      for (std::size_t i = 0; i < x.size(); ++i) {
-                        const Statistics& own = statistics[i / length];
-                        std::size_t k = channel(i);
-                        result.push_back((x[i] - own.mean) * own.inverse_deviation * weight[k] + bias[k]);
-                      }
-                      return pack<double>(dtype, result);
-                    });
+  return call.dense(dtype, sizes_of(parts.input), [parts, factors = std::move(factors), dtype] {
+    return pack<double>(dtype, normalised(Elements<double>(parts.input), parts, factors));
+  });
 }
 
 // `result`, and the means and inverse deviations as tensors of `sizes`.
@@ -127,8 +137,7 @@ Result<Layer> read_layer(const KernelCall& call) {
 Result<Content> normalised_layer(const KernelCall& call, const Layer& layer) {
   TRY(std::vector<double> weight, factors(call, "weight", layer.length, 1));
   TRY(std::vector<double> bias, factors(call, "bias", layer.length, 0));
-  auto place = [length = layer.length](std::size_t i) { return i % length; };
-  return normalised(call, layer.parts, std::move(weight), std::move(bias), place);
+  return normalised(call, layer.parts, {std::move(weight), std::move(bias), 1});
 }
 
 Contents layer_norm(const KernelCall& call) {
@@ -170,8 +179,7 @@ Result<Content> normalised_groups(const KernelCall& call, const Groups& groups) 
   TRY(std::vector<double> bias, factors(call, "bias", groups.channels, 0));
   std::size_t planes = static_cast<std::size_t>(groups.batch) * groups.channels;
   std::size_t plane = planes == 0 ? 1 : std::max<std::size_t>(count_of(groups.parts.input) / planes, 1);
-  auto channel = [plane, channels = groups.channels](std::size_t i) { return i / plane % channels; };
-  return normalised(call, groups.parts, std::move(weight), std::move(bias), channel);
+  return normalised(call, groups.parts, {std::move(weight), std::move(bias), plane});
 }
 
 Contents group_norm(const KernelCall& call) {
@@ -242,8 +250,8 @@ Contents batch_norm_training(const KernelCall& call) {
   TRY(std::vector<double> weight, factors(call, "weight", channels, 1));
   TRY(std::vector<double> bias, factors(call, "bias", channels, 0));
   Parts parts{by_channel, channels, call.number("eps")};
-  auto channel = [length = count_of(input) / channels](std::size_t i) { return i / length; };
-  TRY(Content result, normalised(call, parts, std::move(weight), std::move(bias), channel));
+  const std::size_t length = count_of(input) / channels;
+  TRY(Content result, normalised(call, parts, {std::move(weight), std::move(bias), length}));
   return with_statistics(call, channels_first(std::get<TensorData>(result)), parts,
                          {static_cast<std::int64_t>(channels)});
 }

@@ -109,7 +109,7 @@ bool is_element(ScalarType dtype) {
 }
 
 template <typename To, typename From>
-void convert_rows(const TensorData& data, std::span<const std::byte> bytes, std::vector<To>& out) {
+void convert_rows(const TensorData& data, std::span<const std::byte> bytes, To* out) {
   for_each_row(sizes_of(data), strides_of(data), data.offset,
                [&](std::int64_t position, std::int64_t stride, std::int64_t count) {
                  const std::byte* from = bytes.data() + position * static_cast<std::int64_t>(sizeof(From));
@@ -117,7 +117,7 @@ void convert_rows(const TensorData& data, std::span<const std::byte> bytes, std:
                    From element;
                    std::memcpy(&element, from + i * stride * static_cast<std::int64_t>(sizeof(From)),
                                sizeof(From));
-                   out.push_back(convert<To>(element));
+                   *out++ = convert<To>(element);
                  }
                });
 }
@@ -255,9 +255,9 @@ Elements<T>::Elements(const TensorData& data) : bytes_(data.storage) {
       return;
     }
   }
-  converted_.reserve(count);
+  converted_.resize(count);
   visit_element(data.type.dtype,
-                [&]<typename Element>(Element) { convert_rows<T, Element>(data, bytes, converted_); });
+                [&]<typename Element>(Element) { convert_rows<T, Element>(data, bytes, converted_.data()); });
   view_ = converted_;
 }
 

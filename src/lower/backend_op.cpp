@@ -254,9 +254,12 @@ Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) 
       def.returns, [](const ReturnDef& result) { return result.type == ArgType::Tensor && !result.is_list; });
   if (!are_tensors || (def.returns.empty() && !def.mutates()))
     return bad_op(spec.name, "its schema gives something else than tensors");
-  if (schema.substr(schema.rfind(" -> ")).find("Tensor(") != schema.npos)
-    return bad_op(spec.name, "its schema gives back an argument",
-                  "let it write to the argument and give nothing");
+  const bool are_apart = std::ranges::all_of(results_given_back(schema), [](const GivenBack& result) {
+    return result.is_own || result.written.has_value();
+  });
+  if (!are_apart)
+    return bad_op(spec.name, "its schema gives a view of an argument",
+                  "it may give back arguments that it writes, \"-> Tensor(a!)\", and new tensors");
   if (def.mutates() && !spec.pattern.empty())
     return bad_op(spec.name, "it writes to an argument, which no pattern can stand for");
   return {};
@@ -432,6 +435,12 @@ Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec, const OpT
 }
 
 }  // namespace
+
+void BackendOps::take_back(Extent extent) {
+  for (std::size_t i = extent.ops; i < ops_.size(); ++i) by_name_.erase(ops_[i]->name);
+  ops_.resize(extent.ops);
+  libraries_.resize(extent.libraries);
+}
 
 Status BackendOps::add(const BackendOpSpec& spec) {
   TRY_STATUS(check_name(spec.name, libraries_));

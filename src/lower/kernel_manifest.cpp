@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/text.h"
+#include "ops/contents.h"
 #include "support/trim.h"
 #include "support/try.h"
 
@@ -35,7 +36,10 @@ std::optional<QualifiedName> read_name(std::string_view whole) {
 
 // As ExecuTorch's own ahead-of-time flow looks it up.
 std::string usual_kernel(std::string_view op, const QualifiedName& name, std::string_view schema) {
-  if (schema.ends_with("-> ()")) return std::string(op);
+  const bool has_results = schema.find(" -> ") != schema.npos;
+  const bool only_writes =
+      has_results && std::ranges::none_of(results_given_back(schema), &GivenBack::is_own);
+  if (only_writes) return std::string(op);
   if (name.overload.empty() || name.overload == "default")
     return fmt::format("{}::{}.out", name.library, name.op);
   return fmt::format("{}_out", op);

@@ -22,6 +22,18 @@ Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry) {
   return entry.support();
 }
 
+namespace {
+
+template <typename Add>
+Status all_or_nothing(BackendOps& ops, Add add) {
+  const BackendOps::Extent before = ops.extent();
+  Status added = add();
+  if (!added) ops.take_back(before);
+  return added;
+}
+
+}  // namespace
+
 Status Registry::add(BackendEntry entry) {
   if (entry.name.empty()) return failure("registry", "", "a backend needs a name");
   if (entry.backend == nullptr) return failure("registry", entry.name, "the entry has no backend");
@@ -33,20 +45,25 @@ Status Registry::add(BackendEntry entry) {
     return failure("registry", entry.name,
                    fmt::format("backend id {} is registered already", entry.backend->id()));
   }
-  for (const std::string& library : entry.libraries) TRY_STATUS(ops_->add_library(library));
-  for (const BackendOpSpec& op : entry.ops) TRY_STATUS(ops_->add(op));
-  entries_.push_back(std::move(entry));
-  return {};
+  Status added = all_or_nothing(*ops_, [&]() -> Status {
+    for (const std::string& library : entry.libraries) TRY_STATUS(ops_->add_library(library));
+    for (const BackendOpSpec& op : entry.ops) TRY_STATUS(ops_->add(op));
+    return {};
+  });
+  if (added) entries_.push_back(std::move(entry));
+  return added;
 }
 
 Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
   TRY(std::vector<ManifestOp> ops, parse_kernel_manifest(manifest, name));
-  for (const ManifestOp& op : ops) {
-    TRY_STATUS(ops_->add_library(op.library));
-    if (Status added = ops_->add(op.spec); !added)
-      return manifest_error(name, op.line, added.error().message, added.error().hint);
-  }
-  return {};
+  return all_or_nothing(*ops_, [&]() -> Status {
+    for (const ManifestOp& op : ops) {
+      TRY_STATUS(ops_->add_library(op.library));
+      if (Status added = ops_->add(op.spec); !added)
+        return manifest_error(name, op.line, added.error().message, added.error().hint);
+    }
+    return {};
+  });
 }
 
 Status Registry::replace(std::unique_ptr<Backend> backend) {

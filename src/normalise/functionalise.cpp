@@ -348,11 +348,20 @@ Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef&
     written.push_back(value);
   }
   TRY_STATUS(refresh_operands(node));
-  Node& call = add_functional_call(graph_, node, functional, OpCall(node).args());
-  const std::size_t own = functional.returns.size() - written.size();
-  for (std::size_t i = 0; i < own; ++i) graph_.replace_uses(*node.result(i), call.result(i));
+  std::vector<const Value*> own;
+  const std::vector<GivenBack> results = results_given_back(def.schema);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Value& result = *node.result(i);
+    if (results[i].is_own) own.push_back(&result);
+    if (results[i].is_own || !result.has_uses()) continue;
+    Value* argument = written[results[i].written.value()];
+    if (argument == nullptr) return node_error(node, "it gives back an argument that it was not given");
+    graph_.replace_uses(result, argument);
+  }
+  Node& call = add_functional_call(graph_, node, functional, OpCall(node).args(), own);
+  for (std::size_t i = 0; i < own.size(); ++i) graph_.replace_uses(*graph_.own(*own[i]), call.result(i));
   for (std::size_t i = 0; i < written.size(); ++i) {
-    if (written[i] != nullptr) TRY_STATUS(write_back(node, written[i], call.result(own + i)));
+    if (written[i] != nullptr) TRY_STATUS(write_back(node, written[i], call.result(own.size() + i)));
   }
   graph_.erase(node);
   return {};

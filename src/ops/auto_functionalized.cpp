@@ -42,10 +42,11 @@ class Call {
     TRY_STATUS(read_bases());
     TRY(std::vector<Argument> args, arguments());
     if (b_.failed()) return Failure(b_.status().error());
-    Node& call = add_functional_call(b_.graph(), *b_.graph().own(node_), functional_, args);
     const std::size_t own = functional_.returns.size() - written_.size();
+    const auto results = node_.results().first(std::min(own, node_.results().size()));
+    Node& call = add_functional_call(b_.graph(), *b_.graph().own(node_), functional_, args, results);
     for (std::size_t i = 0; i < written_.size(); ++i) put_back(written_[i], call.result(own + i));
-    return results(call, own);
+    return all_results(call, own);
   }
 
  private:
@@ -118,7 +119,7 @@ class Call {
   }
 
   // Those of the op, for which one without any has None, and then the bases.
-  Replacement results(Node& call, std::size_t own) const {
+  Replacement all_results(Node& call, std::size_t own) const {
     std::vector<Value*> results(call.results().begin(),
                                 call.results().begin() + static_cast<std::ptrdiff_t>(own));
     if (results.empty()) results.push_back(nullptr);

@@ -170,6 +170,11 @@ Argument Builder::size(const SymInt& value) {
   return {};
 }
 
+Range Builder::range_of(const SymInt& size) const {
+  if (sizes_ != nullptr) return sizes_->range_of(size);
+  return size.is_constant() ? Range{size.value(), size.value()} : Range{};
+}
+
 Argument Builder::make_argument(const BuilderArgument& argument) {
   std::vector<Argument> elements;
   switch (argument.kind) {

@@ -1,6 +1,7 @@
 #include "ops/contents.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -16,18 +17,64 @@ std::string functional_name(std::string_view op) {
   return fmt::format("{}.{}_functional", op.substr(0, dot), overload);
 }
 
-std::string functional_schema(std::string_view schema) {
-  const std::size_t open = schema.find('(');
-  const std::size_t arrow = schema.rfind(" -> ");
+namespace {
+
+// What stands in brackets behind "Tensor": "a!" of "Tensor(a!)? cache"; nothing of a plain one.
+std::string_view mark_of(std::string_view tensor) {
+  constexpr std::string_view start = "Tensor(";
+  return tensor.starts_with(start) ? tensor.substr(start.size(), tensor.find(')') - start.size())
+                                   : std::string_view();
+}
+
+// "Tensor(a!) cache", "SymInt at=0", .. of "(Tensor(a!) cache, SymInt at=0)", or of one without brackets.
+std::vector<std::string_view> parts_of(std::string_view list) {
+  if (list.starts_with('(')) list = list.substr(1, list.size() - 2);
+  std::vector<std::string_view> parts;
+  while (!list.empty()) {
+    constexpr std::string_view comma = ", ";
+    const std::size_t end = std::min(list.find(comma), list.size());
+    parts.push_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + comma.size(), list.size()));
+  }
+  return parts;
+}
+
+struct SchemaParts {
+  std::string_view name, args, results;  // lists with their brackets
+};
+SchemaParts split_schema(std::string_view schema) {
+  constexpr std::string_view between = " -> ";
+  const std::size_t open = schema.find('('), arrow = schema.rfind(between);
   CHECK(open != schema.npos && arrow != schema.npos) << schema;
-  std::string args(schema.substr(open, arrow - open));
+  return {schema.substr(0, open), schema.substr(open, arrow - open), schema.substr(arrow + between.size())};
+}
+
+}  // namespace
+
+std::vector<GivenBack> results_given_back(std::string_view schema) {
+  const SchemaParts parts = split_schema(schema);
+  std::vector<std::string_view> written;
+  for (std::string_view arg : parts_of(parts.args)) {
+    if (mark_of(arg).ends_with('!')) written.push_back(mark_of(arg));
+  }
+  std::vector<GivenBack> results;
+  for (std::string_view result : parts_of(parts.results)) {
+    GivenBack& given = results.emplace_back(GivenBack{.is_own = mark_of(result).empty(), .written = {}});
+    const auto found = std::ranges::find(written, mark_of(result));
+    if (found != written.end()) given.written = static_cast<std::size_t>(found - written.begin());
+  }
+  return results;
+}
+
+std::string functional_schema(std::string_view schema) {
+  const SchemaParts parts = split_schema(schema);
+  std::string args(parts.args);
   const auto contents = std::ranges::count(args, '!');
   std::erase(args, '!');
-  std::string_view own = schema.substr(arrow + 4);
-  if (own.starts_with('(')) own = own.substr(1, own.size() - 2);
-  std::string returns(own);
-  for (std::ptrdiff_t i = 0; i < contents; ++i) returns += returns.empty() ? "Tensor" : ", Tensor";
-  return fmt::format("{}{} -> ({})", functional_name(schema.substr(0, open)), args, returns);
+  std::vector<std::string_view> results = parts_of(parts.results);
+  std::erase_if(results, [](std::string_view result) { return !mark_of(result).empty(); });
+  results.insert(results.end(), static_cast<std::size_t>(contents), "Tensor");
+  return fmt::format("{}{} -> ({})", functional_name(parts.name), args, fmt::join(results, ", "));
 }
 
 std::vector<std::size_t> renewed_arguments(const OpDef& def) {
@@ -39,9 +86,10 @@ std::vector<std::size_t> renewed_arguments(const OpDef& def) {
   return renewed;
 }
 
-Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std::span<const Argument> args) {
+Node& add_functional_call(Graph& graph, Node& node, const OpDef& functional, std::span<const Argument> args,
+                          std::span<const Value* const> own) {
   std::vector<ResultSpec> results;
-  for (const Value* result : node.results()) results.push_back({result->name(), result->type()});
+  for (const Value* result : own) results.push_back({result->name(), result->type()});
   const ResultSpec nothing{Symbol("nothing"), Type()};
   const std::vector<std::size_t> renewed = renewed_arguments(functional);
   results.resize(functional.returns.size() - renewed.size(), nothing);

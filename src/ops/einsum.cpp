@@ -97,6 +97,12 @@ Result<Equation> equation_of(const OpCall& call) {
 
 using LabelSizes = std::map<char, SymInt>;
 
+// Two sizes of one label may be unlike each other in writing, and be equal all the same: torch has proved it
+// of a program that it exported, and only a constant tells otherwise.
+bool may_be_equal(const SymInt& a, const SymInt& b) {
+  return a == b || !a.is_constant() || !b.is_constant();
+}
+
 Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
   std::vector<const Value*> tensors = call.values("tensors");
   LabelSizes sizes;
@@ -107,11 +113,13 @@ Result<LabelSizes> read_sizes(const OpCall& call, const Equation& equation) {
       return type_error(fmt::format("einsum: rank {} for '{}'", type.rank(), labels));
     for (std::size_t d = 0; d < labels.size(); ++d) {
       auto [known, is_new] = sizes.try_emplace(labels[d], type.sizes[d]);
-      if (!is_new && known->second == 1) known->second = type.sizes[d];
-      if (!is_new && known->second != type.sizes[d] && type.sizes[d] != 1) {
+      if (is_new || type.sizes[d] == 1) continue;
+      if (known->second == 1) known->second = type.sizes[d];
+      if (!may_be_equal(known->second, type.sizes[d])) {
         return type_error(fmt::format("einsum: sizes {} and {} of '{}'", known->second.str(),
                                       type.sizes[d].str(), labels[d]));
       }
+      if (type.sizes[d].is_constant()) known->second = type.sizes[d];
     }
   }
   for (char label : equation.output) {

@@ -48,11 +48,11 @@ Value* by_own_matrices(Builder& b, Value* x, Value* weight, Value* expert, std::
 }
 
 Value* by_all_matrices(Builder& b, Value* x, Value* weight, Value* expert, std::int64_t experts) {
-  const SymInt rows = x->tensor().sizes[0], columns = weight->tensor().sizes[2];
-  Value* result = b.call("aten.full.default", {Dims{rows, columns}, 0, x->tensor().dtype});
+  Value* result = nullptr;
   for (std::int64_t e = 0; e < experts && !b.failed(); ++e) {
     Value* product = b.call("aten.mm.default", {x, b.call("aten.select.int", {weight, 0, e})});
-    result = b.call("aten.where.self", {b.call("aten.eq.Scalar", {expert, e}), product, result});
+    Value* is_own = b.call("aten.eq.Scalar", {expert, e});
+    result = e == 0 ? zero_unless(b, is_own, product) : b.call("aten.where.self", {is_own, product, result});
   }
   return result;
 }
@@ -62,6 +62,7 @@ Replacement grouped_rows(Builder& b, const OpCall& call, std::string_view rows, 
   TRY_STATUS(expect_rows_and_matrices(left, right));
   if (!right.sizes[0].is_constant()) return argument_error("the number of experts must be a constant");
   const std::int64_t experts = right.sizes[0].value();
+  if (experts == 0) return argument_error("products with no matrix");
   if (experts > most_experts) return type_error(fmt::format("products with {} matrices", experts));
   TRY(std::vector<Type> types, call.def().infer(call));
   Value* x = to_compute_type(b, b.own(call.value(rows)));

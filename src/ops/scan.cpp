@@ -2,10 +2,11 @@
 // integrals and derivatives.
 //
 // A running operation takes log2(n) steps: in each, every element takes up what stands 1, 2, 4, ... places
-// before it, or a neutral element.
+// before it, or a neutral element. Of an open size n is the upper bound; the steps that are too long for what
+// comes meet neutral elements alone.
 //
 //   %y = aten.cumprod.default(%x, 0)     ->     %p = aten.constant_pad_nd.default(%x, [1, 0], 1)
-//                                               %s = aten.slice.Tensor(%p, 0, 0, n)
+//                                               %s = aten.slice.Tensor(%p, 0, 0, -1)
 //                                               %m = aten.mul.Tensor(%x, %s)   ; and so on with 2, 4, ...
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 
 #include "ops/derivative.h"
 #include "ops/formula.h"
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -23,19 +25,25 @@ using Ints = std::vector<std::int64_t>;
 
 // --- running operations
 
+constexpr std::int64_t max_running = std::int64_t{1} << 31U;  // the runtime's largest size
+
 using Combine = Term (*)(const Term& earlier, const Term& later);
 
 struct Scan {
   std::size_t dim = 0;
-  std::int64_t size = 0;
+  std::int64_t most = 0;  // elements along it
 };
-Result<Scan> scan_of(const OpCall& call) {
+Result<Scan> scan_of(const Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   Scan scan;
   TRY(scan.dim, wrap_dim(call.integer("dim"), self.rank()));
   if (self.rank() == 0) return scan;
-  TRY(scan.size, static_size(self, scan.dim, "the size of a running operation"));
-  return scan;
+  scan.most = b.range_of(self.sizes[scan.dim]).max;
+  if (scan.most <= max_running) return scan;
+  Failure unbounded = type_error(
+      fmt::format("a running operation over the size {}, which needs a bound", self.sizes[scan.dim].str()));
+  unbounded.error().hint = "lower with --bound, or export with torch.export.Dim(..., max=N)";
+  return unbounded;
 }
 
 // The elements `step` places before, and `neutral` where there are none.
@@ -43,10 +51,10 @@ Term shifted(const Term& x, const Scan& scan, std::int64_t step, const Operand& 
   Ints pad(2 * (x.rank() - scan.dim), 0);
   pad[pad.size() - 2] = step;
   Term padded = x.call("aten.constant_pad_nd.default", {pad, neutral.argument});
-  return slice(padded, scan.dim, 0, scan.size);
+  return slice(padded, scan.dim, 0, -step);
 }
 Term run(Term x, const Scan& scan, const Operand& neutral, Combine combine) {
-  for (std::int64_t step = 1; step < scan.size; step *= 2) {
+  for (std::int64_t step = 1; step < scan.most; step *= 2) {
     x = combine(shifted(x, scan, step, neutral), x);
   }
   return x;
@@ -59,7 +67,7 @@ Types infer_running(const OpCall& call) {
   return tensor_result(dtype_or(call, is_number ? self.dtype : ScalarType::I64), self.sizes);
 }
 Replacement cumprod(Builder& b, const OpCall& call) {
-  TRY(Scan scan, scan_of(call));
+  TRY(Scan scan, scan_of(b, call));
   TRY(std::vector<Type> types, infer_running(call));
   ScalarType dtype = types[0].tensor.dtype;
   Term x = tensor_operand(b, call, "self").to(dtype);
@@ -68,7 +76,7 @@ Replacement cumprod(Builder& b, const OpCall& call) {
                 run(x, scan, 1, [](const Term& earlier, const Term& later) { return earlier * later; }));
 }
 Replacement logcumsumexp(Builder& b, const OpCall& call) {
-  TRY(Scan scan, scan_of(call));
+  TRY(Scan scan, scan_of(b, call));
   Term x = tensor_operand(b, call, "self");
   if (!is_floating(x.dtype())) return type_error("logcumsumexp of numbers that are not floats");
   x = x.to(computing_type(x.dtype()));
@@ -103,7 +111,7 @@ Term smaller(const Term& earlier, const Term& later) {
 }
 // The index is the last at which the element is the extreme itself.
 Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
-  TRY(Scan scan, scan_of(call));
+  TRY(Scan scan, scan_of(b, call));
   Term x = tensor_operand(b, call, "self");
   ScalarType dtype = x.dtype();
   if (x.rank() == 0) {
@@ -115,10 +123,7 @@ Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
   Term extreme = run(x, scan, neutral, is_max ? larger : smaller);
   Term is_new = x == extreme;
   if (is_floating(dtype)) is_new = is_new | is_nan(x);
-  Term places(b, b.call("aten.arange.start_step", {0, scan.size}));
-  Dims column(x.rank() - scan.dim, SymInt(1));
-  column[0] = scan.size;
-  Term place(b, b.view(places.value(), column));
+  const Term place(b, along(b, range(b, x.sizes()[scan.dim]), scan.dim, x.rank()));
   Term index = run(where(is_new, place, 0), scan, 0, larger);
   return std::vector<Value*>{extreme.to(dtype).value(), index.value()};
 }

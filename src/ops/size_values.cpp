@@ -70,6 +70,11 @@ void SizeValues::simplify(Type& type) {
   if (facts_ != nullptr) facts_->simplify(type);
 }
 
+Range SizeValues::range_of(const SymInt& size) const {
+  if (size.is_constant()) return {size.value(), size.value()};
+  return facts_ == nullptr ? Range{} : facts_->range_of(size.expr());
+}
+
 void SizeValues::scan() {
   scanned_ = true;
   for (Value* input : graph_->inputs()) {

@@ -36,6 +36,10 @@ ALONG_ROWS = {
     "last": lambda m, x: x[-1:] * x[: x.shape[0] - 1],
     "at_most": lambda m, x: x[:100].sum(0),
     "trapezoid": lambda m, x: torch.trapezoid(x, dim=0),
+    "cumprod": lambda m, x: (x * 1.5).cumprod(0),
+    "logcumsumexp": lambda m, x: torch.logcumsumexp(x, 0),
+    "cummax": lambda m, x: (*torch.cummax(x.round(), 0), *torch.cummin(x[:, :1].long(), 0)),
+    "cummin_of_all": lambda m, x: (*torch.cummin(x.flatten(), 0),),
     "grouped": lambda m, x: torch.nn.functional.pad(x, (0, 0, 1, 2)),
 }
 
@@ -47,6 +51,29 @@ def test_along_rows(name, backend, tmp_path):
     calls = [(torch.randn(n, 8),) for n in (7, 4, 24, 11)]
     options = ["--backend", backend] if backend != "portable" else []
     check(model, calls, tmp_path, *options, shapes=(({0: Dim("n", min=4, max=24)},),))
+
+
+def products_of_half(m, x, y):
+    return torch.einsum("ab,ac->bc", x[: x.shape[0] // 2], y[:, :3]) + 1
+
+
+def pairs_of_thirds(m, x, y):
+    return torch.einsum("ab,ac,a->abc", x[: x.shape[0] // 2], y, x[: x.shape[0] // 2, 0])
+
+
+def known_by_a_constant(m, x, y):
+    return torch.einsum("ab,ab->b", m.linears[0].weight[:, :3].repeat(3, 1), x[: x.shape[0] // 2, :3])
+
+
+# What they sum over has two sizes, of which torch has proved that they are one.
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("function", [products_of_half, pairs_of_thirds, known_by_a_constant])
+def test_sizes_that_are_equal_by_a_guard(function, backend, tmp_path):
+    size = Dim.AUTO(min=2, max=30)
+    lengths = [24, 25] if function is known_by_a_constant else [8, 4, 15, 30]
+    calls = [(torch.randn(n, 8), torch.randn(n // 2, 8)) for n in lengths]
+    options = ["--backend", backend] if backend != "portable" else []
+    check(Function(function), calls, tmp_path, *options, shapes=(({0: size}, {0: size}),))
 
 
 def split(m, x, sizes):

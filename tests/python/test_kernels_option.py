@@ -4,6 +4,8 @@ The stock runtime has no kernels of such libraries. Where a program is to run, t
 runtime has and that computes the same.
 """
 
+import re
+
 import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  (registers llama::)
 import pytest
 import torch
@@ -213,6 +215,107 @@ def test_a_kernel_that_writes_two_caches_and_has_a_result(form, tmp_path):
     run_calls(tmp_path / "m.pte", model, calls)
 
 
+shop = torch.library.Library("shop", "FRAGMENT")
+shop.define("add_to_(Tensor(a!) self, float other=1.0, int[2] unused=[0, 1], *, Tensor(b!)? count=None) -> Tensor(a!)")
+shop.define("swap_(Tensor(a!) a, Tensor(b!) b) -> (Tensor(b!), Tensor, Tensor(a!))")
+
+
+@torch.library.impl(shop, "add_to_", "CompositeExplicitAutograd")
+def add_to_(self, other=1.0, unused=(0, 1), *, count=None):
+    return self.add_(other)
+
+
+@torch.library.impl(shop, "swap_", "CompositeExplicitAutograd")
+def swap_(a, b):
+    both = a + b
+    a.copy_(both - a)
+    b.copy_(both - b)
+    return b, both, a
+
+
+class Counter(torch.nn.Module):
+    """Goes on with what ops give back: the arguments that they wrote."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x, given):
+        own = x.clone()
+        changed = torch.ops.shop.add_to_(own, 2.0)
+        seen = changed[:2] * 2
+        changed.mul_(3)
+        count = torch.ops.shop.add_to_(self.count, 1.0)
+        return seen, own, count + x, torch.ops.shop.add_to_(given, -1.0) * 2
+
+
+def test_an_op_that_gives_back_what_it_writes(tmp_path):
+    model = Counter()
+    path = export(tmp_path, model, torch.rand(4), torch.rand(4))
+    lower(path, tmp_path / "m.pte", *manifest(tmp_path, schema("add_to_")))
+    assert {name for name in operators(tmp_path / "m.pte") if "shop" in name} == {"shop::add_to_"}
+    shown = depute("show", tmp_path / "m.pte").stdout.splitlines()
+    assert [call.endswith("], none, none)") for call in shown if "  shop::" in call] == [True] * 3  # no tensors for results
+
+
+class Renamed(torch.nn.Module):
+    """The runtime's own kernel of the same kind: writes to its first argument, and gives it back."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(2, 4))
+
+    def forward(self, x, given):
+        own = x.clone()
+        copied = torch.ops.shop.take_(own, given)
+        doubled = copied * 2
+        copied.mul_(3)
+        last = torch.ops.shop.take_(self.last[1], x)
+        return doubled, own, last + x, self.last * 1, torch.ops.shop.take_(given, x) * 2
+
+
+shop.define("take_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)")
+
+
+@torch.library.impl(shop, "take_", "CompositeExplicitAutograd")
+def take_(self, src, non_blocking=False):
+    return self.copy_(src)
+
+
+def test_what_is_given_back_is_what_was_written(tmp_path):
+    model = Renamed()
+    path = export(tmp_path, model, torch.rand(4), torch.rand(4))
+    lower(path, tmp_path / "m.pte", *manifest(tmp_path, schema("take_") + " => aten::copy_"))
+    program = Runtime.get().load_program(tmp_path / "m.pte")
+    method = program.load_method("forward")
+    for index in range(3):
+        x, given = torch.rand(4), torch.rand(4)
+        wanted, got = given.clone(), given.clone()
+        outputs = [value.clone() for value in method.execute([x, got])]
+        for place, (a, b) in enumerate(zip(outputs, model(x, wanted), strict=True)):
+            assert_close(a, b, f"call {index}, output {place}")
+        assert_close(got, wanted, f"call {index}, the input")
+
+
+class Swapped(torch.nn.Module):
+    def forward(self, x):
+        a, b = x + 1, x * 2
+        first, both, second = torch.ops.shop.swap_(a, b)
+        return first * 1, both, second - 1, a * 3
+
+
+def test_results_of_its_own_among_those_given_back(tmp_path):
+    path = export(tmp_path, Swapped(), torch.rand(4))
+    lower(path, tmp_path / "m.pte", *manifest(tmp_path, schema("swap_")))
+    assert "shop::swap_.out" in operators(tmp_path / "m.pte")
+    shown = depute("show", tmp_path / "m.pte").stdout
+    place = dict(re.findall(r"(%\d+): f32\[4\] = (memory .*)", shown))
+    calls = [line.split("(")[1].rstrip(")").split(", ") for line in shown.splitlines() if "::" in line]
+    a, b, both, returned = calls[2]
+    assert both == returned and place[a] == place[calls[0][-1]] != place[b] == place[calls[1][-1]]
+    assert [call[0] for call in calls[3:]] == [b, a, a]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     {
@@ -222,7 +325,9 @@ def test_a_kernel_that_writes_two_caches_and_has_a_result(form, tmp_path):
         "no kernel": ("shop::blend(Tensor a) -> Tensor => ", "'' is no name of a kernel"),
         "a kernel in words": ("shop::blend(Tensor a) -> Tensor => my kernel", "'my kernel' is no name of a kernel"),
         "no tensor": ("shop::blend(Tensor a) -> int", "something else than tensors"),
-        "an argument back": ("shop::blend(Tensor(a!) a) -> Tensor(a!)", "gives back an argument"),
+        "another's mark back": ("shop::blend(Tensor(a!) a) -> Tensor(b!)", "gives a view of an argument"),
+        "no result": ("shop::blend(Tensor a)", "its schema cannot be read"),
+        "a view back": ("shop::blend(Tensor(a) a) -> Tensor(a)", "is seen through"),
         "a known op": ("aten::relu(Tensor a) -> Tensor", "there is an op of this name already"),
         "twice": ("shop::halves(Tensor a) -> Tensor", "there is an op of this name already"),
     }.values(),

@@ -412,6 +412,39 @@ TEST(BackendOp, MayWriteToItsArguments) {
               HasSubstr("of this name already"));
 }
 
+// What it gives back is no result of the functional form.
+TEST(BackendOp, MayGiveBackWhatItWrites) {
+  EXPECT_TRUE(ops()->add_library("unit_test").has_value());
+  ASSERT_TRUE(ops()->add(
+      {.name = "unit_test.swap.default",
+       .kernel = "unit_test::swap",
+       .schema = "unit_test.swap.default(Tensor(a!) x, int[2] at=[0, 1], *, Tensor(b!)? y=None) -> "
+                 "(Tensor(b!), Tensor, Tensor(a!))"}));
+  EXPECT_EQ(
+      ops()->find(Symbol("unit_test.swap.functional"))->schema,
+      "unit_test.swap.functional(Tensor(a) x, int[2] at=[0, 1], *, Tensor(b)? y=None) -> (Tensor, Tensor, "
+      "Tensor)");
+}
+
+TEST(BackendOp, CanBeTakenBack) {
+  BackendOps own;
+  const BackendOpSpec kept{.name = "DO_NOT_USE_TEST_ONLY.kept.default",
+                           .schema = "DO_NOT_USE_TEST_ONLY.kept.default(Tensor(a!) x) -> ()"};
+  ASSERT_TRUE(own.add(kept));
+  const BackendOps::Extent before = own.extent();
+  ASSERT_TRUE(own.add_library("other"));
+  const BackendOpSpec taken{.name = "other.op.default", .schema = "other.op.default(Tensor(a!) x) -> ()"};
+  ASSERT_TRUE(own.add(taken));
+  own.take_back(before);
+  EXPECT_EQ(own.find(Symbol("other.op.default")), nullptr);
+  EXPECT_EQ(own.find(Symbol("other.op.functional")), nullptr);
+  EXPECT_TRUE(own.packet("other.op").empty());
+  EXPECT_NE(own.find(Symbol("DO_NOT_USE_TEST_ONLY.kept.functional")), nullptr);
+  EXPECT_FALSE(own.add(taken));  // there is no such library
+  ASSERT_TRUE(own.add_library("other"));
+  EXPECT_TRUE(own.add(taken));
+}
+
 TEST(BackendOp, WrongSchemasAreRefused) {
   EXPECT_TRUE(ops()->add_library("unit_test").has_value());
   auto with_schema = [](const std::string& rest, std::string_view pattern = "") {
@@ -444,7 +477,8 @@ TEST(BackendOp, WrongSchemasAreRefused) {
   EXPECT_THAT(with_schema("(Tensor x, Tensor x) -> Tensor"), HasSubstr("twice"));
   EXPECT_THAT(with_schema("(Tensor(a) x) -> Tensor"), HasSubstr("seen through"));
   EXPECT_THAT(with_schema("(Tensor(a!)[] x) -> Tensor"), HasSubstr("written to and no tensor"));
-  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor(a!)"), HasSubstr("gives back an argument"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> Tensor(b!)"), HasSubstr("gives a view of an argument"));
+  EXPECT_THAT(with_schema("(Tensor(a!) x) -> (Tensor, Tensor(a))"), HasSubstr("gives a view of an argument"));
   EXPECT_THAT(with_schema("(Tensor(a!) x, Tensor scale) -> Tensor", scaled_pattern), HasSubstr("no pattern"));
   EXPECT_THAT(with_schema("(Tensor x, Device d) -> Tensor"), HasSubstr("no kernel takes"));
   EXPECT_THAT(with_schema("(Tensor x, bool b=\"no\") -> Tensor"), HasSubstr("default of another type"));

@@ -15,7 +15,9 @@
 namespace depute {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 // Writes the names of the ops it got.
@@ -321,6 +323,32 @@ TEST(Registry, RefusesTheSameNameTwice) {
   EXPECT_EQ(refusal(registry.add(std::move(again))),
             "[registry] Echo: a backend of this name is registered already");
   EXPECT_EQ(registry.find_backend("Other"), nullptr);
+}
+
+TEST(Registry, AWrongManifestLeavesNothing) {
+  Registry registry;
+  const std::string_view first = "shop::cut(Tensor x) -> Tensor\n";
+  EXPECT_FALSE(registry.add_kernels(std::string(first) + "shop::glue(Tensor x) -> int\n"));
+  EXPECT_EQ(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_THAT(registry.ops()->libraries(), Not(Contains("shop")));
+  EXPECT_TRUE(registry.add_kernels(first));
+  EXPECT_NE(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_FALSE(
+      registry.add_kernels("shop::glue(Tensor x) -> Tensor\nshop::cut(Tensor x, int n) -> Tensor\n"));
+  EXPECT_NE(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_EQ(registry.ops()->find(Symbol("shop.glue.default")), nullptr);
+}
+
+TEST(Registry, AWrongEntryLeavesNothing) {
+  Registry registry;
+  BackendEntry entry = entry_of_echo("Echo");
+  entry.libraries = {"shop"};
+  entry.ops = {{.name = "shop.cut.default", .schema = "shop.cut.default(Tensor x) -> Tensor"},
+               {.name = "shop.glue"}};
+  EXPECT_FALSE(registry.add(std::move(entry)));
+  EXPECT_EQ(registry.find("Echo"), nullptr);
+  EXPECT_EQ(registry.ops()->find(Symbol("shop.cut.default")), nullptr);
+  EXPECT_THAT(registry.ops()->libraries(), Not(Contains("shop")));
 }
 
 TEST(Registry, RefusesEntriesThatLackSomething) {
