@@ -430,13 +430,14 @@ class _Weights:
                 f"it is a {'FakeTensor' if not tensor.is_meta else 'tensor on the meta device'}: it has no content",
                 "give the model its weights before exporting it",
             )
-        if type(tensor.data) is not torch.Tensor:
+        if type(tensor) not in (torch.nn.Parameter, torch.Tensor) and type(tensor.data) is not torch.Tensor:
             inner = vars(tensor).items() if hasattr(tensor, "__tensor_flatten__") else ()
             parts = {key: self._payload(part, where, index) for key, part in inner if isinstance(part, torch.Tensor)}
             return {"subclass_name": _kind(tensor), "parts": parts}
         if tensor.device.type != "cpu":
             raise _error(where, f"it lies on the device {tensor.device}", "move the model to the CPU before exporting it")
-        tensor = tensor.detach().resolve_conj().resolve_neg()
+        if tensor.is_conj() or tensor.is_neg():  # their memory has other values
+            tensor = tensor.detach().resolve_conj().resolve_neg()
         try:
             meta = _tensor_meta(tensor)
         except Error as error:
