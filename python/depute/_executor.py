@@ -93,7 +93,8 @@ def _told(native, by_reference):
     memories, rows = {}, []
     for key in native.data_keys():
         constant = native.constant(key)
-        whole, place, offset = constant._storage()
+        whole, address, offset = constant._storage()
+        place = (address, whole.nbytes)
         file = constant._place() if by_reference else None
         if place not in memories:
             memories[place] = ("file", file[0], _identity(file[0])) if file else ("bytes", bytes(whole.bytes()))

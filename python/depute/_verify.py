@@ -257,37 +257,44 @@ def compare(name, expected, actual, tolerance):
 
 
 class _Search:
+    """All tensors that nodes give, from the reference kernels and from the stock runtime."""
+
     def __init__(self, lowered, method, inputs, tolerance, runner, save_to):
-        self.lowered, self.method, self.inputs = lowered, method, inputs
+        self.lowered, self.inputs = lowered, inputs
         self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
         self.program = lowered.program
+        self.method = self.program.methods[method]
+        native, self.rows = _depute.expose(self.program._native, method)
+        self.expected = interpreted(native, method, inputs)
+        exposed = _depute.emit(native, lowered._config._write_options("exposed.pte"), "exposed.pte")[0]
+        self.actual = runner.run(exposed, method, inputs)
 
     def run(self, check):
-        native, rows = _depute.expose(self.program._native, self.method)
-        self.expected = interpreted(native, self.method, self.inputs)
-        exposed = _depute.emit(native, self.lowered._config._write_options("exposed.pte"), "exposed.pte")[0]
-        self.actual = self.runner.run(exposed, self.method, self.inputs)
         alone = set()
-        for place, name, op, delegate, source in rows:
+        for place, name, op, delegate, source in self.rows:
             error = compare(name, self.expected[place], self.actual[place], self.tolerance)
             if error.ok or delegate in alone:
                 continue
             if not delegate:
-                check.fault = Fault("kernel", name, op, [source] if source else [], error, self._save(name, [], [place]))
+                kind = "control flow" if op.startswith("higher_order.") else "kernel"
+                check.fault = Fault(kind, name, op, [source] if source else [], error, self._save(name, [], [place]))
                 return
-            if self.runner.runs + 1 >= MAX_RUNS:
+            if self.runner.runs >= MAX_RUNS:
                 break
             alone.add(delegate)
-            check.fault = self._alone(delegate, [row[0] for row in rows if row[3] == delegate])
+            check.fault = self._alone(delegate)
             if check.fault is not None:
                 return
         check.note = "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
 
-    def _alone(self, name, places):
+    def _alone(self, name):
         """The fault of a delegate on true values; None when it has none."""
         module = self.program.lowered_module(name)
-        inputs = [self._true_value(node) for node in self._call(name).args[1:]]
-        results = self.runner.run(module.buffer(), "forward", inputs)
+        content = module.buffer()
+        places = [row[0] for row in self.rows if row[3] == name]
+        values = self._true_values()
+        inputs = [values.get(getattr(node, "name", None), node) for node in self._call(name).args[1:]]
+        results = self.runner.run(content, "forward", inputs)
         errors = [compare(name, self.expected[place], result, self.tolerance) for place, result in zip(places, results)]
         worst = max(errors, key=lambda error: error.relative)
         if worst.ok:
@@ -295,36 +302,19 @@ class _Search:
         original = module.original_module
         nodes = original.graph.nodes if original is not None else []
         sources = list(dict.fromkeys(str(node.source) for node in nodes if node.source is not None and str(node.source)))
-        expected = [self.expected[place] for place in places]
-        folder = self._save(name, inputs, places, results, module.buffer())
-        del expected
-        return Fault("delegate", name, module.backend_id, sources, worst, folder)
+        return Fault("delegate", name, module.backend_id, sources, worst, self._save(name, inputs, places, results, content))
 
     def _call(self, delegate):
-        graph = self.program.methods[self.method].graph
-        for node in graph.nodes:
-            if node.op == "call_function" and node.args and getattr(node.args[0], "op", "") == "get_attr":
-                if graph._delegates.get(node.args[0].target) == delegate:
-                    return node
-        raise Error("verify", delegate, "the delegate is not called by the method itself")
+        graph = self.method.graph
+        attribute = next(name for name, called in graph._delegates.items() if called == delegate)
+        return next(node for node in graph.nodes if node.args and getattr(node.args[0], "name", "") == attribute)
 
-    def _true_value(self, node):
-        if not hasattr(node, "op"):
-            return node
-        return self.values()[node.name]
-
-    def values(self):
-        """What the nodes of the method give, by name: the reference's."""
-        if not hasattr(self, "_values"):
-            user = [spec.arg for spec in self.program.methods[self.method].graph_signature.input_specs if spec.kind == "USER_INPUT"]
-            self._values = dict(zip(user, self.inputs))
-            for place, name, *_ in _depute.expose(self.program._native, self.method)[1]:
-                self._values[name] = self.expected[place]
-            signature = self.program.methods[self.method].graph_signature
-            for spec in signature.input_specs:
-                if spec.target:
-                    self._values[spec.arg] = _as_tensor(self.program.constant(spec.target))
-        return self._values
+    def _true_values(self):
+        """What inputs, constants and nodes of the method hold, by name: the reference's."""
+        specs = self.method.graph_signature.input_specs
+        values = dict(zip((spec.arg for spec in specs if spec.kind == "USER_INPUT"), self.inputs))
+        values |= {spec.arg: _as_tensor(self.program.constant(spec.target)) for spec in specs if spec.target}
+        return values | {row[1]: self.expected[row[0]] for row in self.rows}
 
     def _save(self, name, inputs, places, results=None, pte=None):
         if self.save_to is None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from architectures import path as architecture
 from harness import SAMPLES, SUPPORTED, read_cases, sample
+from test_package_lowering import resident
 
 SAMPLE_FILES = sorted(path for path in SAMPLES.rglob("*.pt2") if path.stem != "multi")
 NOT_DECOMPOSED = ("dynamic", "loops")  # torch itself fails
@@ -314,3 +315,24 @@ def test_what_torch_cannot_take_is_refused():
         depute.parse(body).to_torch()
     with pytest.raises(AttributeError, match="choose one"):
         depute.load(sample("multi")).to_torch()
+
+
+def test_memory_stays_flat():
+    exported = export(torch.nn.Linear(512, 512), torch.ones(1, 512))
+
+    def read():  # with a megabyte of weights of its own
+        exported.state_dict["weight"] = torch.nn.Parameter(torch.zeros(512, 512))
+        program = depute.from_torch(exported)
+        program.graph, program.constant("weight").numpy()
+        return program
+
+    for _ in range(20):
+        read().to_torch()
+    gc.collect()
+    before = resident()
+    for i in range(200):
+        program = read()
+        if i % 20 == 0:
+            program.to_torch()
+    gc.collect()
+    assert resident() - before < 20_000  # KiB; a leak of the weights each time would be 200,000

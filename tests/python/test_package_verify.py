@@ -7,7 +7,7 @@ import sys
 import depute
 import pytest
 import torch
-from depute import _depute
+from depute import _depute, _verify
 from harness import ROOT, TIMEOUT, sample
 
 PARTS = 40
@@ -24,6 +24,11 @@ class Chain(torch.nn.Module):
         for layer in self.layers:
             x = torch.tan(0.1 * layer(x)) + x
         return x
+
+
+class Kernels(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(torch.tan(x) + 1) * 2
 
 
 @pytest.fixture(scope="module")
@@ -125,13 +130,27 @@ def test_a_file_is_looked_into_with_the_options_it_was_lowered_with(chain, tmp_p
     assert not check.ok and check.fault is None and "the options do not give this .pte" in check.note
 
 
-def test_a_kernel_that_differs_is_found():
-    def model(x):
-        return torch.relu(torch.tan(x) + 1) * 2
+def test_a_kernel_that_differs_is_found(monkeypatch):
+    exported = torch.export.export(Kernels(), (torch.randn(3),))
+    lowered = depute.to_edge_transform_and_lower(exported).to_executorch()
+    run = _verify._Runner.run
 
-    module = torch.nn.Module()
-    module.forward = model
-    exported = torch.export.export(module, (torch.randn(3),))
+    def wrong_from_relu_on(runner, content, method, inputs):
+        results = run(runner, content, method, inputs)
+        names = [row[1] for row in _depute.expose(lowered.program._native, "forward")[1]]
+        for place, name, *_ in _depute.expose(lowered.program._native, "forward")[1]:
+            if len(results) == 1 or names.index(name) >= names.index("relu"):
+                results[min(place, len(results) - 1)] += 1
+        return results
+
+    monkeypatch.setattr(_verify._Runner, "run", wrong_from_relu_on)
+    check = depute.verify(exported, lowered, (torch.rand(3),))
+    assert (check.fault.kind, check.fault.name, check.fault.target) == ("kernel", "relu", "aten.relu.default")
+    assert "test_package_verify.py" in check.fault.sources[0] and check.runs == 2
+
+
+def test_another_model_has_no_fault_of_its_own():
+    exported = torch.export.export(Kernels(), (torch.randn(3),))
     lowered = depute.to_edge_transform_and_lower(exported).to_executorch()
     other = torch.nn.Module()
     other.forward = lambda x: torch.relu(torch.tan(x) + 1) * 3
