@@ -117,6 +117,13 @@ def test_arguments_of_all_kinds():
     assert_same(export(lambda x: torch.view_as_real(torch.fft.rfft(x) * (1 + 2j)), torch.randn(4, 8)), partitioner=None)
 
 
+def test_keywords_come_in_the_order_of_the_schema():
+    exported = export(lambda x: x + torch.full((3,), 2.0, dtype=torch.float32, device="cpu"), torch.ones(3))
+    full = next(node for node in exported.graph.nodes if len(node.kwargs) > 1)
+    full.kwargs = dict(reversed(full.kwargs.items()))
+    assert_same(exported)
+
+
 def test_symbolic_sizes_and_their_ranges():
     batch, width = torch.export.Dim("batch", min=2, max=16), torch.export.Dim("width", min=4, max=64)
 
