@@ -2,6 +2,7 @@
 
 import gc
 import io
+import operator
 
 import depute
 import pytest
@@ -121,6 +122,17 @@ def test_keywords_come_in_the_order_of_the_schema():
     exported = export(lambda x: x + torch.full((3,), 2.0, dtype=torch.float32, device="cpu"), torch.ones(3))
     full = next(node for node in exported.graph.nodes if len(node.kwargs) > 1)
     full.kwargs = dict(reversed(full.kwargs.items()))
+    assert_same(exported)
+
+
+def test_a_result_that_is_taken_twice_has_one_name():
+    exported = export(lambda x: torch.max(x, dim=1)[0] * 2, torch.ones(3, 4))
+    taken = next(node for node in exported.graph.nodes if node.target is operator.getitem)
+    product = next(iter(taken.users))
+    with exported.graph.inserting_after(taken):
+        again = exported.graph.call_function(operator.getitem, taken.args)
+    again.meta = dict(taken.meta)
+    product.replace_input_with(taken, again)
     assert_same(exported)
 
 
