@@ -94,6 +94,20 @@ std::vector<NamedBytes> compile_specs_of(const std::vector<CompileSpec>& specs);
 std::vector<CompileSpec> compile_specs_of(const std::vector<NamedBytes>& specs);
 nb::bytes bytes_of(std::span<const std::byte> bytes);
 std::vector<std::byte> bytes_of(const nb::bytes& bytes);
+// A dense tensor of these bytes; ValueError when there is no such type, or the bytes are not as many.
+TensorData make_tensor_data(const std::string& dtype, const std::vector<std::int64_t>& shape,
+                            const nb::bytes& bytes);
+
+// A whole PreprocessResult as plain objects, and back: bytes, debug handles, named data with their layouts,
+// text, padding.
+nb::tuple rows_of(const PreprocessResult& result);
+PreprocessResult result_of_rows(const nb::object& rows);
+
+// A backend whose partitions go to `run`, which gives rows: run(id, backend or None, [(method, partitions)]).
+std::unique_ptr<Backend> executor_backend(const std::string& id, nb::object run, nb::object backend,
+                                          std::shared_ptr<Raised> raised);
+// Python's own preprocess_multimethod cannot be divided.
+bool has_own_multimethod(const nb::object& backend);
 
 // Python's backends (subclasses of BackendDetails) and partitioners, as the compiler sees them.
 std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
@@ -103,6 +117,8 @@ std::shared_ptr<const Partitioner> python_partitioner(const std::string& name, n
 
 void bind_data(nb::module_& module);
 void bind_program(nb::module_& module);
+void bind_exported(nb::module_& module);
+void bind_verify(nb::module_& module);
 void bind_backend(nb::module_& module);
 void bind_compiler(nb::module_& module);
 void bind_report(nb::module_& module);

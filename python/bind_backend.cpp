@@ -175,6 +175,30 @@ PreprocessResult result_of(const nb::object& given) {
   return result;
 }
 
+nb::list partition_rows(std::span<const MethodPartitions> methods) {
+  nb::list rows;
+  for (const auto& [method, partitions] : methods) {
+    nb::list of_method;
+    for (const Partition& partition : partitions) {
+      std::vector<CompileSpec> specs(partition.compile_specs.begin(), partition.compile_specs.end());
+      of_method.append(nb::make_tuple(hold(clone(*partition.program)), compile_specs_of(specs)));
+    }
+    rows.append(nb::make_tuple(method, of_method));
+  }
+  return rows;
+}
+
+std::vector<MethodResults> results_of(const nb::object& rows, PreprocessResult (*read)(const nb::object&)) {
+  std::vector<MethodResults> all;
+  for (nb::handle row : rows) {
+    auto [method, results] = nb::cast<std::pair<std::string, std::vector<nb::object>>>(row);
+    MethodResults& of_method = all.emplace_back();
+    of_method.method = method;
+    for (const nb::object& result : results) of_method.results.push_back(read(result));
+  }
+  return all;
+}
+
 class PythonBackend final : public Backend {
  public:
   PythonBackend(std::string id, nb::object backend, std::shared_ptr<Raised> raised)
@@ -197,34 +221,49 @@ class PythonBackend final : public Backend {
 
   Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                             int jobs) const override {
-    DEPUTE_TRY(bool own, ask_python(*raised_, [&] {
-                 return nb::cast<bool>(callback("has_own_multimethod")(*backend_));
-               }));
+    DEPUTE_TRY(bool own, ask_python(*raised_, [&] { return has_own_multimethod(*backend_); }));
     if (!own) return Backend::preprocess_multimethod(methods, jobs);
     return ask_python(*raised_, [&] {
-      nb::list rows;
-      for (const auto& [method, partitions] : methods) {
-        nb::list of_method;
-        for (const Partition& partition : partitions) {
-          std::vector<CompileSpec> specs(partition.compile_specs.begin(), partition.compile_specs.end());
-          of_method.append(nb::make_tuple(hold(clone(*partition.program)), compile_specs_of(specs)));
-        }
-        rows.append(nb::make_tuple(method, of_method));
-      }
-      std::vector<MethodResults> all;
-      for (nb::handle row : callback("preprocess_multimethod")(*backend_, rows)) {
-        auto [method, results] = nb::cast<std::pair<std::string, std::vector<nb::object>>>(row);
-        MethodResults& of_method = all.emplace_back();
-        of_method.method = method;
-        for (const nb::object& result : results) of_method.results.push_back(result_of(result));
-      }
-      return all;
+      return results_of(callback("preprocess_multimethod")(*backend_, partition_rows(methods)), &result_of);
     });
   }
 
  private:
   std::string id_;
   std::string cache_version_;
+  SharedObject backend_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// A backend of any kind, whose partitions an executor of Python's hands to other processes.
+class ExecutorBackend final : public Backend {
+ public:
+  ExecutorBackend(std::string id, nb::object run, nb::object backend, std::shared_ptr<Raised> raised)
+      : id_(std::move(id)),
+        run_(share(std::move(run))),
+        backend_(share(std::move(backend))),
+        raised_(std::move(raised)) {}
+
+  std::string_view id() const override { return id_; }
+
+  Result<PreprocessResult> preprocess(const Program& program,
+                                      std::span<const CompileSpec> specs) const override {
+    const MethodPartitions only{.method = std::string(program.methods.front()->name.str()),
+                                .partitions = {{&program, specs}}};
+    DEPUTE_TRY(std::vector<MethodResults> all, preprocess_multimethod({&only, 1}, 1));
+    return std::move(all.at(0).results.at(0));
+  }
+
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int) const override {
+    return ask_python(*raised_, [&] {
+      return results_of((*run_)(id_, *backend_, partition_rows(methods)), &result_of_rows);
+    });
+  }
+
+ private:
+  std::string id_;
+  SharedObject run_;
   SharedObject backend_;
   std::shared_ptr<Raised> raised_;
 };
@@ -261,6 +300,52 @@ void add_named_data(NamedDataStore& store, const std::string& key, const nb::obj
 std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
                                         std::shared_ptr<Raised> raised) {
   return std::make_unique<PythonBackend>(id, std::move(backend), std::move(raised));
+}
+
+bool has_own_multimethod(const nb::object& backend) {
+  return nb::cast<bool>(callback("has_own_multimethod")(backend));
+}
+
+std::unique_ptr<Backend> executor_backend(const std::string& id, nb::object run, nb::object backend,
+                                          std::shared_ptr<Raised> raised) {
+  return std::make_unique<ExecutorBackend>(id, std::move(run), std::move(backend), std::move(raised));
+}
+
+// (key, bytes, alignment, tag, (element type, shape) of a tensor or None)
+using DataRow = std::tuple<std::string, nb::bytes, std::size_t, std::string,
+                           std::optional<std::pair<std::string, std::vector<std::int64_t>>>>;
+using ResultRows =
+    std::tuple<nb::bytes, std::vector<HandleRow>, std::vector<DataRow>, std::string, std::uint32_t>;
+
+nb::tuple rows_of(const PreprocessResult& result) {
+  std::vector<DataRow> data;
+  for (const NamedData& each : result.data_store_output) {
+    std::optional<std::pair<std::string, std::vector<std::int64_t>>> layout;
+    if (each.layout) {
+      layout.emplace(std::string(torch_name(each.layout->dtype)), std::vector<std::int64_t>());
+      for (const SymInt& size : each.layout->sizes) layout->second.push_back(size.value());
+    }
+    data.emplace_back(each.key, bytes_of(each.storage->bytes()), each.alignment, each.external_tag, layout);
+  }
+  nb::bytes payload =
+      result.processed_bytes == nullptr ? nb::bytes("", 0) : bytes_of(result.processed_bytes->bytes());
+  return nb::make_tuple(payload, result.debug_handle_map, data, result.delegate_info, result.arena_padding);
+}
+
+PreprocessResult result_of_rows(const nb::object& rows) {
+  auto [bytes, handles, data, info, padding] = nb::cast<ResultRows>(rows);
+  PreprocessResult result;
+  result.processed_bytes = Storage::owned(bytes_of(bytes));
+  result.debug_handle_map = handles;
+  for (const auto& [key, content, alignment, tag, layout] : data) {
+    NamedData& named = result.data_store_output.emplace_back(
+        NamedData{.key = key, .alignment = alignment, .external_tag = tag});
+    named.storage = Storage::owned(bytes_of(content));
+    if (layout) named.layout = make_tensor_data(layout->first, layout->second, content).type;
+  }
+  result.delegate_info = info;
+  result.arena_padding = padding;
+  return result;
 }
 
 std::shared_ptr<const Partitioner> python_partitioner(const std::string& name, nb::object partitioner,

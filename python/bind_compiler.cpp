@@ -11,6 +11,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bind.h"
 #include "depute/command_line.h"
 #include "depute/normalise.h"
@@ -29,7 +31,7 @@ using Request = std::tuple<std::string, std::string, BackendOptions, nb::object>
 // One call: the compiler it runs on, and what Python raised below it.
 class Call {
  public:
-  explicit Call(const Backends& backends) {
+  explicit Call(const Backends& backends, const nb::object& executor = nb::none()) {
     Registry registry = make_registry();
     for (const auto& [id, backend] : backends) {
       std::unique_ptr<Backend> made = python_backend(id, backend, raised_);
@@ -39,6 +41,7 @@ class Call {
         take(registry.add({.name = id, .backend = std::move(made)}));
       }
     }
+    if (!executor.is_none()) hand_over(registry, backends, executor);
     compiler_ = std::make_unique<Compiler>(std::move(registry));
   }
 
@@ -69,6 +72,18 @@ class Call {
   }
 
  private:
+  // Each backend's partitions go to the executor, but for those that a backend wants to see together.
+  void hand_over(Registry& registry, const Backends& backends, const nb::object& executor) {
+    std::vector<std::string> ids;
+    for (const BackendEntry& entry : registry.entries()) ids.emplace_back(entry.backend->id());
+    for (const std::string& id : ids) {
+      auto own = std::ranges::find(backends, id, &Backends::value_type::first);
+      nb::object backend = own == backends.end() ? nb::none() : own->second;
+      if (!backend.is_none() && has_own_multimethod(backend)) continue;
+      take(registry.replace(executor_backend(id, executor, backend, raised_)));
+    }
+  }
+
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
   std::unique_ptr<Compiler> compiler_;
 };
@@ -112,8 +127,9 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        bool plan_together,
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
                                        std::vector<std::string> quantise, int jobs, bool check,
-                                       std::string cache, std::optional<std::uint64_t> cache_size) {
-  Call call(backends);
+                                       std::string cache, std::optional<std::uint64_t> cache_size,
+                                       const nb::object& executor) {
+  Call call(backends, executor);
   LowerOptions options = lower_options(
       {plan_together, std::move(bounds), std::move(quantise), jobs, check, std::move(cache), cache_size});
   options.backends = call.requests(requests);
@@ -136,8 +152,8 @@ std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std:
 
 std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
                                              const std::vector<Request>& requests, const Backends& backends,
-                                             int jobs, Report report) {
-  Call call(backends);
+                                             int jobs, Report report, const nb::object& executor) {
+  Call call(backends, executor);
   MethodPartitioners partitioners;
   std::vector<std::shared_ptr<const Partitioner>> owned;
   for (const Request& row : requests) {
@@ -176,6 +192,16 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
           .delegate_alignment = delegate_alignment,
           .alloc_inputs = alloc_inputs,
           .alloc_outputs = alloc_outputs};
+}
+
+// One partition, as a worker preprocesses it: a PreprocessResult's rows.
+nb::tuple preprocess(const std::string& backend_id, const ProgramHandle& handle,
+                     const std::vector<NamedBytes>& specs, const Backends& backends) {
+  Call call(backends);
+  const Backend* backend = call.compiler().registry().find_backend(backend_id);
+  if (backend == nullptr) throw nb::key_error(("there is no backend '" + backend_id + "'").c_str());
+  const std::vector<CompileSpec> compile_specs = compile_specs_of(specs);
+  return rows_of(call.run([&] { return backend->preprocess(*handle.program, compile_specs); }));
 }
 
 nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
@@ -240,9 +266,12 @@ void bind_compiler(nb::module_& module) {
                                               alloc_inputs, alloc_outputs, ptd));
       });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
-  module.def("lower", &lower);
+  module.def("preprocess", &preprocess);
+  module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg(), nb::arg(), nb::arg("executor").none());
   module.def("to_edge", &to_edge);
-  module.def("to_backend", &partitioned);
+  module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg("executor").none());
   module.def("to_backend_whole", &whole);
   module.def("lower_leftovers", &leftovers);
   module.def("emit", &emit);

@@ -3,11 +3,13 @@
 //
 // An array keeps the storage it looks at alive, whatever becomes of the program. All are read-only.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind_data.h"
+#include "depute/data_place.h"
 
 namespace depute::python {
 namespace {
@@ -92,6 +94,25 @@ nb::object to_dlpack(nb::handle self, nb::args args, nb::kwargs kwargs) {
   return array.attr("__dlpack__")(*args, **kwargs);
 }
 
+// The whole of the memory that the constant is a view of: as a constant of bytes, where it lies, and the
+// elements before the view's first. Views of one memory share it.
+nb::tuple storage_of(const Constant& constant) {
+  check_has_bytes(constant);
+  Constant whole = {constant.name, {}};
+  whole.data.storage = constant.data.storage;
+  whole.data.type =
+      make_tensor(ScalarType::U8, Dims{SymInt(static_cast<std::int64_t>(constant.data.storage->size()))});
+  auto place = reinterpret_cast<std::uintptr_t>(constant.data.storage->bytes().data());
+  return nb::make_tuple(whole, place, constant.data.offset);
+}
+
+// (path, offset, bytes) of the file that the constant's memory is a part of; None when it is in none.
+nb::object place_of(const Constant& constant) {
+  auto place = place_in_file(*constant.data.storage);
+  if (!place) return nb::none();
+  return nb::make_tuple(place->path, place->offset, place->size);
+}
+
 nb::tuple numbers(const Dims& dims) {
   nb::list list;
   for (const SymInt& dim : dims) list.append(dim.value());
@@ -99,6 +120,20 @@ nb::tuple numbers(const Dims& dims) {
 }
 
 }  // namespace
+
+TensorData make_tensor_data(const std::string& dtype, const std::vector<std::int64_t>& shape,
+                            const nb::bytes& bytes) {
+  for (int i = 0; i < scalar_type_count; ++i) {
+    auto type = static_cast<ScalarType>(i);
+    if (torch_name(type) != dtype) continue;
+    Dims sizes;
+    for (std::int64_t size : shape) sizes.push_back(size);
+    TensorData data = make_data(make_tensor(type, std::move(sizes)), bytes_of(bytes));
+    if (!fits_storage(data)) throw nb::value_error("the bytes are not those of a tensor of this shape");
+    return data;
+  }
+  throw nb::value_error(("there is no element type " + dtype).c_str());
+}
 
 void bind_data(nb::module_& module) {
   nb::class_<Constant>(module, "Constant", "A constant tensor of a program, read-only and never copied.")
@@ -121,12 +156,21 @@ void bind_data(nb::module_& module) {
       .def("numpy", &to_numpy, "The elements as a read-only numpy array, without a copy.")
       .def("bytes", &to_memoryview,
            "The elements in row-major order as a memoryview of bytes; copied only when they lie otherwise.")
+      .def("_storage", &storage_of)
+      .def("_place", &place_of)
       .def("__dlpack__", &to_dlpack)
       .def("__dlpack_device__", [](const Constant&) { return std::make_pair(1, 0); })
       .def("__len__", [](const Constant& self) {
         if (self.data.type.sizes.empty()) throw nb::type_error("a constant without dimensions has no length");
         return static_cast<std::size_t>(self.data.type.sizes[0].value());
       });
+  module.def("pt2_scalar_types", [] {
+    std::map<std::string, std::int64_t> numbers;
+    for (std::int64_t number = 0; number < 2 * scalar_type_count; ++number) {
+      if (auto type = scalar_type_from_pt2(number)) numbers[std::string(torch_name(*type))] = number;
+    }
+    return numbers;
+  });
   module.def("scalar_types", [] {
     std::vector<std::pair<std::string, std::pair<std::string, std::size_t>>> all;
     for (int i = 0; i < scalar_type_count; ++i) {

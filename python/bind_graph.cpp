@@ -37,6 +37,8 @@ struct Classes {
   nb::object getitem = graph.attr("getitem");
   nb::object make_tensor = values.attr("Value");
   nb::object make_sym = values.attr("SymInt");
+  nb::object make_sym_float = values.attr("SymFloat");
+  nb::object make_sym_bool = values.attr("SymBool");
   nb::object make_dtype = values.attr("DType").attr("of");
   nb::object make_name = values.attr("TorchName");
 };
@@ -290,6 +292,14 @@ class Reader {
     return values;
   }
 
+  nb::object sym_value_of(const Type& type) {
+    if (type.kind == Type::Kind::SymInt && type.expr != nullptr) return size(SymInt(type.expr));
+    nb::object& make = type.kind == Type::Kind::SymFloat  ? classes_.make_sym_float
+                       : type.kind == Type::Kind::SymBool ? classes_.make_sym_bool
+                                                          : classes_.make_sym;
+    return make(text(type.expr == nullptr ? str(type) : str(type.expr)), nb::none(), nb::none());
+  }
+
   nb::object value_of(const Type& type) {
     switch (type.kind) {
       case Type::Kind::Tensor: {
@@ -307,9 +317,7 @@ class Reader {
       case Type::Kind::SymInt:
       case Type::Kind::SymFloat:
       case Type::Kind::SymBool:
-        if (type.kind == Type::Kind::SymInt && type.expr != nullptr) return size(SymInt(type.expr));
-        return classes_.make_sym(text(type.expr == nullptr ? str(type) : str(type.expr)), nb::none(),
-                                 nb::none());
+        return sym_value_of(type);
       case Type::Kind::None:
         return nb::none();
       case Type::Kind::CustomObj:

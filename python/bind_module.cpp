@@ -5,6 +5,8 @@ NB_MODULE(_depute, module) {
   module.doc() = "The compiler's public face, for the package depute. Import depute instead.";
   depute::python::bind_data(module);
   depute::python::bind_program(module);
+  depute::python::bind_exported(module);
+  depute::python::bind_verify(module);
   depute::python::bind_report(module);
   depute::python::bind_backend(module);
   depute::python::bind_compiler(module);

@@ -14,6 +14,7 @@
 
 #include "bind_data.h"
 #include "depute/constant_method.h"
+#include "depute/data_place.h"
 #include "depute/equal.h"
 #include "depute/inspect.h"
 #include "depute/parse.h"
@@ -59,6 +60,38 @@ ProgramHandle join(const std::vector<std::pair<std::string, ProgramHandle>>& met
     return Compiler().join(std::move(copies));
   }();
   return hold(take(std::move(program)));
+}
+
+// A constant that was told by its key: element type, shape, strides, offset in elements, and the part of a
+// memory that it lies in: the memory, offset and bytes.
+using DataRow = std::tuple<std::string, std::string, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                           std::int64_t, Constant, std::size_t, std::size_t>;
+
+// The program of a text that leaves out its constants.
+ProgramHandle parse_with_data(const std::string& text, const std::vector<DataRow>& rows) {
+  Program program = take(parse_program(text, "<partition>", make_registry().ops()));
+  for (const auto& [key, dtype, shape, strides, offset, memory, first, size] : rows) {
+    if (first > memory.data.storage->size() || size > memory.data.storage->size() - first)
+      throw nb::value_error("the memory does not have these bytes");
+    TensorData data = make_tensor_data(dtype, {0}, nb::bytes("", 0));
+    Dims sizes(shape.begin(), shape.end());
+    Dims steps(strides.begin(), strides.end());
+    data.type = make_tensor(data.type.dtype, std::move(sizes), std::move(steps));
+    data.offset = offset;
+    data.storage = Storage::part(memory.data.storage, first, size);
+    if (!fits_storage(data)) throw nb::value_error("the bytes are not those of a tensor of this shape");
+    program.data[Symbol(key)] = std::move(data);
+  }
+  take(verify_input(program));
+  return hold(std::move(program));
+}
+
+Constant file_memory(const std::string& path) {
+  Constant memory{path, {}};
+  memory.data.storage = take(storage_of_file(path));
+  memory.data.type =
+      make_tensor(ScalarType::U8, Dims{SymInt(static_cast<std::int64_t>(memory.data.storage->size()))});
+  return memory;
 }
 
 // A program of this method alone.
@@ -129,6 +162,12 @@ nb::tuple signature_of(const ProgramHandle& handle, const std::string& name) {
     outputs.append(nb::make_tuple(kind_name(spec.kind), std::string(spec.target.str())));
   }
   return nb::make_tuple(inputs, outputs);
+}
+
+// The pytrees of a method's arguments and results; empty where the program does not have them.
+std::pair<std::string, std::string> specs_of(const ProgramHandle& handle, const std::string& name) {
+  const Method& method = method_of(handle, name);
+  return {method.in_spec, method.out_spec};
 }
 
 std::vector<std::string> method_names(const ProgramHandle& handle) {
@@ -215,6 +254,7 @@ void bind_program(nb::module_& module) {
            })
       .def("only_method", &only_method)
       .def("signature", &signature_of)
+      .def("specs", &specs_of)
       .def("text", &text_of, nb::arg("data"), nb::arg("originals"), nb::arg("sources"))
       .def("data_keys", &data_keys)
       .def("constant", &constant_of)
@@ -251,6 +291,8 @@ void bind_program(nb::module_& module) {
       .def("as_program", [](const DelegateHandle& self) { return hold(as_program(*self.delegate)); });
   module.def("load_file", &load_file);
   module.def("load_bytes", &load_bytes);
+  module.def("parse_with_data", &parse_with_data);
+  module.def("file_memory", &file_memory);
   module.def("join", &join);
   module.def("add_constant_methods",
              [](const ProgramHandle& handle, const std::vector<ConstantMethod>& methods) {
@@ -267,20 +309,9 @@ void bind_program(nb::module_& module) {
       .def("add_float", [](ConstantMethod& self, double value) { self.values.emplace_back(value); })
       .def("add_string",
            [](ConstantMethod& self, std::string value) { self.values.emplace_back(std::move(value)); })
-      .def("add_tensor", [](ConstantMethod& self, const std::string& dtype,
-                            const std::vector<std::int64_t>& shape, nb::bytes bytes) {
-        for (int i = 0; i < scalar_type_count; ++i) {
-          auto type = static_cast<ScalarType>(i);
-          if (torch_name(type) != dtype) continue;
-          Dims sizes;
-          for (std::int64_t size : shape) sizes.push_back(size);
-          TensorData data = make_data(make_tensor(type, std::move(sizes)), bytes_of(bytes));
-          if (!fits_storage(data)) throw nb::value_error("the bytes are not those of a tensor of this shape");
-          self.values.emplace_back(std::move(data));
-          return;
-        }
-        throw nb::value_error(("there is no element type " + dtype).c_str());
-      });
+      .def("add_tensor",
+           [](ConstantMethod& self, const std::string& dtype, const std::vector<std::int64_t>& shape,
+              nb::bytes bytes) { self.values.emplace_back(make_tensor_data(dtype, shape, bytes)); });
 }
 
 }  // namespace depute::python

@@ -20,6 +20,7 @@
 #include "plan/data_file.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
+#include "read/read_pt2.h"
 #include "report/debug_map.h"
 #include "report/refusals_report.h"
 #include "support/guarded.h"
@@ -116,11 +117,20 @@ Status check_data(const Program& program) {
 }
 
 // What comes from outside is verified here, and nowhere else on the way.
-Result<Program> read_verified(std::shared_ptr<const MappedFile> file, const Registry& registry) {
-  TRY(Program program, read_program(std::move(file), registry.ops()));
+Result<Program> verified(Program program) {
   TRY_STATUS(verify_input(program));
   TRY_STATUS(check_data(program));
   return program;
+}
+
+Result<Program> read_verified(std::shared_ptr<const MappedFile> file, const Registry& registry) {
+  TRY(Program program, read_program(std::move(file), registry.ops()));
+  return verified(std::move(program));
+}
+
+Result<Program> read_verified(const ExportedModel& model, const std::string& name, const Registry& registry) {
+  TRY(Program program, read_model(model, name, {.ops = registry.ops()}));
+  return verified(std::move(program));
 }
 
 Result<Program> read_verified(const std::string& path, const Registry& registry) {
@@ -414,6 +424,9 @@ Result<Program> Compiler::load(std::span<const std::byte> bytes, std::shared_ptr
       [&] { return read_verified(MappedFile::in_memory(bytes, std::move(owner), name), registry_); });
 }
 
+Result<Program> Compiler::load(const ExportedModel& model, const std::string& name) const {
+  return guarded([&] { return read_verified(model, name, registry_); });
+}
 Result<Program> Compiler::load(std::vector<std::byte> bytes, const std::string& name) const {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return load(*owner, owner, name);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "depute/constant_method.h"
+#include "depute/exported_model.h"
 #include "depute/program.h"
 #include "depute/quantise.h"
 #include "depute/registry.h"
@@ -107,6 +108,8 @@ class Compiler {
   Result<Program> load(const std::string& path) const;
   Result<Program> load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        const std::string& name = "<memory>") const;
+  // The same for a model in memory, whose method becomes forward.
+  Result<Program> load(const ExportedModel& model, const std::string& name = "<memory>") const;
   // The same for bytes that are the program's from now on.
   Result<Program> load(std::vector<std::byte> bytes, const std::string& name = "<memory>") const;
 

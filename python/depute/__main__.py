@@ -1,4 +1,4 @@
-"""The command `depute`: the command line of docs/cli.md, in this process."""
+"""The command `depute`: the command line of docs/cli.md, in this process, and `depute verify`, which needs torch."""
 
 import sys
 
@@ -6,6 +6,10 @@ from ._depute import command_line
 
 
 def main():
+    if sys.argv[1:2] == ["verify"]:
+        from ._verify_command import main as verify
+
+        sys.exit(verify(sys.argv[2:]))
     sys.stdout.flush()
     code = command_line(["depute", *sys.argv[1:]])
     sys.exit(code)

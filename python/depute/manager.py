@@ -9,6 +9,7 @@ Each step gives a new manager and leaves the old one as it was.
 import os
 
 from . import _depute
+from ._executor import run_on
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
 from .partitioning import requests
@@ -139,13 +140,17 @@ class EdgeProgramManager(_Manager):
             native, report = _depute.to_edge(transform(each, native), [])
         return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
 
-    def to_backend(self, partitioner, *, jobs=1):
-        """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method."""
+    def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0):
+        """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
+
+        executor, retries: as to_edge_transform_and_lower has them.
+        """
+        run = run_on(executor, retries)
         native, report = self.program._native, self._report
         rows = requests(partitioner)
         rounds = [rows] if isinstance(partitioner, dict) else [[row] for row in rows]
         for each in rounds:
-            native, report = _depute.to_backend(native, each, known_backends(), jobs, report)
+            native, report = _depute.to_backend(native, each, known_backends(), jobs, report, run)
         return EdgeProgramManager._made(Program(native), report, self._constants)
 
     def to_executorch(self, config=None):
@@ -255,6 +260,8 @@ def to_edge_transform_and_lower(
     check=False,
     cache=None,
     cache_size=None,
+    executor=None,
+    retries=0,
 ):
     """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
 
@@ -265,7 +272,8 @@ def to_edge_transform_and_lower(
     Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
     quantize has the rules of --quantize; jobs is how many threads preprocess; check verifies after each pass
     and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
-    cache_version), cache_size the most bytes that it holds.
+    cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
+    processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times.
     """
     program = as_one_program(programs)
     if _edge_config(compile_config).preserve_ops:
@@ -283,6 +291,7 @@ def to_edge_transform_and_lower(
         bool(check),
         os.fspath(cache or ""),
         cache_size,
+        run_on(executor, retries),
     )
     return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 

@@ -187,6 +187,12 @@ class Method:
     def named_buffers(self):
         return [(name, self.program.constant(name)) for name in self.graph_signature.buffers]
 
+    def to_torch(self):
+        """The method as a torch.export.ExportedProgram, with weights of its own. Parts must not be delegated yet."""
+        from ._to_torch import exported_program_of
+
+        return exported_program_of(self)
+
     def text(self, **options):
         return Program(self.program._native.only_method(self.name)).text(**options)
 
@@ -251,6 +257,10 @@ class Program:
         sources: where nodes come from."""
         return self._native.text(data, originals, sources)
 
+    def to_torch(self):
+        """The only method as a torch.export.ExportedProgram, with weights of its own. Parts must not be delegated yet."""
+        return self._only().to_torch()
+
     def save(self, path):
         """Writes the program: a path ending in .ir as text, in .pte as an ExecuTorch program."""
         save(self, path)
@@ -304,16 +314,17 @@ def parse(text, name="<text>"):
 
 
 def from_torch(exported_program):
-    """A torch.export.ExportedProgram as a Program."""
-    import io
+    """A torch.export.ExportedProgram as a Program, whose method is forward.
 
+    The weights are torch's own memory, which the program keeps alive: do not change them while it is in use.
+    """
     import torch
 
     if not isinstance(exported_program, torch.export.ExportedProgram):
         raise TypeError(f"from_torch takes a torch.export.ExportedProgram, not {_kind(exported_program)}")
-    archive = io.BytesIO()
-    torch.export.save(exported_program, archive)
-    return Program(_depute.load_bytes(archive.getvalue(), "<torch>"))
+    from ._from_torch import native_of
+
+    return Program(native_of(exported_program))
 
 
 def save(program, path):

@@ -27,6 +27,16 @@ class TorchName(str):
     __hash__ = str.__hash__
 
 
+def torch_number(kind, value):
+    """The number of .pt2 files for torch's layout or memory format."""
+    return _NAMES[kind].index(str(value)) + 1
+
+
+def torch_kind(value):
+    """What a TorchName is the name of: "layout", "memory_format" or "device"."""
+    return next((kind for kind, names in _NAMES.items() if value in names), "device")
+
+
 # In the numbering of .pt2 files, which counts from 1.
 _NAMES = {
     "memory_format": ("torch.contiguous_format", "torch.channels_last", "torch.channels_last_3d", "torch.preserve_format"),
@@ -123,7 +133,19 @@ class SymInt:
         return self.expr
 
     def __repr__(self):
-        return f"SymInt({self.expr})"
+        return f"{type(self).__name__}({self.expr})"
+
+
+class SymFloat(SymInt):
+    """A floating-point number that is known only when the program runs."""
+
+    __slots__ = ()
+
+
+class SymBool(SymInt):
+    """A truth value that is known only when the program runs."""
+
+    __slots__ = ()
 
 
 class Value:

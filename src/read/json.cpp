@@ -87,6 +87,14 @@ Result<JsonDocument> JsonDocument::parse(const Archive& archive, const ArchiveEn
   return parse(std::move(bytes), archive.place(entry), limits);
 }
 
+JsonDocument JsonDocument::of(const SchemaValue& values, std::string name, const ReadLimits& limits) {
+  JsonDocument document;
+  document.name_ = std::move(name);
+  document.limits_ = limits;
+  document.values_ = &values;
+  return document;
+}
+
 Failure Json::fault(std::string_view message, std::string_view hint) const {
   std::vector<JsonStep> steps;
   for (const Json* json = this; json->parent_ != nullptr; json = json->parent_) {
@@ -95,7 +103,8 @@ Failure Json::fault(std::string_view message, std::string_view hint) const {
   std::ranges::reverse(steps);
   std::string where = document_->name();
   if (!steps.empty()) where += ": " + json_path(steps);
-  if (auto offset = json_offset(document_->text(), steps); offset && !is_missing_) {
+  bool has_text = value_ == nullptr && !is_missing_;
+  if (auto offset = has_text ? json_offset(document_->text(), steps) : std::nullopt) {
     where += fmt::format(" (byte {})", *offset);
   }
   return depute::failure("read_pt2", where, message, hint);
@@ -107,7 +116,25 @@ Result<Json> Json::field(std::string_view key) const {
   return member;
 }
 
+Failure Json::needed(std::string_view what) const {
+  return fault(fmt::format("{} is needed here", what));
+}
+
+bool Json::is_null() const {
+  if (is_missing_) return true;
+  if (value_ != nullptr) return std::holds_alternative<std::nullptr_t>(value_->value);
+  return element_.is_null();
+}
+
 Result<Json> Json::optional_field(std::string_view key) const {
+  if (value_ != nullptr) {
+    TRY([[maybe_unused]] const SchemaValue::Object* members, as<SchemaValue::Object>("an object"));
+    if (const SchemaValue* member = value_->member(key)) return Json(*this, *member, key);
+    static const SchemaValue none;
+    Json missing(*this, none, key);
+    missing.is_missing_ = true;
+    return missing;
+  }
   TRY(simdjson::dom::object object, as_object());
   simdjson::dom::element element;
   if (object.at_key(key).get(element) == simdjson::SUCCESS) return Json(*this, element, key);
@@ -117,31 +144,53 @@ Result<Json> Json::optional_field(std::string_view key) const {
 }
 
 Result<std::pair<std::string_view, Json>> Json::choice() const {
+  TRY(std::size_t count, member_count());
+  if (count != 1) return fault(fmt::format("an object with one field is needed here, not {}", count));
+  if (value_ != nullptr) {
+    const auto& [key, member] = std::get<SchemaValue::Object>(value_->value)[0];
+    return std::pair(std::string_view(key), Json(*this, member, std::string_view(key)));
+  }
   TRY(simdjson::dom::object object, as_object());
-  if (object.size() != 1)
-    return fault(fmt::format("an object with one field is needed here, not {}", object.size()));
   simdjson::dom::key_value_pair member = *object.begin();
   return std::pair(member.key, Json(*this, member.value, member.key));
 }
 
 Result<std::size_t> Json::member_count() const {
+  if (value_ != nullptr) {
+    TRY(const SchemaValue::Object* members, as<SchemaValue::Object>("an object"));
+    return members->size();
+  }
   TRY(simdjson::dom::object object, as_object());
   return object.size();
 }
 
 Result<std::string_view> Json::string() const {
+  if (value_ != nullptr) {
+    TRY(const std::string* text, as<std::string>("a string"));
+    return std::string_view(*text);
+  }
   std::string_view value;
-  if (is_null() || element_.get_string().get(value)) return fault("a string is needed here");
+  if (is_null() || element_.get_string().get(value)) return needed("a string");
   return value;
 }
 
 Result<std::int64_t> Json::integer() const {
+  constexpr std::string_view wanted = "an integer of 64 bits";
+  if (value_ != nullptr) {
+    TRY(const std::int64_t* number, as<std::int64_t>(wanted));
+    return *number;
+  }
   std::int64_t value = 0;
-  if (is_null() || element_.get_int64().get(value)) return fault("an integer of 64 bits is needed here");
+  if (is_null() || element_.get_int64().get(value)) return needed(wanted);
   return value;
 }
 
 Result<double> Json::number() const {
+  if (value_ != nullptr) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value_->value)) return static_cast<double>(*integer);
+    TRY(const double* number, as<double>("a number"));
+    return *number;
+  }
   double value = 0;
   if (!is_null() && element_.get_double().get(value) == simdjson::SUCCESS) return value;
   std::string_view text;
@@ -150,24 +199,29 @@ Result<double> Json::number() const {
     if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
     if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
   }
-  return fault("a number is needed here");
+  return needed("a number");
 }
 
 Result<bool> Json::boolean() const {
+  constexpr std::string_view wanted = "true or false";
+  if (value_ != nullptr) {
+    TRY(const bool* truth, as<bool>(wanted));
+    return *truth;
+  }
   bool value = false;
-  if (is_null() || element_.get_bool().get(value)) return fault("true or false is needed here");
+  if (is_null() || element_.get_bool().get(value)) return needed(wanted);
   return value;
 }
 
 Result<simdjson::dom::array> Json::as_array() const {
   simdjson::dom::array array;
-  if (is_null() || element_.get_array().get(array)) return fault("a list is needed here");
+  if (is_null() || element_.get_array().get(array)) return needed("a list");
   return array;
 }
 
 Result<simdjson::dom::object> Json::as_object() const {
   simdjson::dom::object object;
-  if (is_null() || element_.get_object().get(object)) return fault("an object is needed here");
+  if (is_null() || element_.get_object().get(object)) return needed("an object");
   return object;
 }
 

@@ -8,7 +8,7 @@
 //
 // A Json remembers the Json it was taken from by address: take each step into a named local, as above.
 // Documents are parsed whole by simdjson, in the mapped file where that is possible; byte offsets are found
-// only when an error needs one.
+// only when an error needs one. A document may also be values that lie in memory as such (SchemaValue).
 #pragma once
 
 #include <simdjson.h>
@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "depute/exported_model.h"
 #include "read/archive.h"
 #include "read/limits.h"
 #include "support/try.h"
@@ -34,11 +35,14 @@ class JsonDocument {
   static Result<JsonDocument> parse(EntryBytes bytes, std::string name, const ReadLimits& limits);
   static Result<JsonDocument> parse(const Archive& archive, const ArchiveEntry& entry,
                                     const ReadLimits& limits);
+  // A document without a text. The values must live as long as it.
+  static JsonDocument of(const SchemaValue& values, std::string name, const ReadLimits& limits);
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
   const ReadLimits& limits() const { return limits_; }
   simdjson::dom::element root() const { return root_; }
+  const SchemaValue* values() const { return values_; }  // null of a text
 
  private:
   JsonDocument() = default;
@@ -49,11 +53,13 @@ class JsonDocument {
   ReadLimits limits_;
   std::unique_ptr<simdjson::dom::document> parsed_;
   simdjson::dom::element root_;
+  const SchemaValue* values_ = nullptr;
 };
 
 class Json {
  public:
-  explicit Json(const JsonDocument& document) : document_(&document), element_(document.root()) {}
+  explicit Json(const JsonDocument& document)
+      : document_(&document), element_(document.root()), value_(document.values()) {}
 
   // A member that must be there; a member that may be missing (then it is null).
   Result<Json> field(std::string_view key) const;
@@ -61,7 +67,7 @@ class Json {
   // The one member of an object that stands for a choice: {"as_int": 3}.
   Result<std::pair<std::string_view, Json>> choice() const;
 
-  bool is_null() const { return is_missing_ || element_.is_null(); }
+  bool is_null() const;
   Result<std::string_view> string() const;
   Result<std::int64_t> integer() const;
   Result<double> number() const;  // also an integer, and the texts "Infinity", "-Infinity", "NaN"
@@ -71,17 +77,31 @@ class Json {
   // Calls visit(Json element) or visit(std::string_view key, Json member) for each, until one fails.
   template <typename Visit>
   Status for_each(Visit&& visit) const {
-    TRY(simdjson::dom::array array, as_array());
     std::size_t i = 0;
-    for (simdjson::dom::element element : array) {
+    const auto take = [&](const auto& element) -> Status {
       TRY_STATUS(check_count(i));
       TRY_STATUS(visit(Json(*this, element, i)));
       ++i;
+      return {};
+    };
+    if (value_ != nullptr) {
+      TRY(const SchemaValue::List* list, as<SchemaValue::List>("a list"));
+      for (const SchemaValue& element : *list) TRY_STATUS(take(element));
+      return {};
     }
+    TRY(simdjson::dom::array array, as_array());
+    for (simdjson::dom::element element : array) TRY_STATUS(take(element));
     return {};
   }
   template <typename Visit>
   Status for_each_member(Visit&& visit) const {
+    if (value_ != nullptr) {
+      TRY(const SchemaValue::Object* members, as<SchemaValue::Object>("an object"));
+      for (const auto& [key, member] : *members) {
+        TRY_STATUS(visit(std::string_view(key), Json(*this, member, std::string_view(key))));
+      }
+      return {};
+    }
     TRY(simdjson::dom::object object, as_object());
     for (simdjson::dom::key_value_pair member : object) {
       TRY_STATUS(visit(member.key, Json(*this, member.value, member.key)));
@@ -98,6 +118,17 @@ class Json {
       : document_(parent.document_), parent_(&parent), key_(key), element_(element) {}
   Json(const Json& parent, simdjson::dom::element element, std::size_t index)
       : document_(parent.document_), parent_(&parent), index_(index), element_(element) {}
+  Json(const Json& parent, const SchemaValue& value, std::string_view key)
+      : document_(parent.document_), parent_(&parent), key_(key), value_(&value) {}
+  Json(const Json& parent, const SchemaValue& value, std::size_t index)
+      : document_(parent.document_), parent_(&parent), index_(index), value_(&value) {}
+  // Of a value in memory.
+  template <typename T>
+  Result<const T*> as(std::string_view what) const {
+    if (const T* held = std::get_if<T>(&value_->value); held != nullptr) return held;
+    return needed(what);
+  }
+  Failure needed(std::string_view what) const;
   Result<simdjson::dom::array> as_array() const;
   Result<simdjson::dom::object> as_object() const;
   Status check_count(std::size_t index) const;
@@ -108,6 +139,7 @@ class Json {
   std::size_t index_ = 0;    // of an array's element
   bool is_missing_ = false;  // stands for a member that is not there
   simdjson::dom::element element_;
+  const SchemaValue* value_ = nullptr;  // in the place of element_
 };
 
 }  // namespace depute

@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view subclass_access = "torch.ops.export.access_subclass_inner_tensor.default";
+constexpr std::string_view subclass_access = "export.access_subclass_inner_tensor.default";
 
 // Type of a bare constant input.
 Type type_of_literal(const Argument& literal) {
@@ -212,7 +212,7 @@ Status GraphReader::read_node(const Json& json) {
     return json.fault(fmt::format("more nodes than the limit nodes, {}", json.limits().nodes));
   }
   TRY(std::string_view target, text_field(json, "target"));
-  if (target == subclass_access) return read_subclass_access(json);
+  if (op_of_target(target).str() == subclass_access) return read_subclass_access(json);
   std::uint32_t handle = ++scope_.counters.nodes;
   TRY(Json metadata, json.optional_field("metadata"));
   TRY(SourceLocation source, read_source(metadata));

@@ -25,16 +25,29 @@ Result<Payloads> Payloads::from_config(const Archive& archive, const ArchiveEntr
   payloads.limits_ = limits;
   payloads.directory_ = std::move(directory);
   TRY(JsonDocument document, JsonDocument::parse(archive, config, limits));
-  payloads.config_ = std::make_shared<Config>(std::move(document));
-  Config& c = *payloads.config_;
+  TRY_STATUS(payloads.read_config(std::move(document)));
+  return payloads;
+}
+
+Result<Payloads> Payloads::from_memory(const SchemaValue& config, const ExportedModel& model,
+                                       std::string name, const ReadLimits& limits) {
+  Payloads payloads;
+  payloads.model_ = &model;
+  payloads.limits_ = limits;
+  TRY_STATUS(payloads.read_config(JsonDocument::of(config, std::move(name), limits)));
+  return payloads;
+}
+
+Status Payloads::read_config(JsonDocument document) {
+  config_ = std::make_shared<Config>(std::move(document));
+  Config& c = *config_;
   TRY(c.table, c.root.field("config"));
   TRY(std::size_t count, c.table.member_count());
   c.members.reserve(count);
-  TRY_STATUS(c.table.for_each_member([&](std::string_view name, const Json& member) -> Status {
+  return c.table.for_each_member([&](std::string_view name, const Json& member) -> Status {
     if (!c.members.emplace(name, member).second) return member.fault("a second tensor of this name");
     return {};
-  }));
-  return payloads;
+  });
 }
 
 Result<Payloads> Payloads::from_torch_save(const Archive& archive, const ArchiveEntry& entry,
@@ -57,20 +70,60 @@ Result<SavedTensor> Payloads::load(std::string_view name) {
   return torch_save_->tensor(saved_.at(name));
 }
 
-Result<SavedTensor> Payloads::load_member(const Json& member) {
-  TRY(Json path_json, member.field("path_name"));
+// The bytes of a tensor that is not pickled, shared by all that have the same path.
+Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) {
   TRY(std::string_view path, path_json.string());
-  const ArchiveEntry* entry = archive_->find(directory_ + std::string(path));
-  if (entry == nullptr)
-    return path_json.fault(fmt::format("the archive has no entry {}", quote(directory_ + std::string(path))));
-  TRY(Json pickle_json, member.optional_field("use_pickle"));
-  bool is_pickled = false;
-  if (!pickle_json.is_null()) {
-    TRY(is_pickled, pickle_json.boolean());
+  if (model_ != nullptr) {
+    auto found = model_->storages.find(path);
+    if (found == model_->storages.end()) return path_json.fault(fmt::format("no storage {}", quote(path)));
+    return found->second;
   }
-  if (is_pickled) {
-    TRY(TorchSave file, TorchSave::open(*archive_, *entry, limits_));
-    return file.tensor(file.root());
+  auto& storage = storages_[std::string(path)];
+  if (!storage) {
+    TRY(storage, archive_->storage(*archive_->find(directory_ + std::string(path))));
+  }
+  return storage;
+}
+
+// A tensor subclass of a program in memory.
+Result<SavedTensor> Payloads::load_subclass(const Json& class_name, const Json& member, std::size_t depth) {
+  if (depth > limits_.subclass_depth) {
+    return member.fault(
+        fmt::format("tensors inside each other beyond the limit subclass_depth, {}", limits_.subclass_depth));
+  }
+  SavedTensor subclass;
+  TRY(subclass.subclass_name, class_name.string());
+  TRY(Json parts, member.field("parts"));
+  TRY_STATUS(parts.for_each_member([&](std::string_view name, const Json& json) -> Status {
+    TRY(SavedTensor part, load_member(json, depth + 1));
+    part.name = name;
+    subclass.parts.push_back(std::move(part));
+    return {};
+  }));
+  return subclass;
+}
+
+Result<SavedTensor> Payloads::load_member(const Json& member, std::size_t depth) {
+  if (model_ != nullptr) {
+    TRY(Json class_name, member.optional_field("subclass_name"));
+    if (!class_name.is_null()) return load_subclass(class_name, member, depth);
+  }
+  TRY(Json path_json, member.field("path_name"));
+  if (archive_ != nullptr) {
+    TRY(std::string_view path, path_json.string());
+    std::string entry_name = directory_ + std::string(path);
+    const ArchiveEntry* entry = archive_->find(entry_name);
+    if (entry == nullptr)
+      return path_json.fault(fmt::format("the archive has no entry {}", quote(entry_name)));
+    TRY(Json pickle_json, member.optional_field("use_pickle"));
+    bool is_pickled = false;
+    if (!pickle_json.is_null()) {
+      TRY(is_pickled, pickle_json.boolean());
+    }
+    if (is_pickled) {
+      TRY(TorchSave file, TorchSave::open(*archive_, *entry, limits_));
+      return file.tensor(file.root());
+    }
   }
   SavedTensor tensor;
   TRY(Json meta, member.field("tensor_meta"));
@@ -79,13 +132,10 @@ Result<SavedTensor> Payloads::load_member(const Json& member) {
   TRY(Json offset_json, meta.field("storage_offset"));
   TRY(SymInt offset, read_constant_size(offset_json));
   tensor.data.offset = offset.value();
-  auto& storage = storages_[std::string(path)];
-  if (!storage) {
-    TRY(storage, archive_->storage(*entry));
-  }
-  tensor.data.storage = storage;
+  TRY(tensor.data.storage, storage(path_json));
   if (!fits_storage(tensor.data)) {
-    return meta.fault(fmt::format("the tensor reaches beyond its storage of {} bytes", storage->size()));
+    return meta.fault(
+        fmt::format("the tensor reaches beyond its storage of {} bytes", tensor.data.storage->size()));
   }
   return tensor;
 }

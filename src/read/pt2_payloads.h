@@ -25,6 +25,9 @@ class Payloads {
   // `config` lists tensors whose files lie in `directory` ("mlp/data/weights/").
   static Result<Payloads> from_config(const Archive& archive, const ArchiveEntry& config,
                                       std::string directory, const ReadLimits& limits);
+  // The same of a program in memory, whose storages stand for the files.
+  static Result<Payloads> from_memory(const SchemaValue& config, const ExportedModel& model, std::string name,
+                                      const ReadLimits& limits);
   // A dictionary saved by torch.save.
   static Result<Payloads> from_torch_save(const Archive& archive, const ArchiveEntry& entry,
                                           const ReadLimits& limits);
@@ -35,9 +38,13 @@ class Payloads {
 
  private:
   struct Config;  // a config's JSON and its members
-  Result<SavedTensor> load_member(const Json& member);
+  Status read_config(JsonDocument document);
+  Result<SavedTensor> load_member(const Json& member, std::size_t depth = 0);
+  Result<SavedTensor> load_subclass(const Json& class_name, const Json& member, std::size_t depth);
+  Result<std::shared_ptr<const Storage>> storage(const Json& path_json);
 
   const Archive* archive_ = nullptr;
+  const ExportedModel* model_ = nullptr;  // in the place of archive_
   ReadLimits limits_;
   std::string directory_;
   std::shared_ptr<Config> config_;

@@ -175,7 +175,7 @@ Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constan
   Payloads& second = is_constant ? weights_ : constants_;
   if (first.contains(name)) return first.load(name);
   if (second.contains(name)) return second.load(name);
-  return name_json.fault(fmt::format("the archive has no data for {}", quote(name)));
+  return name_json.fault(fmt::format("there is no data for {}", quote(name)));
 }
 
 // One graph input for each tensor in a subclass weight.

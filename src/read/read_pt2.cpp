@@ -14,10 +14,8 @@ namespace {
 
 constexpr std::int64_t schema_major = 8;
 
-// What the models of one archive share.
-struct ArchiveScope {
-  const Archive& archive;
-  const ReadLimits& limits;
+// What the models of one program share.
+struct ProgramScope {
   Program& program;
   ProgramCounters counters;
   std::unordered_set<std::string> symbols;  // of the models read so far
@@ -51,7 +49,7 @@ Status read_specs(const Json& graph_module, Method& method) {
   });
 }
 
-Status read_graph(const Json& graph_module, ArchiveScope& scope, MethodScope& method_scope, Payloads& weights,
+Status read_graph(const Json& graph_module, ProgramScope& scope, MethodScope& method_scope, Payloads& weights,
                   Payloads& constants) {
   Method& method = method_scope.method;
   TRY(Json graph, graph_module.field("graph"));
@@ -65,17 +63,15 @@ Status read_graph(const Json& graph_module, ArchiveScope& scope, MethodScope& me
   return signature.read_outputs(signature_json);
 }
 
-Result<Payloads> open_payloads(const ArchiveScope& scope, const PayloadEntries& entries) {
-  if (entries.torch_save != nullptr)
-    return Payloads::from_torch_save(scope.archive, *entries.torch_save, scope.limits);
+Result<Payloads> open_payloads(const Archive& archive, const PayloadEntries& entries,
+                               const ReadLimits& limits) {
+  if (entries.torch_save != nullptr) return Payloads::from_torch_save(archive, *entries.torch_save, limits);
   if (entries.config == nullptr) return Payloads();
-  return Payloads::from_config(scope.archive, *entries.config, entries.directory, scope.limits);
+  return Payloads::from_config(archive, *entries.config, entries.directory, limits);
 }
 
-Status read_model(const ModelEntries& model, const std::string& name, ArchiveScope& scope) {
-  TRY(JsonDocument document, JsonDocument::parse(scope.archive, *model.program, scope.limits));
-  TRY(Payloads weights, open_payloads(scope, model.weights));
-  TRY(Payloads constants, open_payloads(scope, model.constants));
+Status read_method(const JsonDocument& document, Payloads& weights, Payloads& constants,
+                   const std::string& name, ProgramScope& scope) {
   Json root(document);
   TRY_STATUS(check_version(root));
   SymbolReader symbols(scope.program.ranges, scope.symbols, name + ".");
@@ -102,13 +98,27 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
                                models.size(), quote(options.method)));
   }
   Program program(options.ops);
-  ArchiveScope scope{
-      .archive = archive, .limits = options.limits, .program = program, .counters = {}, .symbols = {}};
+  ProgramScope scope{.program = program, .counters = {}, .symbols = {}};
   for (const ModelEntries& model : models) {
     std::string name = options.method;
     if (name.empty()) name = models.size() == 1 && model.name == "model" ? "forward" : model.name;
-    TRY_STATUS(read_model(model, name, scope));
+    TRY(JsonDocument document, JsonDocument::parse(archive, *model.program, options.limits));
+    TRY(Payloads weights, open_payloads(archive, model.weights, options.limits));
+    TRY(Payloads constants, open_payloads(archive, model.constants, options.limits));
+    TRY_STATUS(read_method(document, weights, constants, name, scope));
   }
+  return program;
+}
+
+Result<Program> read_values(const ExportedModel& model, const std::string& name, const ReadOptions& options) {
+  JsonDocument document = JsonDocument::of(model.program, name, options.limits);
+  TRY(Payloads weights, Payloads::from_memory(model.weights, model, name + ": weights", options.limits));
+  TRY(Payloads constants,
+      Payloads::from_memory(model.constants, model, name + ": constants", options.limits));
+  Program program(options.ops);
+  ProgramScope scope{.program = program, .counters = {}, .symbols = {}};
+  std::string method = options.method.empty() ? "forward" : options.method;
+  TRY_STATUS(read_method(document, weights, constants, method, scope));
   return program;
 }
 
@@ -116,6 +126,10 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
 
 Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options) {
   return guarded([&] { return read_archive(std::move(file), options); });
+}
+
+Result<Program> read_model(const ExportedModel& model, const std::string& name, const ReadOptions& options) {
+  return guarded([&] { return read_values(model, name, options); });
 }
 
 }  // namespace depute

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "depute/exported_model.h"
 #include "depute/program.h"
 #include "depute/result.h"
 #include "read/limits.h"
@@ -29,5 +30,8 @@ struct ReadOptions {
 // Afterwards every parameter, buffer and constant input has data of its type in Program::data, every node a
 // debug handle (1, 2, ... in order, bodies included) and, where the file tells, its source location.
 Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options = {});
+// The same of a program in memory, which `name` stands for in errors.
+Result<Program> read_model(const ExportedModel& model, const std::string& name,
+                           const ReadOptions& options = {});
 
 }  // namespace depute

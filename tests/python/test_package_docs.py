@@ -32,7 +32,7 @@ def test_every_name_of_the_package_is_told_of():
 
 
 def test_names_in_the_table_exist():
-    table = PAGE.split("## 5.")[1].split("\n\n")[1]
+    table = PAGE.split("## 7.")[1].split("\n\n")[1]
     for name in set(re.findall(r"`depute\.(\w+)", table)):
         assert hasattr(depute, name), name
     for manager, row in ((depute.EdgeProgramManager, "exir.EdgeProgramManager"), (depute.ExecutorchProgramManager, "exir.ExecutorchProgramManager")):

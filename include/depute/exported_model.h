@@ -1,0 +1,54 @@
+// A program as torch.export describes it, in memory: the entries of a .pt2 archive as values instead of
+// files.
+//
+//   models/model.json          ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
+//   ..._weights_config.json    ->  weights:  {"config": {"conv.weight": {"path_name": "0", "tensor_meta":
+//   ...}}} data/weights/weight_0      ->  storages: {"0": the tensor's own memory}
+//
+// The words are those of torch's schema (torch/_export/serde/schema.py). Compiler::load() reads a model as it
+// reads a file of the same content; weights are used where they lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "depute/data.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// What JSON has, with integers and floating-point numbers apart. A number may also be infinite or none here.
+struct SchemaValue {
+  using List = std::vector<SchemaValue>;
+  using Object = std::vector<std::pair<std::string, SchemaValue>>;
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value = nullptr;
+
+  // Of an object; null when there is none, or this is no object.
+  const SchemaValue* member(std::string_view key) const;
+};
+
+struct ExportedModel {
+  SchemaValue program;
+  // PayloadConfigs. A tensor subclass has "subclass_name" and "parts", a PayloadMeta for each of its tensors
+  // by attribute, in the place of "path_name".
+  SchemaValue weights;
+  SchemaValue constants;
+  std::map<std::string, std::shared_ptr<const Storage>, std::less<>> storages;  // by "path_name"
+};
+
+// Memory of someone else, which lives as long as `owner` and must not change while a program uses it.
+std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes,
+                                                std::shared_ptr<const void> owner);
+
+}  // namespace depute
+
+#pragma GCC visibility pop

@@ -1,0 +1,133 @@
+// Programs in memory in the words of torch's schema: Python's dicts and lists as the compiler's SchemaValues.
+//
+//   depute/_from_torch.py   an ExportedProgram   ->  dicts, and the addresses of its weights
+//   here                    dicts                ->  ExportedModel, and the program that it describes
+//   depute/_to_torch.py     a program            ->  dicts, for torch's own reader
+#include "depute/exported_model.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "bind.h"
+
+namespace depute::python {
+namespace {
+
+constexpr int max_depth = 512;  // as JSON's, in .pt2 files
+
+std::string text_of(nb::handle object) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+  if (text == nullptr) throw nb::python_error();
+  return {text, static_cast<std::size_t>(size)};
+}
+
+SchemaValue value_of(nb::handle object, int depth);
+
+SchemaValue::List list_of(nb::handle object, int depth) {
+  SchemaValue::List list;
+  list.reserve(nb::len(object));
+  for (nb::handle element : nb::borrow<nb::list>(object)) list.push_back(value_of(element, depth));
+  return list;
+}
+
+SchemaValue::Object object_of(nb::handle object, int depth) {
+  SchemaValue::Object members;
+  members.reserve(nb::len(object));
+  for (auto [key, member] : nb::borrow<nb::dict>(object))
+    members.emplace_back(text_of(key), value_of(member, depth));
+  return members;
+}
+
+std::int64_t integer_of(nb::handle object) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow == 0) return number;
+  raise({.code = "from_torch", .message = "the program has an integer beyond 64 bits"});
+}
+
+SchemaValue value_of(nb::handle object, int depth) {
+  if (depth == max_depth) throw nb::value_error("the program is nested too deeply");
+  if (PyUnicode_Check(object.ptr())) return {text_of(object)};
+  if (PyBool_Check(object.ptr())) return {object.is(Py_True)};
+  if (PyLong_Check(object.ptr())) return {integer_of(object)};
+  if (PyFloat_Check(object.ptr())) return {nb::cast<double>(object)};
+  if (PyDict_Check(object.ptr())) return {object_of(object, depth + 1)};
+  if (PyList_Check(object.ptr())) return {list_of(object, depth + 1)};
+  if (object.is_none()) return {};
+  throw nb::type_error("a program is told in dicts, lists, texts and numbers");
+}
+
+// The name of a storage, its address, its bytes and the object that owns it.
+using StorageRow = std::tuple<std::string, std::uintptr_t, std::size_t, nb::object>;
+
+ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::object>& configs,
+                            const std::vector<StorageRow>& storages, const std::string& name) {
+  ExportedModel model{.program = value_of(program, 0),
+                      .weights = value_of(configs.first, 0),
+                      .constants = value_of(configs.second, 0)};
+  for (const auto& [key, address, size, owner] : storages) {
+    std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(address), size);
+    model.storages[key] = borrowed_storage(bytes, share(owner));
+  }
+  Result<Program> read = [&] {
+    nb::gil_scoped_release release;
+    return Compiler().load(model, name);
+  }();
+  return hold(take(std::move(read)));
+}
+
+// An expression as sympy's srepr writes it, which is what torch reads.
+std::string srepr(const SymExpr* expr, const Ranges& ranges) {
+  switch (expr->kind) {
+    case SymExpr::Kind::Int:
+      return "Integer(" + std::to_string(expr->int_value) + ")";
+    case SymExpr::Kind::Float:
+      return "Float('" + str(expr) + "', precision=53)";
+    case SymExpr::Kind::Symbol: {
+      const std::string name(expr->name.str());
+      const std::int64_t least = bounds(expr, ranges).min;
+      const char* sign = least > 0 ? ", positive=True" : least == 0 ? ", nonnegative=True" : "";
+      return "Symbol('" + name + "'" + sign + ", integer=True)";
+    }
+    case SymExpr::Kind::Call:
+      break;
+  }
+  std::string text(expr->name.str());
+  if (expr->args.empty()) return text;
+  for (std::size_t i = 0; i < expr->args.size(); ++i) {
+    text += (i == 0 ? "(" : ", ") + srepr(expr->args[i], ranges);
+  }
+  return text + ")";
+}
+
+// The expression of a size's text, and the symbols that it reads.
+std::pair<std::string, std::vector<std::string>> expression(const ProgramHandle& handle,
+                                                            const std::string& text) {
+  const SymExpr* expr = take(parse_sym(text));
+  std::vector<std::string> symbols;
+  for (Symbol symbol : symbols_of(expr)) symbols.emplace_back(symbol.str());
+  return {srepr(expr, handle.program->ranges), symbols};
+}
+
+// The expression's value; nothing when it has none.
+std::optional<std::int64_t> evaluated(const std::string& text,
+                                      const std::map<std::string, std::int64_t>& symbols) {
+  return evaluate(SymInt(take(parse_sym(text))), {symbols.begin(), symbols.end()});
+}
+
+}  // namespace
+
+void bind_exported(nb::module_& module) {
+  module.def("load_exported", &load_exported);
+  module.def("sym_expression", &expression);
+  module.def("sym_value", &evaluated);
+}
+
+}  // namespace depute::python

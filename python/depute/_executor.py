@@ -1,0 +1,152 @@
+"""Partitions in other processes: where a vendor's compiler takes minutes for each, they run side by side.
+
+    driver   program of a partition  ->  its text, and for each constant the place in a file, or the bytes
+    worker   text and constants      ->  the program, and what the backend makes of it
+    driver   results in the order of the partitions, whatever the order they arrive in
+
+An executor has submit(), as those of concurrent.futures do. A client of Dask has one.
+"""
+
+import functools
+import os
+import socket
+
+from . import _depute
+from ._errors import Error
+
+
+def run_on(executor, retries):
+    """What the bindings call with the partitions of a backend; None where there is no executor."""
+    if executor is None:
+        return None
+    if hasattr(executor, "get_executor"):  # a client of Dask: its futures are those of concurrent.futures then
+        executor = executor.get_executor(pure=False)
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: expected what has submit(), not {type(executor).__name__}")
+    if not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries is {retries!r}, and is a number of times")
+    return functools.partial(_run, executor, retries)
+
+
+def _run(executor, retries, backend_id, backend, methods):
+    tasks = []
+    for method, partitions in methods:
+        tasks.append([_Task(executor, backend_id, backend, method, i, each) for i, each in enumerate(partitions)])
+    try:
+        return [(method, [task.result(retries) for task in of_method]) for (method, _), of_method in zip(methods, tasks)]
+    except BaseException:
+        for task in (each for of_method in tasks for each in of_method):
+            task.future.cancel()
+        raise
+
+
+class _Task:
+    def __init__(self, executor, backend_id, backend, method, index, partition):
+        self.executor = executor
+        self.backend_id = backend_id
+        self.where = f"method {method}, partition {index}, backend {backend_id}"
+        self.native, self.specs = partition
+        self.backend = backend
+        self._submit(_told(self.native, by_reference=True))
+
+    def _submit(self, told):
+        self.future = self.executor.submit(preprocess, self.backend_id, self.backend, told, self.specs)
+
+    def result(self, retries):
+        by_reference = True
+        failures = []
+        while True:
+            try:
+                result = self.future.result()
+            except Exception as error:
+                result = {"worker": "a worker that was lost", "error": error}
+            if "result" in result:
+                return result["result"]
+            if result.get("missing") and by_reference:  # the worker does not share the file
+                by_reference = False
+            else:
+                failures.append(f"{result['worker']}: {type(result['error']).__name__}: {result['error']}")
+                if len(failures) > retries:
+                    raise Error(
+                        "executor",
+                        self.where,
+                        f"it failed {len(failures)} times" if len(failures) > 1 else "it failed",
+                        "" if retries else "with retries=N it is tried again N times",
+                        "",
+                        failures,
+                        f"[executor] {self.where}: it failed on {'; on '.join(failures)}",
+                    ) from result["error"]
+            self._resubmit(by_reference, failures)
+
+    def _resubmit(self, by_reference, failures):
+        try:
+            self._submit(_told(self.native, by_reference))
+        except Exception as error:  # an executor that is broken takes nothing more
+            raise Error("executor", self.where, f"the executor is lost: {error}", "", "", failures) from error
+
+
+# --- programs as plain objects
+
+
+def _told(native, by_reference):
+    """The text of a program, rows of its constants, and the memories that these lie in."""
+    memories, rows = {}, []
+    for key in native.data_keys():
+        constant = native.constant(key)
+        whole, address, offset = constant._storage()
+        place = (address, whole.nbytes)
+        file = constant._place() if by_reference else None
+        if place not in memories:
+            memories[place] = ("file", file[0], _identity(file[0])) if file else ("bytes", bytes(whole.bytes()))
+        first = file[1] if file else 0
+        row = (key, constant._dtype, constant.shape, constant.stride(), offset, place, first, whole.nbytes)
+        rows.append(row)
+    return native.text(False, False, True), rows, memories
+
+
+def _identity(path):
+    """What tells whether another process sees the same file under the path; None when there is none."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return (state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _file(path, identity):
+    return _depute.file_memory(path)
+
+
+def _memory(told):
+    if told[0] == "file":
+        return _file(told[1], told[2])
+    return _depute.make_constant("uint8", [len(told[1])], told[1])
+
+
+def preprocess(backend_id, backend, told, specs):
+    """What a worker does: {"result": rows}, or {"error": exception}, or {"missing": path}, and which worker it was."""
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    text, rows, memories = told
+    for each in memories.values():
+        if each[0] == "file" and _identity(each[1]) != each[2]:
+            return {"worker": worker, "missing": True, "error": FileNotFoundError(each[1])}
+    try:
+        known = {place: _memory(each) for place, each in memories.items()}
+        rows = [(*row[:2], list(row[2]), list(row[3]), row[4], known[row[5]], *row[6:]) for row in rows]
+        native = _depute.parse_with_data(text, rows)
+        backends = [] if backend is None else [(backend_id, backend)]
+        return {"worker": worker, "result": _depute.preprocess(backend_id, native, specs, backends)}
+    except Exception as error:
+        return {"worker": worker, "error": _portable(error)}
+
+
+def _portable(error):
+    """The error, or its text where other processes do not know its class."""
+    import pickle
+
+    try:
+        pickle.loads(pickle.dumps(error))
+        return error
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")

@@ -1,0 +1,456 @@
+"""An ExportedProgram in the words of torch's schema, as the compiler reads them in .pt2 files, but in memory.
+
+    linear = aten.linear.default(x, p_weight)   ->   {"target": "aten.linear.default", "inputs": [...],
+                                                      "outputs": [{"as_tensor": {"name": "linear"}}], ...}
+
+torch/_export/serde/schema.py has the words. Only what the compiler reads is told. Weights are told by their
+address: the program uses torch's own memory and keeps it alive.
+"""
+
+import functools
+import operator
+
+import torch
+from torch.utils import _pytree
+
+from . import _depute
+from ._errors import Error
+from .graph import op_name
+from .program import _kind
+from .values import torch_number
+
+SCHEMA_VERSION = {"major": 8, "minor": 20}
+
+
+def native_of(exported_program):
+    """The ExportedProgram as the bindings hold a program."""
+    graph_module = exported_program.graph_module
+    program = {
+        "schema_version": SCHEMA_VERSION,
+        "range_constraints": {str(key): _range(each) for key, each in exported_program.range_constraints.items()},
+        "graph_module": {
+            "graph": GraphWriter().write(graph_module),
+            "signature": _signature(exported_program.graph_signature),
+            "module_call_graph": _specs(exported_program.module_call_graph),
+        },
+    }
+    weights = _Weights(exported_program)
+    return _depute.load_exported(program, weights.configs, weights.storages, "<torch>")
+
+
+def _error(where, message, hint=""):
+    return Error("from_torch", where, message, hint)
+
+
+# --- types
+
+
+_DTYPES = _depute.pt2_scalar_types()
+
+
+def dtype_number(dtype):
+    number = _DTYPES.get(str(dtype).removeprefix("torch."))
+    if number is None:
+        raise _error("", f"element type {dtype} is not known")
+    return number
+
+
+def _tensor_meta(tensor):
+    """A TensorMeta. Tensors of a layout that is not strided have no strides; the compiler refuses them."""
+    is_strided = tensor.layout is torch.strided
+    return {
+        "dtype": dtype_number(tensor.dtype),
+        "layout": torch_number("layout", tensor.layout),
+        "sizes": [_number(size) for size in tensor.shape],
+        "strides": [_number(stride) for stride in tensor.stride()] if is_strided else [],
+        "storage_offset": _number(tensor.storage_offset()) if is_strided else {"as_int": 0},
+    }
+
+
+def _number(value):
+    """A SymInt, SymFloat or SymBool of the schema: of a number, or of torch's symbolic one."""
+    if type(value) is int:
+        return {"as_int": value}
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return _expression(value.node.expr)
+    return {LITERALS[type(value)]: value}
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _expression(expr):
+    import sympy
+
+    if expr.is_Integer:
+        return {"as_int": int(expr)}
+    if expr.is_Float:
+        return {"as_float": float(expr)}
+    if expr in (sympy.true, sympy.false):
+        return {"as_bool": bool(expr)}
+    return {"as_expr": {"expr_str": sympy.srepr(expr)}}
+
+
+def _range(constraint):
+    """Bounds; torch has infinities of its own for those that are not there."""
+    low, high = constraint.lower, constraint.upper
+    return {
+        "min_val": int(low) if low.is_Integer else None,
+        "max_val": int(high) if high.is_Integer else None,
+    }
+
+
+# --- graphs
+
+LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
+SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
+# Kinds of the elements of a list, the list's own kind, and the kinds that an element of it tells.
+_LISTS = (
+    ({"as_int"}, "as_ints", ()),
+    ({"as_tensor"}, "as_tensors", ()),
+    ({"as_bool"}, "as_bools", ()),
+    ({"as_float"}, "as_floats", ()),
+    ({"as_string"}, "as_strings", ()),
+    ({"as_int", "as_sym_int"}, "as_sym_ints", ("as_int",)),
+    ({"as_float", "as_sym_float"}, "as_sym_floats", ("as_float",)),
+    ({"as_bool", "as_sym_bool"}, "as_sym_bools", ("as_bool",)),
+    ({"as_tensor", "as_none"}, "as_optional_tensors", ("as_tensor", "as_none")),
+    ({"as_tensors"}, "as_nested_tensors", ()),
+    ({"as_ints"}, "as_int_lists", ()),
+    ({"as_floats"}, "as_float_lists", ()),
+)
+
+
+class GraphWriter:
+    """One graph. FX takes the results of a call out of it by getitem nodes; here the call names its results."""
+
+    node_type, body_type = torch.fx.Node, torch.fx.GraphModule
+
+    def __init__(self):
+        self.inputs, self.outputs, self.nodes = [], [], []
+        self.tables = {"as_tensor": {}, "as_sym_int": {}, "as_sym_float": {}, "as_sym_bool": {}}
+        self.kinds = {}  # of the nodes that are values
+        self.names = {}  # of getitem nodes that take what another one has taken already
+
+    def write(self, graph_module):
+        self.module = graph_module
+        for node in graph_module.graph.nodes:
+            try:
+                getattr(self, f"_{node.op}")(node)
+            except Error as error:
+                raise error if error.where else self.error(error.message, error.hint, f"node {node.name}") from None
+        return {
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "nodes": self.nodes,
+            "tensor_values": self.tables["as_tensor"],
+            "sym_int_values": self.tables["as_sym_int"],
+            "sym_float_values": self.tables["as_sym_float"],
+            "sym_bool_values": self.tables["as_sym_bool"],
+        }
+
+    # What differs between torch's objects and others of the same words.
+
+    def error(self, message, hint="", where=""):
+        return _error(where, message, hint)
+
+    def inner(self):
+        return type(self)()
+
+    def is_tensor(self, value):
+        return isinstance(value, torch.Tensor)
+
+    def tensor_meta(self, value):
+        return _tensor_meta(value)
+
+    def number(self, value):
+        return _number(value)
+
+    def symbolic_kind(self, value):
+        kind = type(value)
+        return _SYMBOLIC_KINDS.get(kind)
+
+    def target(self, node):
+        return op_name(node.target)
+
+    def argument_names(self, node):
+        """Of arguments by position; the compiler knows them."""
+        return [""] * len(node.args)
+
+    def metadata(self, node):
+        return _metadata(node)
+
+    # Nodes, by their kind.
+
+    def _placeholder(self, node):
+        value = node.meta["val"]
+        is_literal = value is None or type(value) in LITERALS
+        self.inputs.append(self._argument(value) if is_literal else self._define(node.name, value))
+
+    def _get_attr(self, node):
+        """Is told where it is used."""
+
+    def _call_module(self, node):
+        raise self.error(f"{node.op} nodes cannot be compiled", "export the model with torch.export.export")
+
+    _call_method = _call_module
+
+    def _output(self, node):
+        results = node.args[0]
+        self.outputs = [self._argument(each) for each in (results if isinstance(results, (tuple, list)) else [results])]
+
+    def _call_function(self, node):
+        if node.target is operator.getitem and node.args[0].op == "call_function":
+            return  # a result of that call
+        named = zip(self.argument_names(node), node.args)
+        inputs = [{"name": name, "arg": self._argument(each), "kind": 1} for name, each in named]
+        for name in _in_schema_order(node):
+            inputs.append({"name": name, "arg": self._argument(node.kwargs[name]), "kind": 2})
+        self.nodes.append(
+            {
+                "name": node.name,
+                "target": self.target(node),
+                "inputs": inputs,
+                "outputs": self._results(node),
+                "metadata": self.metadata(node),
+            }
+        )
+
+    def _results(self, node):
+        value = node.meta.get("val")
+        if isinstance(value, (list, tuple, dict)):
+            return self._elements(node, value, node.name)
+        if value is None and hasattr(node.target, "_schema") and not node.target._schema.returns:
+            return []
+        return [self._define(node.name, value)]
+
+    def _elements(self, taken_from, values, name):
+        """Results by the names of the getitem nodes that take them; `taken_from` is None where no one does."""
+        taken = {}
+        for user in taken_from.users if taken_from is not None else ():
+            if user.target is not operator.getitem:
+                raise self.error(f"{user.name} uses all results of {taken_from.name} as one value")
+            first = taken.setdefault(user.args[1], user)
+            if first is not user:
+                self.names[user.name] = first.name
+        results = []
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            user = taken.get(key)
+            own_name = f"{name}_unused_{key}" if taken_from is not None else f"{name}_{key}"
+            own_name = user.name if user is not None else own_name
+            if isinstance(value, (list, tuple)):
+                results += self._elements(user, [each for each in value if each is not None], own_name)
+            else:
+                results.append(self._define(own_name, value))
+        return results
+
+    def _define(self, name, value):
+        """A graph input or a result: its kind and name. Its type goes to the table of its kind."""
+        if value is None:
+            return {"as_none": True}
+        if self.is_tensor(value):
+            self.kinds[name] = "as_tensor"
+            self.tables["as_tensor"][name] = self.tensor_meta(value)
+            return {"as_tensor": {"name": name}}
+        if hasattr(value, "class_fqn"):
+            self.kinds[name] = "as_custom_obj"
+            return {"as_custom_obj": {"name": name, "class_fqn": value.class_fqn}}
+        kind = self.symbolic_kind(value)
+        if kind is None:
+            raise self.error(f"it gives {_kind(value)}, which no program has as a value")
+        self.kinds[name] = kind
+        self.tables[kind][name] = self.number(value)
+        return {kind: {"as_name": name}}
+
+    def _argument(self, value):
+        if isinstance(value, self.node_type):
+            return self._body(value) if value.op == "get_attr" else self._use(value)
+        kind = LITERALS.get(type(value))
+        if kind is not None:
+            return {kind: value}
+        if value is None:
+            return {"as_none": True}
+        if isinstance(value, (list, tuple)):
+            return self._list([self._argument(each) for each in value])
+        if isinstance(value, dict):
+            return {"as_string_to_argument": {str(key): self._argument(each) for key, each in value.items()}}
+        if type(value) is complex:
+            return {"as_complex": {"real": value.real, "imag": value.imag}}
+        return self.torch_object(value)
+
+    def torch_object(self, value):
+        """Element types, devices and the like."""
+        if isinstance(value, torch.dtype):
+            return {"as_scalar_type": dtype_number(value)}
+        if isinstance(value, torch.device):
+            return {"as_device": {"type": value.type, "index": value.index}}
+        if isinstance(value, torch.memory_format):
+            return {"as_memory_format": torch_number("memory_format", value)}
+        if isinstance(value, torch.layout):
+            return {"as_layout": torch_number("layout", value)}
+        if isinstance(value, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
+            return {"as_operator": op_name(value)}
+        raise self.error(f"it is called with {_kind(value)}, which no program has as an argument")
+
+    def _use(self, node):
+        name = self.names.get(node.name, node.name)
+        kind = self.kinds.get(name, "as_tensor")
+        return {kind: {"as_name" if kind in SYMBOLIC else "name": name}}
+
+    def _body(self, node):
+        body = getattr(self.module, node.target)
+        if not isinstance(body, self.body_type):
+            raise self.error(f"{node.target} is {_kind(body)}, not a graph")
+        return {"as_graph": {"name": node.target, "graph": self.inner().write(body)}}
+
+    def _list(self, elements):
+        kinds = {next(iter(element)) for element in elements}
+        for known, kind, own in _LISTS:
+            if kinds <= known:
+                return {kind: [each if next(iter(each)) in own else next(iter(each.values())) for each in elements]}
+        told = " and ".join(sorted(kinds))
+        raise self.error(f"it is called with a list of {told}, which no program has as an argument")
+
+
+_SYMBOLIC_KINDS = {
+    int: "as_sym_int",
+    torch.SymInt: "as_sym_int",
+    float: "as_sym_float",
+    torch.SymFloat: "as_sym_float",
+    bool: "as_sym_bool",
+    torch.SymBool: "as_sym_bool",
+}
+
+
+def _in_schema_order(node):
+    if len(node.kwargs) < 2 or not hasattr(node.target, "_schema"):
+        return node.kwargs
+    return [each.name for each in node.target._schema.arguments if each.name in node.kwargs]
+
+
+def _metadata(node):
+    """Where a node comes from. Of nested modules the compiler reads the innermost."""
+    metadata = {}
+    if trace := node.meta.get("stack_trace"):
+        metadata["stack_trace"] = trace
+    if modules := node.meta.get("nn_module_stack"):
+        key = next(reversed(modules))
+        path, kind = modules[key]
+        metadata["nn_module_stack"] = f"{key},{path},{kind}"
+    if function := node.meta.get("torch_fn"):
+        metadata["torch_fn"] = ";".join(function)
+    return metadata
+
+
+# --- signature
+
+NAME_KEYS = {
+    "PARAMETER": "parameter_name",
+    "BUFFER": "buffer_name",
+    "CONSTANT_TENSOR": "tensor_constant_name",
+    "CUSTOM_OBJ": "custom_obj_name",
+    "BUFFER_MUTATION": "buffer_name",
+    "PARAMETER_MUTATION": "parameter_name",
+    "USER_INPUT_MUTATION": "user_input_name",
+}
+
+
+def _signature(signature):
+    return {
+        "input_specs": [_input_spec(spec) for spec in signature.input_specs],
+        "output_specs": [_spec(spec) for spec in signature.output_specs],
+    }
+
+
+def _input_spec(spec):
+    if spec.kind.name == "USER_INPUT" and hasattr(spec.arg, "value"):
+        return {"constant_input": {"name": spec.arg.name, "value": _signature_argument(spec.arg)}}
+    return _spec(spec)
+
+
+def _spec(spec):
+    argument = _signature_argument(spec.arg) if spec.kind.name in ("USER_INPUT", "USER_OUTPUT") else {"name": spec.arg.name}
+    return signature_spec(spec.kind.name, argument, spec.target, getattr(spec, "persistent", None))
+
+
+def signature_spec(kind, argument, target, persistent):
+    told = {"arg": argument}
+    if kind in NAME_KEYS:
+        told[NAME_KEYS[kind]] = target
+    if kind == "BUFFER":
+        told["persistent"] = bool(persistent)
+    return {"tensor_constant" if kind == "CONSTANT_TENSOR" else kind.lower(): told}
+
+
+def _signature_argument(arg):
+    if hasattr(arg, "value"):
+        return {"as_none": True} if arg.value is None else {LITERALS[type(arg.value)]: arg.value}
+    if hasattr(arg, "class_fqn"):
+        return {"as_custom_obj": {"name": arg.name, "class_fqn": arg.class_fqn}}
+    kind = {"SymIntArgument": SYMBOLIC[0], "SymFloatArgument": SYMBOLIC[1], "SymBoolArgument": SYMBOLIC[2]}.get(
+        type(arg).__name__, "as_tensor"
+    )
+    return {kind: {"as_name" if kind in SYMBOLIC else "name": arg.name}}
+
+
+def _specs(calls):
+    """The pytrees of arguments and results. Those of classes that cannot be saved stay untold."""
+    for call in calls:
+        if call.fqn == "" and call.signature is not None:
+            try:
+                specs = [_pytree.treespec_dumps(spec, 1) for spec in (call.signature.in_spec, call.signature.out_spec)]
+            except NotImplementedError:
+                return []
+            return [{"fqn": "", "signature": {"in_spec": specs[0], "out_spec": specs[1]}}]
+    return []
+
+
+# --- weights
+
+
+class _Weights:
+    """The tensors that inputs stand for: as PayloadConfigs, and the memory that they lie in."""
+
+    def __init__(self, exported_program):
+        self.configs = ({"config": {}}, {"config": {}})  # weights, constants
+        self.storages = []  # name, address, bytes, owner
+        self._names = {}
+        for spec in exported_program.graph_signature.input_specs:
+            if spec.kind.name not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+                continue
+            for index, tensors in enumerate((exported_program.state_dict, exported_program.constants)):
+                if spec.target in tensors:
+                    where = f"{spec.kind.name.lower()} {spec.target!r}"
+                    self.configs[index]["config"][spec.target] = self._payload(tensors[spec.target], where, index)
+
+    def _payload(self, tensor, where, index):
+        if not isinstance(tensor, torch.Tensor):
+            raise _error(where, f"it is {_kind(tensor)}, not a tensor")
+        if isinstance(tensor, torch._subclasses.FakeTensor) or tensor.is_meta:
+            raise _error(
+                where,
+                f"it is a {'FakeTensor' if not tensor.is_meta else 'tensor on the meta device'}: it has no content",
+                "give the model its weights before exporting it",
+            )
+        if type(tensor) not in (torch.nn.Parameter, torch.Tensor) and type(tensor.data) is not torch.Tensor:
+            inner = vars(tensor).items() if hasattr(tensor, "__tensor_flatten__") else ()
+            parts = {key: self._payload(part, where, index) for key, part in inner if isinstance(part, torch.Tensor)}
+            return {"subclass_name": _kind(tensor), "parts": parts}
+        if tensor.device.type != "cpu":
+            raise _error(where, f"it lies on the device {tensor.device}", "move the model to the CPU before exporting it")
+        if tensor.is_conj() or tensor.is_neg():  # their memory has other values
+            tensor = tensor.detach().resolve_conj().resolve_neg()
+        try:
+            meta = _tensor_meta(tensor)
+        except Error as error:
+            raise _error(where, error.message) from None
+        return {"path_name": self._storage(tensor, index), "tensor_meta": meta}
+
+    def _storage(self, tensor, index):
+        if tensor.layout is not torch.strided:
+            return ""
+        storage = tensor.untyped_storage()
+        key = (index, storage.data_ptr(), tensor.dtype)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = str(len(self._names))
+            self.storages.append((name, storage.data_ptr(), storage.nbytes(), storage))
+        return name

@@ -1,0 +1,332 @@
+"""Does a .pte compute what its model computes? And where it does not: which delegate or kernel is it?
+
+    check = depute.verify("model.pt2", "model.pte", inputs, partitioner="xnnpack")
+    check.ok, check.outputs, check.fault
+
+Needs torch and executorch. The fault is looked for in the same program with all tensors between delegates and
+kernels as outputs: the first that differs, although what it is computed from does not, is the place. A delegate
+is then run alone, on the true values.
+"""
+
+import os
+
+from . import _depute
+from ._errors import Error
+from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
+from .program import Program, _kind, as_program
+
+MAX_RUNS = 7
+
+
+class OutputError:
+    """How far an output is from the reference: `absolute`, and `relative` to the reference's largest value."""
+
+    def __init__(self, name, absolute, largest, tolerance, note=""):
+        self.name = name
+        self.absolute = absolute
+        self.relative = absolute / largest if largest else absolute
+        self.ok = self.relative <= tolerance and not note
+        self.note = note
+
+    def __repr__(self):
+        verdict = "ok" if self.ok else "DIFFERS"
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.name}: largest difference {self.absolute:.3g}, {self.relative:.3g} of the largest value: {verdict}{note}"
+
+
+class Fault:
+    """The first delegate or kernel that differs.
+
+    `kind` is "delegate" or "kernel", `name` the delegate's name or the node's, `target` its backend or op, `sources`
+    the model's lines that it computes, `error` an OutputError: of a delegate that was run alone on true values.
+    """
+
+    def __init__(self, kind, name, target, sources, error, folder=None):
+        self.kind = kind
+        self.name = name
+        self.target = target
+        self.sources = sources
+        self.error = error
+        self.folder = folder
+
+    def __repr__(self):
+        place = f" ({self.sources[0]})" if self.sources else ""
+        saved = f"\n  tensors at its border: {self.folder}" if self.folder else ""
+        return f"{self.kind} {self.name}, {self.target}{place}: {self.error}{saved}"
+
+
+class Verification:
+    """What verify found. `reference` says what computed the reference; `runs` counts calls of the stock runtime."""
+
+    def __init__(self, reference, outputs):
+        self.reference = reference
+        self.outputs = outputs
+        self.fault = None
+        self.note = ""
+        self.runs = 0
+
+    @property
+    def ok(self):
+        return all(output.ok for output in self.outputs)
+
+    def __repr__(self):
+        lines = [f"reference: {self.reference}", *map(repr, self.outputs)]
+        if self.fault is not None:
+            lines.append(f"first to differ: {self.fault!r}")
+        if self.note:
+            lines.append(self.note)
+        lines.append(f"runs in the stock runtime: {self.runs}")
+        return "\n".join(lines)
+
+
+def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, **options):
+    """Runs a .pte in the stock runtime, and what it was made from as a reference, on the same inputs.
+
+    program: what the .pte was made from, as to_edge_transform_and_lower takes it. pte: a path, bytes, or what
+    to_executorch gave. inputs: a tuple of tensors and numbers; random ones without. tolerance: of the difference of
+    an output, by the largest value of the reference. save_to: a folder for the tensors at the border of what
+    differs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
+    program is lowered again, to look for what differs.
+
+    Returns a Verification. The reference is torch; the reference kernels of Depute where torch cannot take the program.
+    """
+    source = as_program(program)
+    if method not in source.methods:
+        raise KeyError(f"there is no method {method!r}; there are {', '.join(source.methods)}")
+    inputs = tuple(inputs) if inputs is not None else random_inputs(source.methods[method])
+    runner = _Runner()
+    reference, expected = _reference(program, source, method, inputs)
+    actual = runner.run(_bytes_of(pte), method, inputs)
+    check = Verification(reference, _compare_all(expected, actual, tolerance))
+    if not check.ok:
+        lowered = _lowered(pte, source, method, config, options)
+        if lowered is None:
+            check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
+        else:
+            _Search(lowered, method, inputs, tolerance, runner, save_to).run(check)
+    check.runs = runner.runs
+    return check
+
+
+def _bytes_of(pte):
+    if isinstance(pte, ExecutorchProgramManager):
+        return pte.buffer
+    if isinstance(pte, (str, os.PathLike)):
+        with open(pte, "rb") as file:
+            return file.read()
+    if isinstance(pte, bytes):
+        return pte
+    raise TypeError(f"pte: expected a path, bytes or an ExecutorchProgramManager, not {_kind(pte)}")
+
+
+def _lowered(pte, source, method, config, options):
+    """The program that the .pte holds; None where the options give another one."""
+    if isinstance(pte, ExecutorchProgramManager):
+        return pte
+    made = to_edge_transform_and_lower(source, **options).to_executorch(config)
+    return made if made.buffer == _bytes_of(pte) else None
+
+
+# --- running
+
+
+class _Runner:
+    def __init__(self):
+        self.runs = 0
+
+    def run(self, content, method, inputs):
+        import executorch.kernels.quantized  # noqa: F401  (registers kernels for the operators that it names)
+        from executorch.runtime import Runtime
+
+        self.runs += 1
+        program = Runtime.get().load_program(content)  # methods point into it: it must outlive them
+        results = program.load_method(method).execute(list(inputs))
+        return [result.clone() if hasattr(result, "clone") else result for result in results]
+
+
+def _reference(given, source, method, inputs):
+    import torch
+
+    exported = given.get(method) if isinstance(given, dict) else given
+    try:
+        if not isinstance(exported, torch.export.ExportedProgram):
+            exported = source.methods[method].to_torch()
+        arguments, named = _as_arguments(exported, inputs)
+        results = exported.module()(*arguments, **named)
+        return "torch", torch.utils._pytree.tree_leaves(results)
+    except Error as error:
+        if error.code != "to_torch":
+            raise
+    return "Depute's reference kernels", interpreted(source._native, method, inputs)
+
+
+def _as_arguments(exported, inputs):
+    """A flat list of inputs as torch takes them: arguments by position and by name. It may write to them: copies."""
+    from torch.utils import _pytree
+
+    copies = [each.clone() if hasattr(each, "clone") else each for each in inputs]
+    spec = exported.call_spec.in_spec
+    if spec is None:
+        return copies, {}
+    if spec.num_leaves != len(copies):
+        raise ValueError(f"inputs: the program takes {spec.num_leaves}, and there are {len(copies)}")
+    return _pytree.tree_unflatten(copies, spec)
+
+
+def interpreted(native, method, inputs):
+    """What Depute's reference kernels compute: the user's outputs."""
+    import torch
+
+    from .backend import as_bytes
+
+    told = []
+    for each in inputs:
+        is_tensor = isinstance(each, torch.Tensor)
+        dtype = str(each.dtype).removeprefix("torch.") if is_tensor else ""
+        told.append(_depute.make_constant(dtype, list(each.shape), as_bytes(each, "input")) if is_tensor else each)
+    return [_as_tensor(each) for each in _depute.interpret(native, method, told)]
+
+
+def _as_tensor(content):
+    import torch
+
+    if not hasattr(content, "__dlpack__"):
+        return content
+    return torch.from_dlpack(content).clone() if all(content.shape) else torch.empty(content.shape, dtype=getattr(torch, content.dtype))
+
+
+def random_inputs(method, seed=0):
+    """Inputs of the types that a method takes: floats around 0, integers 0 and 1; sizes within their bounds."""
+    import torch
+
+    from ._to_torch import Sizes
+    from .values import SymInt, Value
+
+    generator = torch.Generator().manual_seed(seed)
+    sizes = Sizes(method)
+    user_inputs = {spec.arg for spec in method.graph_signature.input_specs if spec.kind == "USER_INPUT"}
+    inputs = []
+    for node in method.graph.nodes:
+        if node.op != "placeholder" or node.name not in user_inputs:
+            continue
+        value = node.meta["val"]
+        if isinstance(value, Value):
+            shape = [sizes.example(size) for size in value.shape]
+            dtype = getattr(torch, value.dtype)
+            if value.dtype.is_floating_point or value.dtype.is_complex:
+                wide = torch.complex64 if value.dtype.is_complex else torch.float32
+                inputs.append(torch.randn(shape, generator=generator, dtype=wide).to(dtype))
+            else:
+                inputs.append(torch.randint(0, 2, shape, generator=generator).to(dtype))
+        else:
+            inputs.append(sizes.example(value) if isinstance(value, SymInt) else value)
+    return tuple(inputs)
+
+
+# --- comparing
+
+
+def _compare_all(expected, actual, tolerance):
+    if len(expected) != len(actual):
+        note = f"the .pte gives {len(actual)} outputs, the reference {len(expected)}"
+        return [OutputError("outputs", float("inf"), 1, tolerance, note)]
+    return [compare(f"output {i}", *pair, tolerance) for i, pair in enumerate(zip(expected, actual))]
+
+
+def compare(name, expected, actual, tolerance):
+    """An OutputError. NaN equals NaN, and each infinity itself."""
+    import torch
+
+    if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
+        if expected is None or isinstance(expected, str) or isinstance(actual, torch.Tensor) or actual is None:
+            return OutputError(name, 0.0 if expected is actual or expected == actual else float("inf"), 1, tolerance)
+        return OutputError(name, float(abs(expected - actual)), abs(float(expected)), tolerance)
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        kinds = [f"{str(each.dtype).removeprefix('torch.')}{list(each.shape)}" for each in (actual, expected)]
+        return OutputError(name, float("inf"), 1, tolerance, f"{kinds[0]} instead of {kinds[1]}")
+    wide = torch.complex128 if expected.is_complex() else torch.float64
+    a, b = expected.to(wide).flatten(), actual.to(wide).flatten()
+    same = (a == b) | (a.isnan() & b.isnan())
+    difference = torch.where(same, 0, (a - b).abs()).nan_to_num(nan=float("inf"))
+    finite = a.abs()[a.isfinite()]
+    largest = float(finite.max()) if finite.numel() else 0.0
+    return OutputError(name, float(difference.max()) if difference.numel() else 0.0, largest, tolerance)
+
+
+# --- looking for what differs
+
+
+class _Search:
+    """All tensors that nodes give, from the reference kernels and from the stock runtime."""
+
+    def __init__(self, lowered, method, inputs, tolerance, runner, save_to):
+        self.lowered, self.inputs = lowered, inputs
+        self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
+        self.program = lowered.program
+        self.method = self.program.methods[method]
+        native, self.rows = _depute.expose(self.program._native, method)
+        self.expected = interpreted(native, method, inputs)
+        exposed = _depute.emit(native, lowered._config._write_options("exposed.pte"), "exposed.pte")[0]
+        self.actual = runner.run(exposed, method, inputs)
+
+    def run(self, check):
+        alone = set()
+        for place, name, op, delegate, source in self.rows:
+            error = compare(name, self.expected[place], self.actual[place], self.tolerance)
+            if error.ok or delegate in alone:
+                continue
+            if not delegate:
+                kind = "control flow" if op.startswith("higher_order.") else "kernel"
+                check.fault = Fault(kind, name, op, [source] if source else [], error, self._save(name, [], [place]))
+                return
+            if self.runner.runs >= MAX_RUNS:
+                break
+            alone.add(delegate)
+            check.fault = self._alone(delegate)
+            if check.fault is not None:
+                return
+        check.note = "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
+
+    def _alone(self, name):
+        """The fault of a delegate on true values; None when it has none."""
+        module = self.program.lowered_module(name)
+        content = module.buffer()
+        places = [row[0] for row in self.rows if row[3] == name]
+        values = self._true_values()
+        inputs = [values.get(getattr(node, "name", None), node) for node in self._call(name).args[1:]]
+        results = self.runner.run(content, "forward", inputs)
+        errors = [compare(name, self.expected[place], result, self.tolerance) for place, result in zip(places, results)]
+        worst = max(errors, key=lambda error: error.relative)
+        if worst.ok:
+            return None
+        original = module.original_module
+        nodes = original.graph.nodes if original is not None else []
+        sources = list(dict.fromkeys(str(node.source) for node in nodes if node.source is not None and str(node.source)))
+        return Fault("delegate", name, module.backend_id, sources, worst, self._save(name, inputs, places, results, content))
+
+    def _call(self, delegate):
+        graph = self.method.graph
+        attribute = next(name for name, called in graph._delegates.items() if called == delegate)
+        return next(node for node in graph.nodes if node.args and getattr(node.args[0], "name", "") == attribute)
+
+    def _true_values(self):
+        """What inputs, constants and nodes of the method hold, by name: the reference's."""
+        specs = self.method.graph_signature.input_specs
+        values = dict(zip((spec.arg for spec in specs if spec.kind == "USER_INPUT"), self.inputs))
+        values |= {spec.arg: _as_tensor(self.program.constant(spec.target)) for spec in specs if spec.target}
+        return values | {row[1]: self.expected[row[0]] for row in self.rows}
+
+    def _save(self, name, inputs, places, results=None, pte=None):
+        if self.save_to is None:
+            return None
+        import torch
+
+        folder = os.path.join(os.fspath(self.save_to), name)
+        os.makedirs(folder, exist_ok=True)
+        actual = results if results is not None else [self.actual[place] for place in places]
+        tensors = {"inputs": list(inputs), "expected": [self.expected[place] for place in places], "actual": actual}
+        torch.save(tensors, os.path.join(folder, "tensors.pt"))
+        if pte is not None:
+            with open(os.path.join(folder, "delegate.pte"), "wb") as file:
+                file.write(pte)
+        return folder

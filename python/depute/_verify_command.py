@@ -1,0 +1,61 @@
+"""The command `depute verify`: depute.verify on files. It returns 3 when the .pte computes something else."""
+
+import argparse
+import sys
+
+from ._errors import Error
+
+
+def main(words):
+    arguments = _parser().parse_args(words)
+    try:
+        import executorch.runtime  # noqa: F401
+        import torch
+    except ImportError as error:
+        print(f"error: verify needs torch and executorch: {error}", file=sys.stderr)
+        return 1
+    from ._verify import verify
+
+    try:
+        inputs = torch.load(arguments.inputs, weights_only=True) if arguments.inputs else None
+        check = verify(
+            arguments.model,
+            arguments.pte,
+            inputs,
+            method=arguments.method,
+            tolerance=arguments.tolerance,
+            save_to=arguments.save_to,
+            partitioner=[_partitioner(each) for each in arguments.backend],
+            quantize=arguments.quantize,
+        )
+    except (Error, OSError, ValueError, KeyError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(check)
+    return 0 if check.ok else 3
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="depute verify", description=__doc__.splitlines()[0])
+    parser.add_argument("model", help="what the .pte was made from: a .pt2 or .ir file")
+    parser.add_argument("pte")
+    parser.add_argument("--inputs", metavar="FILE", help="a tuple of tensors and numbers, of torch.save; else random ones")
+    parser.add_argument("--method", default="forward")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="of an output, by its largest value (default 0.001)")
+    parser.add_argument("--save-to", metavar="DIR", help="a folder for the tensors at the border of what differs")
+    parser.add_argument("--backend", action="append", default=[], metavar="NAME[:key=value,...]", help="as it was lowered")
+    parser.add_argument("--quantize", action="append", default=[], metavar="RULE", help="as it was lowered")
+    return parser
+
+
+def _partitioner(text):
+    from .partitioning import partitioner
+
+    name, _, told = text.partition(":")
+    options = {}
+    for each in told.split(",") if told else []:
+        key, is_pair, value = each.partition("=")
+        if not is_pair:
+            raise ValueError(f"--backend {text}: option {each!r} is not of the form key=value")
+        options.setdefault(key, []).append(value)
+    return partitioner(name, **options)

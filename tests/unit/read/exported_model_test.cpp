@@ -1,0 +1,113 @@
+// Programs in memory: read as files are, with weights where they lie; what is wrong with one is told by its
+// path.
+#include "depute/exported_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "depute/print.h"
+#include "read/json.h"
+#include "read/read_pt2.h"
+
+namespace depute {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Object = SchemaValue::Object;
+using List = SchemaValue::List;
+
+SchemaValue text(std::string_view value) {
+  return {std::string(value)};
+}
+SchemaValue number(std::int64_t value) {
+  return {value};
+}
+SchemaValue one(std::string_view key, SchemaValue value) {
+  return {Object{{std::string(key), std::move(value)}}};
+}
+SchemaValue tensor(std::string_view name) {
+  return one("as_tensor", one("name", text(name)));
+}
+SchemaValue meta(std::int64_t rows) {
+  SchemaValue sizes{List{one("as_int", number(rows)), one("as_int", number(2))}};
+  SchemaValue strides{List{one("as_int", number(2)), one("as_int", number(1))}};
+  return {Object{{"dtype", number(7)},
+                 {"sizes", std::move(sizes)},
+                 {"strides", std::move(strides)},
+                 {"storage_offset", one("as_int", number(0))}}};
+}
+
+// forward(x: f32[3, 2]) = x + w
+ExportedModel sum(std::span<const std::byte> weight) {
+  SchemaValue self{Object{{"name", text("self")}, {"arg", tensor("x")}, {"kind", number(1)}}};
+  SchemaValue other{Object{{"name", text("other")}, {"arg", tensor("w")}, {"kind", number(1)}}};
+  SchemaValue node{Object{{"name", text("add")},
+                          {"target", text("aten.add.Tensor")},
+                          {"inputs", {List{std::move(self), std::move(other)}}},
+                          {"outputs", {List{tensor("add")}}}}};
+  SchemaValue graph{Object{{"inputs", {List{tensor("w"), tensor("x")}}},
+                           {"outputs", {List{tensor("add")}}},
+                           {"nodes", {List{std::move(node)}}},
+                           {"tensor_values", {Object{{"w", meta(3)}, {"x", meta(3)}, {"add", meta(3)}}}}}};
+  SchemaValue parameter{Object{{"arg", one("name", text("w"))}, {"parameter_name", text("weight")}}};
+  SchemaValue inputs{
+      List{one("parameter", std::move(parameter)), one("user_input", one("arg", tensor("x")))}};
+  SchemaValue outputs{List{one("user_output", one("arg", tensor("add")))}};
+  SchemaValue signature{Object{{"input_specs", std::move(inputs)}, {"output_specs", std::move(outputs)}}};
+  ExportedModel model;
+  model.program = {
+      Object{{"schema_version", one("major", number(8))},
+             {"graph_module", {Object{{"graph", std::move(graph)}, {"signature", std::move(signature)}}}}}};
+  SchemaValue payload{Object{{"path_name", text("0")}, {"tensor_meta", meta(3)}}};
+  model.weights = one("config", one("weight", std::move(payload)));
+  model.constants = one("config", {Object{}});
+  model.storages["0"] = borrowed_storage(weight, nullptr);
+  return model;
+}
+
+TEST(ExportedModel, IsReadWithItsWeightsWhereTheyLie) {
+  std::vector<float> weight = {1, 2, 3, 4, 5, 6};
+  auto program = read_model(sum(std::as_bytes(std::span(weight))), "mine");
+  ASSERT_TRUE(program) << program.error().str();
+  EXPECT_EQ(program->methods.front()->name.str(), "forward");
+  EXPECT_THAT(print(*program), HasSubstr("%add: f32[3, 2] = aten.add.Tensor(%x, %w) #1"));
+  const TensorData* data = program->find_data(Symbol("weight"));
+  ASSERT_NE(data, nullptr);
+  EXPECT_EQ(static_cast<const void*>(data->storage->bytes().data()), weight.data());
+}
+
+TEST(ExportedModel, ErrorsTellThePathWithoutABytePlace) {
+  std::vector<float> weight = {1, 2, 3, 4};
+  auto program = read_model(sum(std::as_bytes(std::span(weight))), "mine");
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().str(),
+            "[read_pt2] mine: weights: config.weight.tensor_meta: the tensor reaches beyond its storage of "
+            "16 bytes");
+  ExportedModel without = sum({});
+  without.storages.clear();
+  EXPECT_THAT(read_model(without, "mine").error().str(), HasSubstr("path_name: no storage '0'"));
+}
+
+TEST(ExportedModel, ValuesAreNoMoreThanTheyAre) {
+  SchemaValue values{Object{{"i", number(3)}, {"nan", {std::nan("")}}, {"t", {true}}, {"l", {List{}}}}};
+  JsonDocument document = JsonDocument::of(values, "values", {});
+  Json root(document);
+  EXPECT_EQ(root.field("i")->number(), 3.0);
+  EXPECT_TRUE(std::isnan(*root.field("nan")->number()));
+  EXPECT_TRUE(root.optional_field("absent")->is_null());
+  EXPECT_EQ(root.field("absent").error().message, "the field 'absent' is missing");
+  EXPECT_EQ(root.field("i")->string().error().message, "a string is needed here");
+  EXPECT_EQ(root.field("t")->integer().error().message, "an integer of 64 bits is needed here");
+  EXPECT_EQ(root.field("i")->boolean().error().message, "true or false is needed here");
+  EXPECT_EQ(root.field("t")->number().error().message, "a number is needed here");
+  EXPECT_EQ(root.field("l")->member_count().error().message, "an object is needed here");
+  EXPECT_EQ(root.choice().error().message, "an object with one field is needed here, not 4");
+  Json absent = *root.optional_field("absent");
+  EXPECT_FALSE(absent.for_each([](const Json&) -> Status { return {}; }));
+}
+
+}  // namespace
+}  // namespace depute
