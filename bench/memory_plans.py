@@ -93,6 +93,7 @@ def by_executorch(pt2):
     try:
         warnings.filterwarnings("ignore")
         import torch
+        import transformers.integrations.moe  # noqa: F401  (registers operators that models call)
         from executorch.exir import to_edge_transform_and_lower
 
         with tempfile.TemporaryDirectory() as folder:
