@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from depute._verify_command import _parser
 from harness import DEPUTE, ROOT, TIMEOUT, depute, sample
 
 README = (ROOT / "README.md").read_text()
@@ -64,8 +65,18 @@ def test_every_option_is_documented(command):
 
 
 def test_every_documented_option_exists():
-    known = set().union(*map(options_of, ("lower", "explain", "show", "backends")))
+    known = set().union(*map(options_of, ("lower", "explain", "show", "backends")), options_of_verify())
     assert set(re.findall(r"--[a-z][a-z-]*", CLI)) <= known
+
+
+def options_of_verify():
+    """Of the command that the Python package adds."""
+    return set(re.findall(r"--[a-z][a-z-]*", _parser().format_help())) - {"--help"}
+
+
+def test_the_options_of_verify_are_documented():
+    section = re.search(r"^## depute verify\n(.+?)^## ", CLI, re.MULTILINE | re.DOTALL).group(1)
+    assert set(re.findall(r"--[a-z][a-z-]*", section)) == options_of_verify()
 
 
 @pytest.mark.parametrize("command", ["lower", "explain"])
