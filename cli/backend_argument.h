@@ -1,19 +1,14 @@
-// Reads --backend [METHOD:]NAME[:key=value,...], --method NAME=FILE and --bound SIZE=MIN..MAX as the user
-// wrote them.
+// Reads --method NAME=FILE and --bound SIZE=MIN..MAX as the user wrote them; --backend is read as
+// depute/command_line.h says.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "depute/compiler.h"
+#include "depute/command_line.h"
 #include "depute/result.h"
 
 namespace depute {
-
-// "xnnpack:exclude=aten.tan.default,mode=fx" -> {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode",
-// "fx"}}}
-// "decode:xnnpack" -> {"xnnpack", method "decode"}
-Result<BackendRequest> parse_backend_argument(const std::string& text);
 
 // "decode=decode.pt2" -> {"decode", "decode.pt2"}
 Result<std::pair<std::string, std::string>> parse_method_argument(const std::string& text);

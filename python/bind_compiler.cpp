@@ -228,6 +228,13 @@ int command_line(const std::vector<std::string>& words) {
   return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
 }
 
+// The words of --backend: name, method (empty: all), options.
+nb::tuple backend_argument(const std::string& text) {
+  const Result<BackendRequest> request = parse_backend_argument(text);
+  if (!request) raise(request.error());
+  return nb::make_tuple(request->name, request->method, request->options);
+}
+
 using BackendRow =
     std::tuple<std::string, std::string, std::string, std::vector<std::pair<std::string, std::string>>, bool>;
 std::vector<BackendRow> backend_rows() {
@@ -268,7 +275,7 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg("executor").none());
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none());
   module.def("to_edge", &to_edge);
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none());
@@ -277,6 +284,7 @@ void bind_compiler(nb::module_& module) {
   module.def("emit", &emit);
   module.def("debug_map", &debug_map);
   module.def("command_line", &command_line);
+  module.def("backend_argument", &backend_argument);
   module.def("backends", &backend_rows);
   module.def("disable_validation", &disable_validation);
   module.def("is_validation_enabled", &is_validation_enabled);

@@ -7,6 +7,8 @@
 //   }
 #pragma once
 
+#include <string>
+
 #include "depute/compiler.h"
 #include "depute/result.h"
 
@@ -26,6 +28,12 @@ enum ExitCode : int {
 // up signals, memory and the standard streams for one short run. `compiler` must live until the process ends;
 // it gets the kernels that the command line names.
 int run_command_line(int argc, char** argv, Compiler& compiler);
+
+// What --backend [METHOD:]NAME[:key=value,...] asks for, as the user wrote it:
+//
+//   "xnnpack:exclude=aten.tan.default,mode=fx" -> {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode",
+//   "fx"}}} "decode:xnnpack"                           -> {"xnnpack", method "decode"}
+Result<BackendRequest> parse_backend_argument(const std::string& text);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error. Gives the exit code:
 // exit_usage for the code "usage", else exit_error.

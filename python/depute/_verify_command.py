@@ -3,7 +3,9 @@
 import argparse
 import sys
 
+from . import _depute
 from ._errors import Error
+from .partitioning import BackendPartitioner
 
 
 def main(words):
@@ -17,6 +19,9 @@ def main(words):
     from ._verify import verify
 
     try:
+        asked = [_depute.backend_argument(each) for each in arguments.backend]
+        if any(method for _name, method, _options in asked):
+            raise ValueError("--backend: verify asks one method, which --method names")
         inputs = torch.load(arguments.inputs, weights_only=True) if arguments.inputs else None
         check = verify(
             arguments.model,
@@ -25,7 +30,7 @@ def main(words):
             method=arguments.method,
             tolerance=arguments.tolerance,
             save_to=arguments.save_to,
-            partitioner=[_partitioner(each) for each in arguments.backend],
+            partitioner=[BackendPartitioner(name, options) for name, _method, options in asked],
             quantize=arguments.quantize,
         )
     except (Error, OSError, ValueError, KeyError, RuntimeError) as error:
@@ -46,16 +51,3 @@ def _parser():
     parser.add_argument("--backend", action="append", default=[], metavar="NAME[:key=value,...]", help="as it was lowered")
     parser.add_argument("--quantize", action="append", default=[], metavar="RULE", help="as it was lowered")
     return parser
-
-
-def _partitioner(text):
-    from .partitioning import partitioner
-
-    name, _, told = text.partition(":")
-    options = {}
-    for each in told.split(",") if told else []:
-        key, is_pair, value = each.partition("=")
-        if not is_pair:
-            raise ValueError(f"--backend {text}: option {each!r} is not of the form key=value")
-        options.setdefault(key, []).append(value)
-    return partitioner(name, **options)

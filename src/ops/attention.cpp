@@ -10,6 +10,7 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
@@ -21,11 +22,18 @@ constexpr double hidden = -std::numeric_limits<float>::max() / 2;
 
 Types infer_attention(const OpCall& call) {
   const TensorType& query = call.tensor("query");
+  const TensorType& key = call.tensor("key");
   const TensorType& value = call.tensor("value");
-  if (query.rank() < 2 || value.rank() < 2)
+  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2)
     return argument_error("attention of tensors without two dimensions");
-  Dims sizes = query.sizes;
-  sizes.back() = value.sizes.back();
+  const auto batch = [](const TensorType& type) { return Dims(type.sizes.begin(), type.sizes.end() - 2); };
+  Dims sizes = batch(query);
+  if (!call.boolean("enable_gqa")) {  // else the batches' last size is the heads', of which keys have fewer
+    TRY(sizes, broadcast(sizes, batch(key)));
+    TRY(sizes, broadcast(sizes, batch(value)));
+  }
+  sizes.push_back(query.sizes[query.rank() - 2]);
+  sizes.push_back(value.sizes.back());
   return tensor_result(query.dtype, std::move(sizes));
 }
 

@@ -59,3 +59,16 @@ def test_a_mask_is_prepared_once_and_the_layers_are_one_delegate(tmp_path):
     explained = depute("explain", tmp_path / "m.pt2", "--backend", "xnnpack").stdout
     outside = re.findall(r"^ +%\S+ +(\S+) +portable", explained, re.MULTILINE)
     assert sorted(outside) == ["aten.any.dim", "aten.where.self", "dim_order_ops._to_dim_order_copy.default"]
+
+
+@pytest.mark.parametrize("backend", [(), ("--backend", "xnnpack")], ids=["portable", "xnnpack"])
+def test_keys_of_more_batches_than_queries(backend, tmp_path):
+    class Attention(torch.nn.Module):
+        def forward(self, q, k, v):
+            return F.scaled_dot_product_attention(q, k, v)
+
+    torch.manual_seed(1)
+    inputs = [torch.randn(1, 2, 4, 8), torch.randn(3, 2, 5, 8), torch.randn(3, 1, 5, 6)]
+    torch.export.save(torch.export.export(Attention(), tuple(inputs)), tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", *backend)
+    assert_matches_eager(tmp_path / "m.pte", [Case("forward", inputs, [Attention()(*inputs)])], tolerance=1e-5)
