@@ -10,8 +10,6 @@
 namespace depute::xnnpack {
 namespace {
 
-constexpr std::size_t max_rank = 6;
-
 // What a product's right side, [.., h * n, p, q], has each head of n times.
 struct RepeatedHeads {
   ValueId heads = no_value;  // [.., h, p, q], or [.., h, 1, p, q] where it comes so from outside

@@ -17,7 +17,6 @@ namespace {
 
 using wire::DataType;
 
-constexpr std::size_t max_rank = 6;
 constexpr std::size_t max_tables = 1'000'000;       // of a flatbuffer that the runtime takes
 constexpr std::uint64_t named = ~std::uint64_t{0};  // the offset of a constant that is named data
 constexpr std::uint64_t max_elements = std::uint64_t{1} << 48;
