@@ -30,9 +30,11 @@ def run_on(executor, retries):
 
 def _run(executor, retries, backend_id, backend, methods):
     tasks = []
-    for method, partitions in methods:
-        tasks.append([_Task(executor, backend_id, backend, method, i, each) for i, each in enumerate(partitions)])
     try:
+        for method, partitions in methods:
+            tasks.append([])
+            for i, each in enumerate(partitions):
+                tasks[-1].append(_Task(executor, backend_id, backend, method, i, each))
         return [(method, [task.result(retries) for task in of_method]) for (method, _), of_method in zip(methods, tasks)]
     except BaseException:
         for task in (each for of_method in tasks for each in of_method):
@@ -47,10 +49,14 @@ class _Task:
         self.where = f"method {method}, partition {index}, backend {backend_id}"
         self.native, self.specs = partition
         self.backend = backend
-        self._submit(_told(self.native, by_reference=True))
+        self._submit(True, [])
 
-    def _submit(self, told):
-        self.future = self.executor.submit(preprocess, self.backend_id, self.backend, told, self.specs)
+    def _submit(self, by_reference, failures):
+        told = _told(self.native, by_reference)
+        try:
+            self.future = self.executor.submit(preprocess, self.backend_id, self.backend, told, self.specs)
+        except Exception as error:  # an executor that is broken takes nothing more
+            raise Error("executor", self.where, f"the executor is lost: {error}", "", "", failures) from error
 
     def result(self, retries):
         by_reference = True
@@ -76,13 +82,7 @@ class _Task:
                         failures,
                         f"[executor] {self.where}: it failed on {'; on '.join(failures)}",
                     ) from result["error"]
-            self._resubmit(by_reference, failures)
-
-    def _resubmit(self, by_reference, failures):
-        try:
-            self._submit(_told(self.native, by_reference))
-        except Exception as error:  # an executor that is broken takes nothing more
-            raise Error("executor", self.where, f"the executor is lost: {error}", "", "", failures) from error
+            self._submit(by_reference, failures)
 
 
 # --- programs as plain objects

@@ -88,7 +88,7 @@ class Counter(depute.BackendDetails):
         return depute.PreprocessResult(payload, mapping.get_delegate_mapping(), store, delegate_info="told", arena_padding=32)
 
 
-class Fails(depute.BackendDetails):
+class FailsElsewhere(depute.BackendDetails):
     @staticmethod
     def preprocess(edge_program, compile_specs):
         folder = Path(compile_specs[0].value.decode())
@@ -194,9 +194,9 @@ def test_failures_name_partition_and_worker(chain, tmp_path):
     specs = [depute.CompileSpec("folder", str(tmp_path).encode()), depute.CompileSpec("failures", b"100")]
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         with pytest.raises(depute.Error) as error:
-            depute.to_edge(chain).to_backend(Tags("Fails", *specs), executor=threads, retries=1)
+            depute.to_edge(chain).to_backend(Tags("FailsElsewhere", *specs), executor=threads, retries=1)
     text = str(error.value)
-    assert "[executor] method forward, partition 0, backend Fails: it failed on" in text
+    assert "[executor] method forward, partition 0, backend FailsElsewhere: it failed on" in text
     assert text.count(f":{os.getpid()}: ValueError: the licence server is busy") == 2
     assert isinstance(error.value.__cause__, ValueError)
 
@@ -204,7 +204,7 @@ def test_failures_name_partition_and_worker(chain, tmp_path):
 def test_they_are_tried_again_as_told(chain, tmp_path):
     specs = [depute.CompileSpec("folder", str(tmp_path).encode()), depute.CompileSpec("failures", b"2")]
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
-        edge = depute.to_edge(chain).to_backend(Tags("Fails", *specs), executor=threads, retries=2)
+        edge = depute.to_edge(chain).to_backend(Tags("FailsElsewhere", *specs), executor=threads, retries=2)
     assert edge.get_delegation_info().num_delegated_subgraphs == PARTS
 
 
@@ -220,8 +220,9 @@ def test_a_pool_that_dies_is_told_of(chain):
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as executor:
         victim = executor.submit(os.getpid).result()
         os.kill(victim, signal.SIGKILL)
-        with pytest.raises(depute.Error, match=r"method forward, partition 0, backend XnnpackBackend"):
-            lowered(chain, executor=executor, retries=1)
+        for _ in range(2):  # the pool may know of its loss only after the first
+            with pytest.raises(depute.Error, match=r"method forward, partition 0, backend XnnpackBackend"):
+                lowered(chain, executor=executor, retries=1)
     assert lowered(chain)  # the process goes on
 
 
@@ -229,7 +230,7 @@ def test_a_pool_that_dies_is_told_of(chain):
 
 
 def test_a_cluster_of_processes_loses_nothing_with_a_worker(chain, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
     from dask_preprocess import lower_on
 
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
@@ -239,7 +240,7 @@ def test_a_cluster_of_processes_loses_nothing_with_a_worker(chain, tmp_path):
             pids = client.run(os.getpid)
             killer = threading.Timer(1.0, os.kill, (next(iter(pids.values())), signal.SIGKILL))
             killer.start()
-            edge = depute.to_edge(chain).to_backend(Tags("Slow"), executor=client)
+            edge = depute.to_edge(chain).to_backend(Tags("SlowElsewhere"), executor=client)
             killer.join()
             assert set(client.run(os.getpid).values()) != set(pids.values())
     assert edge.get_delegation_info().num_delegated_subgraphs == PARTS
@@ -247,7 +248,7 @@ def test_a_cluster_of_processes_loses_nothing_with_a_worker(chain, tmp_path):
     assert len(set(names)) == PARTS
 
 
-class Slow(depute.BackendDetails):
+class SlowElsewhere(depute.BackendDetails):
     @staticmethod
     def preprocess(edge_program, compile_specs):
         time.sleep(0.7)
