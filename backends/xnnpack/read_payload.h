@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "depute/result.h"
+#include "graph.h"
 #include "payload_generated.h"
 
 namespace depute::xnnpack {
@@ -55,36 +56,6 @@ bool visit_body(const wire::Node& node, Visit&& visit) {
   };
   using enum wire::NodeUnion;
   switch (node.node_type()) {
-    case Add:
-    case Div:
-    case Minimum:
-    case Multiply:
-    case Subtract:
-    case Maximum:
-    case PRelu:
-    case BatchMatrixMultiply:
-      return as(static_cast<const wire::Binary*>(nullptr));
-    case Softmax:
-    case Sigmoid:
-    case Clamp:
-    case Floor:
-    case Convert:
-    case GlobalAvgPooling2d:
-    case SquareRoot:
-    case Ceiling:
-    case Hardswish:
-    case Negate:
-    case Square:
-    case Abs:
-    case ReciprocalSquareRoot:
-    case Log:
-    case Gelu:
-    case Tanh:
-    case Exp:
-    case Sin:
-    case Copy:
-    case Cos:
-      return as(static_cast<const wire::Unary*>(nullptr));
     case Conv2d:
     case DepthwiseConv2d:
     case ConvTranspose2d:
@@ -117,9 +88,15 @@ bool visit_body(const wire::Node& node, Visit&& visit) {
       return as(static_cast<const wire::Slice*>(nullptr));
     case Attention:
       return as(static_cast<const wire::Attention*>(nullptr));
-    case NONE:
+    default:
       break;
   }
+  // Up to Cos the graph's kinds are these.
+  const auto kind = static_cast<NodeKind>(node.node_type());
+  if (is_binary(kind) || kind == NodeKind::BatchMatrixMultiply)
+    return as(static_cast<const wire::Binary*>(nullptr));
+  if (is_unary(kind) || kind == NodeKind::Softmax || kind == NodeKind::GlobalAvgPooling2d)
+    return as(static_cast<const wire::Unary*>(nullptr));
   return false;
 }
 

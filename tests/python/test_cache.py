@@ -72,8 +72,7 @@ def test_a_changed_layer_alone_is_made_anew(cache, tmp_path):
 @pytest.mark.parametrize("name", ["conv_relu_tan", "qconv", "attn"])
 def test_samples(name, backend, cache, tmp_path):
     first, second = tmp_path / "first.pte", tmp_path / "second.pte"
-    if depute("lower", sample(name), "--backend", backend, "-o", first).code != 0:
-        pytest.skip("refused")
+    lower(sample(name), first, "--backend", backend)
     whole = first.read_bytes()
     depute("lower", sample(name), "--backend", backend, "--cache", cache, "-o", first)
     depute("lower", sample(name), "--backend", backend, "--cache", cache, "-o", second)

@@ -143,6 +143,19 @@ def run_calls(pte, model, calls):
             assert_close(a, b, f"call {index}, output {place}")
 
 
+def assert_writes_as_eager(pte, model):
+    """Three calls of a model that writes to its second input."""
+    program = Runtime.get().load_program(pte)
+    method = program.load_method("forward")
+    for index in range(3):
+        x, given = torch.rand(4), torch.rand(4)
+        wanted, got = given.clone(), given.clone()
+        outputs = [value.clone() for value in method.execute([x, got])]
+        for place, (a, b) in enumerate(zip(outputs, model(x, wanted), strict=True)):
+            assert_close(a, b, f"call {index}, output {place}")
+        assert_close(got, wanted, f"call {index}, the input")
+
+
 def test_a_kernel_of_the_runtime_under_another_name(tmp_path):
     path = export(tmp_path, Scaled(), torch.rand(2, 3))
     line = "shop::scaled(Tensor self, Scalar other) -> Tensor => aten::add.Scalar_out"
@@ -177,15 +190,7 @@ def test_what_is_written_lies_where_it_should(form, tmp_path):
     model = Cart()
     path = export(tmp_path, model, torch.rand(4), torch.rand(4), form=form)
     lower(path, tmp_path / "m.pte", *manifest(tmp_path, schema("put") + " => aten::copy_"))
-    program = Runtime.get().load_program(tmp_path / "m.pte")
-    method = program.load_method("forward")
-    for index in range(3):
-        x, given = torch.rand(4), torch.rand(4)
-        wanted, got = given.clone(), given.clone()
-        outputs = [value.clone() for value in method.execute([x, got])]
-        for place, (a, b) in enumerate(zip(outputs, model(x, wanted))):
-            assert_close(a, b, f"call {index}, output {place}")
-        assert_close(got, wanted, f"call {index}, the input")
+    assert_writes_as_eager(tmp_path / "m.pte", model)
 
 
 HEADS, SIZE, LENGTH = 2, 8, 16
@@ -286,15 +291,7 @@ def test_what_is_given_back_is_what_was_written(tmp_path):
     model = Renamed()
     path = export(tmp_path, model, torch.rand(4), torch.rand(4))
     lower(path, tmp_path / "m.pte", *manifest(tmp_path, schema("take_") + " => aten::copy_"))
-    program = Runtime.get().load_program(tmp_path / "m.pte")
-    method = program.load_method("forward")
-    for index in range(3):
-        x, given = torch.rand(4), torch.rand(4)
-        wanted, got = given.clone(), given.clone()
-        outputs = [value.clone() for value in method.execute([x, got])]
-        for place, (a, b) in enumerate(zip(outputs, model(x, wanted), strict=True)):
-            assert_close(a, b, f"call {index}, output {place}")
-        assert_close(got, wanted, f"call {index}, the input")
+    assert_writes_as_eager(tmp_path / "m.pte", model)
 
 
 class Swapped(torch.nn.Module):

@@ -22,7 +22,7 @@ PARTS = 6
 
 
 class Chain(torch.nn.Module):
-    """Convolutions that a tangent keeps apart: a partition each."""
+    """Linear layers that a tangent keeps apart: a partition each."""
 
     def __init__(self):
         super().__init__()
