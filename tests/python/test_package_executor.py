@@ -220,8 +220,8 @@ def test_a_pool_that_dies_is_told_of(chain):
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as executor:
         victim = executor.submit(os.getpid).result()
         os.kill(victim, signal.SIGKILL)
-        for _ in range(2):  # the pool may know of its loss only after the first
-            with pytest.raises(depute.Error, match=r"method forward, partition 0, backend XnnpackBackend"):
+        for _ in range(2):  # the pool learns of its loss while it takes partitions, at any of them
+            with pytest.raises(depute.Error, match=r"method forward, partition \d, backend XnnpackBackend"):
                 lowered(chain, executor=executor, retries=1)
     assert lowered(chain)  # the process goes on
 
