@@ -11,6 +11,7 @@
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/view_rules.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -56,6 +57,34 @@ Types infer_mm(const OpCall& call) {
   TRY_STATUS(expect_rank(b, 2));
   TRY_STATUS(expect_equal(a.sizes[1], b.sizes[0]));
   return tensor_result(a.dtype, {a.sizes[0], b.sizes[1]});
+}
+
+// The weight that `matrix` is the transpose of, where something else reads it as well (an embedding that is
+// the output layer's weight, too): folding the transpose would store its numbers twice.
+Value* shared_weight(Builder& b, const Value* matrix) {
+  const Node* transpose = matrix->producer();
+  if (transpose == nullptr || transpose->op() != "aten.permute.default") return nullptr;
+  const Value* weight = transpose->operand(0);
+  const bool is_shared = weight->producer() == nullptr && !weight->has_one_use();
+  if (!is_shared || weight->tensor().dtype != ScalarType::F32) return nullptr;
+  auto order = permutation(OpCall(*transpose));
+  return order && order->front() == 1 ? b.own(weight) : nullptr;
+}
+
+// mm(x, permute(w, [1, 0]))  ->  linear(x, w)
+Replacement mm(Builder& b, const OpCall& call) {
+  Value* weight = shared_weight(b, call.value("mat2"));
+  if (weight == nullptr) return std::vector<Value*>{};
+  return one(b.call("aten.linear.default", {call["self"], weight}));
+}
+
+// addmm(bias, x, permute(w, [1, 0]))  ->  linear(x, w, bias)
+Replacement addmm(Builder& b, const OpCall& call) {
+  Value* weight = shared_weight(b, call.value("mat2"));
+  const bool is_plain = call["beta"].as_double() == 1 && call["alpha"].as_double() == 1;
+  if (weight == nullptr || !is_plain || call.tensor("self").rank() != 1) return std::vector<Value*>{};
+  if (call.tensor("self").sizes[0] != weight->tensor().sizes[0]) return std::vector<Value*>{};
+  return one(b.call("aten.linear.default", {call["mat1"], weight, call["self"]}));
 }
 
 Types infer_bmm(const OpCall& call) {
@@ -332,12 +361,15 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
-       on_complex(complex_matrix_product, kernel("mm.out", infer_mm))},
+       on_complex(complex_matrix_product,
+                  {.flags = core, .out = "mm.out", .infer = infer_mm, .decompose = mm})},
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
        on_complex(complex_matrix_product, kernel("bmm.out", infer_bmm))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       on_complex(complex_addmm, kernel("addmm.out", infer_addmm, inplace_twin))},
+       on_complex(
+           complex_addmm,
+           {.flags = core | inplace_twin, .out = "addmm.out", .infer = infer_addmm, .decompose = addmm})},
       {"aten.matmul.default(Tensor self, Tensor other) -> Tensor", composite(infer_matmul, matmul)},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",

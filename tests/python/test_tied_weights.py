@@ -72,3 +72,41 @@ def test_methods_share_it(tmp_path):
     assert run.code == 0, run.stderr
     assert_matches_eager(tmp_path / "m.pte", cases, tolerance=1e-5)
     assert_stored_once(tmp_path / "m.pte", model.embedding.weight)
+
+
+class Products(torch.nn.Module):
+    """The output layer as models write it, or as run_decompositions leaves it."""
+
+    def __init__(self, product):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(VOCABULARY, WIDTH)
+        self.bias = torch.nn.Parameter(torch.randn(VOCABULARY))
+        self.product = product
+
+    def forward(self, tokens):
+        return self.product(self.embedding(tokens), self.embedding.weight, self.bias)
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, w, b: x @ w.T + b,
+        lambda x, w, b: torch.mm(x[0], w.t()) - b,
+        lambda x, w, b: torch.addmm(b, x[0], w.transpose(0, 1)),
+    ],
+    ids=["matmul", "mm", "addmm"],
+)
+def test_products_with_its_transpose_share_it(product, backend, tmp_path):
+    torch.manual_seed(0)
+    model = Products(product).eval()
+    tokens = [torch.randint(0, VOCABULARY, (1, 5)) for _ in range(2)]
+    with torch.no_grad():
+        program = torch.export.export(model, (tokens[0],))
+        torch.export.save(program, tmp_path / "m.pt2")
+        torch.export.save(program.run_decompositions(), tmp_path / "decomposed.pt2")
+        cases = [Case("forward", [each], [model(each)]) for each in tokens]
+    for name in ("m", "decomposed"):
+        lower(tmp_path / f"{name}.pt2", tmp_path / "m.pte", *(["--backend", backend] if backend != "portable" else []))
+        assert_matches_eager(tmp_path / "m.pte", cases, tolerance=1e-5)
+        assert_stored_once(tmp_path / "m.pte", model.embedding.weight)
