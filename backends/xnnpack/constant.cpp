@@ -295,21 +295,21 @@ Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarTy
                       Storage::lazy(byte_count(dtype, sizes), std::move(produce)));
 }
 
-Constant narrowed(std::string_view what, const Constant& input, const Dims& sizes, std::size_t ratio,
+Constant narrowed(std::string_view what, const Constant& input, ScalarType dtype, const Dims& sizes,
                   NarrowFunction convert) {
   const std::shared_ptr<const Storage> from = input.storage();
-  const std::size_t size = byte_count(ScalarType::I8, sizes);
-  CHECK(from->size() == size * ratio) << from->size() << " bytes to " << size;
+  const std::size_t size = byte_count(dtype, sizes);
+  CHECK(from->size() == size * 2) << from->size() << " bytes to " << size;
+  const std::size_t grain = from->is_lazy() ? from->grain() : 2 * item_size(dtype);
   std::shared_ptr<const Storage> storage;
-  if (from->grain() != 0 && from->grain() % ratio == 0) {
-    storage = Storage::lazy_parts(size, from->grain() / ratio,
-                                  [from, ratio, convert](std::size_t offset, std::size_t part) {
-                                    return convert(Bytes(from, offset * ratio, part * ratio));
-                                  });
+  if (grain != 0 && grain % 2 == 0) {
+    storage = Storage::lazy_parts(size, grain / 2, [from, convert](std::size_t offset, std::size_t part) {
+      return convert(Bytes(from, offset * 2, part * 2));
+    });
   } else {
     storage = Storage::lazy(size, [from, convert] { return convert(Bytes(from)); });
   }
-  return from_storage(call_key(what, std::span(&input, 1)), ScalarType::I8, sizes, std::move(storage));
+  return from_storage(call_key(what, std::span(&input, 1)), dtype, sizes, std::move(storage));
 }
 
 Constant to_f32(const Constant& constant) {

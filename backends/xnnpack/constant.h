@@ -28,19 +28,25 @@ class Bytes {
   explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
     if (storage->is_lazy()) produced_ = storage->produce();
   }
-  // A part of what can be made in parts.
+  // A part: of a lazy storage, what can be made in parts.
   Bytes(const std::shared_ptr<const Storage>& storage, std::size_t offset, std::size_t size)
-      : storage_(storage), produced_(storage->produce(offset, size)) {}
-  std::span<const std::byte> view() const { return storage_->is_lazy() ? produced_ : storage_->bytes(); }
+      : storage_(storage), offset_(offset), size_(size) {
+    if (storage->is_lazy()) produced_ = storage->produce(offset, size);
+  }
+  std::span<const std::byte> view() const {
+    return storage_->is_lazy() ? produced_ : storage_->bytes().subspan(offset_, size_);
+  }
   // To write into: those that were made, or a copy.
   std::vector<std::byte> take() {
     if (storage_->is_lazy()) return std::move(produced_);
-    return {storage_->bytes().begin(), storage_->bytes().end()};
+    return {view().begin(), view().end()};
   }
   bool is_made() const { return storage_->is_lazy(); }
 
  private:
   std::shared_ptr<const Storage> storage_;
+  std::size_t offset_ = 0;
+  std::size_t size_ = std::dynamic_extent;
   std::vector<std::byte> produced_;
 };
 
@@ -97,10 +103,10 @@ std::vector<float> to_floats(const Constant& constant);
 using BytesFunction = std::function<std::vector<std::byte>(std::span<Bytes> inputs)>;
 Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
                    BytesFunction convert);
-// The same where each `ratio` bytes of one constant become one byte, in order; in parts, where the input's
-// bytes can be made so.
+// The same where two bytes of one constant become one, in order: in parts, where the input's bytes are there
+// or can be made so.
 using NarrowFunction = std::function<std::vector<std::byte>(Bytes input)>;
-Constant narrowed(std::string_view what, const Constant& input, const Dims& sizes, std::size_t ratio,
+Constant narrowed(std::string_view what, const Constant& input, ScalarType dtype, const Dims& sizes,
                   NarrowFunction convert);
 std::int64_t numel(const Constant& constant);
 

@@ -20,7 +20,7 @@ namespace depute::xnnpack {
 
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xFFFFFFFF;
-inline constexpr std::size_t max_rank = 6;  // of a tensor
+inline constexpr std::size_t max_rank = 6;          // of a tensor
 inline constexpr std::size_t max_externals = 4096;  // arguments and results that the runtime allows
 
 // Up to Cos the numbers are the wire format's.

@@ -35,10 +35,13 @@ constexpr std::array linear_types = {
     ProductTypes{QInt8, QCInt4, QCInt32, QInt8},
     ProductTypes{QInt8, QInt8, QInt32, QInt8},
 };
+// Beside f16 weights a bias of f32 is accepted, and read as f16.
 constexpr std::array convolution_types = {
-    ProductTypes{F32, F32, F32, F32},          ProductTypes{F16, F32, F32, F16},
-    ProductTypes{F32, F16, F16, F32},          ProductTypes{F32, F16, F32, F32},
-    ProductTypes{QDInt8, QCInt8, F32, F32},    ProductTypes{QInt8, QCInt8, QCInt32, QInt8},
+    ProductTypes{F32, F32, F32, F32},
+    ProductTypes{F16, F32, F32, F16},
+    ProductTypes{F32, F16, F16, F32},
+    ProductTypes{QDInt8, QCInt8, F32, F32},
+    ProductTypes{QInt8, QCInt8, QCInt32, QInt8},
     ProductTypes{QInt8, QInt8, QInt32, QInt8},
 };
 constexpr std::array depthwise_types = {

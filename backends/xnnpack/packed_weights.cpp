@@ -27,7 +27,7 @@ std::byte nibbles_of(std::byte low, std::byte high) {
 // Two integers to a byte, the first one below, each with 8 added. What was made is packed in its place.
 Constant nibbles(const Constant& integers) {
   const Dims sizes = integers.sizes();
-  return narrowed("int4", integers, {sizes[0], sizes[1].value() / 2}, 2, [](Bytes in) {
+  return narrowed("int4", integers, ScalarType::I8, {sizes[0], sizes[1].value() / 2}, [](Bytes in) {
     const std::size_t count = in.view().size() / 2;
     std::vector<std::byte> packed = in.is_made() ? in.take() : std::vector<std::byte>(count);
     const std::byte* from = in.is_made() ? packed.data() : in.view().data();

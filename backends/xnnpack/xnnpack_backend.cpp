@@ -7,6 +7,7 @@
 #include "assign_layouts.h"
 #include "describe_payload.h"
 #include "emitter.h"
+#include "half_weights.h"
 #include "node_query.h"
 #include "simplify.h"
 #include "support/try.h"
@@ -60,6 +61,19 @@ Status check_results(const Method& method) {
     }
   }
   return {};
+}
+
+Result<bool> has_half_weights(std::span<const CompileSpec> compile_specs) {
+  bool is_half = false;
+  for (const CompileSpec& spec : compile_specs) {
+    if (spec.key != weights_key)
+      return failure("xnnpack", "", fmt::format("unknown compile spec '{}'", spec.key));
+    const std::string_view value(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
+    if (value != "f16" && value != "f32")
+      return failure("xnnpack", "", "compile spec 'weights' can be f16 or f32");
+    is_half = value == "f16";
+  }
+  return is_half;
 }
 
 // The payload's nodes are identified by their position.
@@ -116,18 +130,17 @@ Result<XnnGraph> translate(const Program& program) {
   return emit.finish();
 }
 
-Result<XnnGraph> build_graph(const Program& program) {
+Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec> compile_specs) {
+  TRY(const bool is_half, has_half_weights(compile_specs));
   TRY(XnnGraph graph, translate(program));
   simplify(graph);
+  if (is_half) halve_weights(graph);
   return assign_layouts(graph);
 }
 
 Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,
                                                     std::span<const CompileSpec> compile_specs) const {
-  if (!compile_specs.empty()) {
-    return failure("xnnpack", "", fmt::format("unknown compile spec '{}'", compile_specs[0].key));
-  }
-  TRY(XnnGraph graph, build_graph(edge_program));
+  TRY(XnnGraph graph, build_graph(edge_program, compile_specs));
   Payload payload = write_payload(graph, edge_program.ranges);
   TRY_STATUS(verify_written(edge_program, graph, payload));
   return PreprocessResult{.processed_bytes = std::move(payload.bytes),

@@ -9,6 +9,8 @@
 namespace depute::xnnpack {
 
 inline constexpr std::string_view backend_id = "XnnpackBackend";
+// The key of a compile spec and of a partitioner's option: f16 stores weights so (half_weights.h); or f32.
+inline constexpr std::string_view weights_key = "weights";
 
 class XnnpackBackend : public Backend {
  public:
@@ -23,6 +25,6 @@ class XnnpackBackend : public Backend {
 // translated.
 Result<XnnGraph> translate(const Program& program);
 // The graph that preprocess writes.
-Result<XnnGraph> build_graph(const Program& program);
+Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec> compile_specs = {});
 
 }  // namespace depute::xnnpack

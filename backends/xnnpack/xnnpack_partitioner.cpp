@@ -56,11 +56,20 @@ std::vector<std::vector<const Node*>> groups(const Options& options, const Progr
   return result;
 }
 
+// What preprocess is told.
+std::vector<CompileSpec> compile_specs(const Options& options) {
+  if (!options.half_weights) return {};
+  const auto f16 = std::as_bytes(std::span(std::string_view("f16")));
+  return {{std::string(weights_key), {f16.begin(), f16.end()}}};
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {{"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
-          {"layer_norm", "true: take native_layer_norm by its parts (default: false)"}};
+          {"layer_norm", "true: take native_layer_norm by its parts (default: false)"},
+          {std::string(weights_key),
+           "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptions& options) {
@@ -70,6 +79,8 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
       partitioner->options_.excluded = split_names(value);
     } else if (key == "layer_norm" && (value == "true" || value == "false")) {
       partitioner->options_.layer_norm = value == "true";
+    } else if (key == weights_key && (value == "f16" || value == "f32")) {
+      partitioner->options_.half_weights = value == "f16";
     } else {
       return failure("usage", "--backend xnnpack", fmt::format("unknown option '{}={}'", key, value),
                      "`depute backends xnnpack` lists the options");
@@ -92,7 +103,7 @@ Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Metho
   proposal.support = [options = options_, &program, &method](const Node& node) {
     return support({options, &program, &method}, node);
   };
-  proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), {}}};
+  proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options_)}};
   proposal.options.groups = groups(options_, program, method);
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
