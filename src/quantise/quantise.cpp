@@ -11,8 +11,10 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "depute/builder.h"
+#include "quantise/layers.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -21,27 +23,17 @@ namespace {
 
 using Target = QuantiseRule::Target;
 
-// Which argument is the weight.
-struct Layer {
-  std::string_view op;
-  Target target;
-};
-constexpr Layer layers[] = {{"aten.linear.default", Target::Linear},
-                            {"aten.embedding.default", Target::Embedding}};
-
-const Layer* find_layer(const Node& node) {
-  const auto* found = std::ranges::find(layers, node.op().str(), &Layer::op);
-  return found == std::end(layers) ? nullptr : found;
-}
-
 // A matrix that is to be quantised, once for all layers that share it.
 struct Weight {
-  TensorData data;  // dense f32
+  std::string name;  // of its integers
+  TensorData data;   // dense f32, [out, in]; of a turned one made when it is read
   int bits = 8;
   std::int64_t group = 0;  // elements, never 0
   double sqnr = 0;
   bool is_finite = true;
 
+  std::size_t groups() const { return count() / static_cast<std::size_t>(group); }
+  std::size_t count() const { return data.byte_size() / sizeof(float); }
   float least() const { return bits == 8 ? -128.0F : -8.0F; }
   float most() const { return bits == 8 ? 127.0F : 7.0F; }
 };
@@ -102,8 +94,12 @@ Power power_of(std::span<const float> elements, float scale, const Weight& weigh
 // The elements of a group, copied, since a file's bytes may lie at any address.
 class Groups {
  public:
-  Groups(std::span<const std::byte> bytes, std::int64_t group)
-      : bytes_(bytes), elements_(static_cast<std::size_t>(group)) {}
+  Groups(const Weight& weight, std::size_t first, std::size_t count)
+      : made_(weight.data.storage->is_lazy() ? weight.data.storage->produce() : std::vector<std::byte>()),
+        bytes_((made_.empty() ? weight.data.dense_bytes() : made_)
+                   .subspan(first * sizeof(float), count * sizeof(float))),
+        elements_(static_cast<std::size_t>(weight.group)) {}
+  explicit Groups(const Weight& weight) : Groups(weight, 0, weight.count()) {}
   std::size_t count() const { return bytes_.size() / (elements_.size() * sizeof(float)); }
   std::span<const float> operator[](std::size_t i) {
     const std::size_t size = elements_.size() * sizeof(float);
@@ -112,6 +108,7 @@ class Groups {
   }
 
  private:
+  std::vector<std::byte> made_;
   std::span<const std::byte> bytes_;
   std::vector<float> elements_;
 };
@@ -124,7 +121,7 @@ float scale_of(std::span<const float> elements, const Weight& weight) {
 
 // Scales are found again when integers and scales are written: of a large model they would fill much memory.
 void measure(Weight& weight) {
-  Groups groups(weight.data.dense_bytes(), weight.group);
+  Groups groups(weight);
   double signal = 0;
   double noise = 0;
   for (std::size_t i = 0; i < groups.count(); ++i) {
@@ -138,7 +135,7 @@ void measure(Weight& weight) {
 }
 
 std::vector<std::byte> scales(const Weight& weight) {
-  Groups groups(weight.data.dense_bytes(), weight.group);
+  Groups groups(weight);
   std::vector<std::byte> bytes(groups.count() * sizeof(float));
   for (std::size_t i = 0; i < groups.count(); ++i) {
     const float scale = scale_of(groups[i], weight);
@@ -149,8 +146,7 @@ std::vector<std::byte> scales(const Weight& weight) {
 
 // `count` of them from `first` on, whole groups.
 std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::size_t count) {
-  Groups groups(weight.data.dense_bytes().subspan(first * sizeof(float), count * sizeof(float)),
-                weight.group);
+  Groups groups(weight, first, count);
   const auto size = static_cast<std::size_t>(weight.group);
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < groups.count(); ++i) {
@@ -179,9 +175,10 @@ class Quantiser {
 
  private:
   void choose(Method& method, Node& node);
-  std::optional<std::string> reason_against(const Method& method, const Value& weight,
+  std::optional<std::string> reason_against(const Method& method, const Layer& layer,
                                             const QuantiseRule& rule) const;
   Status rewrite(const Choice& choice);
+  Value* dequantised(Builder& b, Method& method, const Weight& weight);
   // The method's input with this data; `name` stands for it in all methods.
   Value* constant(Method& method, const std::string& name, const TensorData& data);
   Value* dynamic_rows(Builder& b, Value* x, const Node& before);
@@ -197,22 +194,10 @@ class Quantiser {
   std::map<std::pair<Method*, std::string_view>, Value*> constants_;
 };
 
-// Mutation is not undone yet: a node writes to the value, or may hand it on to one that does.
-bool may_be_written(const Value& value) {
-  for (const Use& use : value.uses()) {
-    const OpDef* def = use.user()->def();
-    if (use.user()->is_return()) continue;
-    if (def == nullptr || def->is(OpFlag::view) || def->is(OpFlag::may_view) || def->is(OpFlag::control_flow))
-      return true;
-    if (std::ranges::any_of(def->args, [](const ArgDef& arg) { return arg.is_written || arg.is_aliased; }))
-      return true;
-  }
-  return false;
-}
-
 // Why a weight stays as it is; nothing when it can be quantised.
-std::optional<std::string> Quantiser::reason_against(const Method& method, const Value& weight,
+std::optional<std::string> Quantiser::reason_against(const Method& method, const Layer& layer,
                                                      const QuantiseRule& rule) const {
+  const Value& weight = *layer.weight;
   const TensorData* data = constant_data(program_, method, weight);
   if (data == nullptr || is_mutated(method, *input_spec(method, weight)))
     return "its weight is not a constant";
@@ -220,31 +205,42 @@ std::optional<std::string> Quantiser::reason_against(const Method& method, const
   if (data->type.dtype != ScalarType::F32)
     return fmt::format("its weight is of {}, and f32 is needed", name(data->type.dtype));
   if (data->type.rank() != 2 || data->type.numel() == 0) return "its weight is no matrix";
-  const std::int64_t columns = data->type.sizes[1].value();
+  const std::int64_t columns = data->type.sizes[layer.is_turned ? 0 : 1].value();
   if (rule.group != 0 && columns % rule.group != 0)
     return fmt::format("rows of {} cannot be cut into groups of {}", columns, rule.group);
   return std::nullopt;
 }
 
+TensorData turned(TensorData data) {
+  if (data.type.is_contiguous()) data.type.strides = contiguous_strides(data.type.sizes);
+  std::ranges::reverse(data.type.sizes);
+  std::ranges::reverse(data.type.strides);
+  return data;
+}
+
 void Quantiser::choose(Method& method, Node& node) {
-  const Layer* layer = find_layer(node);
-  if (layer == nullptr || !check_call(node)) return;
+  if (!check_call(node)) return;
+  const std::optional<Layer> layer = layer_of(node);
+  if (!layer) return;
+  if (layer->is_product && constant_data(program_, method, *layer->weight) == nullptr) return;
   const auto chooses = [&](const QuantiseRule& rule) {
     return rule.target == layer->target && !rule.pins.pin_of(node);
   };
   const auto rule = std::ranges::find_if(rules_, chooses);
   if (rule == rules_.end()) return;
-  const Value& weight = *OpCall(node).value("weight");
-  if (const auto reason = reason_against(method, weight, *rule)) {
+  if (const auto reason = reason_against(method, *layer, *rule)) {
     result_.left.push_back(fmt::format("%{}: {}", node.display_name(), *reason));
     return;
   }
-  const TensorData& data = *constant_data(program_, method, weight);
-  const Symbol key = input_spec(method, weight)->target;
+  TensorData data = *constant_data(program_, method, *layer->weight);
+  if (layer->is_turned) data = turned(data);
+  const Symbol key = input_spec(method, *layer->weight)->target;
   const std::int64_t group = rule->group == 0 ? data.type.sizes[1].value() : rule->group;
-  const std::string name = fmt::format("{}.int{}/{}", key.str(), rule->weight_bits, group);
+  const std::string name =
+      fmt::format("{}{}.int{}.{}", key.str(), layer->is_turned ? ".t" : "", rule->weight_bits, group);
   auto [known, is_new] = known_weights_.try_emplace(name, weights_.size());
-  if (is_new) weights_.push_back({.data = data.contiguous(), .bits = rule->weight_bits, .group = group});
+  if (is_new)
+    weights_.push_back({.name = name, .data = data.contiguous(), .bits = rule->weight_bits, .group = group});
   choices_.push_back({&method, &node, &*rule, known->second, key});
 }
 
@@ -281,43 +277,35 @@ Value* Quantiser::dynamic_rows(Builder& b, Value* x, const Node& before) {
   return known->second;
 }
 
+// The numbers that the layer reads from then on: integers and scales, made when they are written.
+Value* Quantiser::dequantised(Builder& b, Method& method, const Weight& weight) {
+  const Dims& sizes = weight.data.type.sizes;
+  const auto make_part = [weight](std::size_t first, std::size_t size) {
+    return integers(weight, first, size);
+  };
+  const bool is_whole = weight.data.storage->is_lazy();  // made as a whole, so not for each part again
+  const TensorData integer_data{
+      .type = make_tensor(ScalarType::I8, sizes),
+      .storage =
+          is_whole
+              ? Storage::lazy(weight.count(), [=, count = weight.count()] { return make_part(0, count); })
+              : Storage::lazy_parts(weight.count(), static_cast<std::size_t>(weight.group), make_part)};
+  const Dims blocks = {sizes[0], SymInt(sizes[1].value() / weight.group)};
+  const TensorData scale_data{
+      .type = make_tensor(ScalarType::F32, blocks),
+      .storage = Storage::lazy(weight.groups() * sizeof(float), [weight] { return scales(weight); })};
+  Value* own_integers = constant(method, weight.name, integer_data);
+  Value* own_scales = constant(method, weight.name + ".scales", scale_data);
+  const std::vector<std::int64_t> block = {1, weight.group};
+  return b.call("torchao.dequantize_affine.default",
+                {own_integers, block, own_scales, Argument::none(), ScalarType::I8,
+                 static_cast<int>(weight.least()), static_cast<int>(weight.most())});
+}
+
 Status Quantiser::rewrite(const Choice& choice) {
   const Weight& weight = weights_[choice.weight];
   Node& node = *choice.node;
-  const Dims& sizes = weight.data.type.sizes;
-  const std::string stem = fmt::format("{}.int{}.{}", choice.key.str(), weight.bits, weight.group);
-  const auto count = static_cast<std::size_t>(sizes[0].value() * sizes[1].value());
-  const TensorData integer_data{.type = make_tensor(ScalarType::I8, sizes),
-                                .storage = Storage::lazy_parts(count, static_cast<std::size_t>(weight.group),
-                                                               [weight](std::size_t first, std::size_t size) {
-                                                                 return integers(weight, first, size);
-                                                               })};
-  const Dims blocks = {sizes[0], SymInt(sizes[1].value() / weight.group)};
-  const std::size_t groups = count / static_cast<std::size_t>(weight.group);
-  const TensorData scale_data{
-      .type = make_tensor(ScalarType::F32, blocks),
-      .storage = Storage::lazy(groups * sizeof(float), [weight] { return scales(weight); })};
-  Value* own_integers = constant(*choice.method, stem, integer_data);
-  Value* own_scales = constant(*choice.method, stem + ".scales", scale_data);
-
-  Builder b(node.graph(), &node);
-  b.inherit(node);
-  const std::vector<std::int64_t> block = {1, weight.group};
-  Value* floats = b.call("torchao.dequantize_affine.default",
-                         {own_integers, block, own_scales, Argument::none(), ScalarType::I8,
-                          static_cast<int>(weight.least()), static_cast<int>(weight.most())});
-  const Value* old = OpCall(node).value("weight");
-  Value* x = nullptr;
-  Value* rows = nullptr;
-  if (choice.rule->has_dynamic_input) {
-    x = node.graph().own(*OpCall(node).value("input"));
-    if (x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
-  }
-  TRY_STATUS(b.status());
-  for (std::size_t i = 0; i < node.operand_count(); ++i) {
-    if (node.operand(i) == old) node.graph().set_operand(node, i, floats);
-    if (rows != nullptr && node.operand(i) == x) node.graph().set_operand(node, i, rows);
-  }
+  const Layer layer = *layer_of(node);
   const std::size_t scale_size = choice.rule->group == 0 ? sizeof(float) : 2;
   result_.layers.push_back(
       {.method = choice.method->name,
@@ -327,9 +315,32 @@ Status Quantiser::rewrite(const Choice& choice) {
        .scheme = choice.rule->group == 0
                      ? choice.rule->scheme
                      : fmt::format("{}:group={}", choice.rule->scheme, choice.rule->group),
-       .float_bytes = count * sizeof(float),
-       .integer_bytes = count * static_cast<std::size_t>(weight.bits) / 8 + groups * scale_size,
+       .float_bytes = weight.count() * sizeof(float),
+       .integer_bytes =
+           weight.count() * static_cast<std::size_t>(weight.bits) / 8 + weight.groups() * scale_size,
        .sqnr = weight.sqnr});
+
+  Builder b(node.graph(), &node);
+  b.inherit(node);
+  Value* floats = dequantised(b, *choice.method, weight);
+  Value* x = b.own(layer.input);
+  Value* rows = x;
+  if (choice.rule->has_dynamic_input && x->tensor().rank() > 0) rows = dynamic_rows(b, x, node);
+  TRY_STATUS(b.status());
+  if (layer.is_product || !layer.reads_weight) {
+    Value* result = b.call("aten.linear.default", {rows, floats, layer.bias});
+    TRY_STATUS(b.status());
+    node.graph().replace_uses(*node.result(), result);
+    node.graph().erase(node);
+    return {};
+  }
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    if (node.operand(i) == layer.weight) {
+      node.graph().set_operand(node, i, floats);
+    } else if (node.operand(i) == x) {
+      node.graph().set_operand(node, i, rows);
+    }
+  }
   return {};
 }
 

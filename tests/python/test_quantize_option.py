@@ -187,3 +187,81 @@ def test_weights_that_change_stay(is_written_first, tmp_path):
     for call in range(3):
         with torch.no_grad():
             assert_close(method.execute([x])[0], eager(x), f"call {call}", tolerance=0.02)
+
+
+class Written(nn.Module):
+    """Linear layers as models write them that have no nn.Linear: GPT-2's Conv1D, and products with parameters."""
+
+    def __init__(self, other, as_products):
+        super().__init__()
+        self.table = other.table
+        self.up, self.down, self.odd, self.head = (
+            nn.Parameter(layer.weight.detach() if layer is other.odd else layer.weight.detach().t().contiguous())
+            for layer in (other.up, other.down, other.odd, other.head)
+        )
+        self.biases = nn.ParameterList([other.up.bias, other.odd.bias, other.head.bias])
+        self.as_products = as_products
+
+    def forward(self, indices):
+        x = self.table(indices)
+        up, odd, head = self.biases
+        if not self.as_products:
+            linear = nn.functional.linear
+            x = x + linear(torch.relu(linear(x, self.up.t(), up)), self.down.t())
+            return linear(torch.tanh(linear(x, self.odd, odd)), self.head.t(), head)
+        rows = torch.addmm(up, x.flatten(0, 1), self.up)
+        x = x + torch.mm(torch.relu(rows), self.down).view_as(x)
+        return torch.addmm(head, torch.tanh(x @ self.odd.T + odd).flatten(0, 1), self.head).unflatten(0, x.shape[:2])
+
+
+@pytest.mark.parametrize("rules", [["linear=8da8w"], ["linear=8w"], ["linear=8da4w"]], ids=lambda rules: rules[0])
+@pytest.mark.parametrize("as_products", [True, False], ids=["products", "linears"])
+def test_products_with_constants_are_linear_layers(as_products, rules, tmp_path):
+    options = [word for rule in rules for word in ("--quantize", rule)]
+    written = Written(model(), as_products).eval()
+    programs = {"m": model(), "written": written}
+    for name, given in programs.items():
+        save(given, tmp_path / f"{name}.pt2")
+    decomposed = torch.export.load(tmp_path / "written.pt2").run_decompositions()
+    torch.export.save(decomposed, tmp_path / "decomposed.pt2")
+    files = {}
+    for name in (*programs, "decomposed"):
+        run = lower(tmp_path / f"{name}.pt2", tmp_path / f"{name}.pte", "--backend", "xnnpack", *options)
+        assert f"Quantised {3 if '4w' in rules[0] else 4} layers" in run.stdout
+        files[name] = tmp_path / f"{name}.pte"
+    for name in ("written", "decomposed"):
+        # f32 of the bias may be added in another place
+        assert_close(result(files[name]), result(files["m"]), name, tolerance=1e-5)
+        assert abs(files[name].stat().st_size - files["m"].stat().st_size) < 3000
+
+
+def test_products_that_are_no_layers_stay(tmp_path):
+    class Others(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(32, 32))
+            self.scaled = nn.Parameter(torch.randn(32, 32))
+            self.row = nn.Parameter(torch.randn(32))
+            self.register_buffer("state", torch.randn(32, 32))
+            self.register_buffer("turned", torch.randn(32, 32))
+
+        def forward(self, x):
+            y = torch.addmm(self.row, x, self.scaled, beta=2)  # two times the bias
+            y = y + torch.addmm(x, x, self.scaled)  # a bias for each element
+            y = y + x @ (x.T @ x) + x @ self.row[:, None]  # computed, or not two dimensions
+            y = y + x @ self.state + x @ self.turned.T
+            self.state.mul_(2)
+            self.turned.T.mul_(2)
+            return y @ self.w
+
+    torch.manual_seed(2)
+    eager = Others().eval()
+    x = torch.randn(5, 32)
+    torch.export.save(torch.export.export(eager, (x,)), tmp_path / "m.pt2")
+    run = lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--quantize", "linear=8w")
+    assert "Quantised 1 layer:" in run.stdout, run.stdout
+    assert run.stdout.count("not quantised: ") == 2  # state and turned
+    method = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward")
+    for call in range(3):
+        with torch.no_grad():
+            assert_close(method.execute([x])[0], eager(x), f"call {call}", tolerance=0.02)
