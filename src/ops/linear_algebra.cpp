@@ -59,32 +59,52 @@ Types infer_mm(const OpCall& call) {
   return tensor_result(a.dtype, {a.sizes[0], b.sizes[1]});
 }
 
-// The weight that `matrix` is the transpose of, where something else reads it as well (an embedding that is
-// the output layer's weight, too): folding the transpose would store its numbers twice.
-Value* shared_weight(Builder& b, const Value* matrix) {
+// The weight that `matrix` is the transpose of, where a linear is to read it as it is: something else reads
+// it as well (an embedding that is the output layer's weight, too), and folding the transpose would store its
+// numbers twice; or it is made of integers, which backends look for in linears.
+Value* linear_weight(Builder& b, const Value* matrix) {
   const Node* transpose = matrix->producer();
   if (transpose == nullptr || transpose->op() != "aten.permute.default") return nullptr;
   const Value* weight = transpose->operand(0);
-  const bool is_shared = weight->producer() == nullptr && !weight->has_one_use();
-  if (!is_shared || weight->tensor().dtype != ScalarType::F32) return nullptr;
+  if (weight->tensor().dtype != ScalarType::F32) return nullptr;
+  const Node* made_by = weight->producer();
+  const bool is_quantised =
+      made_by != nullptr && made_by->def() != nullptr && made_by->def()->is(OpFlag::quantisation);
+  if (!is_quantised && (made_by != nullptr || weight->has_one_use())) return nullptr;
   auto order = permutation(OpCall(*transpose));
   return order && order->front() == 1 ? b.own(weight) : nullptr;
 }
 
+// What `rows` are the rows of: a view has made a matrix of a tensor with more dimensions.
+Value* unflattened(Builder& b, const Value* rows) {
+  const Node* view = rows->producer();
+  if (view == nullptr || view->op() != "aten.view.default") return b.own(rows);
+  const Value* x = view->operand(0);
+  const Dims& sizes = x->tensor().sizes;
+  return sizes.size() > 2 && sizes.back() == rows->tensor().sizes.back() ? b.own(x) : b.own(rows);
+}
+
+// [m, k] with a weight [n, k]
+Replacement linear_of_rows(Builder& b, const Value* rows, Value* weight, const Argument& bias) {
+  Value* result = b.call("aten.linear.default", {unflattened(b, rows), weight, bias});
+  if (b.failed()) return failure_of(b);
+  return one(b.view(result, {rows->tensor().sizes[0], weight->tensor().sizes[0]}));
+}
+
 // mm(x, permute(w, [1, 0]))  ->  linear(x, w)
 Replacement mm(Builder& b, const OpCall& call) {
-  Value* weight = shared_weight(b, call.value("mat2"));
+  Value* weight = linear_weight(b, call.value("mat2"));
   if (weight == nullptr) return std::vector<Value*>{};
-  return one(b.call("aten.linear.default", {call["self"], weight}));
+  return linear_of_rows(b, call.value("self"), weight, Argument::none());
 }
 
 // addmm(bias, x, permute(w, [1, 0]))  ->  linear(x, w, bias)
 Replacement addmm(Builder& b, const OpCall& call) {
-  Value* weight = shared_weight(b, call.value("mat2"));
+  Value* weight = linear_weight(b, call.value("mat2"));
   const bool is_plain = call["beta"].as_double() == 1 && call["alpha"].as_double() == 1;
   if (weight == nullptr || !is_plain || call.tensor("self").rank() != 1) return std::vector<Value*>{};
   if (call.tensor("self").sizes[0] != weight->tensor().sizes[0]) return std::vector<Value*>{};
-  return one(b.call("aten.linear.default", {call["mat1"], weight, call["self"]}));
+  return linear_of_rows(b, call.value("mat1"), weight, call["self"]);
 }
 
 Types infer_bmm(const OpCall& call) {

@@ -80,9 +80,10 @@ def quantum(program):
     return scales[-1]
 
 
-def save(model, x, file, dynamic_shapes=None):
+def save(model, x, file, dynamic_shapes=None, is_decomposed=False):
+    """As it is exported, or as core ATen: a linear is a product with a transpose there."""
     program = torch.export.export(model, (x,), dynamic_shapes=dynamic_shapes)
-    torch.export.save(program, file)
+    torch.export.save(program.run_decompositions() if is_decomposed else program, file)
     return program
 
 
@@ -99,13 +100,17 @@ STATIC = {
 }
 
 
+FORMS = pytest.mark.parametrize("is_decomposed", [False, True], ids=["exported", "decomposed"])
+
+
+@FORMS
 @pytest.mark.parametrize("name", STATIC)
-def test_static(name, tmp_path):
+def test_static(name, is_decomposed, tmp_path):
     torch.manual_seed(3)
     kind, shape, config = STATIC[name]
     x = torch.randn(shape)
     model = pt2e(kind(), x, **config)
-    step = quantum(save(model, x, tmp_path / "m.pt2"))
+    step = quantum(save(model, x, tmp_path / "m.pt2", is_decomposed=is_decomposed))
     lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
     assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 0.7, -x]), tolerance=2.01 * step)
 
@@ -174,15 +179,19 @@ DYNAMIC = {
 }
 
 
+# torch's own decompositions turn torchao's operators into arithmetic.
+DYNAMIC_FORMS = [(name, False) for name in DYNAMIC] + [(name, True) for name in DYNAMIC if name.startswith("pt2e")]
+
+
 @pytest.mark.parametrize("is_open", [False, True], ids=["fixed", "open"])
-@pytest.mark.parametrize("name", DYNAMIC)
-def test_dynamic(name, is_open, tmp_path):
+@pytest.mark.parametrize("name, is_decomposed", DYNAMIC_FORMS)
+def test_dynamic(name, is_decomposed, is_open, tmp_path):
     torch.manual_seed(2)
     x = torch.randn(1, 5, 64)
     shapes = ({1: torch.export.Dim("length", min=2, max=12)},) if is_open else None
     with torch.no_grad():
         model = DYNAMIC[name](Attention(), x, shapes)
-        save(model, x, tmp_path / "m.pt2", shapes)
+        save(model, x, tmp_path / "m.pt2", shapes, is_decomposed)
     if is_open:
         lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
     else:
