@@ -122,6 +122,10 @@ ValueId Emitter::quantise(ValueId id, const TensorScale& scale) {
 }
 
 ValueId Emitter::dequantise(ValueId id, const TensorScale& scale) {
+  const auto* known = std::get_if<TensorScale>(&graph_.values[id].quantisation);
+  const Constant* constant = constant_of(id);
+  if (constant != nullptr && known != nullptr && *known != scale)  // the same bytes with another meaning
+    id = graph_.add_constant(Constant(*constant));
   graph_.values[id].quantisation = scale;
   return convert(id, ScalarType::F32);
 }

@@ -115,6 +115,16 @@ def test_static(name, is_decomposed, tmp_path):
     assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 0.7, -x]), tolerance=2.01 * step)
 
 
+def test_equal_constants_of_several_scales(tmp_path):
+    """0.5 and 3.0 are the same integer, 127, of two scales: equal buffers are one."""
+    torch.manual_seed(3)
+    x = torch.randn(4, 32)
+    model = pt2e(Call(lambda x, layer: 0.5 * layer(x) + 3.0 * layer(x), nn.Linear(32, 32)), x)
+    step = quantum(save(model, x, tmp_path / "m.pt2"))
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, -x]), tolerance=2.01 * step)
+
+
 # One node between integers each: what has an integer form is computed so.
 BETWEEN = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "cat": lambda x, y: torch.cat([x, y], 1),

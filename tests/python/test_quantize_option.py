@@ -248,6 +248,7 @@ def test_products_that_are_no_layers_stay(tmp_path):
         def forward(self, x):
             y = torch.addmm(self.row, x, self.scaled, beta=2)  # two times the bias
             y = y + torch.addmm(x, x, self.scaled)  # a bias for each element
+            y = y + torch.addmm(self.row[:1], x, self.scaled)  # one for all
             y = y + x @ (x.T @ x) + x @ self.row[:, None]  # computed, or not two dimensions
             y = y + x @ self.state + x @ self.turned.T
             self.state.mul_(2)

@@ -108,6 +108,10 @@ TEST(Payload, RefusesCompileSpecs) {
   auto result = XnnpackBackend().preprocess(parsed(conv_relu), specs);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "unknown compile spec 'key'");
+  const std::vector<CompileSpec> weights = {{"weights", bytes("f8")}};
+  auto other = XnnpackBackend().preprocess(parsed(conv_relu), weights);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message, "compile spec 'weights' can be f16 or f32");
 }
 
 TEST(UpperBound, NeedsAFiniteBound) {
