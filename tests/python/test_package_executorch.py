@@ -173,6 +173,14 @@ def test_what_executorch_gets(products):
     assert torch.allclose(run(buffer, (x,))[0], products.module()(x), rtol=1e-3)
 
 
+def test_what_no_backend_took_is_decomposed_first():
+    exported = torch.export.export(torch.nn.SiLU(), (torch.ones(2, 4),))
+    edge = depute.to_edge(exported, compile_config=depute.EdgeCompileConfig(preserve_ops=[torch.ops.aten.silu.default]))
+    assert "aten.silu.default" in edge.program.text()
+    x = torch.randn(2, 4)
+    assert torch.allclose(run(compat.edge_program_manager(edge).to_executorch().buffer, (x,))[0], torch.nn.SiLU()(x), rtol=1e-4)
+
+
 def test_views_are_copies_in_the_edge_dialect():
     class Views(torch.nn.Module):
         def forward(self, x):

@@ -319,6 +319,16 @@ def test_ops_to_not_decompose_of_every_kind(answer):
         pass  # what is no answer is told of; one that names no op asks for nothing
 
 
+def test_each_method_has_a_filter_of_its_own():
+    class OfOne(ByOp):
+        def ops_to_not_decompose(self, exported_program):
+            return (self.ops, lambda node: exported_program.name == "b")
+
+    programs = {name: depute.parse(TEXT.replace("aten.tan", "aten.silu")) for name in ("a", "b")}
+    edge = depute.to_edge_transform_and_lower(programs, partitioner=OfOne("EchoBackend", "aten.silu.default"))
+    assert edge.get_delegation_info().num_delegated_nodes > 0
+
+
 # --- what blocks
 
 

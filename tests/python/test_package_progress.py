@@ -101,7 +101,7 @@ def test_short_work_has_no_bar():
 
 
 def test_long_work_has_one_after_a_while(monkeypatch):
-    monkeypatch.setattr(_progress, "PATIENCE", 0.1)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.45)  # one of two partitions is done by then
     lowered(ByOp("Sleeps", "aten.add.Tensor"), progress=Bar)
     assert [(bar.count, bar.total, bar.closed) for bar in Bar.made] == [(2, 2, True)]
     assert _progress.PATIENCE < 1
@@ -130,6 +130,12 @@ def test_bars_that_fail_are_told_of(at_once, name, error):
     with pytest.raises(error, match="no bar"):
         depute.to_edge(depute.parse(TEXT)).to_backend(ADD, progress=broken)
     assert lowered(ADD).get_delegation_info().num_delegated_subgraphs == 2
+
+
+def test_a_bar_that_fails_last_is_told_of(at_once):
+    with pytest.raises(TypeError, match="total"):
+        with _progress.watching(lambda: None, "nothing") as watch:
+            assert watch is not None
 
 
 def test_who_gets_a_bar(at_once, monkeypatch):
