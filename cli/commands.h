@@ -33,13 +33,15 @@ struct Command {
   std::string name;
   std::string help;
   std::vector<Option> options;
-  std::function<int()> run;  // gives the exit code
+  std::function<int()> run;      // gives the exit code
+  bool takes_any_words = false;  // which it does not read
 };
 
 Command lower_command(Compiler& compiler);
 Command explain_command(Compiler& compiler);
 Command show_command(const Compiler& compiler);
 Command backends_command(const Compiler& compiler);
+Command verify_command();
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.
 int run_words(std::span<char*> words, std::span<const Command> commands);

@@ -87,6 +87,7 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   for (const Command& command : commands) {
     CLI::App* own = app.add_subcommand(command.name, command.help);
     for (const Option& option : command.options) add_option(*own, option);
+    own->allow_extras(command.takes_any_words);
     added.push_back(own);
   }
   if (auto unknown = find_unknown_command(commands, words)) return report_usage(*unknown);

@@ -49,7 +49,7 @@ inline void take(const Status& status) {
 // with its traceback, and a note that tells where the compiler was.
 class Raised {
  public:
-  void keep(nb::python_error& error);
+  std::string keep(nb::python_error& error);            // and gives its text
   void rethrow_or_raise(const Diagnostic& diagnostic);  // the diagnostic, when Python raised nothing
 
  private:
@@ -72,9 +72,7 @@ auto ask_python(Raised& raised, Function&& function) -> Result<decltype(function
   try {
     return function();
   } catch (nb::python_error& error) {
-    std::string text = error.what();
-    raised.keep(error);
-    return failure("python", "", text.substr(0, text.find('\n')));
+    return failure("python", "", raised.keep(error));
   } catch (const std::exception& exception) {
     return failure("python", "", exception.what());
   }

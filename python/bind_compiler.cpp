@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "bind.h"
 #include "depute/command_line.h"
@@ -28,19 +29,61 @@ using Backends = std::vector<std::pair<std::string, nb::object>>;
 // name, method, options, and Python's partitioner or None
 using Request = std::tuple<std::string, std::string, BackendOptions, nb::object>;
 
-// One call: the compiler it runs on, and what Python raised below it.
+// A backend, and what tells Python's progress bar (depute/_progress.py) of each partition that it is done
+// with.
+class WatchedBackend final : public Backend {
+ public:
+  WatchedBackend(const Backend& backend, bool shares, SharedObject watch, std::shared_ptr<Raised> raised)
+      : backend_(backend), shares_(shares), watch_(std::move(watch)), raised_(std::move(raised)) {}
+
+  std::string_view id() const override { return backend_.id(); }
+  std::string cache_version() const override { return backend_.cache_version(); }
+
+  Result<PreprocessResult> preprocess(const Program& program,
+                                      std::span<const CompileSpec> specs) const override {
+    DEPUTE_TRY(PreprocessResult result, backend_.preprocess(program, specs));
+    DEPUTE_TRY_STATUS(tell_done(1));
+    return result;
+  }
+
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    std::size_t count = 0;
+    for (const MethodPartitions& method : methods) count += method.partitions.size();
+    DEPUTE_TRY_STATUS(ask("expect", std::string(id()), count));
+    if (!shares_) return Backend::preprocess_multimethod(methods, jobs);
+    DEPUTE_TRY(std::vector<MethodResults> results, backend_.preprocess_multimethod(methods, jobs));
+    DEPUTE_TRY_STATUS(tell_done(count));
+    return results;
+  }
+
+ private:
+  Status tell_done(std::size_t count) const { return ask("done", count); }
+
+  template <typename... Arguments>
+  Status ask(const char* name, Arguments... arguments) const {
+    Result<bool> asked = ask_python(*raised_, [&] {
+      watch_->attr(name)(arguments...);
+      return true;
+    });
+    if (!asked) return Failure(std::move(asked).error());
+    return {};
+  }
+
+  const Backend& backend_;
+  bool shares_;  // it wants all its partitions together
+  SharedObject watch_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// One call: the compiler it runs on, and what Python raised below it. `executor` preprocesses partitions, and
+// `watch` is told of what is done; both may be None.
 class Call {
  public:
-  explicit Call(const Backends& backends, const nb::object& executor = nb::none()) {
-    Registry registry = make_registry();
-    for (const auto& [id, backend] : backends) {
-      std::unique_ptr<Backend> made = python_backend(id, backend, raised_);
-      if (registry.find_backend(id) != nullptr) {
-        take(registry.replace(std::move(made)));
-      } else {
-        take(registry.add({.name = id, .backend = std::move(made)}));
-      }
-    }
+  explicit Call(const Backends& backends, const nb::object& executor = nb::none(),
+                const nb::object& watch = nb::none()) {
+    Registry registry = registry_of(backends);
+    if (!watch.is_none()) watch_over(registry, backends, share(watch));
     if (!executor.is_none()) hand_over(registry, backends, executor);
     compiler_ = std::make_unique<Compiler>(std::move(registry));
   }
@@ -72,19 +115,50 @@ class Call {
   }
 
  private:
+  Registry registry_of(const Backends& backends) const {
+    Registry registry = make_registry();
+    for (const auto& [id, backend] : backends) {
+      put(registry, id, python_backend(id, backend, raised_));
+    }
+    return registry;
+  }
+
+  static void put(Registry& registry, const std::string& id, std::unique_ptr<Backend> backend) {
+    if (registry.find_backend(id) != nullptr) {
+      take(registry.replace(std::move(backend)));
+    } else {
+      take(registry.add({.name = id, .backend = std::move(backend)}));
+    }
+  }
+
+  static nb::object own_backend(const Backends& backends, const std::string& id) {
+    auto own = std::ranges::find(backends, id, &Backends::value_type::first);
+    return own == backends.end() ? nb::none() : own->second;
+  }
+
+  void watch_over(Registry& registry, const Backends& backends, const SharedObject& watch) {
+    watched_ = registry_of(backends);
+    for (const BackendEntry& entry : watched_.entries()) {
+      const std::string id(entry.backend->id());
+      const nb::object own = own_backend(backends, id);
+      const bool shares = !own.is_none() && has_own_multimethod(own);
+      put(registry, id, std::make_unique<WatchedBackend>(*entry.backend, shares, watch, raised_));
+    }
+  }
+
   // Each backend's partitions go to the executor, but for those that a backend wants to see together.
   void hand_over(Registry& registry, const Backends& backends, const nb::object& executor) {
     std::vector<std::string> ids;
     for (const BackendEntry& entry : registry.entries()) ids.emplace_back(entry.backend->id());
     for (const std::string& id : ids) {
-      auto own = std::ranges::find(backends, id, &Backends::value_type::first);
-      nb::object backend = own == backends.end() ? nb::none() : own->second;
+      const nb::object backend = own_backend(backends, id);
       if (!backend.is_none() && has_own_multimethod(backend)) continue;
       take(registry.replace(executor_backend(id, executor, backend, raised_)));
     }
   }
 
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
+  Registry watched_;
   std::unique_ptr<Compiler> compiler_;
 };
 
@@ -128,13 +202,19 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
                                        std::vector<std::string> quantise, int jobs, bool check,
                                        std::string cache, std::optional<std::uint64_t> cache_size,
-                                       const nb::object& executor) {
-  Call call(backends, executor);
+                                       const nb::object& executor, const nb::object& watch) {
+  Call call(backends, executor, watch);
   LowerOptions options = lower_options(
       {plan_together, std::move(bounds), std::move(quantise), jobs, check, std::move(cache), cache_size});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
+  }
+  if (!watch.is_none()) {
+    options.observe = [watch = share(watch), raised = call.raised()](std::string_view step, const Program&) {
+      auto told = ask_python(*raised, [&] { return watch->attr("step")(std::string(step)).is_none(); });
+      std::ignore = told.value();  // throws what was raised, up to where the compiler reports it
+    };
   }
   Compiled compiled = call.run([&] { return call.compiler().lower(clone(*handle.program), options); });
   return {hold(std::move(compiled.program)), std::move(compiled.report)};
@@ -152,8 +232,9 @@ std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std:
 
 std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
                                              const std::vector<Request>& requests, const Backends& backends,
-                                             int jobs, Report report, const nb::object& executor) {
-  Call call(backends, executor);
+                                             int jobs, Report report, const nb::object& executor,
+                                             const nb::object& watch) {
+  Call call(backends, executor, watch);
   MethodPartitioners partitioners;
   std::vector<std::shared_ptr<const Partitioner>> owned;
   for (const Request& row : requests) {
@@ -275,10 +356,10 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none());
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_edge", &to_edge);
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg("executor").none());
+             nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_backend_whole", &whole);
   module.def("lower_leftovers", &leftovers);
   module.def("emit", &emit);

@@ -7,7 +7,25 @@
 //     while lowering: method forward, tag t0, backend MyBackend (model.py:12)
 #include "bind.h"
 
+#include <nanobind/stl/string.h>
+
 namespace depute::python {
+
+namespace {
+
+// "ValueError: no such layer". what() of nanobind ends the process where str() raises or is no UTF-8.
+std::string text_of(const nb::python_error& error) {
+  std::string text = nb::cast<std::string>(nb::type_name(error.type()));
+  PyObject* told = PyObject_Str(error.value().ptr());
+  Py_ssize_t size = 0;
+  const char* utf8 = told == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(told, &size);
+  if (utf8 != nullptr) text += ": " + std::string(utf8, static_cast<std::size_t>(size));
+  PyErr_Clear();
+  Py_XDECREF(told);
+  return text;
+}
+
+}  // namespace
 
 void raise(const Diagnostic& diagnostic) {
   nb::list details;
@@ -20,9 +38,10 @@ void raise(const Diagnostic& diagnostic) {
   throw nb::python_error();
 }
 
-void Raised::keep(nb::python_error& error) {
+std::string Raised::keep(nb::python_error& error) {
   const std::lock_guard lock(mutex_);
   if (!first_) first_.emplace(error);
+  return text_of(error);
 }
 
 void Raised::rethrow_or_raise(const Diagnostic& diagnostic) {

@@ -1,9 +1,10 @@
 """What the compiler calls: user code behind checks of what it returns, as plain tuples for the bindings."""
 
+from ._depute import NamedDataStore
 from ._errors import Error
-from .backend import BackendDetails, _Duplicates, as_bytes
+from .backend import BackendDetails, _Refused, as_bytes
 from .graph import op_name
-from .partitioning import CompileSpec, copied_constants
+from .partitioning import CompileSpec, copied_constants, partitioner_name
 from .program import Method, Program, _kind
 
 
@@ -16,21 +17,21 @@ def ops_to_not_decompose(partitioner, native):
         answer = asked(method)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise TypeError(
-                f"{type(partitioner).__name__}.ops_to_not_decompose returned {_kind(answer)}; it returns a list of "
+                f"{partitioner_name(partitioner)}.ops_to_not_decompose returned {_kind(answer)}; it returns a list of "
                 "ops, and a filter or None"
             )
         ops, keeps = answer
         names += [op_name(op) for op in ops]
         filters.append(keeps)
+    names = list(dict.fromkeys(names))
     if all(keeps is None for keeps in filters):
         return (names, None)
-    keeps = filters[0]
-    return (list(dict.fromkeys(names)), keeps)
+    return (names, lambda node: any(keeps is None or keeps(node) for keeps in filters))
 
 
 def partition(partitioner, native, method_name):
     method = Method(Program(native), method_name)
-    who = f"{type(partitioner).__name__}.partition"
+    who = f"{partitioner_name(partitioner)}.partition"
     result = partitioner.partition(method)
     if not hasattr(result, "partition_tags") or not hasattr(result, "tagged_exported_program"):
         raise TypeError(f"{who} returned {_kind(result)}; it returns a PartitionResult")
@@ -51,7 +52,7 @@ def partition(partitioner, native, method_name):
                 _add_tags_of_users(node, inputs)
             if node.op == "placeholder" and node.meta.get("no_copy"):
                 no_copy.append((index, node._place))
-    return (tags, nodes, inputs, no_copy, _reason_rows(who, getattr(result, "reasons", None)))
+    return (tags, nodes, inputs, no_copy, _reason_rows(who, getattr(result, "reasons", None), method))
 
 
 def _tag_rows(who, tags):
@@ -114,13 +115,18 @@ def _add_tags_of_users(node, inputs):
             inputs.append((0, node._place, tag))
 
 
-def _reason_rows(who, reasons):
+def _reason_rows(who, reasons, method):
     if not reasons:
         return []
+    if not hasattr(reasons, "items"):
+        raise TypeError(f"{who}: reasons is {_kind(reasons)}; it is a dict from nodes to texts")
+    graphs = method._read()
     rows = []
     for node, reason in reasons.items():
         if getattr(node, "_place", None) is None or getattr(node, "op", "") != "call_function":
             raise TypeError(f"{who}: reasons are told of calls, and {node!r} is none")
+        if not any(node.graph is graph for graph in graphs):
+            raise TypeError(f"{who}: reasons are told of the nodes of the program, and {node!r} is another's")
         if "delegation_tag" not in node.meta:
             rows.append((node._graph_index, node._place, str(reason)))
     return rows
@@ -132,7 +138,7 @@ def preprocess(backend, native, specs):
 
 
 def has_own_multimethod(backend):
-    if isinstance(backend, _Duplicates):
+    if isinstance(backend, _Refused):
         return False
     own = getattr(backend, "preprocess_multimethod", None)
     return getattr(own, "__func__", own) is not BackendDetails.preprocess_multimethod.__func__
@@ -149,20 +155,25 @@ def preprocess_multimethod(backend, rows):
             f"{backend.__name__}.preprocess_multimethod returned {_kind(results)}; it returns a dict from methods to "
             "lists of PreprocessResults"
         )
-    return [
-        (method, [_result_row(backend, result, "preprocess_multimethod") for result in of_method])
-        for method, of_method in results.items()
-    ]
+    rows = []
+    for method, of_method in results.items():
+        if not isinstance(method, str) or not isinstance(of_method, (list, tuple)):
+            raise TypeError(
+                f"{backend.__name__}.preprocess_multimethod returned {method!r}: {_kind(of_method)}; it returns a dict "
+                "from methods to lists of PreprocessResults"
+            )
+        rows.append((method, [_result_row(backend, result, "preprocess_multimethod") for result in of_method]))
+    return rows
 
 
 def _result_row(backend, result, function):
     who = f"{backend.__name__}.{function}"
-    if not hasattr(result, "processed_bytes"):
+    if isinstance(result, type) or not hasattr(result, "processed_bytes"):
         raise TypeError(f"{who} returned {_kind(result)}; it returns a PreprocessResult")
     content = as_bytes(result.processed_bytes, f"{who}: processed_bytes")
     handles = _handle_rows(who, getattr(result, "debug_handle_map", None))
     data = getattr(result, "data_store_output", None)
-    if data is not None and not hasattr(data, "_entries"):
+    if data is not None and not isinstance(data, NamedDataStore):
         raise TypeError(f"{who}: data_store_output is {_kind(data)}; it is a NamedDataStore of depute")
     info = getattr(result, "delegate_info", "") or getattr(result, "_delegate_info_meta", None) or ""
     padding = getattr(result, "arena_padding", 0)
@@ -178,10 +189,12 @@ def _handle_rows(who, handles):
         raise TypeError(f"{who}: debug_handle_map is {_kind(handles)}; it is a dict from identifiers to debug handles")
     rows = []
     for key, of_key in handles.items():
-        of_key = [of_key] if isinstance(of_key, int) else list(of_key)
-        if not isinstance(key, (int, str)) or not all(isinstance(each, int) and 0 <= each < 2**32 for each in of_key):
+        is_key = isinstance(key, str) or (isinstance(key, int) and -(2**63) <= key < 2**63)
+        handles = [of_key] if isinstance(of_key, int) else of_key
+        is_list = isinstance(handles, (list, tuple, set, frozenset))
+        if not is_key or not is_list or not all(isinstance(each, int) and 0 <= each < 2**32 for each in handles):
             raise TypeError(f"{who}: debug_handle_map has {key!r}: {of_key!r}; it is from an int or str to ints")
-        rows.append((key, of_key))
+        rows.append((key, list(handles)))
     return rows
 
 

@@ -4,7 +4,7 @@
     worker   text and constants      ->  the program, and what the backend makes of it
     driver   results in the order of the partitions, whatever the order they arrive in
 
-An executor has submit(), as those of concurrent.futures do. A client of Dask has one.
+An executor has submit(), as those of concurrent.futures do. A client of Dask has one; Ray has remote() instead.
 """
 
 import functools
@@ -15,27 +15,49 @@ from . import _depute
 from ._errors import Error
 
 
-def run_on(executor, retries):
+def run_on(executor, retries, watch=None):
     """What the bindings call with the partitions of a backend; None where there is no executor."""
     if executor is None:
         return None
     if hasattr(executor, "get_executor"):  # a client of Dask: its futures are those of concurrent.futures then
         executor = executor.get_executor(pure=False)
+    if not hasattr(executor, "submit") and callable(getattr(executor, "remote", None)):
+        executor = _Ray(executor)
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(f"executor: expected what has submit(), not {type(executor).__name__}")
     if not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries is {retries!r}, and is a number of times")
-    return functools.partial(_run, executor, retries)
+    return functools.partial(_run, executor, retries, watch)
 
 
-def _run(executor, retries, backend_id, backend, methods):
+class _Ray:
+    """Ray's module: remote(function).remote(argument) gives a reference, whose future() is of concurrent.futures."""
+
+    def __init__(self, ray):
+        self._preprocess = ray.remote(preprocess)
+
+    def submit(self, function, *arguments):
+        assert function is preprocess
+        return self._preprocess.remote(*arguments).future()
+
+
+def _run(executor, retries, watch, backend_id, backend, methods):
     tasks = []
+    if watch is not None:
+        watch.expect(backend_id, sum(len(partitions) for _, partitions in methods))
     try:
         for method, partitions in methods:
             tasks.append([])
             for i, each in enumerate(partitions):
                 tasks[-1].append(_Task(executor, backend_id, backend, method, i, each))
-        return [(method, [task.result(retries) for task in of_method]) for (method, _), of_method in zip(methods, tasks)]
+        results = []
+        for (method, _), of_method in zip(methods, tasks):
+            results.append((method, []))
+            for task in of_method:
+                results[-1][1].append(task.result(retries))
+                if watch is not None:
+                    watch.done(1)
+        return results
     except BaseException:
         for task in (each for of_method in tasks for each in of_method):
             task.future.cancel()

@@ -21,10 +21,14 @@ from .graph import GraphModule, Node, Op, getitem
 from .values import DType, SymBool, SymFloat, SymInt, TorchName, Value, torch_kind, torch_number
 
 
-def exported_program_of(method):
-    """The Method as an ExportedProgram."""
+DELEGATE = "executorch_call_delegate"
+
+
+def exported_program_of(method, edge=False):
+    """The Method as an ExportedProgram. `edge`: views are copies, aten.permute_copy.default, as in ExecuTorch's Edge
+    dialect; delegates, which are refused else, are calls of empty graphs for the caller to fill in."""
     sizes = Sizes(method)
-    writer = _MethodWriter(sizes)
+    writer = _MethodWriter(sizes, edge)
     graph = writer.write(method.graph_module)
     signature = _signature(method, writer)
     program = {
@@ -119,6 +123,8 @@ def _is_prime(number):
 # --- graphs
 
 _OWN_PREFIXES = ("_operator.", "torch.", "math.")
+_TABLES = ("inputs", "outputs", "nodes", "tensor_values", "sym_int_values", "sym_float_values", "sym_bool_values")
+_EMPTY = {table: {} if table.endswith("values") else [] for table in _TABLES}
 
 
 class _MethodWriter(GraphWriter):
@@ -126,9 +132,10 @@ class _MethodWriter(GraphWriter):
 
     node_type, body_type = Node, GraphModule
 
-    def __init__(self, sizes):
+    def __init__(self, sizes, edge):
         super().__init__()
         self.sizes = sizes
+        self.edge = edge
 
     def write(self, graph_module):
         self.has_dense_views = _has_dense_views(graph_module.graph)
@@ -138,7 +145,7 @@ class _MethodWriter(GraphWriter):
         return _error(message, hint, where)
 
     def inner(self):
-        return _MethodWriter(self.sizes)
+        return _MethodWriter(self.sizes, self.edge)
 
     def is_tensor(self, value):
         return isinstance(value, Value)
@@ -164,6 +171,12 @@ class _MethodWriter(GraphWriter):
         return None
 
     def target(self, node):
+        if node.target == DELEGATE:
+            return f"torch.ops.higher_order.{DELEGATE}"
+        if self.edge and _is_view(node):
+            library, op, overload = node.target.split(".")
+            copy = f"{library}.{op}_copy.{overload}"
+            return _torch_target(node.target if _find_op(copy) is None else copy)
         if self.has_dense_views and node.target == "aten.view.default":
             return "torch.ops.aten.view_copy.default"  # takes what torch's own views of it are
         return _torch_target(node.target)
@@ -172,6 +185,8 @@ class _MethodWriter(GraphWriter):
         super()._call_function(node)
         if node.target == "higher_order.while_loop":  # torch wants the condition itself, not a tuple of it
             self.nodes[-1]["inputs"][0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = True
+        if node.target == DELEGATE:
+            self.nodes[-1]["is_hop_single_tensor_return"] = False
 
     def argument_names(self, node):
         op = _torch_op(node.target)
@@ -197,6 +212,8 @@ class _MethodWriter(GraphWriter):
 
     def _body(self, node):
         if node.target in self.module.graph._delegates:
+            if self.edge:
+                return {"as_graph": {"name": node.target, "graph": _EMPTY}}
             raise self.error("it calls a delegate", "to_torch takes programs before parts of them are delegated")
         return super()._body(node)
 
@@ -232,11 +249,12 @@ class _MethodWriter(GraphWriter):
 def _has_dense_views(graph):
     """The compiler has dropped layouts: what is a strided view in torch is a dense tensor here."""
     values = [node.meta["val"] for node in graph.nodes if isinstance(node.meta.get("val"), Value)]
-    return all(value.is_contiguous() for value in values) and any(_is_view(node) for node in graph.nodes)
+    views = (node for node in graph.nodes if node.target != "aten.view.default" and _is_view(node))
+    return all(value.is_contiguous() for value in values) and any(views)
 
 
 def _is_view(node):
-    if node.op != "call_function" or node.target is getitem or node.target == "aten.view.default":
+    if node.op != "call_function" or node.target is getitem:
         return False
     try:
         schema = getattr(_torch_op(node.target), "_schema", None)
@@ -254,15 +272,20 @@ def _torch_target(name):
 def _torch_op(name):
     """torch's object for an op; None of what has no schema."""
     namespace = str(name).split(".")[0]
-    if str(name).startswith(_OWN_PREFIXES) or namespace == "higher_order" or name is getitem:
+    if str(name).startswith(_OWN_PREFIXES) or namespace in ("higher_order", DELEGATE) or name is getitem:
         return None
     if namespace == "dim_order_ops":
         import executorch.exir.passes.dim_order_ops_registry  # noqa: F401  (it registers them)
+    op = _find_op(name)
+    if op is None:
+        raise _error(f"torch has no {name}", "import what registers it first")
+    return op
+
+
+def _find_op(name):
     op = torch.ops
     for part in str(name).split("."):
         op = getattr(op, part, None)
-    if op is None:
-        raise _error(f"torch has no {name}", "import what registers it first")
     return op
 
 

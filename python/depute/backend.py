@@ -13,7 +13,7 @@ import gc
 from . import _depute
 from ._depute import NamedDataStore as _NamedDataStore
 from ._errors import Error
-from .partitioning import CompileSpec
+from .partitioning import CompileSpec, Partitioner
 
 
 class PreprocessResult:
@@ -75,24 +75,51 @@ class BackendDetails:
         }
 
 
-class _Duplicates:
-    """Stands for a name that several backends have, until someone asks for it."""
+class _Refused:
+    """Stands for a backend that cannot be used, until someone asks for it."""
 
-    def __init__(self, name, classes):
-        self.name = name
-        self.places = ", ".join(sorted({f"{each.__module__}.{each.__qualname__}" for each in classes}))
+    def __init__(self, *error):
+        self.error = error
 
     def preprocess(self, edge_program, compile_specs):
-        raise Error(
-            "backend",
-            self.name,
-            f"there are several backends of this name: {self.places}",
-            "a backend is found by its class's name: rename all but one",
-        )
+        raise Error("backend", *self.error)
 
 
-def known_backends():
-    """Python's backends by name. Of a class that was defined anew under the same path the newest counts."""
+def _checked(name, classes):
+    """The newest class of this name, which stands in for older ones of the same path."""
+    if len({_path(each) for each in classes}) > 1:
+        places = ", ".join(sorted({f"{each.__module__}.{each.__qualname__}" for each in classes}))
+        message = f"there are several backends of this name: {places}"
+        return _Refused(name, message, "a backend is found by its class's name: rename all but one")
+    version = classes[-1].cache_version
+    return classes[-1] if isinstance(version, str) else _Refused(name, f"cache_version is {version!r}, and is a text")
+
+
+def known_backends(requests=()):
+    """Python's backends by name, and those that the partitioners of `requests` bring along."""
+    known = dict(_own_backends())
+    built_in = {name: backend_id for name, backend_id, *_ in _depute.backends()}
+    partitioners = [each for *_, each in requests if isinstance(each, Partitioner)]
+    behind, brought = {}, {}
+    for partitioner in partitioners:
+        behind |= partitioner._backends_behind()
+        for name, backend in partitioner._brought_backends().items():
+            if brought.setdefault(name, backend) != backend:
+                raise Error("backend", name, "two partitioners bring two backends of this name", "lower in two steps")
+    for name, _method, _options, own in requests:
+        if own is None and built_in.get(name) in brought:
+            raise Error(
+                "backend",
+                built_in[name],
+                f"the partitioner {name!r} asks for the one that is built in, and another one brings its own",
+                "lower in two steps: to_backend() after to_edge_transform_and_lower()",
+            )
+    behind = {name: backend for name, backend in behind.items() if name not in built_in.values()}
+    return list((behind | known | brought).items())
+
+
+def _own_backends():
+    """Of a class that was defined anew under the same path the newest counts."""
     found = {}
     for each in BackendDetails.__subclasses__():
         found.setdefault(each.__name__, []).append(each)
@@ -101,11 +128,7 @@ def known_backends():
         gc.collect()  # classes that nobody has any more
         for each in BackendDetails.__subclasses__():
             found.setdefault(each.__name__, []).append(each)
-    rows = []
-    for name, classes in found.items():
-        same = len({_path(each) for each in classes}) == 1
-        rows.append((name, classes[-1] if same else _Duplicates(name, classes)))
-    return rows
+    return [(name, _checked(name, classes)) for name, classes in found.items()]
 
 
 def _path(backend):

@@ -218,12 +218,21 @@ class Graph:
 
     def __init__(self, name):
         self.name = name
-        self.nodes = []
+        self._nodes = []
+        self._read = None
         self._delegates = {}  # attribute of the graph's module -> name of the delegate
         self._bodies = {}  # attribute of the graph's module -> name of the body
 
     def _append(self, node):
-        self.nodes.append(node)
+        self._nodes.append(node)
+        self._read = None
+
+    @property
+    def nodes(self):
+        """All nodes in order."""
+        if self._read is None:
+            self._read = tuple(self._nodes)
+        return self._read
 
     def output_node(self):
         return self.nodes[-1]

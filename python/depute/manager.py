@@ -10,6 +10,7 @@ import os
 
 from . import _depute
 from ._executor import run_on
+from ._progress import watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
 from .partitioning import requests
@@ -140,17 +141,18 @@ class EdgeProgramManager(_Manager):
             native, report = _depute.to_edge(transform(each, native), [])
         return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
 
-    def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0):
+    def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0, progress=None):
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
 
-        executor, retries: as to_edge_transform_and_lower has them.
+        executor, retries, progress: as to_edge_transform_and_lower has them.
         """
-        run = run_on(executor, retries)
         native, report = self.program._native, self._report
         rows = requests(partitioner)
         rounds = [rows] if isinstance(partitioner, dict) else [[row] for row in rows]
-        for each in rounds:
-            native, report = _depute.to_backend(native, each, known_backends(), jobs, report, run)
+        with watching(progress, "to_backend") as watch:
+            run = run_on(executor, retries, watch)
+            for each in rounds:
+                native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
         return EdgeProgramManager._made(Program(native), report, self._constants)
 
     def to_executorch(self, config=None):
@@ -262,6 +264,7 @@ def to_edge_transform_and_lower(
     cache_size=None,
     executor=None,
     retries=0,
+    progress=None,
 ):
     """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
 
@@ -273,40 +276,46 @@ def to_edge_transform_and_lower(
     quantize has the rules of --quantize; jobs is how many threads preprocess; check verifies after each pass
     and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
     cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
-    processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times.
+    processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times. progress
+    is a class like tqdm, for a bar of what takes longer than a second; False: no bar; None: on terminals and in
+    notebooks, where tqdm is there.
     """
     program = as_one_program(programs)
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
-    native, report = _depute.lower(
-        program._native,
-        requests(partitioner),
-        known_backends(),
-        _passes(transform_passes),
-        bool(plan_together),
-        dict(bounds or {}),
-        quantize,
-        jobs,
-        bool(check),
-        os.fspath(cache or ""),
-        cache_size,
-        run_on(executor, retries),
-    )
+    asked = requests(partitioner)
+    with watching(progress, "normalise") as watch:
+        native, report = _depute.lower(
+            program._native,
+            asked,
+            known_backends(asked),
+            _passes(transform_passes),
+            bool(plan_together),
+            dict(bounds or {}),
+            quantize,
+            jobs,
+            bool(check),
+            os.fspath(cache or ""),
+            cache_size,
+            run_on(executor, retries, watch),
+            watch,
+        )
     return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 
 
 def to_backend(*arguments):
     """Hands programs to backends, in ExecuTorch's three forms.
 
-    to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule
+    to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule; a
+                                                          backend itself will do in the place of its id
     to_backend(program, partitioner)                      the parts that the partitioner tags: a Program (of a
                                                           Method a Method)
     to_backend(MethodProgramsPartitionerSpec(...))        several methods: {name: Method}
 
     Programs are taken as they are; torch's are brought to the Edge dialect first.
     """
-    if len(arguments) == 3 and isinstance(arguments[0], str):
+    if len(arguments) == 3 and (isinstance(arguments[0], str) or callable(getattr(arguments[0], "preprocess", None))):
         return _to_backend_whole(*arguments)
     if len(arguments) == 2:
         given, partitioner = arguments
@@ -324,13 +333,15 @@ def to_backend(*arguments):
     )
 
 
-def _to_backend_whole(backend_id, program, compile_specs):
+def _to_backend_whole(backend, program, compile_specs):
     from ._callbacks import compile_spec_rows
 
     rows = compile_spec_rows(compile_specs, "to_backend")
-    return LoweredBackendModule(
-        _depute.to_backend_whole(backend_id, _edge(program)._native, rows, known_backends())
-    )
+    known = dict(known_backends())
+    if not isinstance(backend, str):
+        known[backend.__name__] = backend
+        backend = backend.__name__
+    return LoweredBackendModule(_depute.to_backend_whole(backend, _edge(program)._native, rows, list(known.items())))
 
 
 def _edge(given):

@@ -73,6 +73,14 @@ class Partitioner:
     def __call__(self, exported_program):
         return self.partition(exported_program)
 
+    def _brought_backends(self):
+        """Backends by their ids that stand before others of these ids, for what this partitioner tags."""
+        return {}
+
+    def _backends_behind(self):
+        """The same for ids that no one else has."""
+        return {}
+
     def partition(self, exported_program):
         """Tags nodes of `exported_program` (a Method) and returns a PartitionResult of it."""
         raise NotImplementedError(f"{type(self).__name__} has no partition()")
@@ -157,4 +165,9 @@ def requests(partitioner):
             "partitioner: expected the name of a backend, depute.partitioner(...), a Partitioner, a list of them "
             f"or a dict by method, not {type(partitioner).__name__}"
         )
-    return [(type(partitioner).__name__, "", [], partitioner)]
+    return [(partitioner_name(partitioner), "", [], partitioner)]
+
+
+def partitioner_name(partitioner):
+    """What reports and errors call a partitioner of Python: its class, or what it says that it is."""
+    return getattr(partitioner, "__name__", type(partitioner).__name__)

@@ -1,6 +1,9 @@
 """Partitioners and backends that are written in Python: ExecuTorch's words, and what goes wrong in them."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import time
 import traceback
@@ -21,7 +24,7 @@ from depute import (
 )
 from executorch.exir.dialects._ops import ops as upstream_ops
 from executorch.runtime import Runtime
-from harness import assert_close, read_cases, sample
+from harness import TIMEOUT, assert_close, read_cases, sample
 
 TEXT = """program
 data "w": f32[2] = [1.0, 2.0]
@@ -563,6 +566,32 @@ def test_memory_stays_flat_with_python_backends():
         once()
     gc.collect()
     assert resident() - before < 8_000
+
+
+def test_no_object_is_left_when_python_ends():
+    """nanobind counts the objects that nobody has given back."""
+    code = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from depute import _depute
+from test_package_backends import ADD, ByOp, lowered
+edge = lowered([ByOp("EchoBackend", "aten.add.Tensor", constants=True), "xnnpack"], progress=False)
+edge.to_executorch().buffer, edge.report().to_dict(), edge.exported_program().graph
+try:
+    lowered(ByOp("NoOneHasThis", "aten.tan.default"))
+except Exception:
+    pass
+kept = _depute.NamedDataStore() if sys.argv[1] == "leak" else None
+if kept is not None:
+    import ctypes
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+"""
+    told = {}
+    for word in ("leak", "none"):
+        run = subprocess.run([sys.executable, "-c", code, word], capture_output=True, text=True, timeout=TIMEOUT)
+        assert run.returncode == 0, run.stderr
+        told[word] = [line for line in run.stderr.splitlines() if "leaked" in line]
+    assert told["leak"] and not told["none"], told
 
 
 class KeptBackend(BackendDetails):

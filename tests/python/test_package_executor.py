@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import depute
@@ -114,7 +115,34 @@ class Tags(depute.Partitioner):
         return depute.PartitionResult(exported_program, tags)
 
 
+class RayLike:
+    """The part of Ray's interface that is used, as threads."""
+
+    def __init__(self):
+        self.pool, self.functions = concurrent.futures.ThreadPoolExecutor(2), []
+
+    def remote(self, function):
+        self.functions.append(function)
+        told = pickle.dumps(function)
+
+        class Function:
+            def remote(_, *arguments):
+                future = self.pool.submit(pickle.loads(told), *pickle.loads(pickle.dumps(arguments)))
+                return types.SimpleNamespace(future=lambda: future)
+
+        return Function()
+
+
 # --- the same bytes
+
+
+def test_a_client_like_rays_will_do(chain, tmp_path):
+    ray = RayLike()
+    assert lowered(chain, executor=ray) == lowered(chain)
+    assert ray.functions == [_executor.preprocess]
+    specs = [depute.CompileSpec("folder", str(tmp_path).encode()), depute.CompileSpec("failures", b"99")]
+    with pytest.raises(depute.Error, match="it failed on .*the licence server is busy"):
+        depute.to_edge_transform_and_lower(chain, partitioner=Tags("FailsElsewhere", *specs), executor=ray)
 
 
 def test_bytes_are_the_same_whatever_the_executor(chain, processes):

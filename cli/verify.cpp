@@ -1,0 +1,29 @@
+// `depute verify` where it cannot run: it needs torch and ExecuTorch's runtime, so the Python package has it
+// (python/depute/_verify_command.py), which takes these words before they come here. The binary tells where
+// it is.
+#include "cli/commands.h"
+
+namespace depute {
+
+Command verify_command() {
+  return {
+      .name = "verify",
+      .help =
+          "Compares a .pte in ExecuTorch's runtime with its model in torch. In the Python package only, with "
+          "torch and executorch installed",
+      .options = {},
+      .run =
+          [] {
+            return report_usage({.code = "usage",
+                                 .where = {},
+                                 .message = "verify is a command of the Python package alone",
+                                 .hint =
+                                     "`pip install .` in Depute's folder, with torch and executorch beside "
+                                     "it; then `python -m depute verify`",
+                                 .source = {}});
+          },
+      .takes_any_words = true,
+  };
+}
+
+}  // namespace depute

@@ -1,0 +1,108 @@
+"""Progress bars, by the protocol of tqdm: made with total=, desc= and unit=, then update(), set_description(), close().
+
+    normalise:                0partition [00:01, ?partition/s]
+    XnnpackBackend:  41%|██████      | 7/17 [00:02<00:03, 2.9partition/s]
+
+A bar appears after a second of work, so that short work shows none. By itself it does so on a terminal and in a
+notebook, if tqdm is there; one that is asked for always does.
+"""
+
+import sys
+import threading
+
+PATIENCE = 1.0  # seconds
+
+
+def watching(progress, what):
+    """For a with statement around a call of the compiler: gives what is told of its steps, or None if no one would see it."""
+    return _Watch(_maker(progress), what)
+
+
+def _maker(progress):
+    if progress is False or (progress is None and not _is_visible()):
+        return None
+    if progress is None or progress is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            if progress:
+                raise
+            return None
+        return tqdm
+    if not callable(progress):
+        raise TypeError(f"progress: expected a class like tqdm, or True or False, not {type(progress).__name__}")
+    return progress
+
+
+def _is_visible():
+    if sys.stderr is not None and sys.stderr.isatty():
+        return True
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Watch:
+    def __init__(self, maker, what):
+        self._maker = maker
+        self._lock = threading.RLock()  # backends tell from several threads
+        self._bar, self._error = None, None
+        self._what, self._total, self._done = what, 0, 0
+
+    def __enter__(self):
+        if self._maker is None:
+            return None
+        self._timer = threading.Timer(PATIENCE, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        if self._maker is None:
+            return
+        self._timer.cancel()
+        with self._lock:
+            self._maker = None
+            if self._bar is not None:
+                self._bar.close()
+            if kind is None:
+                self._raise()
+
+    def step(self, name):
+        """What is done now."""
+        with self._lock:
+            self._raise()
+            self._what = name
+            if self._bar is not None:
+                self._bar.set_description(name)
+
+    def expect(self, name, count):
+        """A backend has so many partitions more to preprocess."""
+        with self._lock:
+            self._total += count
+            self.step(name)
+            if self._bar is not None:
+                self._bar.total = self._total
+                self._bar.refresh()
+
+    def done(self, count):
+        """So many of them are preprocessed."""
+        with self._lock:
+            self._raise()
+            self._done += count
+            if self._bar is not None:
+                self._bar.update(count)
+
+    def _show(self):
+        with self._lock:
+            if self._maker is None:
+                return
+            try:
+                self._bar = self._maker(total=self._total or None, desc=self._what, unit="partition")
+                self._bar.update(self._done)
+            except BaseException as error:  # belongs to the caller, who is in another thread
+                self._bar, self._error = None, error
+
+    def _raise(self):
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

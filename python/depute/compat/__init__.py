@@ -1,0 +1,1 @@
+"""Other compilers' code and results beside Depute's: a module for each, that imports it."""

@@ -1,0 +1,313 @@
+"""Partitioners and backends that are written for ExecuTorch, as they are; and Depute's result for ExecuTorch.
+
+    from depute.compat import executorch as compat
+
+    edge = depute.to_edge_transform_and_lower(program, partitioner=compat.partitioner(OpenvinoPartitioner([])))
+    compat.edge_program_manager(edge).to_executorch()        as executorch.exir goes on
+
+They are given programs of torch in ExecuTorch's Edge dialect, made of Depute's: aten.permute.default is
+exir_ops.edge.aten.permute_copy.default there. Tags and results come back by the order of the nodes. Needs torch
+and executorch.
+"""
+
+import copy
+
+import torch
+from executorch.exir import EdgeCompileConfig
+from executorch.exir import EdgeProgramManager as _EdgeProgramManager
+from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
+from executorch.exir._serialize.data_serializer import DataEntry
+from executorch.exir.backend.backend_details import BackendDetails as _BackendDetails
+from executorch.exir.backend.compile_spec_schema import CompileSpec as _CompileSpec
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
+from executorch.exir.tensor import enum_to_scalar_map
+from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
+from torch.export.graph_signature import OutputKind
+
+from .. import _depute
+from .._errors import Error
+from .._to_torch import exported_program_of
+from ..backend import BackendDetails, NamedDataStore, PreprocessResult
+from ..graph import GraphModule, getitem
+from ..manager import EdgeProgramManager, _kind
+from ..partitioning import Partitioner, PartitionResult
+from ..program import Program
+
+# Ops that backends asked to see whole are not checked for being core ones.
+_CONFIG = EdgeCompileConfig(_check_ir_validity=False)
+_TAGS = ("delegation_tag", "no_copy")
+
+
+# --- programs
+
+
+def edge_program(method):
+    """A Method as a torch.export.ExportedProgram in ExecuTorch's Edge dialect, its delegates as LoweredBackendModules."""
+    return _paired_edge_program(method)[0]
+
+
+def _paired_edge_program(method):
+    """The same, and (torch's node, Depute's) of all placeholders and calls."""
+    program = exported_program_of(method, edge=True)
+    for theirs, ours in _pairs(program.graph_module, method.graph_module):
+        if theirs.op == "call_function":
+            theirs.meta["debug_handle"] = ours.meta.get("debug_handle", 0)
+            if should_lower_to_edge(theirs.target):
+                theirs.target = aten_to_edge(theirs.target)
+    _add_delegates(program.graph_module, method.graph_module)
+    for module in program.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            module.graph = _with_names_of_targets(module.graph)
+    signature, calls = _renamed(program, copy.deepcopy((program.graph_signature, program.module_call_graph)))
+    made = torch.export.ExportedProgram(
+        root=program.graph_module,
+        graph=program.graph,
+        graph_signature=signature,
+        state_dict=program.state_dict,
+        range_constraints=program.range_constraints,
+        module_call_graph=calls,
+        constants=program.constants,
+        verifiers=[EXIREdgeDialectVerifier(edge_compile_config=_CONFIG, class_only=True)],
+    )
+    return made, _pairs(made.graph_module, method.graph_module)
+
+
+def _with_names_of_targets(graph):
+    """Calls have the names that tracing gives them, aten_mul_tensor_1, for backends trace and expect the names they knew."""
+    made, nodes = torch.fx.Graph(), {}
+    for node in graph.nodes:
+        name = None if node.op == "call_function" else node.name
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), nodes.get)
+        nodes[node] = made.create_node(node.op, node.target, args, kwargs, name, node.type)
+        nodes[node].meta = node.meta
+    return made
+
+
+def _renamed(program, signature_and_calls):
+    """With the names of the graph's nodes, to which they belong by their place."""
+    signature, calls = signature_and_calls
+    inputs, names = program.graph.find_nodes(op="placeholder"), {}
+    for specs, nodes in ((signature.input_specs, inputs), (signature.output_specs, program.graph.output_node().args[0])):
+        for spec, node in zip(specs, nodes, strict=True):
+            if isinstance(node, torch.fx.Node):
+                names[spec.arg.name] = node.name
+                spec.arg.name = node.name
+    for spec in signature.output_specs:
+        if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            spec.target = names.get(spec.target, spec.target)
+    for call in calls:
+        for argument in [*call.signature.inputs, *call.signature.outputs] if call.signature is not None else []:
+            argument.name = names.get(argument.name, argument.name)
+    return signature, calls
+
+
+def _pairs(theirs, ours):
+    """Nodes of two graphs, and of their bodies, that are one node. Both are in the program's order."""
+    pairs = []
+    for op in ("placeholder", "call_function"):
+        of_both = ([node for node in module.graph.nodes if _is_paired(node, op)] for module in (theirs, ours))
+        pairs += zip(*of_both, strict=True)
+    for name, body in ours.named_children():
+        if isinstance(body, GraphModule):
+            pairs += _pairs(theirs.get_submodule(name), body)
+    return pairs
+
+
+def _is_paired(node, op):
+    """Results that are taken out of a call go where the call goes."""
+    return node.op == op and node.target is not getitem
+
+
+def _add_delegates(theirs, ours):
+    for name, child in ours.named_children():
+        if isinstance(child, GraphModule):
+            _add_delegates(theirs.get_submodule(name), child)
+        else:
+            setattr(theirs, name, _lowered_module(child))
+
+
+def _lowered_module(lowered):
+    """A LoweredBackendModule of Depute as ExecuTorch's."""
+    original = lowered.original_module
+    if original is None:
+        raise Error("compat", f"delegate {lowered.name}", "the program does not have what it was made from")
+    specs = [_CompileSpec(spec.key, spec.value) for spec in lowered.compile_specs]
+    data = _their_data(lowered.named_data_store_output)
+    module = LoweredBackendModule(edge_program(original), lowered.backend_id, lowered.processed_bytes, specs, data)
+    module.meta = lowered.meta
+    return module
+
+
+def _their_data(data):
+    def entries(keys):
+        return {key: DataEntry(entry.buffer_index, entry.alignment, None) for key, entry in keys.items()}
+
+    external = {tag: entries(keys) for tag, keys in data.external_data.items()}
+    return NamedDataStoreOutput(data.buffers, entries(data.pte_data), external)
+
+
+def edge_program_manager(edge):
+    """An EdgeProgramManager of Depute as executorch.exir's, whose to_executorch() writes the program."""
+    if not isinstance(edge, EdgeProgramManager):
+        raise TypeError(f"expected an EdgeProgramManager of depute, not {_kind(edge)}")
+    program = Program(_depute.lower_leftovers(edge.program._native, edge._report)[0])
+    programs = {name: edge_program(method) for name, method in program.methods.items()}
+    return _EdgeProgramManager(programs, dict(edge._constants), _CONFIG)
+
+
+# --- partitioners
+
+
+def partitioner(executorch_partitioner, backends=()):
+    """A Partitioner of ExecuTorch for Depute, unchanged.
+
+    The backends that its tags name are Depute's own, built in or of Python, where there are some of those names; else
+    ExecuTorch's classes. `backends` are classes of ExecuTorch that stand before Depute's for this partitioner.
+    """
+    if not callable(getattr(executorch_partitioner, "partition", None)) or isinstance(executorch_partitioner, type):
+        raise TypeError(f"expected a Partitioner of executorch, not {_kind(executorch_partitioner)}")
+    if isinstance(executorch_partitioner, Partitioner):
+        raise TypeError(f"{_kind(executorch_partitioner)} is a Partitioner of depute already")
+    return _Partitioner(executorch_partitioner, [backend(each) for each in backends])
+
+
+class _Partitioner(Partitioner):
+    def __init__(self, theirs, backends):
+        super().__init__()
+        self._theirs = theirs
+        self._own_backends = {each.__name__: each for each in backends}
+
+    @property
+    def __name__(self):
+        return type(self._theirs).__name__
+
+    def _brought_backends(self):
+        return self._own_backends
+
+    def _backends_behind(self):
+        return {each.__name__: backend(each) for each in _BackendDetails.__subclasses__()}
+
+    def ops_to_not_decompose(self, exported_program):
+        ask = getattr(self._theirs, "ops_to_not_decompose", None)
+        if ask is None:
+            return ([], None)
+        program = exported_program_of(exported_program)
+        answer = ask(program)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2 or answer[1] is None:
+            return answer
+        ops, keeps = answer
+        nodes = {node.name: node for node in program.graph.nodes}
+
+        def keeps_ours(node):
+            theirs = nodes.get(node.name)
+            return theirs is not None and node.target == theirs.target and bool(keeps(theirs))
+
+        return (ops, keeps_ours)
+
+    def partition(self, exported_program):
+        program, before = _paired_edge_program(exported_program)
+        nodes = [(node.name, node.target) for node, _ in before]
+        result = self._theirs.partition(program)
+        tagged = getattr(result, "tagged_exported_program", None)
+        if tagged is None or not hasattr(result, "partition_tags"):
+            raise TypeError(f"{self.__name__}.partition returned {_kind(result)}; it returns a PartitionResult")
+        try:
+            pairs = _pairs(tagged.graph_module, exported_program.graph_module)  # of a copy, it may be
+        except (ValueError, AttributeError):
+            pairs = []
+        if [(node.name, node.target) for node, _ in pairs] != nodes:
+            raise Error(
+                "to_backend.partitioner-changed-program",
+                f"method {exported_program.name}",
+                f"{self.__name__}.partition changed the program that it was given",
+                "what changes programs is a pass: transform_passes",
+            )
+        for theirs, ours in pairs:
+            ours.meta.update((key, theirs.meta[key]) for key in _TAGS if theirs.meta.get(key) is not None)
+        return PartitionResult(exported_program, result.partition_tags)
+
+
+# --- backends
+
+
+def backend(executorch_backend):
+    """A BackendDetails class of ExecuTorch as depute.to_backend takes one, unchanged."""
+    if isinstance(executorch_backend, _Backend):
+        return executorch_backend
+    if not isinstance(executorch_backend, type) or not issubclass(executorch_backend, _BackendDetails):
+        raise TypeError(f"expected a class of executorch's BackendDetails, not {_kind(executorch_backend)}")
+    own = executorch_backend.preprocess_multimethod  # of a class, or a plain function
+    shares = getattr(own, "__func__", own) is not _BackendDetails.preprocess_multimethod.__func__
+    return (_MultimethodBackend if shares else _Backend)(executorch_backend)
+
+
+class _Backend:
+    """Has what the compiler asks of a backend, and is no BackendDetails of Depute: no name finds it by itself."""
+
+    cache_version = ""
+    preprocess_multimethod = BackendDetails.preprocess_multimethod  # each partition by itself
+
+    def __init__(self, theirs):
+        self._theirs = theirs
+        self.__name__ = theirs.__name__
+
+    def __eq__(self, other):
+        return isinstance(other, _Backend) and self._theirs is other._theirs
+
+    def __hash__(self):
+        return hash(self._theirs)
+
+    def preprocess(self, method, compile_specs):
+        return self._ours(self._theirs.preprocess(edge_program(method), _their_specs(compile_specs)), "preprocess")
+
+    def _ours(self, result, function):
+        """A PreprocessResult of Depute. Handles of nodes without one, which are 0 there, are left out."""
+        if not hasattr(result, "processed_bytes"):
+            raise TypeError(f"{self.__name__}.{function} returned {_kind(result)}; it returns a PreprocessResult")
+        handles = getattr(result, "debug_handle_map", None)
+        if hasattr(handles, "items"):
+            known = {key: _known_handles(each) for key, each in handles.items()}
+            handles = {key: each for key, each in known.items() if each != ()}
+        data = getattr(result, "data_store_output", None)
+        info = getattr(result, "_delegate_info_meta", None)
+        return PreprocessResult(result.processed_bytes, handles, None if data is None else _our_data(data), info)
+
+
+class _MultimethodBackend(_Backend):
+    def preprocess_multimethod(self, edge_programs, compile_specs):
+        programs = {method: list(map(edge_program, each)) for method, each in edge_programs.items()}
+        specs = {method: list(map(_their_specs, each)) for method, each in compile_specs.items()}
+        results = self._theirs.preprocess_multimethod(programs, specs)
+        if not hasattr(results, "items"):
+            return results  # told of by who asks
+        return {method: [self._ours(each, "preprocess_multimethod") for each in of] for method, of in results.items()}
+
+
+def _their_specs(specs):
+    return [_CompileSpec(spec.key, spec.value) for spec in specs]
+
+
+def _known_handles(handles):
+    if isinstance(handles, (tuple, list, set)):
+        return tuple(each for each in handles if each)
+    return handles
+
+
+def _our_data(data):
+    if not hasattr(data, "pte_data"):
+        return data  # told of by who asks
+    store = NamedDataStore()
+    for tag, keys in [("", data.pte_data), *data.external_data.items()]:
+        for key, entry in keys.items():
+            store.add_named_data(key, _content(data.buffers[entry.buffer_index], entry), entry.alignment, tag)
+    return store
+
+
+def _content(buffer, entry):
+    """Bytes; of a tensor that is dense in the order of its sizes a constant, which has a type."""
+    layout = entry.tensor_layout
+    if layout is None or list(layout.dim_order) != list(range(len(layout.sizes))):
+        return bytes(buffer)
+    dtype = str(enum_to_scalar_map[layout.scalar_type]).removeprefix("torch.")
+    return _depute.make_constant(dtype, list(layout.sizes), bytes(buffer))

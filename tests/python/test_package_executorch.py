@@ -1,0 +1,384 @@
+"""ExecuTorch's own partitioners and backends in Depute's flow, and Depute's result in ExecuTorch's to_executorch."""
+
+import re
+
+import depute
+import pytest
+import torch
+from depute.compat import executorch as compat
+from executorch import exir
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
+from executorch.exir._serialize._named_data_store import NamedDataStore
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.test.backend_with_compiler_demo import BackendWithCompilerDemo
+from executorch.exir.backend.test.backend_with_named_data_map import BackendWithNDMPartitioner
+from executorch.exir.backend.test.backend_with_preprocess_all_demo import BackendWithPreprocessAllPartitioner
+from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
+from executorch.exir.backend.utils import tag_constant_data
+from executorch.exir.dialects._ops import ops as upstream_ops
+from executorch.exir.tensor_layout import TensorLayout
+from executorch.runtime import Runtime
+from harness import assert_close, lower, read_cases, sample
+from harness import depute as command
+
+NATIVE, THEIRS = (), (XnnpackBackend,)
+
+
+class Products(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(4, 4))
+
+    def forward(self, x):
+        return torch.relu(torch.tan(torch.mm(x, self.weight) + x) + x)
+
+
+@pytest.fixture(scope="module")
+def products():
+    torch.manual_seed(0)
+    return torch.export.export(Products().eval(), (torch.randn(4, 4),))
+
+
+def payloads(edge):
+    return [module.processed_bytes for module in edge.program.lowered_modules().values()]
+
+
+def run(buffer, inputs, method="forward"):
+    program = Runtime.get().load_program(buffer)  # methods point into it: it must outlive them
+    return program.load_method(method).execute(list(inputs))
+
+
+def assert_computes(buffer, name):
+    program, methods = Runtime.get().load_program(buffer), {}
+    for case in read_cases(sample(name)):
+        method = methods.setdefault(case.method, program.load_method(case.method))
+        for got, want in zip(method.execute(case.inputs), case.outputs, strict=True):
+            assert_close(got, want, name)
+
+
+# --- what goes right
+
+
+def test_demo_backends_get_what_they_get_in_executorch(products):
+    ours = depute.to_edge_transform_and_lower(products, partitioner=compat.partitioner(AddMulPartitionerDemo()))
+    theirs = exir.to_edge(products).to_backend(AddMulPartitionerDemo()).exported_program()
+    want = [child.processed_bytes for name, child in theirs.graph_module.named_children() if name.startswith("lowered_module")]
+
+    def without_handles(payload):
+        return re.sub(rb"<debug_handle>\d+", b"", payload)
+
+    assert sorted(map(without_handles, payloads(ours))) == sorted(map(without_handles, want)) and len(want) == 2
+    for module in ours.program.lowered_modules().values():
+        handles = {node.meta["debug_handle"] for node in module.original_module.graph.nodes if node.op == "call_function"}
+        assert module.meta["debug_handle_map"] == {handle: (handle,) for handle in handles}
+        assert [(spec.key, spec.value) for spec in module.compile_specs] == [("max_value", b"\4")]
+    assert "AddMulPartitionerDemo in" in ours.explain()
+
+
+def test_backends_that_see_all_partitions(products):
+    exported = {"one": products, "two": products}
+    edge = depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(BackendWithPreprocessAllPartitioner()))
+    theirs = exir.to_edge(exported).to_backend(BackendWithPreprocessAllPartitioner())
+    want = [
+        child.processed_bytes
+        for method in ("one", "two")
+        for name, child in theirs.exported_program(method).graph_module.named_children()
+        if name.startswith("lowered_module")
+    ]
+
+    def without_names(payload):
+        return re.sub(rb"CONST\w+:", b"CONST", payload)
+
+    assert sorted(map(without_names, payloads(edge))) == sorted(map(without_names, want)) and len(want) > 2
+
+
+def test_named_data_comes_along():
+    class Sum(torch.nn.Module):
+        def forward(self, x):
+            return torch.sin(x) * x - x
+
+    edge = depute.to_edge_transform_and_lower(
+        torch.export.export(Sum(), (torch.ones(2),)), partitioner=compat.partitioner(BackendWithNDMPartitioner())
+    )
+    (module,) = edge.program.lowered_modules().values()
+    data = module.named_data_store_output
+    assert {key: data[key] for key in data.pte_data} == {"aten.mul.Tensor": bytes(3), "aten.sub.Tensor": bytes(2), "aten.sin.default": b""}
+
+
+def test_a_whole_program_goes_to_a_backend_of_executorch():
+    exported = torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(2, 4),))
+    lowered = depute.to_backend(compat.backend(BackendWithCompilerDemo), exported, [])
+    assert lowered.processed_bytes.startswith(b"1version:0#op:demo::aten.linear.default, numel:8")
+    assert lowered.backend_id == "BackendWithCompilerDemo"
+    with pytest.raises(depute.Error, match="BackendWithCompilerDemo"):
+        depute.to_backend("BackendWithCompilerDemo", exported, [])  # no name finds it by itself
+
+
+@pytest.mark.parametrize("backends", [NATIVE, THEIRS], ids=["native", "theirs"])
+@pytest.mark.parametrize("name", ["mlp", "conv_relu_tan", "attn", "dynamic", "cond", "tied", "mutbuf"])
+def test_xnnpack_partitions_compute_what_eager_does(name, backends):
+    partitioner = compat.partitioner(XnnpackPartitioner(), backends)
+    edge = depute.to_edge_transform_and_lower(sample(name), partitioner=partitioner)
+    assert edge.get_delegation_info().num_delegated_nodes > 0
+    assert_computes(edge.to_executorch().buffer, name)
+
+
+def test_importing_executorchs_backend_changes_nothing(tmp_path):
+    lower(sample("mlp"), tmp_path / "mlp.pte", "--backend", "xnnpack")
+    edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner="xnnpack")
+    assert edge.to_executorch().buffer == (tmp_path / "mlp.pte").read_bytes()
+    mine = compat.partitioner(XnnpackPartitioner(), THEIRS)
+    assert payloads(depute.to_edge_transform_and_lower(sample("mlp"), partitioner=mine)) != payloads(edge)
+    assert payloads(depute.to_edge_transform_and_lower(sample("mlp"), partitioner="xnnpack")) == payloads(edge)
+
+
+def test_theirs_and_ours_in_turn(products):
+    both = [compat.partitioner(AddMulPartitionerDemo()), "xnnpack"]
+    edge = depute.to_edge_transform_and_lower(products, partitioner=both)
+    ids = [module.backend_id for module in edge.program.lowered_modules().values()]
+    assert "XnnpackBackend" in ids and ids.count("BackendWithCompilerDemo") == 2
+    edge = depute.to_edge(products).to_backend("xnnpack").to_backend(compat.partitioner(AddMulPartitionerDemo()))
+    assert "XnnpackBackend" in {module.backend_id for module in edge.program.lowered_modules().values()}
+
+
+# --- on to ExecuTorch's own to_executorch
+
+
+@pytest.mark.parametrize("partitioner", [None, "xnnpack", "theirs"])
+@pytest.mark.parametrize("name", ["mlp", "conv_relu_tan", "attn", "dynamic", "cond"])
+def test_executorch_goes_on(name, partitioner):
+    asked = compat.partitioner(XnnpackPartitioner(), THEIRS) if partitioner == "theirs" else partitioner
+    edge = depute.to_edge_transform_and_lower(sample(name), partitioner=asked)
+    theirs = compat.edge_program_manager(edge)
+    assert isinstance(theirs, exir.EdgeProgramManager) and theirs.methods == edge.methods
+    assert_computes(theirs.to_executorch().buffer, name)
+
+
+def test_what_executorch_gets(products):
+    edge = depute.to_edge_transform_and_lower(products, partitioner="xnnpack", constant_methods={"get_max_len": 7})
+    theirs = compat.edge_program_manager(edge)
+    graph_module = theirs.exported_program().graph_module
+    lowered = [child for name, child in graph_module.named_children() if name.startswith("lowered_module")]
+    ours = list(edge.program.lowered_modules().values())
+    assert [each.processed_bytes for each in lowered] == [each.processed_bytes for each in ours] and ours
+    assert [each.meta["debug_handle_map"] for each in lowered] == [each.meta["debug_handle_map"] for each in ours]
+    targets = [node.target for node in graph_module.graph.nodes if node.op == "call_function"]
+    assert upstream_ops.edge.aten.tan.default in targets and torch.ops.aten.tan.default not in targets
+    assert theirs.config_methods == {"get_max_len"}
+    buffer = theirs.to_executorch().buffer
+    assert run(buffer, (), "get_max_len") == [7]
+    x = torch.randn(4, 4)
+    assert torch.allclose(run(buffer, (x,))[0], products.module()(x), rtol=1e-3)
+
+
+def test_what_no_backend_took_is_decomposed_first():
+    exported = torch.export.export(torch.nn.SiLU(), (torch.ones(2, 4),))
+    edge = depute.to_edge(exported, compile_config=depute.EdgeCompileConfig(preserve_ops=[torch.ops.aten.silu.default]))
+    assert "aten.silu.default" in edge.program.text()
+    x = torch.randn(2, 4)
+    assert torch.allclose(run(compat.edge_program_manager(edge).to_executorch().buffer, (x,))[0], torch.nn.SiLU()(x), rtol=1e-4)
+
+
+def test_views_are_copies_in_the_edge_dialect():
+    class Views(torch.nn.Module):
+        def forward(self, x):
+            a, b = torch.split(x.permute(1, 0).unsqueeze(0), 2, dim=1)
+            return a.reshape(-1) + b.expand(1, 2, 3).reshape(-1)
+
+    exported = torch.export.export(Views(), (torch.arange(12.0).reshape(3, 4),))
+    program = compat.edge_program(depute.to_edge(exported).program.methods["forward"])
+    names = {node.target.__name__ for node in program.graph.nodes if node.op == "call_function"}
+    assert {"aten.permute_copy.default", "aten.unsqueeze_copy.default"} <= names
+    assert all("_copy." in name for name in names if name.startswith(("aten.view", "aten.split", "aten.expand", "aten.permute")))
+    x = torch.randn(3, 4)
+    assert torch.equal(program.module()(x), Views()(x))
+
+
+# --- what goes wrong
+
+
+def asked(function):
+    class Answers(Partitioner):
+        def partition(self, exported_program):
+            return function(exported_program)
+
+    return compat.partitioner(Answers())
+
+
+def edited(program):
+    node = next(node for node in program.graph.nodes if node.op == "call_function")
+    with program.graph.inserting_after(node):
+        program.graph.call_function(upstream_ops.edge.aten.neg.default, (node,))
+    return PartitionResult(program, {})
+
+
+def exchanged(program):
+    node = next(node for node in program.graph.nodes if node.target == upstream_ops.edge.aten.tan.default)
+    node.target = upstream_ops.edge.aten.sin.default
+    return PartitionResult(program, {})
+
+
+@pytest.mark.parametrize(
+    "function, error, text",
+    [
+        (lambda program: None, TypeError, "Answers.partition returned NoneType; it returns a PartitionResult"),
+        (lambda program: PartitionResult(program, None), TypeError, "Answers.partition: partition_tags is NoneType"),
+        (edited, depute.Error, "Answers.partition changed the program"),
+        (exchanged, depute.Error, "Answers.partition changed the program"),
+        (lambda program: PartitionResult(3, {}), depute.Error, "Answers.partition changed the program"),
+    ],
+)
+def test_partitioners_that_go_wrong(function, error, text, products):
+    with pytest.raises(error, match=text):
+        depute.to_edge(products).to_backend(asked(function))
+
+
+def test_partitioners_may_tag_a_copy(products):
+    import copy
+
+    def partition(program):
+        tagged = copy.deepcopy(program)
+        for node in tagged.graph.nodes:
+            if node.target == upstream_ops.edge.aten.mm.default:
+                node.meta["delegation_tag"] = "t"
+        return PartitionResult(tagged, {"t": DelegationSpec("BackendWithCompilerDemo", [])})
+
+    edge = depute.to_edge(products).to_backend(asked(partition))
+    assert edge.get_delegation_info().num_delegated_nodes == 1
+
+
+def test_what_is_none_of_executorchs_is_refused():
+    for wrong in (3, XnnpackPartitioner, depute.partitioner("xnnpack")):
+        with pytest.raises(TypeError, match="expected a Partitioner of executorch"):
+            compat.partitioner(wrong)
+    with pytest.raises(TypeError, match="of depute already"):
+        compat.partitioner(depute.Partitioner())
+    for wrong in (3, "XnnpackBackend", depute.BackendDetails):
+        with pytest.raises(TypeError, match="BackendDetails"):
+            compat.backend(wrong)
+    with pytest.raises(TypeError, match="EdgeProgramManager"):
+        compat.edge_program_manager(depute.load(sample("mlp")))
+
+
+def test_two_backends_of_one_name_are_not_mixed():
+    mine = compat.partitioner(XnnpackPartitioner(), THEIRS)
+    with pytest.raises(depute.Error, match="XnnpackBackend: the partitioner 'xnnpack' asks for the one that is built in"):
+        depute.to_edge_transform_and_lower(sample("mlp"), partitioner=[mine, "xnnpack"])
+    edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner=mine).to_backend("xnnpack")
+    assert_computes(edge.to_executorch().buffer, "mlp")
+
+
+# --- a backend and partitioners of ExecuTorch's kind
+
+
+class TargetsOf(BackendDetails):
+    """Tells the ops that it was given, with what the test wants beside them."""
+
+    more = staticmethod(lambda program: {})
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        nodes = [node for node in edge_program.graph.nodes if node.op == "call_function"]
+        assert all(isinstance(node, torch.fx.Node) and isinstance(node.meta["val"], torch.Tensor) for node in nodes)
+        return PreprocessResult(" ".join(node.target.__name__ for node in nodes).encode(), **TargetsOf.more(edge_program))
+
+
+class Tags(Partitioner):
+    """Tags every call of the targets, each by itself."""
+
+    def __init__(self, *targets, keeps=None, no_copy=False):
+        super().__init__()
+        self.targets, self.keeps, self.no_copy = targets, keeps, no_copy
+
+    def ops_to_not_decompose(self, ep):
+        return ([target._op for target in self.targets] if self.keeps else [], self.keeps)
+
+    def partition(self, exported_program):
+        tags = {}
+        for node in exported_program.graph.nodes:
+            if node.op == "call_function" and node.target in self.targets:
+                node.meta["delegation_tag"] = f"tag_{node.name}"
+                tags[f"tag_{node.name}"] = DelegationSpec("TargetsOf", [])
+        tag_constant_data(exported_program)
+        for node in exported_program.graph.nodes:
+            if self.no_copy and node.op == "placeholder":
+                node.meta["no_copy"] = True
+        return PartitionResult(exported_program, tags)
+
+
+def test_ops_are_kept_whole_where_the_partitioner_wants_them():
+    exported = torch.export.export(torch.nn.Sequential(torch.nn.SiLU(), torch.nn.SiLU()), (torch.ones(2, 4),))
+    seen = []
+
+    def keeps(node):
+        assert isinstance(node, torch.fx.Node)
+        seen.append((node.name, node.target, node.meta["val"].shape))
+        return node.args[0].op == "placeholder"
+
+    silu = upstream_ops.edge.aten.silu.default
+    edge = depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(Tags(silu, keeps=keeps)))
+    assert payloads(edge) == [b"aten.silu.default"]
+    assert {("silu", silu._op, (2, 4)), ("silu_1", silu._op, (2, 4))} == set(seen)
+    edge = depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(Tags(silu, keeps=lambda node: True)))
+    assert payloads(edge) == [b"aten.silu.default"] * 2
+
+
+def test_constants_go_along_or_stay(products):
+    add, mm = upstream_ops.edge.aten.add.Tensor, upstream_ops.edge.aten.mm.default
+    edge = depute.to_edge(products).to_backend(compat.partitioner(Tags(mm)))
+    (module,) = edge.program.lowered_modules().values()
+    assert list(module.original_module.state_dict) == ["weight"]
+
+    class Twice(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(4))
+
+        def forward(self, x):
+            return torch.tan(x + self.weight) + self.weight
+
+    edge = depute.to_edge(torch.export.export(Twice(), (torch.ones(4),)))
+    assert len(payloads(edge.to_backend(compat.partitioner(Tags(add))))) == 2
+    with pytest.raises(depute.Error, match="'weight'"):
+        edge.to_backend(compat.partitioner(Tags(add, no_copy=True)))
+
+
+def test_handles_that_no_node_has_are_left_out(monkeypatch):
+    text = "program\nmethod forward(%x: f32[2]) {\n  %a: f32[2] = aten.tan.default(%x)\n  return %a\n}\n"
+    handles = []
+
+    def more(program):
+        handles.append([node.meta["debug_handle"] for node in program.graph.nodes if node.op == "call_function"])
+        return {"debug_handle_map": {0: tuple(handles[-1]), 1: (0,)}}
+
+    monkeypatch.setattr(TargetsOf, "more", staticmethod(more))
+    partitioner = compat.partitioner(Tags(upstream_ops.edge.aten.tan.default))
+    for given, want in ((text, {}), (text.replace("\n  return", " #7\n  return"), {0: (7,)})):
+        edge = depute.EdgeProgramManager(depute.parse(given)).to_backend(partitioner)
+        (module,) = edge.program.lowered_modules().values()
+        assert module.meta["debug_handle_map"] == want
+    assert handles == [[0], [7]]
+
+
+def test_tensors_of_named_data_have_their_types(monkeypatch, products, tmp_path):
+    weight = torch.arange(6, dtype=torch.int16).reshape(2, 3)
+
+    def more(program):
+        store = NamedDataStore()
+        store.add_named_data("table", weight, alignment=32, external_tag="lora", tensor_layout=TensorLayout.from_tensor(weight))
+        store.add_named_data("bytes", b"123")
+        return {"data_store_output": store.get_named_data_store_output()}
+
+    monkeypatch.setattr(TargetsOf, "more", staticmethod(more))
+    edge = depute.to_edge(products).to_backend(compat.partitioner(Tags(upstream_ops.edge.aten.tan.default)))
+    (module,) = edge.program.lowered_modules().values()
+    data = module.named_data_store_output
+    assert data["table"] == weight.numpy().tobytes() and data.external_data["lora"]["table"].alignment == 32
+    assert data["bytes"] == b"123" and list(data.pte_data) == ["bytes"]
+    theirs = compat.edge_program_manager(edge)._named_data_store.get_named_data_store_output()
+    assert theirs.buffers[theirs.external_data["lora"]["table"].buffer_index] == weight.numpy().tobytes()
+    edge.to_executorch(depute.ExecutorchBackendConfig(external_constants=True)).save(tmp_path / "m.pte")
+    shown = [line for path in tmp_path.glob("*.ptd") for line in command("show", path).stdout.splitlines() if '"table"' in line]
+    assert len(shown) == 1 and "i16[2, 3]" in shown[0], shown
