@@ -7,7 +7,7 @@ PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfi
 
 help:  ## this list
 	@echo "make COMMAND, where COMMAND is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
 build:  ## the compiler, as build/release/depute
 	@scripts/install_system.sh build
@@ -55,6 +55,12 @@ test-payloads:  ## 10,000 random programs of what delegates take, lowered for XN
 	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated
 	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated --quantised
 
+test-table:  ## every combination of types, ranks and arguments that the table of the XNNPACK backend accepts, against eager PyTorch
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/support_table/support_table.py
+
 test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -96,4 +102,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-payloads test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install wheel demo test test-ops test-payloads test-table test-asan test-tsan mutate bench format tidy clean

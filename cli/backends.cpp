@@ -1,5 +1,6 @@
 // depute backends: what is built in, and the support matrix of one backend, from its own rules.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +22,25 @@ std::string text_of(const Registry& registry) {
   return text;
 }
 
+// "input: rank 3 to 4; bias: constant; or ...", with the conditions behind it.
+std::string text_of(const SupportLimit& limit) {
+  std::string text = fmt::format("{}: {}", limit.of, limit.kind);
+  if (limit.least) text += fmt::format(" {}{}", limit.most ? "" : "from ", *limit.least);
+  if (limit.most && limit.most != limit.least) text += fmt::format(" to {}", *limit.most);
+  if (!limit.values.empty()) text += fmt::format(" {}", fmt::join(limit.values, ", "));
+  return text;
+}
+
+std::string text_of(const SupportRow& row) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < row.forms.size(); ++i) {
+    for (std::size_t n = 0; n < row.forms[i].size(); ++n)
+      parts.push_back((i > 0 && n == 0 ? "or " : "") + text_of(row.forms[i][n]));
+  }
+  if (!row.conditions.empty()) parts.push_back(row.conditions);
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 // The backend's own, and those that every backend has.
 std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& entry) {
   std::vector<std::pair<std::string, std::string>> options = entry.options;
@@ -35,8 +55,29 @@ std::string text_of(const BackendEntry& entry) {
   std::size_t width = 0;
   std::vector<SupportRow> rows = support_matrix(entry).value_or(std::vector<SupportRow>());
   for (const SupportRow& row : rows) width = std::max(width, row.op.size());
-  for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, row.conditions);
+  for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, text_of(row));
   return text;
+}
+
+Json json_of(const SupportLimit& limit) {
+  Json json = {{"of", limit.of}, {"kind", limit.kind}};
+  if (limit.least) json["least"] = *limit.least;
+  if (limit.most) json["most"] = *limit.most;
+  if (!limit.values.empty()) json["values"] = limit.values;
+  return json;
+}
+
+Json json_of(const SupportRow& row) {
+  Json json = {{"op", row.op}, {"conditions", row.conditions}};
+  json["types"] = row.types;
+  json["mixes_types"] = row.mixes_types;
+  json["layouts"] = row.layouts;
+  json["forms"] = Json::array();
+  for (const std::vector<SupportLimit>& form : row.forms) {
+    Json& limits = json["forms"].emplace_back(Json::array());
+    for (const SupportLimit& limit : form) limits.push_back(json_of(limit));
+  }
+  return json;
 }
 
 Json json_of(const BackendEntry& entry) {
@@ -45,7 +86,7 @@ Json json_of(const BackendEntry& entry) {
   for (const auto& [key, meaning] : options_of(entry)) json["options"][key] = meaning;
   json["support"] = Json::array();
   for (const SupportRow& row : support_matrix(entry).value_or(std::vector<SupportRow>()))
-    json["support"].push_back({{"op", row.op}, {"conditions", row.conditions}});
+    json["support"].push_back(json_of(row));
   return json;
 }
 

@@ -1,12 +1,14 @@
 #include "node_query.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "depute/infer.h"
 #include "depute/print.h"
+#include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
 #include "write_payload.h"
@@ -14,17 +16,15 @@
 namespace depute::xnnpack {
 namespace {
 
-constexpr std::size_t max_xnnpack_rank = 6;
-
 bool is_float(ScalarType dtype) {
-  return dtype == ScalarType::F32 || dtype == ScalarType::F16;
+  return std::ranges::find(float_types, dtype) != std::end(float_types);
 }
 
 Check check_tensor(const TensorType& type, bool takes_integers) {
   if (!is_float(type.dtype) && !takes_integers)
     return Refusal{"dtype", std::string(name(type.dtype)), "f32, f16"};
-  if (type.rank() > max_xnnpack_rank) {
-    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_xnnpack_rank)};
+  if (type.rank() > max_rank) {
+    return Refusal{"rank", std::to_string(type.rank()), fmt::format("at most {}", max_rank)};
   }
   for (const SymInt& size : type.sizes) {
     if (size == 0) return Refusal{"zero-size", sizes_text(type.sizes), "at least one element"};
@@ -94,6 +94,107 @@ Check check_shapes(const NodeQuery& node) {
   return {};
 }
 
+// --- a rule's forms
+
+const Value* tensor_of(const NodeQuery& node, std::string_view name) {
+  return name == "result" ? node.node().result() : node.call.value(name);
+}
+
+Check need_known_sizes(const TensorType& type) {
+  if (symbolic_count(type.sizes) == 0) return {};
+  return Refusal{"dynamic-shape", sizes_text(type.sizes), "constant sizes"};
+}
+
+Check need_first_result_alone(const NodeQuery& node) {
+  for (std::size_t i = 1; i < node.node().results().size(); ++i) {
+    if (node.node().result(i)->has_uses())
+      return Refusal{"unused-result", fmt::format("result {} is used", i), "result 0 alone"};
+  }
+  return {};
+}
+
+Check need_one_of(const NodeQuery& node, const Limit& limit) {
+  DEPUTE_REFUSE_IF(need_number(node, limit.of));
+  const double given = node.call[limit.of].as_double();
+  if (std::ranges::find(limit.values, given) != limit.values.end()) return {};
+  return refuse_argument(node, limit.of, fmt::format("{}", fmt::join(limit.values, ", ")));
+}
+
+Check need_above(const NodeQuery& node, const Limit& limit) {
+  DEPUTE_REFUSE_IF(need_number(node, limit.of));
+  if (node.call[limit.of].as_double() > limit.least) return {};
+  return refuse_argument(node, limit.of, fmt::format("more than {}", limit.least));
+}
+
+Check need_text(const NodeQuery& node, const Limit& limit) {
+  if (node.call[limit.of].as_symbol() == limit.text) return {};
+  return refuse_argument(node, limit.of, limit.text);
+}
+
+// Of a tensor that is given.
+Check check_limit(const Limit& limit, const TensorType& type) {
+  switch (limit.kind) {
+    case LimitKind::Rank:
+      return need_rank(type, static_cast<std::size_t>(limit.least), static_cast<std::size_t>(limit.most));
+    case LimitKind::DType:
+      return need_dtype(type, limit.dtype);
+    case LimitKind::OneOpenSize:
+      return need_reshapable(type);
+    case LimitKind::KnownSizes:
+      return need_known_sizes(type);
+    case LimitKind::Constant:
+    case LimitKind::Number:
+    case LimitKind::Above:
+    case LimitKind::Ints:
+    case LimitKind::OneOf:
+    case LimitKind::Text:
+    case LimitKind::FirstResult:
+      break;
+  }
+  return {};
+}
+
+Check check_limit(const Limit& limit, const NodeQuery& node) {
+  switch (limit.kind) {
+    case LimitKind::Rank:
+    case LimitKind::DType:
+    case LimitKind::OneOpenSize:
+    case LimitKind::KnownSizes: {
+      const Value* tensor = tensor_of(node, limit.of);
+      return tensor == nullptr ? Check() : check_limit(limit, tensor->tensor());
+    }
+    case LimitKind::Constant:
+      return need_constant(node, limit.of);
+    case LimitKind::Number:
+      return need_number(node, limit.of);
+    case LimitKind::Above:
+      return need_above(node, limit);
+    case LimitKind::Ints:
+      if (limit.most < limit::most_int + 1)
+        return need_ints(node, limit.of, static_cast<std::int64_t>(limit.least));
+      return need_ints(node, limit.of);
+    case LimitKind::OneOf:
+      return need_one_of(node, limit);
+    case LimitKind::Text:
+      return need_text(node, limit);
+    case LimitKind::FirstResult:
+      return need_first_result_alone(node);
+  }
+  return {};
+}
+
+Check check_form(Form form, const NodeQuery& node) {
+  for (const Limit& limit : form) DEPUTE_REFUSE_IF(check_limit(limit, node));
+  return {};
+}
+
+// Nothing where a form is met; otherwise why the last is not.
+Check check_forms(const Forms& forms, const NodeQuery& node) {
+  Check refusal = check_form(forms[0], node);
+  if (!refusal || forms[1].empty()) return refusal;
+  return check_form(forms[1], node);
+}
+
 }  // namespace
 
 bool NodeQuery::is_constant(std::string_view name) const {
@@ -126,6 +227,7 @@ Check check_node(const QueryContext& context, const Node& node) {
   const NodeQuery query(context, node);
   DEPUTE_REFUSE_IF(check_shapes(query));
   if (!rule->takes_numbers) DEPUTE_REFUSE_IF(check_arguments(query));
+  DEPUTE_REFUSE_IF(check_forms(rule->forms, query));
   return rule->check == nullptr ? Check() : rule->check(query);
 }
 

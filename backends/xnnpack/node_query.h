@@ -43,7 +43,10 @@ class NodeQuery {
   QueryContext context_;
 };
 
-// What is checked for every node, and then by its op's rule.
+// What every node must meet, whatever its op; rules on integers check their types themselves.
+constexpr ScalarType float_types[] = {ScalarType::F32, ScalarType::F16};
+
+// What is checked for every node, then its rule's forms, and then by the rule itself.
 Check check_node(const QueryContext& context, const Node& node);
 
 // --- checks that several rules share

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "depute/op.h"
+#include "op_limits.h"
 
 namespace depute::xnnpack {
 
@@ -34,14 +35,15 @@ enum class OpClass : std::uint8_t {
 
 struct OpRule {
   std::string_view op;
-  std::string_view conditions = {};  // for the support matrix
+  std::string_view conditions = {};  // for the support matrix: what `check` looks at
+  Forms forms = {};                  // what is taken of types, ranks and arguments: of the first that is met
   OpClass op_class = OpClass::Compute;
   bool keep_whole = false;      // not decomposed where it can be taken
   bool mixes_dtypes = false;    // tensors may differ in their element types
   bool takes_integers = false;  // tensors may have any element types, which the rule checks
   bool takes_layouts = false;   // operands may lie in another order than row-major
   bool takes_numbers = false;   // an argument that is a tensor by its schema may be a number
-  // What is checked beyond the conditions all nodes must meet (node_query.h); may be null.
+  // What is checked beyond the forms and what all nodes must meet (node_query.h); may be null.
   Check (*check)(const NodeQuery& node) = nullptr;
   // Called for nodes that passed the check.
   void (*translate)(Emitter& emit, const OpCall& call) = nullptr;

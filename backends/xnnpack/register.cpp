@@ -1,7 +1,11 @@
 // What the command line knows about this backend.
+#include <fmt/format.h>
+
+#include <cmath>
 #include <memory>
 
 #include "depute/registry.h"
+#include "node_query.h"
 #include "op_rule.h"
 #include "support/check.h"
 #include "xnnpack_backend.h"
@@ -10,10 +14,61 @@
 namespace depute::xnnpack {
 namespace {
 
+std::string_view words(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::Rank:
+      return "rank";
+    case LimitKind::DType:
+      return "type";
+    case LimitKind::Constant:
+      return "constant";
+    case LimitKind::Number:
+      return "number";
+    case LimitKind::Above:
+      return "above";
+    case LimitKind::Ints:
+      return "ints";
+    case LimitKind::OneOf:
+    case LimitKind::Text:
+      return "one of";
+    case LimitKind::OneOpenSize:
+      return "at most one open size";
+    case LimitKind::KnownSizes:
+      return "known sizes";
+    case LimitKind::FirstResult:
+      return "no other is used";
+  }
+  return {};
+}
+
+SupportLimit row_of(const Limit& limit) {
+  SupportLimit row = {.of = std::string(limit.of), .kind = std::string(words(limit.kind))};
+  if (std::isfinite(limit.least)) row.least = limit.least;
+  if (std::isfinite(limit.most)) row.most = limit.most;
+  for (double value : limit.values) row.values.push_back(fmt::format("{}", value));
+  if (limit.kind == LimitKind::Text) row.values = {std::string(limit.text)};
+  if (limit.kind == LimitKind::DType) row.values = {std::string(name(limit.dtype))};
+  return row;
+}
+
+SupportRow row_of(const OpRule& rule) {
+  SupportRow row = {.op = std::string(rule.op), .conditions = std::string(rule.conditions)};
+  for (ScalarType type : float_types)
+    if (!rule.takes_integers) row.types.emplace_back(name(type));
+  row.mixes_types = rule.mixes_dtypes || rule.takes_integers;
+  row.layouts.emplace_back("contiguous");
+  if (rule.takes_layouts) row.layouts.emplace_back("any order of dimensions");
+  for (const Form& form : rule.forms) {
+    if (form.empty()) continue;
+    row.forms.emplace_back();
+    for (const Limit& limit : form) row.forms.back().push_back(row_of(limit));
+  }
+  return row;
+}
+
 std::vector<SupportRow> support_rows() {
   std::vector<SupportRow> rows;
-  for (const OpRule* rule : all_op_rules())
-    rows.push_back({std::string(rule->op), std::string(rule->conditions)});
+  for (const OpRule* rule : all_op_rules()) rows.push_back(row_of(*rule));
   return rows;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,10 +19,24 @@ namespace depute {
 // Options of one --backend NAME:key=value,key=value.
 using BackendOptions = std::vector<std::pair<std::string, std::string>>;
 
-// One line of a support matrix: what an op needs to be taken, from the backend's own rules.
+// What one argument of an op must be, or its first result ("result").
+struct SupportLimit {
+  std::string of = {};
+  std::string kind = {};             // "rank", "number", "constant"; the backend's own words
+  std::optional<double> least = {};  // none: no bound
+  std::optional<double> most = {};
+  std::vector<std::string> values = {};  // these alone; none: any
+};
+
+// One line of a support matrix: what an op needs to be taken, from the backend's own rules. A call meets all
+// limits of one of the forms; none: there are no limits.
 struct SupportRow {
   std::string op = {};
   std::string conditions = {};
+  std::vector<std::string> types = {};  // element types of its tensors; none: not told
+  bool mixes_types = false;             // tensors may differ in them
+  std::vector<std::string> layouts = {};
+  std::vector<std::vector<SupportLimit>> forms = {};
 };
 
 struct BackendEntry {

@@ -22,8 +22,6 @@ std::vector<std::size_t> reduced_dims(const OpCall& call, std::size_t rank) {
 // Windows along the last dimension would leave one channel, which XNNPACK computes one element at a time.
 Check check_amax(const NodeQuery& node) {
   const TensorType& self = node.tensor("self");
-  DEPUTE_REFUSE_IF(need_rank(self, 2, 6));
-  DEPUTE_REFUSE_IF(need_ints(node, "dim"));
   const std::vector<std::size_t> dims = reduced_dims(node.call, self.rank());
   const bool is_run = dims.size() == 1 || (dims.size() == 2 && dims[1] == dims[0] + 1);
   const bool is_image = self.rank() == 4 && dims.size() == 2 && dims[0] == 2 && dims[1] == 3;
@@ -31,8 +29,6 @@ Check check_amax(const NodeQuery& node) {
     return refuse_argument(node, "dim",
                            "one dimension, or two neighbours, before the last; height and width");
   }
-  if (symbolic_count(self.sizes) != 0)
-    return Refusal{"dynamic-shape", sizes_text(self.sizes), "constant sizes"};
   if (self.sizes[dims[0]] == 1 && self.sizes[dims.back()] == 1)
     return refuse_argument(node, "dim", "more than one element");
   return {};
@@ -49,9 +45,12 @@ void amax(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> amax() {
+  static constexpr Limit limits[] = {limit::ranks("self", 2, 6), limit::ints("dim"),
+                                     limit::known_sizes("self")};
   static constexpr OpRule rules[] = {
       {.op = "aten.amax.default",
-       .conditions = "one dimension or two neighbours, not the last; or height and width; constant sizes",
+       .conditions = "one dimension or two neighbours, not the last; or height and width",
+       .forms = {limits},
        .check = check_amax,
        .translate = amax},
   };

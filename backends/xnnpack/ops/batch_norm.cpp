@@ -10,22 +10,6 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-Check check_batch_norm(const NodeQuery& node) {
-  const TensorType& input = node.tensor("input");
-  DEPUTE_REFUSE_IF(need_rank(input, 2, 6));
-  if (input.rank() != 4) DEPUTE_REFUSE_IF(need_dtype(input, ScalarType::F32));
-  for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
-    DEPUTE_REFUSE_IF(need_constant(node, name));
-  }
-  DEPUTE_REFUSE_IF(need_number(node, "eps"));
-  for (std::size_t i = 1; i < node.node().results().size(); ++i) {
-    if (node.node().result(i)->has_uses()) {
-      return Refusal{"unused-result", fmt::format("result {} is used", i), "result 0 alone"};
-    }
-  }
-  return {};
-}
-
 // weight / sqrt(variance + eps)
 Constant scale_of(const Constant& variance, const Constant* weight, double eps) {
   std::vector<Constant> inputs = {variance};
@@ -72,10 +56,16 @@ void translate_batch_norm(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> batch_norm() {
+  using namespace limit;
+  static constexpr Limit images[] = {ranks("input", 4, 4),     constant("weight"),      constant("bias"),
+                                     constant("running_mean"), constant("running_var"), number("eps"),
+                                     first_result_alone()};
+  static constexpr Limit others[] = {
+      ranks("input", 2, 6),     dtype("input", ScalarType::F32), constant("weight"), constant("bias"),
+      constant("running_mean"), constant("running_var"),         number("eps"),      first_result_alone()};
   static constexpr OpRule rules[] = {
       {.op = "aten._native_batch_norm_legit_no_training.default",
-       .conditions = "constant parameters; only result 0 is used; f32, or 4 dimensions",
-       .check = check_batch_norm,
+       .forms = {images, others},
        .translate = translate_batch_norm},
   };
   return rules;

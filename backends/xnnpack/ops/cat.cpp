@@ -11,7 +11,7 @@ Check check_cat(const NodeQuery& node) {
       return Refusal{"rank", sizes_text(tensor->tensor().sizes), "the same for all"};
     }
   }
-  return need_rank(node.result(), 1, 6);
+  return {};
 }
 
 ValueId join(Emitter& emit, std::span<const ValueId> parts, std::size_t dim, const Dims& result) {
@@ -24,10 +24,6 @@ void cat(Emitter& emit, const OpCall& call) {
   for (const Value* tensor : call.values("tensors")) parts.push_back(emit.input(*tensor));
   const Dims& result = emit.result_sizes();
   emit.result(join(emit, parts, dimension(call, "dim", result.size()), result));
-}
-
-Check check_stack(const NodeQuery& node) {
-  return need_reshapable(node.result());
 }
 
 void stack(Emitter& emit, const OpCall& call) {
@@ -43,13 +39,16 @@ void stack(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> cat() {
+  static constexpr Limit joined[] = {limit::ranks("result", 1, 6)};
+  static constexpr Limit stacked[] = {limit::one_open_size("result")};
   static constexpr OpRule rules[] = {
-      {.op = "aten.cat.default", .op_class = OpClass::Move, .check = check_cat, .translate = cat},
-      {.op = "aten.stack.default",
-       .conditions = "at most one size known only at run time",
+      {.op = "aten.cat.default",
+       .conditions = "all of one rank",
+       .forms = {joined},
        .op_class = OpClass::Move,
-       .check = check_stack,
-       .translate = stack},
+       .check = check_cat,
+       .translate = cat},
+      {.op = "aten.stack.default", .forms = {stacked}, .op_class = OpClass::Move, .translate = stack},
   };
   return rules;
 }

@@ -8,8 +8,6 @@ namespace {
 constexpr double infinity = XnnNode::infinity;
 
 Check check_range(const NodeQuery& node, std::string_view min, std::string_view max) {
-  DEPUTE_REFUSE_IF(need_number(node, min));
-  DEPUTE_REFUSE_IF(need_number(node, max));
   const double low = node.has(min) ? node.call[min].as_double() : -infinity;
   const double high = node.has(max) ? node.call[max].as_double() : infinity;
   if (low < high) return {};
@@ -41,13 +39,17 @@ void clamp_both(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> clamp() {
+  static constexpr Limit bounds[] = {limit::number("min"), limit::number("max")};
+  static constexpr Limit values[] = {limit::number("min_val"), limit::number("max_val")};
   static constexpr OpRule rules[] = {
       {.op = "aten.clamp.default",
-       .conditions = "bounds are numbers, min < max",
+       .conditions = "min < max",
+       .forms = {bounds},
        .check = check_clamp,
        .translate = clamp_both},
       {.op = "aten.hardtanh.default",
-       .conditions = "bounds are numbers, min < max",
+       .conditions = "min_val < max_val",
+       .forms = {values},
        .check = check_hardtanh,
        .translate = hardtanh},
       {.op = "aten.relu.default", .translate = relu},

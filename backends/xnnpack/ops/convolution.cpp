@@ -11,12 +11,7 @@ namespace {
 
 Check check_convolution(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
-  DEPUTE_REFUSE_IF(need_rank(input, 3, 4));
   if (!quantised_weight_of(node.context(), node.node())) DEPUTE_REFUSE_IF(need_constant(node, "weight"));
-  DEPUTE_REFUSE_IF(need_constant(node, "bias"));
-  DEPUTE_REFUSE_IF(need_ints(node, "stride", 1));
-  DEPUTE_REFUSE_IF(need_ints(node, "padding", 0));
-  DEPUTE_REFUSE_IF(need_ints(node, "dilation", 1));
   if (node.call["transposed"].as_bool()) {
     DEPUTE_REFUSE_IF(need_ints(node, "output_padding", 0));
     const std::vector<std::int64_t> added = node.call.ints("output_padding");
@@ -104,9 +99,15 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> convolution() {
+  static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::constant("bias"),
+                                     limit::ints("stride", 1), limit::ints("padding", 0),
+                                     limit::ints("dilation", 1)};
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
-       .conditions = "1 or 2 dimensions; constant weight and bias; output_padding less than the stride",
+       .conditions = "weight a constant, or dequantised from one; output_padding less than the stride; of "
+                     "rank 3 at most "
+                     "one size known only at run time",
+       .forms = {limits},
        .check = check_convolution,
        .translate = translate_convolution},
   };

@@ -5,13 +5,6 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-Check check_elu(const NodeQuery& node) {
-  for (std::string_view name : {"alpha", "scale", "input_scale"}) DEPUTE_REFUSE_IF(need_number(node, name));
-  if (node.call["input_scale"].as_double() != 1) return refuse_argument(node, "input_scale", "1");
-  if (node.call["alpha"].as_double() <= 0) return refuse_argument(node, "alpha", "more than 0");
-  return {};
-}
-
 void elu(Emitter& emit, const OpCall& call) {
   const Coefficient alpha{static_cast<float>(call["alpha"].as_double())};
   ValueId y = emit.add(NodeKind::Elu, {emit.input(call, "self")}, alpha);
@@ -20,18 +13,9 @@ void elu(Emitter& emit, const OpCall& call) {
   emit.result(y);
 }
 
-Check check_leaky_relu(const NodeQuery& node) {
-  return need_number(node, "negative_slope");
-}
-
 void leaky_relu(Emitter& emit, const OpCall& call) {
   const Coefficient slope{static_cast<float>(call["negative_slope"].as_double())};
   emit.result(emit.add(NodeKind::Leaky, {emit.input(call, "self")}, slope));
-}
-
-Check check_prelu(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_constant(node, "weight"));
-  return need_rank(node.tensor("weight"), 0, 1);
 }
 
 // One slope, or one for each index of dimension 1.
@@ -47,18 +31,15 @@ void prelu(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> elu() {
+  static constexpr double one[] = {1};
+  static constexpr Limit limits[] = {limit::number("scale"), limit::one_of("input_scale", one),
+                                     limit::above("alpha", 0)};
+  static constexpr Limit slope[] = {limit::number("negative_slope")};
+  static constexpr Limit weights[] = {limit::constant("weight"), limit::ranks("weight", 0, 1)};
   static constexpr OpRule rules[] = {
-      {.op = "aten.elu.default",
-       .conditions = "input_scale 1, alpha > 0",
-       .keep_whole = true,
-       .check = check_elu,
-       .translate = elu},
-      {.op = "aten.leaky_relu.default", .check = check_leaky_relu, .translate = leaky_relu},
-      {.op = "aten.prelu.default",
-       .conditions = "constant weight",
-       .keep_whole = true,
-       .check = check_prelu,
-       .translate = prelu},
+      {.op = "aten.elu.default", .forms = {limits}, .keep_whole = true, .translate = elu},
+      {.op = "aten.leaky_relu.default", .forms = {slope}, .translate = leaky_relu},
+      {.op = "aten.prelu.default", .forms = {weights}, .keep_whole = true, .translate = prelu},
   };
   return rules;
 }

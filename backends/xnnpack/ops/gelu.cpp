@@ -12,11 +12,6 @@ bool is_tanh_form(const OpCall& call) {
   return call["approximate"].as_symbol() == "tanh";
 }
 
-Check check_gelu(const NodeQuery& node) {
-  if (is_tanh_form(node.call)) return {};
-  return need_dtype(node.tensor("self"), ScalarType::F32);
-}
-
 // x * sigmoid(x * (2 c + 2 c * 0.044715 * x^2)), c = sqrt(2 / pi)
 void translate_gelu(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
@@ -32,11 +27,12 @@ void translate_gelu(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> gelu() {
+  static constexpr Limit by_tanh[] = {limit::text("approximate", "tanh")};
+  static constexpr Limit by_erf[] = {limit::dtype("self", ScalarType::F32)};
   static constexpr OpRule rules[] = {
       {.op = "aten.gelu.default",
-       .conditions = "f32, or approximate = tanh",
+       .forms = {by_tanh, by_erf},
        .keep_whole = true,
-       .check = check_gelu,
        .translate = translate_gelu},
   };
   return rules;

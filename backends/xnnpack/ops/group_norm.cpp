@@ -13,20 +13,11 @@ namespace {
 
 Check check_group_norm(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
-  DEPUTE_REFUSE_IF(need_rank(input, 3, 5));
-  DEPUTE_REFUSE_IF(need_dtype(input, ScalarType::F32));
-  DEPUTE_REFUSE_IF(need_number(node, "eps"));
   if (!node.call["group"].is_int()) return refuse_argument(node, "group", "a number");
   const std::int64_t groups = node.call["group"].as_int();
   const SymInt& channels = input.sizes[1];
   if (!channels.is_constant() || groups < 1 || channels.value() % groups != 0)
     return refuse_argument(node, "group", fmt::format("a divisor of {}", channels.str()));
-  DEPUTE_REFUSE_IF(need_reshapable(input));
-  for (std::size_t i = 1; i < node.node().results().size(); ++i) {
-    if (node.node().result(i)->has_uses()) {
-      return Refusal{"unused-result", fmt::format("result {} is used", i), "result 0 alone"};
-    }
-  }
   return {};
 }
 
@@ -91,9 +82,13 @@ void translate_group_norm(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> group_norm() {
+  static constexpr Limit limits[] = {limit::ranks("input", 3, 5), limit::dtype("input", ScalarType::F32),
+                                     limit::number("eps"), limit::one_open_size("input"),
+                                     limit::first_result_alone()};
   static constexpr OpRule rules[] = {
       {.op = "aten.native_group_norm.default",
-       .conditions = "f32; 3 to 5 dimensions; groups of constant size; only result 0 is used",
+       .conditions = "group divides the channels",
+       .forms = {limits},
        .check = check_group_norm,
        .translate = translate_group_norm},
   };

@@ -11,16 +11,8 @@ namespace {
 Check check_layer_norm(const NodeQuery& node) {
   if (!node.options().layer_norm)
     return Refusal{"kernel", "ExecuTorch's kernel is faster", "layer_norm=true"};
-  DEPUTE_REFUSE_IF(need_ints(node, "normalized_shape"));
-  DEPUTE_REFUSE_IF(need_number(node, "eps"));
-  DEPUTE_REFUSE_IF(need_rank(node.tensor("input"), 2, 6));
   if (node.call.ints("normalized_shape").size() != 1)
     return refuse_argument(node, "normalized_shape", "one dimension");
-  for (std::size_t i = 1; i < node.node().results().size(); ++i) {
-    if (node.node().result(i)->has_uses()) {
-      return Refusal{"unused-result", fmt::format("result {} is used", i), "result 0 alone"};
-    }
-  }
   return {};
 }
 
@@ -48,9 +40,14 @@ void layer_norm(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> layer_norm() {
+  // The variance of half floats would be computed in half floats.
+  static constexpr Limit limits[] = {limit::ints("normalized_shape"), limit::number("eps"),
+                                     limit::ranks("input", 2, 6), limit::dtype("input", ScalarType::F32),
+                                     limit::first_result_alone()};
   static constexpr OpRule rules[] = {
       {.op = "aten.native_layer_norm.default",
-       .conditions = "layer_norm=true; over the last dimension; only result 0 is used",
+       .conditions = "layer_norm=true; over the last dimension",
+       .forms = {limits},
        .check = check_layer_norm,
        .translate = layer_norm},
   };

@@ -12,19 +12,6 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// Weights that are computed take another path in the runtime, which has no half floats.
-Check check_weight(const NodeQuery& node, std::string_view name) {
-  if (node.is_constant(name)) return {};
-  return need_dtype(node.tensor(name), ScalarType::F32);
-}
-
-Check check_linear(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(check_weight(node, "weight"));
-  DEPUTE_REFUSE_IF(need_rank(node.tensor("weight"), 2, 2));
-  if (node.has("bias")) DEPUTE_REFUSE_IF(need_rank(node.tensor("bias"), 1, 1));
-  return need_rank(node.tensor("input"), 1, 6);
-}
-
 void linear(Emitter& emit, const OpCall& call) {
   ValueId x = emit.input(call, "input");
   const ValueId weight = emit.input(call, "weight");
@@ -50,14 +37,6 @@ ValueId multiply(Emitter& emit, ValueId left, ValueId right, ValueId bias) {
   return emit.add_sized(NodeKind::FullyConnected, {left, right, bias}, result, {}, transpose_weights);
 }
 
-Check check_addmm(const NodeQuery& node) {
-  for (std::string_view name : {"alpha", "beta"}) {
-    DEPUTE_REFUSE_IF(need_number(node, name));
-    if (node.call[name].as_double() != 1) return refuse_argument(node, name, "1");
-  }
-  return check_weight(node, "mat2");
-}
-
 void addmm(Emitter& emit, const OpCall& call) {
   const ValueId left = emit.input(call, "mat1");
   const ValueId right = emit.input(call, "mat2");
@@ -68,10 +47,6 @@ void addmm(Emitter& emit, const OpCall& call) {
                         SymInt(numel(*constant)) == columns && emit.sizes(bias).back() == columns;
   if (!is_fused) return emit.result(emit.add(NodeKind::Add, {multiply(emit, left, right, no_value), bias}));
   emit.result(multiply(emit, left, right, emit.reshape(bias, {columns})));
-}
-
-Check check_mm(const NodeQuery& node) {
-  return check_weight(node, "mat2");
 }
 
 void mm(Emitter& emit, const OpCall& call) {
@@ -87,8 +62,6 @@ void bmm(Emitter& emit, const OpCall& call) {
 Check check_matmul(const NodeQuery& node) {
   const TensorType& left = node.tensor("self");
   const TensorType& right = node.tensor("other");
-  DEPUTE_REFUSE_IF(need_rank(left, 3, 6));
-  DEPUTE_REFUSE_IF(need_rank(right, 3, 6));
   if (left.rank() == right.rank()) return {};
   return need_reshapable(left.rank() < right.rank() ? left : right);
 }
@@ -106,28 +79,33 @@ void matmul(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> linear() {
+  using namespace limit;
+  static constexpr double one[] = {1};
+  // Weights that are computed take another path in the runtime, which has no half floats.
+  static constexpr Limit addmm_constant[] = {one_of("alpha", one), one_of("beta", one), constant("mat2")};
+  static constexpr Limit addmm_f32[] = {one_of("alpha", one), one_of("beta", one),
+                                        dtype("mat2", ScalarType::F32)};
+  static constexpr Limit linear_constant[] = {constant("weight"), ranks("weight", 2, 2), ranks("bias", 1, 1),
+                                              ranks("input", 1, 6)};
+  static constexpr Limit linear_f32[] = {dtype("weight", ScalarType::F32), ranks("weight", 2, 2),
+                                         ranks("bias", 1, 1), ranks("input", 1, 6)};
+  static constexpr Limit mm_constant[] = {constant("mat2")};
+  static constexpr Limit mm_f32[] = {dtype("mat2", ScalarType::F32)};
+  static constexpr Limit batches[] = {ranks("self", 3, 6), ranks("other", 3, 6)};
   static constexpr OpRule rules[] = {
-      {.op = "aten.addmm.default",
-       .conditions = "alpha and beta 1; f32 unless mat2 is constant",
-       .check = check_addmm,
-       .translate = addmm},
+      {.op = "aten.addmm.default", .forms = {addmm_constant, addmm_f32}, .translate = addmm},
       {.op = "aten.bmm.default", .translate = bmm},
       {.op = "aten.linear.default",
-       .conditions = "f32 unless weight is constant",
+       .forms = {linear_constant, linear_f32},
        .keep_whole = true,
-       .check = check_linear,
        .translate = linear},
       {.op = "aten.matmul.default",
-       .conditions =
-           "both of rank 3 or more; where the ranks differ, at most one size of the lower one known "
-           "only at run time",
+       .conditions = "where the ranks differ, at most one size of the lower one known only at run time",
+       .forms = {batches},
        .keep_whole = true,
        .check = check_matmul,
        .translate = matmul},
-      {.op = "aten.mm.default",
-       .conditions = "f32 unless mat2 is constant",
-       .check = check_mm,
-       .translate = mm},
+      {.op = "aten.mm.default", .forms = {mm_constant, mm_f32}, .translate = mm},
   };
   return rules;
 }

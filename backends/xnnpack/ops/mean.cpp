@@ -24,12 +24,10 @@ std::vector<std::uint32_t> reduced_dims(const OpCall& call, const Dims& sizes) {
 }
 
 Check check_reduction(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_ints(node, "dim"));
   const TensorType& self = node.tensor("self");
   if (node.has("dtype") && node.call["dtype"].as_scalar_type() != self.dtype) {
     return refuse_argument(node, "dtype", fmt::format("none, {}", name(self.dtype)));
   }
-  DEPUTE_REFUSE_IF(need_rank(self, 1, 5));
   // These need no reshape between.
   const bool is_plain =
       self.rank() >= 3 && reduced_dims(node.call, self.sizes).size() == 2 && node.call["keepdim"].as_bool();
@@ -60,13 +58,16 @@ void sum(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> mean() {
+  static constexpr Limit limits[] = {limit::ints("dim"), limit::ranks("self", 1, 5)};
   static constexpr OpRule rules[] = {
       {.op = "aten.mean.dim",
-       .conditions = "1 to 5 dimensions; no other dtype",
+       .conditions = "no other dtype",
+       .forms = {limits},
        .check = check_reduction,
        .translate = mean},
       {.op = "aten.sum.dim_IntList",
-       .conditions = "1 to 5 dimensions; constant sizes; no other dtype",
+       .conditions = "constant sizes of dim; no other dtype",
+       .forms = {limits},
        .check = check_sum,
        .translate = sum},
   };

@@ -25,8 +25,6 @@ Widths widths_of(const OpCall& call, std::size_t rank) {
 }
 
 Check check_pad(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_ints(node, "pad"));
-  DEPUTE_REFUSE_IF(need_number(node, "value"));
   const Dims& sizes = node.tensor("self").sizes;
   const std::size_t numbers = node.call.ints("pad").size();
   if (numbers % 2 != 0 || numbers / 2 > sizes.size())
@@ -65,9 +63,11 @@ void pad(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> pad() {
+  static constexpr Limit limits[] = {limit::ints("pad"), limit::number("value")};
   static constexpr OpRule rules[] = {
       {.op = "aten.constant_pad_nd.default",
-       .conditions = "widths are numbers",
+       .conditions = "no negative width of a size known only at run time",
+       .forms = {limits},
        .op_class = OpClass::Move,
        .check = check_pad,
        .translate = pad},

@@ -7,10 +7,6 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-Check check_permute(const NodeQuery& node) {
-  return need_ints(node, "dims");
-}
-
 void permute(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   const auto rank = static_cast<std::int64_t>(emit.rank(x));
@@ -37,8 +33,9 @@ void transpose_matrix(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> permute() {
+  static constexpr Limit limits[] = {limit::ints("dims")};
   static constexpr OpRule rules[] = {
-      {.op = "aten.permute.default", .check = check_permute, .translate = permute},
+      {.op = "aten.permute.default", .forms = {limits}, .translate = permute},
       {.op = "aten.t.default", .translate = transpose_matrix},
       {.op = "aten.transpose.int", .translate = transpose},
   };

@@ -6,11 +6,6 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-Check check_shuffle(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_rank(node.tensor("self"), 4, 4));
-  return need_reshapable(node.tensor("self"));
-}
-
 // [n, c r r, h, w] -> [n, c, r, r, h, w] -> [n, c, h, r, w, r]
 void pixel_shuffle(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
@@ -33,15 +28,10 @@ void pixel_unshuffle(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> pixel_shuffle() {
+  static constexpr Limit limits[] = {limit::ranks("self", 4, 4), limit::one_open_size("self")};
   static constexpr OpRule rules[] = {
-      {.op = "aten.pixel_shuffle.default",
-       .conditions = "4 dimensions; at most one size known only at run time",
-       .check = check_shuffle,
-       .translate = pixel_shuffle},
-      {.op = "aten.pixel_unshuffle.default",
-       .conditions = "4 dimensions; at most one size known only at run time",
-       .check = check_shuffle,
-       .translate = pixel_unshuffle},
+      {.op = "aten.pixel_shuffle.default", .forms = {limits}, .translate = pixel_shuffle},
+      {.op = "aten.pixel_unshuffle.default", .forms = {limits}, .translate = pixel_unshuffle},
   };
   return rules;
 }

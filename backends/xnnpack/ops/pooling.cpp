@@ -46,10 +46,6 @@ Window window_of(const OpCall& call, const Dims& input, const Dims& result, bool
 
 Check check_pooling(const NodeQuery& node) {
   const TensorType& input = node.tensor("self");
-  DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
-  DEPUTE_REFUSE_IF(need_ints(node, "kernel_size", 1));
-  DEPUTE_REFUSE_IF(need_ints(node, "stride", 1));
-  DEPUTE_REFUSE_IF(need_ints(node, "padding", 0));
   if (node.call["ceil_mode"].as_bool() && (!input.sizes[2].is_constant() || !input.sizes[3].is_constant())) {
     return Refusal{"dynamic-shape", sizes_text(input.sizes), "constant sizes with ceil_mode"};
   }
@@ -57,15 +53,6 @@ Check check_pooling(const NodeQuery& node) {
   if (kernel.front() == 1 && kernel.back() == 1)
     return refuse_argument(node, "kernel_size", "more than 1 x 1");
   return {};
-}
-
-Check check_max_pool(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_ints(node, "dilation", 1));
-  for (std::size_t i = 1; i < node.node().results().size(); ++i) {
-    if (node.node().result(i)->has_uses())
-      return Refusal{"unused-result", "the indices are used", "result 0 alone"};
-  }
-  return check_pooling(node);
 }
 
 void max_pool(Emitter& emit, const OpCall& call) {
@@ -77,7 +64,6 @@ void max_pool(Emitter& emit, const OpCall& call) {
 // XNNPACK divides by the number of elements inside the tensor; counted padding is made part of it.
 Check check_avg_pool(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(check_pooling(node));
-  DEPUTE_REFUSE_IF(need_number(node, "divisor_override"));
   const Window window = window_of(node.call, node.tensor("self").sizes, node.result().sizes, false);
   const std::int64_t area = static_cast<std::int64_t>(window.kernel.height) * window.kernel.width;
   if (node.has("divisor_override") && node.call["divisor_override"].as_int() != area) {
@@ -110,8 +96,6 @@ void avg_pool(Emitter& emit, const OpCall& call) {
 // Each result is the mean of windows of one size, when the sizes divide.
 Check check_adaptive(const NodeQuery& node) {
   const TensorType& input = node.tensor("self");
-  DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
-  DEPUTE_REFUSE_IF(need_ints(node, "output_size"));
   const Dims& result = node.result().sizes;
   for (std::size_t dim = 2; dim < 4; ++dim) {
     const bool is_known = input.sizes[dim].is_constant() && result[dim].is_constant() && result[dim] != 0;
@@ -139,24 +123,33 @@ void adaptive_avg_pool(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> pooling() {
+  using namespace limit;
+  static constexpr Limit adaptive[] = {ranks("self", 4, 4), ints("output_size")};
+  static constexpr Limit average[] = {ranks("self", 4, 4), ints("kernel_size", 1), ints("stride", 1),
+                                      ints("padding", 0), number("divisor_override")};
+  static constexpr Limit largest[] = {ints("dilation", 1),    first_result_alone(), ranks("self", 4, 4),
+                                      ints("kernel_size", 1), ints("stride", 1),    ints("padding", 0)};
   static constexpr OpRule rules[] = {
       {.op = "aten._adaptive_avg_pool2d.default",
-       .conditions = "4 dimensions; output sizes divide the input's",
+       .conditions = "output sizes divide the input's",
+       .forms = {adaptive},
        .check = check_adaptive,
        .translate = adaptive_avg_pool},
       {.op = "aten.avg_pool2d.default",
-       .conditions =
-           "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode; no divisor_override",
+       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode; divisor_override the area",
+       .forms = {average},
        .check = check_avg_pool,
        .translate = avg_pool},
       {.op = "aten.max_pool2d.default",
-       .conditions = "4 dimensions; windows larger than 1 x 1; constant sizes with ceil_mode",
+       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode",
+       .forms = {largest},
        .keep_whole = true,
-       .check = check_max_pool,
+       .check = check_pooling,
        .translate = max_pool},
       {.op = "aten.max_pool2d_with_indices.default",
-       .conditions = "as aten.max_pool2d.default; the indices are not used",
-       .check = check_max_pool,
+       .conditions = "windows larger than 1 x 1; constant sizes with ceil_mode",
+       .forms = {largest},
+       .check = check_pooling,
        .translate = max_pool},
   };
   return rules;

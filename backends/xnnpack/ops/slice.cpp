@@ -17,8 +17,6 @@ std::int64_t wrapped_start(std::int64_t start, std::int64_t size) {
 }
 
 Check check_slice(const NodeQuery& node) {
-  for (std::string_view name : {"start", "end", "step"}) DEPUTE_REFUSE_IF(need_number(node, name));
-  if (node.call["step"].as_int() != 1) return refuse_argument(node, "step", "1");
   const Dims& from = node.tensor("self").sizes;
   const std::size_t dim = dimension(node.call, "dim", from.size());
   const SymInt& to = node.result().sizes[dim];
@@ -39,12 +37,11 @@ void slice(Emitter& emit, const OpCall& call) {
 }
 
 Check check_select(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_number(node, "index"));
   const Dims& from = node.tensor("self").sizes;
   const std::size_t dim = dimension(node.call, "dim", from.size());
   if (!from[dim].is_constant() && node.call["index"].as_int() < 0)
     return refuse_argument(node, "index", "at least 0");
-  return need_reshapable(node.result());
+  return {};
 }
 
 void select(Emitter& emit, const OpCall& call) {
@@ -86,11 +83,6 @@ void split(Emitter& emit, const OpCall& call) {
   }
 }
 
-Check check_unbind(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_constant_dimension(node));
-  return need_reshapable(node.result());
-}
-
 void unbind(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   const std::size_t dim = dimension(call, "dim", emit.rank(x));
@@ -102,14 +94,21 @@ void unbind(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> slice() {
+  static constexpr double one[] = {1};
+  static constexpr Limit selected[] = {limit::number("index"), limit::one_open_size("result")};
+  static constexpr Limit sliced[] = {limit::number("start"), limit::number("end"),
+                                     limit::one_of("step", one)};
+  static constexpr Limit parts[] = {limit::one_open_size("result")};
   static constexpr OpRule rules[] = {
       {.op = "aten.select.int",
-       .conditions = "index is a number; at most one size known only at run time",
+       .conditions = "index from the front where the size is known only at run time",
+       .forms = {selected},
        .op_class = OpClass::Move,
        .check = check_select,
        .translate = select},
       {.op = "aten.slice.Tensor",
-       .conditions = "step 1; bounds are numbers",
+       .conditions = "a result of constant size, or the whole",
+       .forms = {sliced},
        .op_class = OpClass::Move,
        .check = check_slice,
        .translate = slice},
@@ -125,8 +124,9 @@ std::span<const OpRule> slice() {
        .translate = split},
       {.op = "aten.unbind.int",
        .conditions = "constant size of the dimension",
+       .forms = {parts},
        .op_class = OpClass::Move,
-       .check = check_unbind,
+       .check = need_constant_dimension,
        .translate = unbind},
   };
   return rules;

@@ -9,7 +9,7 @@ namespace {
 
 Check check_softmax(const NodeQuery& node) {
   if (node.call["half_to_float"].as_bool()) return refuse_argument(node, "half_to_float", "false");
-  return need_rank(node.tensor("self"), 1, 6);
+  return {};
 }
 
 void translate_softmax(Emitter& emit, const OpCall& call) {
@@ -21,11 +21,10 @@ void translate_softmax(Emitter& emit, const OpCall& call) {
 Check check_log_softmax(const NodeQuery& node) {
   const TensorType& self = node.tensor("self");
   DEPUTE_REFUSE_IF(check_softmax(node));
-  DEPUTE_REFUSE_IF(need_dtype(self, ScalarType::F32));
   const SymInt& size = self.sizes[dimension(node.call, "dim", self.rank())];
   if (!size.is_constant()) return Refusal{"dynamic-shape", sizes_text(self.sizes), "a constant size of dim"};
   if (size == 1) return refuse_argument(node, "dim", "more than one element");
-  return need_reshapable(self);
+  return {};
 }
 
 // (x - max) - log(sum(exp(x - max)))
@@ -41,12 +40,19 @@ void translate_log_softmax(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> softmax() {
+  static constexpr Limit log_softmax[] = {limit::ranks("self", 1, 6), limit::dtype("self", ScalarType::F32),
+                                          limit::one_open_size("self")};
+  static constexpr Limit softmax[] = {limit::ranks("self", 1, 6)};
   static constexpr OpRule rules[] = {
       {.op = "aten._log_softmax.default",
-       .conditions = "f32; more than one element, of constant number",
+       .conditions = "more than one element along dim, of constant number",
+       .forms = {log_softmax},
        .check = check_log_softmax,
        .translate = translate_log_softmax},
-      {.op = "aten._softmax.default", .check = check_softmax, .translate = translate_softmax},
+      {.op = "aten._softmax.default",
+       .forms = {softmax},
+       .check = check_softmax,
+       .translate = translate_softmax},
   };
   return rules;
 }

@@ -33,15 +33,6 @@ void hardsigmoid(Emitter& emit, const OpCall& call) {
   emit.result(emit.clamp(emit.add(NodeKind::Add, {sixth, emit.number(0.5, x)}), 0, 1));
 }
 
-Check check_pow(const NodeQuery& node) {
-  DEPUTE_REFUSE_IF(need_number(node, "exponent"));
-  const double exponent = node.call["exponent"].as_double();
-  for (double known : {-1.0, -0.5, 0.5, 1.0, 2.0, 3.0, 4.0}) {
-    if (exponent == known) return {};
-  }
-  return refuse_argument(node, "exponent", "-1, -0.5, 0.5, 1, 2, 3, 4");
-}
-
 void pow(Emitter& emit, const OpCall& call) {
   using enum NodeKind;
   const ValueId x = emit.input(call, "self");
@@ -60,6 +51,8 @@ using enum NodeKind;
 }  // namespace
 
 std::span<const OpRule> unary() {
+  static constexpr double exponents[] = {-1, -0.5, 0.5, 1, 2, 3, 4};
+  static constexpr Limit powers[] = {limit::one_of("exponent", exponents)};
   static constexpr OpRule rules[] = {
       {.op = "aten.abs.default", .translate = unary<Abs>},
       {.op = "aten.ceil.default", .translate = unary<Ceiling>},
@@ -70,10 +63,7 @@ std::span<const OpRule> unary() {
       {.op = "aten.hardswish.default", .keep_whole = true, .translate = unary<Hardswish>},
       {.op = "aten.log.default", .translate = unary<Log>},
       {.op = "aten.neg.default", .translate = unary<Negate>},
-      {.op = "aten.pow.Tensor_Scalar",
-       .conditions = "exponent -1, -0.5, 0.5, 1, 2, 3 or 4",
-       .check = check_pow,
-       .translate = pow},
+      {.op = "aten.pow.Tensor_Scalar", .forms = {powers}, .translate = pow},
       {.op = "aten.reciprocal.default", .translate = reciprocal},
       {.op = "aten.rsqrt.default", .translate = rsqrt},
       {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},

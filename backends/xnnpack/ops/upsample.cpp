@@ -9,7 +9,6 @@ namespace {
 // for.
 Check check_bilinear(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
-  DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
   const Dims& result = node.result().sizes;
   if (!result[2].is_constant() || !result[3].is_constant()) {
     return Refusal{"dynamic-shape", sizes_text(result), "constant height and width"};
@@ -37,7 +36,6 @@ void bilinear(Emitter& emit, const OpCall& call) {
 
 Check check_nearest(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
-  DEPUTE_REFUSE_IF(need_rank(input, 4, 4));
   const Dims& result = node.result().sizes;
   for (std::size_t dim = 2; dim < 4; ++dim) {
     const bool is_known =
@@ -45,7 +43,7 @@ Check check_nearest(const NodeQuery& node) {
     if (is_known && result[dim].value() % input.sizes[dim].value() == 0) continue;
     return Refusal{"argument", sizes_text(result), "height and width that are multiples of the input's"};
   }
-  return need_reshapable(input);
+  return {};
 }
 
 // [n, c, h, w] -> [n, c, h, 1, w, 1] -> [n, c, h, r, w, r]
@@ -62,14 +60,18 @@ void nearest(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> upsample() {
+  static constexpr Limit images[] = {limit::ranks("input", 4, 4)};
+  static constexpr Limit batches[] = {limit::ranks("input", 4, 4), limit::one_open_size("input")};
   static constexpr OpRule rules[] = {
       {.op = "aten.upsample_bilinear2d.vec",
        .conditions = "constant height and width; scale factors equal to the ratio of the sizes",
+       .forms = {images},
        .keep_whole = true,
        .check = check_bilinear,
        .translate = bilinear},
       {.op = "aten.upsample_nearest2d.vec",
        .conditions = "constant height and width, multiples of the input's",
+       .forms = {batches},
        .check = check_nearest,
        .translate = nearest},
   };

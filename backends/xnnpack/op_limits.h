@@ -1,0 +1,94 @@
+// What a rule takes, as data: types, ranks, constants, ranges of arguments. The check of a node and the table
+// that `depute backends xnnpack` prints read the same list, so that one cannot say what the other does not.
+//
+//   static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::constant("bias"),
+//   limit::ints("stride", 1)};
+//   {.op = "aten.convolution.default", .forms = {limits}, ...}
+//
+// What relates arguments to each other, or to neighbours in the graph, is the rule's own check, and its
+// conditions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "depute/scalar_type.h"
+
+namespace depute::xnnpack {
+
+enum class LimitKind : std::uint8_t {
+  Rank,         // from least to most dimensions
+  DType,        // this type alone
+  Constant,     // a constant of the program, where it is given
+  Number,       // known when the program is compiled, within bounds
+  Above,        // the same, more than `least`
+  Ints,         // the same of each of a list
+  OneOf,        // one of these numbers, known when the program is compiled
+  Text,         // this text
+  OneOpenSize,  // at most one size known only when the program runs
+  KnownSizes,   // all sizes are known
+  FirstResult,  // no other result is used
+};
+
+// `of` names an argument as the op's schema does; "result" is the first result.
+struct Limit {
+  LimitKind kind;
+  std::string_view of = {};
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  ScalarType dtype = ScalarType::F32;
+  std::string_view text = {};
+  std::span<const double> values = {};
+};
+
+// A rule's forms: a node meets all limits of one of them. None: nothing beyond what all nodes must meet.
+using Form = std::span<const Limit>;
+using Forms = std::array<Form, 2>;
+
+namespace limit {
+
+constexpr double most_int = std::numeric_limits<std::int32_t>::max();  // a payload has no room for more
+
+constexpr Limit ranks(std::string_view of, double least, double most) {
+  return {.kind = LimitKind::Rank, .of = of, .least = least, .most = most};
+}
+constexpr Limit dtype(std::string_view of, ScalarType type) {
+  return {.kind = LimitKind::DType, .of = of, .dtype = type};
+}
+constexpr Limit constant(std::string_view of) {
+  return {.kind = LimitKind::Constant, .of = of};
+}
+constexpr Limit number(std::string_view of) {
+  return {.kind = LimitKind::Number, .of = of};
+}
+constexpr Limit above(std::string_view of, double least) {
+  return {.kind = LimitKind::Above, .of = of, .least = least};
+}
+constexpr Limit ints(std::string_view of) {
+  return {.kind = LimitKind::Ints, .of = of};
+}
+constexpr Limit ints(std::string_view of, double least) {
+  return {.kind = LimitKind::Ints, .of = of, .least = least, .most = most_int};
+}
+constexpr Limit one_of(std::string_view of, std::span<const double> values) {
+  return {.kind = LimitKind::OneOf, .of = of, .values = values};
+}
+constexpr Limit text(std::string_view of, std::string_view text) {
+  return {.kind = LimitKind::Text, .of = of, .text = text};
+}
+constexpr Limit one_open_size(std::string_view of) {
+  return {.kind = LimitKind::OneOpenSize, .of = of};
+}
+constexpr Limit known_sizes(std::string_view of) {
+  return {.kind = LimitKind::KnownSizes, .of = of};
+}
+constexpr Limit first_result_alone() {
+  return {.kind = LimitKind::FirstResult, .of = "result"};
+}
+
+}  // namespace limit
+
+}  // namespace depute::xnnpack
