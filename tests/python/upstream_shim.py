@@ -305,15 +305,20 @@ NAMES = {
 }
 
 
-def pytest_configure(config):
-    # Models that upstream lowers while they are imported, with its own classes.
-    importlib.import_module(f"{EXIR}.tests.models")
-    modules = {name: importlib.import_module(name) for name in NAMES}
-    modules[EXIR].EdgeProgramManager = EdgeProgramManager
-    for name, values in NAMES.items():
+def put_in_place(names):
+    """{module: {name: what it shall be}}; all modules are imported before one is changed."""
+    modules = {name: importlib.import_module(name) for name in names}
+    for name, values in names.items():
         for attribute, value in values.items():
             assert hasattr(modules[name], attribute), f"{name} has no {attribute}"
             setattr(modules[name], attribute, value)
+
+
+def pytest_configure(config):
+    # Models that upstream lowers while they are imported, with its own classes.
+    importlib.import_module(f"{EXIR}.tests.models")
+    put_in_place(NAMES)
+    importlib.import_module(EXIR).EdgeProgramManager = EdgeProgramManager
     depute_graph.Node = Node
     depute_graph._target_text = target_text
     depute.Method.__str__ = lambda method: code(method.graph_module)
