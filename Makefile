@@ -76,6 +76,11 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py
 
+test-python-asan:  ## the Python package's tests under the address and undefined behaviour sanitizers
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	scripts/python_asan.sh
+
 test-tsan:  ## unit and text tests under the thread sanitizer
 	@scripts/install_system.sh test
 	@scripts/build.sh tsan all
@@ -109,4 +114,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-asan test-python-asan test-tsan mutate bench format tidy clean
