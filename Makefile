@@ -7,7 +7,7 @@ PYTHON_TESTS = .venv/bin/python -m pytest -n auto --maxprocesses 8 --dist loadfi
 
 help:  ## this list
 	@echo "make COMMAND, where COMMAND is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' Makefile
 
 build:  ## the compiler, as build/release/depute
 	@scripts/install_system.sh build
