@@ -97,16 +97,15 @@ class PythonPartitioner final : public Partitioner {
 
   Result<PartitionResult> partition(const Program& program, const Method& method) const override {
     ProgramHandle handle = hold(clone(program));
-    DEPUTE_TRY(
-        Tagged tagged, ask_python(*raised_, [&] {
-          nb::object given = callback("partition")(*partitioner_, handle, std::string(method.name.str()));
-          auto [tags, nodes, inputs, no_copy, reasons] =
-              nb::cast<std::tuple<std::vector<TagRow>, std::vector<PlaceRow>, std::vector<PlaceRow>,
-                                  std::vector<std::pair<std::size_t, std::int64_t>>, std::vector<PlaceRow>>>(
-                  given);
-          return Tagged{tags, nodes, inputs, no_copy, reasons};
-        }));
-    return result_of(tagged, method);
+    // Python's bytes in the rows are let go of while the GIL is held.
+    return ask_python(*raised_, [&] {
+      nb::object given = callback("partition")(*partitioner_, handle, std::string(method.name.str()));
+      auto [tags, nodes, inputs, no_copy, reasons] =
+          nb::cast<std::tuple<std::vector<TagRow>, std::vector<PlaceRow>, std::vector<PlaceRow>,
+                              std::vector<std::pair<std::size_t, std::int64_t>>, std::vector<PlaceRow>>>(
+              given);
+      return result_of(Tagged{tags, nodes, inputs, no_copy, reasons}, method);
+    });
   }
 
  private:
