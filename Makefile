@@ -61,7 +61,7 @@ test-table:  ## every combination of types, ranks and arguments that the table o
 	@scripts/build.sh release depute
 	.venv/bin/python tests/support_table/support_table.py
 
-test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend, with Depute in the place of what lowers
+test-upstream:  ## ExecuTorch's own tests of the ops of its XNNPACK backend, with Depute in the place of what lowers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute

@@ -1,4 +1,4 @@
-"""ExecuTorch's own tests of its XNNPACK backend, with Depute in the place of what lowers (upstream_xnnpack).
+"""ExecuTorch's own tests of the ops of its XNNPACK backend, with Depute in the place of what lowers (upstream_xnnpack).
 
 Here a sample of them runs; `make test-upstream` (UPSTREAM=all) runs all. upstream_xnnpack.txt lists those that
 upstream passes and this does not, each with the reason, and those that fail upstream, too.
@@ -11,23 +11,17 @@ import executorch.backends.xnnpack
 import pytest
 from upstream_runs import failed, listed, outcomes
 
-BACKENDS = Path(executorch.backends.xnnpack.__file__).parents[1]
-FOLDERS = {
-    "ops": BACKENDS / "xnnpack/test/ops",
-    "models": BACKENDS / "xnnpack/test/models",
-    "quantizer": BACKENDS / "xnnpack/test/quantizer",
-    "operators": BACKENDS / "test/suite/operators",
-}
+FOLDERS = {"ops": Path(executorch.backends.xnnpack.__file__).parent / "test/ops"}
 SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"]}
 IS_WHOLE = os.environ.get("UPSTREAM") == "all"
 LIST = "upstream_xnnpack.txt"
 
 
 def run(name, folder):
-    """The tests of a folder; of the suite of operators, those that lower for XNNPACK."""
+    """The tests of a folder, or the files of it that are the sample."""
     tests = FOLDERS[name]
     # Under their full names: by others upstream's backend would be imported a second time, as one of Depute's.
-    options = ["-o", "consider_namespace_packages=true"] + (["-k", "xnnpack"] if name == "operators" else [])
+    options = ["-o", "consider_namespace_packages=true"]
     options += ["-o", "python_files=*.py", *([tests] if IS_WHOLE else [tests / file for file in SAMPLE[name]])]
     return outcomes(folder, tests, *options, plugins=["upstream_xnnpack"], seconds=120, timeout=7200)
 
