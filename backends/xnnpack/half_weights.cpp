@@ -31,9 +31,9 @@ bool fits(std::span<const std::byte> bytes) {
 bool fits(const Constant& weight) {
   const std::shared_ptr<const Storage> storage = weight.storage();
   if (!storage->is_lazy()) return fits(storage->bytes());
-  const std::size_t grain = storage->grain() == 0 ? storage->size() : storage->grain();
+  const std::size_t grain = storage->grain();
+  if (grain == 0) return fits(Bytes(storage).view());
   const std::size_t most = std::max<std::size_t>(scanned_elements * sizeof(float) / grain, 1) * grain;
-  if (storage->grain() == 0) return fits(Bytes(storage).view());
   for (std::size_t offset = 0; offset < storage->size(); offset += most) {
     if (!fits(Bytes(storage, offset, std::min(most, storage->size() - offset)).view())) return false;
   }
