@@ -89,7 +89,7 @@ bool may_be_written(const Value& value, int permutes) {
 
 std::optional<Layer> layer_of(const Node& node) {
   const auto* op = std::ranges::find(layer_ops, node.op().str(), &LayerOp::op);
-  if (op == std::end(layer_ops)) return std::nullopt;
+  if (op == std::end(layer_ops) || node.def() == nullptr || !check_call(node)) return std::nullopt;
   const OpCall call(node);
   Layer layer{.target = op->target};
   layer.weight = call.value(op->weight);

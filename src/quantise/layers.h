@@ -22,7 +22,7 @@ struct Layer {
   bool reads_weight = true;       // and no transpose of it
 };
 
-// Nothing where the node is none. The node's arguments must fit its op.
+// Nothing where the node is none, or its arguments do not fit its op.
 std::optional<Layer> layer_of(const Node& node);
 
 // True where a node may write to the value, or hands it on to one that may: mutation is not undone yet.

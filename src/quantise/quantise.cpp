@@ -219,7 +219,6 @@ TensorData turned(TensorData data) {
 }
 
 void Quantiser::choose(Method& method, Node& node) {
-  if (!check_call(node)) return;
   const std::optional<Layer> layer = layer_of(node);
   if (!layer) return;
   if (layer->is_product && constant_data(program_, method, *layer->weight) == nullptr) return;

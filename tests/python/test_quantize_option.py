@@ -266,3 +266,18 @@ def test_products_that_are_no_layers_stay(tmp_path):
     for call in range(3):
         with torch.no_grad():
             assert_close(method.execute([x])[0], eager(x), f"call {call}", tolerance=0.02)
+
+
+def test_beside_an_operator_that_nobody_knows(tmp_path):
+    text = """program
+data "w": f32[32, 32] = zeros
+method forward(%w: f32[32, 32] = param "w", %x: f32[2, 32]) {
+  %y: f32[2, 32] = somewhere.spin.default(%x)
+  %z: f32[2, 32] = aten.linear.default(%y, %w)
+  return %z
+}
+"""
+    (tmp_path / "m.ir").write_text(text)
+    run = depute("lower", tmp_path / "m.ir", "-o", tmp_path / "m.pte", "--quantize", "linear=8w")
+    assert_refused(run, tmp_path / "m.pte")
+    assert "somewhere.spin.default" in run.stderr
