@@ -141,7 +141,7 @@ Constant from_storage(std::string key, ScalarType dtype, const Dims& sizes,
   return constant;
 }
 
-std::string sizes_text(const Dims& sizes) {
+std::string sizes_key(const Dims& sizes) {  // "8x3"
   std::string text;
   for (const SymInt& size : sizes) text += fmt::format("{}{}", text.empty() ? "" : "x", size.value());
   return text;
@@ -211,7 +211,7 @@ std::string Constant::key() const {
     text = fmt::format("xnn:scale{}{}({},{})", scale_dim, groups, base_key, scale->key());
   }
   if (!moves_elements()) return text;
-  text += fmt::format(":{}:", sizes_text(base.type.sizes));
+  text += fmt::format(":{}:", sizes_key(base.type.sizes));
   for (std::uint8_t dim : order) text += static_cast<char>('0' + dim);
   return text;
 }

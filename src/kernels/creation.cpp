@@ -25,11 +25,11 @@ Contents fill(const KernelCall& call) {
 }
 
 template <std::int64_t number>
-Contents all(const KernelCall& call) {
+Contents full_of(const KernelCall& call) {
   return filled(call, call.ints("size"), scalar_data(number));
 }
 template <std::int64_t number>
-Contents all_like(const KernelCall& call) {
+Contents full_of_like(const KernelCall& call) {
   return filled(call, sizes_of(call.tensor("self")), scalar_data(number));
 }
 
@@ -83,16 +83,16 @@ std::span<const KernelLine> creation_kernels() {
       {"aten.new_full.default", full},
       {"aten.fill.Scalar", fill},
       {"aten.fill.Tensor", fill},
-      {"aten.zeros.default", all<0>},
-      {"aten.ones.default", all<1>},
-      {"aten.new_zeros.default", all<0>},
-      {"aten.new_ones.default", all<1>},
-      {"aten.zeros_like.default", all_like<0>},
-      {"aten.ones_like.default", all_like<1>},
-      {"aten.empty.memory_format", all<0>},
-      {"aten.new_empty.default", all<0>},
-      {"aten.empty_permuted.default", all<0>},
-      {"aten.empty_like.default", all_like<0>},
+      {"aten.zeros.default", full_of<0>},
+      {"aten.ones.default", full_of<1>},
+      {"aten.new_zeros.default", full_of<0>},
+      {"aten.new_ones.default", full_of<1>},
+      {"aten.zeros_like.default", full_of_like<0>},
+      {"aten.ones_like.default", full_of_like<1>},
+      {"aten.empty.memory_format", full_of<0>},
+      {"aten.new_empty.default", full_of<0>},
+      {"aten.empty_permuted.default", full_of<0>},
+      {"aten.empty_like.default", full_of_like<0>},
       {"aten.scalar_tensor.default", scalar_tensor},
       {"aten.arange.default", arange},
       {"aten.arange.start", arange},

@@ -32,11 +32,10 @@ Result<SymInt> pooled_size(const SymInt& size, const PoolWindow& w, std::size_t 
   if (stride <= 0 || w.kernel[i] <= 0) return type_error("a pooling window or stride that is not positive");
   SymInt span = size + (2 * padding - w.dilation[i] * (w.kernel[i] - 1) - 1);
   if (!w.ceil_mode) return floor_div(span, stride) + 1;
-  if (!span.is_constant()) return type_error("ceil_mode needs a constant size");
-  std::int64_t count = floor_div(span + (stride - 1), stride).value() + 1;
-  if ((count - 1) * stride >= size.value() + padding)
-    --count;  // a window may not start in the padding behind
-  return SymInt(count);
+  SymInt count = floor_div(span + (stride - 1), stride) + 1;
+  // A window may not start in the padding behind, which only those near to it can.
+  if (padding + stride < w.dilation[i] * (w.kernel[i] - 1) + 2) return count;
+  return sym_min(count, floor_div(size + (padding - 1), stride) + 1);
 }
 
 }  // namespace

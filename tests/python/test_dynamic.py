@@ -162,6 +162,31 @@ def test_images_of_open_sizes_are_scaled(name, backend, tmp_path):
     check(model, calls, tmp_path, *(["--backend", backend] if backend != "portable" else []), shapes=shapes)
 
 
+# The last window may reach over the end, but not start there: which of both holds is torch's guard, so the sizes of the
+# last two leave the same rest.
+WINDOWS = {
+    "over_the_end": ((3, 2, 0), [13, 7, 40, 18]),
+    "padded": ((3, 2, 1), [13, 7, 40, 18]),
+    "none_behind": ((2, 3, 1), [13, 7, 40, 19]),
+    "apart": ((2, 3, 0), [13, 7, 40, 19]),
+}
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_rounded_up_pools_of_open_sizes(name, backend, tmp_path):
+    (kernel, stride, padding), sizes = WINDOWS[name]
+
+    def pools(m, x):
+        row = torch.nn.functional.max_pool1d(x[0], kernel, stride, padding, ceil_mode=True, return_indices=True)
+        mean = torch.nn.functional.avg_pool2d(x, kernel, stride, padding, ceil_mode=True)
+        return *row, mean, torch.nn.functional.max_pool2d(x, kernel, stride, padding, ceil_mode=True).relu()
+
+    calls = [(torch.randn(1, 3, 10, n),) for n in sizes]
+    options = ["--backend", backend] if backend != "portable" else []
+    check(Function(pools), calls, tmp_path, *options, shapes=(({3: Dim.AUTO(min=7, max=40)},),))
+
+
 def test_a_size_without_bound(tmp_path):
     def repeated(m, x, count):
         return x.repeat(count.item(), 1)
