@@ -61,12 +61,12 @@ test-table:  ## every combination of types, ranks and arguments that the table o
 	@scripts/build.sh release depute
 	.venv/bin/python tests/support_table/support_table.py
 
-test-upstream:  ## ExecuTorch's own tests of the ops of its XNNPACK backend, with Depute in the place of what lowers
+test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend and of operators, with Depute in the place of what lowers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
 	@scripts/build.sh release depute
 	@scripts/build_wheel.sh --install
-	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/test_upstream_xnnpack.py
+	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/test_upstream_xnnpack.py tests/python/test_operator_suite.py
 
 test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test

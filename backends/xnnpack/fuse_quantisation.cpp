@@ -137,9 +137,8 @@ void QuantisationFuser::dequantise_later() {
       if (auto found = same.find(input); found != same.end()) input = found->second;
     const auto source =
         node.inputs.empty() ? dequantised_from_.end() : dequantised_from_.find(node.inputs[0]);
-    if (source == dequantised_from_.end()) {
-      push(std::move(node));
-    } else if (moves_elements(node.kind)) {
+    const bool is_dequantised = source != dequantised_from_.end();
+    if (is_dequantised && moves_elements(node.kind)) {
       XnnNode dequantise;
       dequantise.kind = NodeKind::Convert;
       dequantise.handles = node.handles;
@@ -150,7 +149,7 @@ void QuantisationFuser::dequantise_later() {
       dequantise.inputs = {integers};
       push(std::move(node));
       push(std::move(dequantise));
-    } else if (quantises(node) && *scale_of(source->second) == *scale_of(node.output)) {
+    } else if (is_dequantised && quantises(node) && *scale_of(source->second) == *scale_of(node.output)) {
       same[node.output] = source->second;
     } else {
       push(std::move(node));

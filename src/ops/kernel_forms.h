@@ -14,8 +14,8 @@ Replacement remainder_by_floor(Builder& b, const OpCall& call);
 // Powers of integers by squaring, since the kernel computes in floats of 64 bits.
 Replacement power_by_squaring(Builder& b, const OpCall& call);
 // add, sub, mul, div: operands of one rank, where the kernel would give the result the rank of the larger one
-// though the other has more dimensions. Of add also alpha as a product of its own, where the kernel multiplies
-// the wrong operand by it: of one element and several.
+// though the other has more dimensions. Of add also alpha as a product of its own, where the kernel
+// multiplies the wrong operand by it: of one element and several.
 Replacement of_equal_ranks(Builder& b, const OpCall& call);
 // The sign of NaN is 0.
 Replacement sign_without_nan(Builder& b, const OpCall& call);

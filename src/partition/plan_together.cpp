@@ -81,6 +81,7 @@ class MethodPlanner {
       meters_.emplace_back(method_, data_, graph, nodes_, proposal.options.moved_data != MovedData::None);
 
     std::vector<OwnerQuestion> questions;
+    questions.reserve(proposals_.size());
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       questions.push_back(question(owner, graph));
     OwnersPlan plan = plan_owners(numbered.regions, questions);
@@ -141,6 +142,7 @@ class MethodPlanner {
 
   void record(const Graph& graph, const OwnersPlan& plan) {
     std::vector<Symbol> tags;
+    tags.reserve(plan.owner_of.size());
     for (std::uint32_t owner : plan.owner_of) tags.push_back(new_tag(owner));
     add_verdicts(graph, plan, tags);
     if (&graph != method_.graph.get()) return;
@@ -154,6 +156,7 @@ class MethodPlanner {
 
   void add_verdicts(const Graph& graph, const OwnersPlan& plan, const std::vector<Symbol>& tags) {
     std::vector<RefusalReasons::Owner> owners;
+    owners.reserve(proposals_.size());
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner)
       owners.push_back(
           {proposals_[owner].options, answers_[owner], plan.owners[owner], groups_of(owner, graph)});

@@ -23,7 +23,8 @@ struct StateSlot {
   TensorType type;
   std::uint64_t offset = 0;  // in state_memory
   std::uint64_t bytes = 0;
-  std::uint32_t initial = 0;  // number of the initial value, from 1; 0 for a tensor of zeros, or without elements
+  std::uint32_t initial =
+      0;  // number of the initial value, from 1; 0 for a tensor of zeros, or without elements
 };
 
 struct State {

@@ -45,6 +45,7 @@ struct ThrowFailure {
 
 }  // namespace depute::internal
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): what follows is streamed into it
 #define CHECK(condition)                             \
   (condition) ? static_cast<void>(0)                 \
               : ::depute::internal::ThrowFailure() & \
