@@ -11,6 +11,7 @@
 #include "graph.h"
 #include "partition/node_names.h"
 #include "partition/tag_data.h"
+#include "quantised_patterns.h"
 #include "write_payload.h"
 
 namespace depute::xnnpack {
@@ -143,6 +144,7 @@ Check check_limit(const Limit& limit, const TensorType& type) {
     case LimitKind::KnownSizes:
       return need_known_sizes(type);
     case LimitKind::Constant:
+    case LimitKind::Weight:
     case LimitKind::Number:
     case LimitKind::Above:
     case LimitKind::Ints:
@@ -165,6 +167,8 @@ Check check_limit(const Limit& limit, const NodeQuery& node) {
     }
     case LimitKind::Constant:
       return need_constant(node, limit.of);
+    case LimitKind::Weight:
+      return quantised_weight_of(node.context(), node.node()) ? Check() : need_constant(node, limit.of);
     case LimitKind::Number:
       return need_number(node, limit.of);
     case LimitKind::Above:

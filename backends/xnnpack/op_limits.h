@@ -23,6 +23,7 @@ enum class LimitKind : std::uint8_t {
   Rank,         // from least to most dimensions
   DType,        // this type alone
   Constant,     // a constant of the program, where it is given
+  Weight,       // the same, or dequantised from one in a way that the product takes
   Number,       // known when the program is compiled, within bounds
   Above,        // the same, more than `least`
   Ints,         // the same of each of a list
@@ -60,6 +61,9 @@ constexpr Limit dtype(std::string_view of, ScalarType type) {
 }
 constexpr Limit constant(std::string_view of) {
   return {.kind = LimitKind::Constant, .of = of};
+}
+constexpr Limit weight(std::string_view of) {
+  return {.kind = LimitKind::Weight, .of = of};
 }
 constexpr Limit number(std::string_view of) {
   return {.kind = LimitKind::Number, .of = of};

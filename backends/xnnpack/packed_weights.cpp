@@ -117,7 +117,8 @@ void pack_weights(XnnGraph& graph) {
     XnnNode& product = nodes.back();
     const bool is_dynamic = std::exchange(product.quantises_input, false);
     const bool is_linear = product.kind == NodeKind::FullyConnected;
-    if (!(is_linear || is_dynamic) || graph.values[product.inputs[0]].dtype != ScalarType::F32) continue;
+    if (!(is_linear || is_dynamic)) continue;
+    if (!is_dynamic && graph.values[product.inputs[0]].dtype != ScalarType::F32) continue;
     const auto weight = packed_weight(graph, product);
     const auto* channels = weight ? std::get_if<ChannelScales>(&weight->quantisation) : nullptr;
     const bool is_8bit = channels != nullptr && !channels->is_4bit;

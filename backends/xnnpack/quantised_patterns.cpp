@@ -45,13 +45,12 @@ bool is_number(const Argument& argument, double wanted) {
   return argument.is_number() && argument.as_double() == wanted;
 }
 
-bool gives_f32(const NodeQuery& node) {
-  return node.result().dtype == ScalarType::F32;
+bool is_float(ScalarType dtype) {
+  return dtype == ScalarType::F32 || dtype == ScalarType::F16;
 }
 
 bool are_scales(const NodeQuery& node, std::string_view name, const SymInt& count) {
-  return node.is_constant(name) && node.tensor(name).dtype == ScalarType::F32 &&
-         node.tensor(name).numel() == count;
+  return node.is_constant(name) && is_float(node.tensor(name).dtype) && node.tensor(name).numel() == count;
 }
 
 std::optional<QuantisedWeight> weight_of_channels(const QueryContext& context, const NodeQuery& node) {
@@ -97,9 +96,13 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
-// What XNNPACK's product takes, with an input that is quantised when the program runs or without.
+// What XNNPACK's product takes, with an input that is quantised when the program runs or without. Beside f16
+// it knows integers in linear alone, and of rows; 4-bit weights in groups.
 bool can_take(const Node& product, const QuantisedWeight& weight, bool is_dynamic) {
   const bool is_linear = product.op() == products[0].op;
+  const bool is_half = product.result()->tensor().dtype == ScalarType::F16;
+  const bool is_4bit_row = weight.is_4bit && weight.group == 0;
+  if (is_half && (!is_linear || !is_dynamic || is_4bit_row)) return false;
   if (!weight.is_4bit && weight.group == 0) return is_linear || !is_dynamic || !is_depthwise(OpCall(product));
   if (!weight.is_4bit || !is_linear || !is_dynamic || weight.dim != 0) return false;
   const Dims& sizes = weight.integers->tensor().sizes;
@@ -133,7 +136,7 @@ const Node* chooser_of(const Node& node) {
 // Asymmetric integers of 8 bits, of a row or of all.
 bool chooses_rows(const NodeQuery& choose) {
   const TensorType& x = choose.tensor("input");
-  if (x.dtype != ScalarType::F32 || x.rank() < 2) return false;
+  if (!is_float(x.dtype) || x.rank() < 2) return false;
   const OpCall& call = choose.call;
   if (choose.node().op() == dynamic_ops[0].choose) {
     return is_number(call["quant_min"], -128) && is_number(call["quant_max"], 127) &&
@@ -158,14 +161,14 @@ bool reads_choice(const Node& node, const Node& choose) {
          node.operand(2) == choose.result(1);
 }
 
-// Rows of 8-bit integers, and back to f32.
-bool keeps_range(const NodeQuery& node, bool is_result) {
+// Rows of 8-bit integers, or back to the type that was quantised.
+bool keeps_range(const NodeQuery& node, bool is_result, ScalarType dtype) {
   const OpCall& call = node.call;
   const auto is_bound = [&](std::string_view name, double usual) {
     return call[name].is_none() || is_number(call[name], usual);
   };
   if (!is_bound("quant_min", -128) || !is_bound("quant_max", 127)) return false;
-  return is_result ? node.result().dtype == ScalarType::I8 : gives_f32(node);
+  return node.result().dtype == (is_result ? ScalarType::I8 : dtype);
 }
 
 }  // namespace
@@ -177,7 +180,7 @@ std::optional<QuantisedWeight> quantised_weight(const QueryContext& context, con
   if (op != per_channel && op != per_tensor && op != per_block) return std::nullopt;
   const NodeQuery node(context, *producer);
   const bool is_known = node.is_constant("input") && node.tensor("input").dtype == ScalarType::I8 &&
-                        node.tensor("input").rank() > 0 && gives_f32(node);
+                        node.tensor("input").rank() > 0 && is_float(node.result().dtype);
   if (!is_known) return std::nullopt;
   std::optional<QuantisedWeight> weight;
   if (op == per_channel) weight = weight_of_channels(context, node);
@@ -225,7 +228,7 @@ std::optional<DynamicPattern> dynamic_pattern(const QueryContext& context, const
     if (user->def() == nullptr || !check_call(*user) || !reads_choice(*user, *pattern.choose))
       return std::nullopt;
     const bool is_quantise = user->op() == ops.quantise;
-    if (!keeps_range(NodeQuery(context, *user), is_quantise)) return std::nullopt;
+    if (!keeps_range(NodeQuery(context, *user), is_quantise, x->tensor().dtype)) return std::nullopt;
     if (is_quantise && pattern.quantise == nullptr && user->operand(0) == x) {
       pattern.quantise = user;
     } else if (user->op() == ops.dequantise) {

@@ -22,6 +22,8 @@ std::string_view words(LimitKind kind) {
       return "type";
     case LimitKind::Constant:
       return "constant";
+    case LimitKind::Weight:
+      return "constant, or dequantised from one";
     case LimitKind::Number:
       return "number";
     case LimitKind::Above:

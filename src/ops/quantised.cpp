@@ -1,4 +1,6 @@
 // Quantisation as PT2E writes it: integers with a scale and a zero point, per tensor or per channel.
+#include "depute/builder.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -9,9 +11,25 @@ Types infer_quantised(const OpCall& call) {
 }
 
 Types infer_dequantised(const OpCall& call) {
-  const Argument& dtype = call["out_dtype"];
+  const bool is_row = call.def().arg_index(Symbol("out_dtype")) < 0;
+  const Argument& dtype = call[is_row ? "output_dtype" : "out_dtype"];
   return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),
                        call.tensor("input").sizes);
+}
+
+// A scale and a zero point for all, or for each row.
+Types infer_choice(Dims sizes) {
+  return std::vector<Type>{tensor_type(make_tensor(ScalarType::F64, sizes)),
+                           tensor_type(make_tensor(ScalarType::I64, sizes))};
+}
+Types infer_choice_of_all(const OpCall&) {
+  return infer_choice({1});
+}
+Types infer_choice_of_rows(const OpCall& call) {
+  Dims sizes = call.tensor("input").sizes;
+  if (sizes.empty()) return argument_error("rows of a tensor of rank 0");
+  sizes.back() = 1;
+  return infer_choice(std::move(sizes));
 }
 
 // Rows of a table whose bytes hold `per_byte` values each.
@@ -30,11 +48,24 @@ constexpr OpRules looking_up(const char* out) {
   return accepting(per_byte == 1 ? "indices i64" : "indices i64 i32", kernel(out, infer_rows<per_byte>));
 }
 
+// The kernels give no bf16: a program that asks them to ends the process.
+Replacement without_bf16(Builder& b, const OpCall& call) {
+  if (call.node() == nullptr || call.node()->result()->tensor().dtype != ScalarType::BF16)
+    return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  int place = call.def().arg_index(Symbol("out_dtype"));
+  if (place < 0) place = call.def().arg_index(Symbol("output_dtype"));
+  args[static_cast<std::size_t>(place)] = ScalarType::F32;
+  return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
+}
 constexpr OpRules quantising(const char* out) {
-  return {.flags = core | quantisation, .out = out, .infer = infer_quantised};
+  return accepting("input f32 f16 f64", {.flags = core | quantisation, .out = out, .infer = infer_quantised});
+}
+constexpr OpRules choosing(const char* out, InferFunction infer) {
+  return accepting("input f32", {.flags = core | quantisation, .out = out, .infer = infer});
 }
 constexpr OpRules dequantising(const char* out) {
-  return {.flags = core | quantisation, .out = out, .infer = infer_dequantised};
+  return {.flags = core | quantisation, .out = out, .infer = infer_dequantised, .fit = without_bf16};
 }
 
 }  // namespace
@@ -62,16 +93,16 @@ std::span<const OpLine> quantised_ops() {
        dequantising("quantized_decomposed::dequantize_per_channel.out")},
       {"quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
        "ScalarType dtype) -> (Tensor, Tensor)",
-       opaque(core | quantisation, "quantized_decomposed::choose_qparams.Tensor_out")},
+       choosing("quantized_decomposed::choose_qparams.Tensor_out", infer_choice_of_all)},
       {"quantized_decomposed.choose_qparams_per_token_asymmetric.default(Tensor input, ScalarType dtype) -> "
        "(Tensor, Tensor)",
-       opaque(core | quantisation, "quantized_decomposed::choose_qparams_per_token_asymmetric.out")},
+       choosing("quantized_decomposed::choose_qparams_per_token_asymmetric.out", infer_choice_of_rows)},
       {"quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
        quantising("quantized_decomposed::quantize_per_token.out")},
       {"quantized_decomposed.dequantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, "
        "int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
-       opaque(core | quantisation, "quantized_decomposed::dequantize_per_token.out")},
+       dequantising("quantized_decomposed::dequantize_per_token.out")},
       {"quantized_decomposed.embedding_byte.default(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
        looking_up<1>("quantized_decomposed::embedding_byte.out")},

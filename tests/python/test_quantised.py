@@ -214,6 +214,56 @@ def test_dynamic(name, is_decomposed, is_open, tmp_path):
     assert (tmp_path / "m.pte").stat().st_size < 4 * 64 * 64 * bits / 8 + 16000
 
 
+OF_HALVES = [name for name in DYNAMIC if name not in ("8w", "8da4w_64", "8da4w_channel")]  # of a row of 64 one scale
+
+
+@pytest.mark.parametrize("name", OF_HALVES)
+def test_dynamic_of_half_floats(name, tmp_path):
+    torch.manual_seed(2)
+    x = torch.randn(1, 5, 64).half()
+    with torch.no_grad():
+        model = DYNAMIC[name](Attention().half(), x, None)
+        save(model, x, tmp_path / "m.pt2")
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 3]), tolerance=2e-2)
+    shown = depute("show", tmp_path / "m.pte").stdout
+    assert "choose_qparams" not in shown and "dequantize" not in shown
+
+
+@pytest.mark.parametrize("name", ["8w", "8da4w_64", "8da4w_channel", "convolutions"])
+def test_half_floats_beside_integers_that_xnnpack_lacks(name, tmp_path):
+    torch.manual_seed(2)
+    x = torch.randn(1, 5, 64).half() if name != "convolutions" else torch.randn(1, 16, 12, 12).half()
+    with torch.no_grad():
+        if name != "convolutions":
+            model = DYNAMIC[name](Attention().half(), x, None)
+        else:
+            model = pt2e(Convolutions().half(), x, is_per_channel=True, is_dynamic=True)
+        save(model, x, tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 3]), tolerance=2e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=["f16", "bf16"])
+def test_kernels_that_lack_half_floats(dtype, tmp_path):
+    """The runtime's kernels would end the process: they compute with f32."""
+
+    class Rows(nn.Module):
+        def forward(self, x):
+            ops = torch.ops.quantized_decomposed
+            scale, zero = ops.choose_qparams_per_token_asymmetric.default(x, torch.int8)
+            integers = ops.quantize_per_token.default(x, scale, zero, -128, 127, torch.int8)
+            rows = ops.dequantize_per_token.default(integers, scale, zero, -128, 127, torch.int8, x.dtype)
+            scale, zero = ops.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8)
+            integers = ops.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8)
+            return rows + 1, ops.dequantize_per_tensor.tensor(integers, scale, zero, -128, 127, torch.int8, out_dtype=x.dtype)
+
+    x = torch.randn(3, 8).to(dtype)
+    save(Rows(), x, tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(Rows(), [x, x * 3]), tolerance=1e-2)
+
+
 def test_weights_with_zero_points_stay_outside(tmp_path):
     torch.manual_seed(2)
     x = torch.randn(1, 5, 64)

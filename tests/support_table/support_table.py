@@ -227,7 +227,7 @@ def combinations(rows):
         if op.startswith(PARTS):
             continue
         for form in entry["forms"] or [[]]:
-            constants = [limit["of"] for limit in form if limit["kind"] == "constant"]
+            constants = [limit["of"] for limit in form if limit["kind"].startswith("constant")]
             constants += ["weight"] if op == "aten.convolution.default" else []
             required = {value for limit in form if limit["kind"] == "type" for value in limit["values"]}
             types = [t for t in entry["types"] if not required or t in required]

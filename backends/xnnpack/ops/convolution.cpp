@@ -4,14 +4,12 @@
 
 #include "emitter.h"
 #include "node_query.h"
-#include "quantised_patterns.h"
 
 namespace depute::xnnpack::ops {
 namespace {
 
 Check check_convolution(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
-  if (!quantised_weight_of(node.context(), node.node())) DEPUTE_REFUSE_IF(need_constant(node, "weight"));
   if (node.call["transposed"].as_bool()) {
     DEPUTE_REFUSE_IF(need_ints(node, "output_padding", 0));
     const std::vector<std::int64_t> added = node.call.ints("output_padding");
@@ -99,14 +97,12 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> convolution() {
-  static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::constant("bias"),
-                                     limit::ints("stride", 1), limit::ints("padding", 0),
-                                     limit::ints("dilation", 1)};
+  static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::weight("weight"),
+                                     limit::constant("bias"),     limit::ints("stride", 1),
+                                     limit::ints("padding", 0),   limit::ints("dilation", 1)};
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
-       .conditions = "weight a constant, or dequantised from one; output_padding less than the stride; of "
-                     "rank 3 at most "
-                     "one size known only at run time",
+       .conditions = "output_padding less than the stride; of rank 3 at most one size known only at run time",
        .forms = {limits},
        .check = check_convolution,
        .translate = translate_convolution},

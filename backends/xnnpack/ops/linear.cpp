@@ -16,6 +16,10 @@ void linear(Emitter& emit, const OpCall& call) {
   ValueId x = emit.input(call, "input");
   const ValueId weight = emit.input(call, "weight");
   ValueId bias = emit.optional_input(call, "bias");
+  const bool is_in_rows = emit.is_in_rows(*call.value("input"));
+  // Behind rows of integers a bias is of f32, whatever comes out.
+  if (is_in_rows && bias != no_value && emit.constant_of(bias) != nullptr)
+    bias = emit.constant(to_f32(*emit.constant_of(bias)));
   Dims sizes = emit.sizes(x);
   if (sizes.size() == 1) x = emit.reshape(x, {1, sizes[0]});
   Dims result = emit.sizes(x);
@@ -23,7 +27,7 @@ void linear(Emitter& emit, const OpCall& call) {
   const bool is_fused =
       emit.constant_of(weight) != nullptr && (bias == no_value || emit.constant_of(bias) != nullptr);
   ValueId y = emit.add_sized(NodeKind::FullyConnected, {x, weight, is_fused ? bias : no_value}, result);
-  if (emit.is_in_rows(*call.value("input"))) emit.quantise_rows();
+  if (is_in_rows) emit.quantise_rows();
   if (bias != no_value && !is_fused) y = emit.add(NodeKind::Add, {y, bias});
   emit.result(emit.reshape(y, emit.result_sizes()));
 }
@@ -85,7 +89,7 @@ std::span<const OpRule> linear() {
   static constexpr Limit addmm_constant[] = {one_of("alpha", one), one_of("beta", one), constant("mat2")};
   static constexpr Limit addmm_f32[] = {one_of("alpha", one), one_of("beta", one),
                                         dtype("mat2", ScalarType::F32)};
-  static constexpr Limit linear_constant[] = {constant("weight"), ranks("weight", 2, 2), ranks("bias", 1, 1),
+  static constexpr Limit linear_constant[] = {weight("weight"), ranks("weight", 2, 2), ranks("bias", 1, 1),
                                               ranks("input", 1, 6)};
   static constexpr Limit linear_f32[] = {dtype("weight", ScalarType::F32), ranks("weight", 2, 2),
                                          ranks("bias", 1, 1), ranks("input", 1, 6)};

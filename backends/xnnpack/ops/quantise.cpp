@@ -82,9 +82,9 @@ Check check_weight_users(const NodeQuery& node, const QuantisedWeight& weight) {
 
 Check check_dequantise(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_integers(node.tensor("input")));
-  DEPUTE_REFUSE_IF(need_dtype(node.result(), ScalarType::F32));
   DEPUTE_REFUSE_IF(check_scale(node));
   if (quantised_weight(node.context(), *node.node().result())) return {};
+  DEPUTE_REFUSE_IF(need_dtype(node.result(), ScalarType::F32));
   return check_meaning(node);
 }
 
@@ -93,7 +93,7 @@ Check check_dequantise(const NodeQuery& node) {
 void weight(Emitter& emit, const QuantisedWeight& found) {
   const Constant integers = *emit.constant_of(emit.input(*found.integers));
   const Constant scales = found.scales == nullptr ? filled(ScalarType::F32, {1}, found.scale)
-                                                  : *emit.constant_of(emit.input(*found.scales));
+                                                  : to_f32(*emit.constant_of(emit.input(*found.scales)));
   Constant floats = dequantised(integers, scales, found.dim, found.group);
   floats.is_4bit = found.is_4bit;
   emit.result(emit.constant(std::move(floats)));
