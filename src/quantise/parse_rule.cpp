@@ -34,6 +34,8 @@ Status read_option(QuantiseRule& rule, std::string_view text, std::string_view o
       equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+  if (rule.target == QuantiseRule::Target::Static)
+    return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
   if (key != "group")
     return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key));
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);

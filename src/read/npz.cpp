@@ -15,6 +15,7 @@ namespace depute {
 namespace {
 
 constexpr std::string_view npy_ending = ".npy";
+constexpr std::string_view zip_magic = "PK";
 constexpr std::string_view npy_magic = "\x93NUMPY";
 // Bytes of a header: numpy's own limit for what it reads without being told to.
 constexpr std::size_t max_npy_header = 10000;
@@ -153,9 +154,11 @@ Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
 Result<NamedArrays> read_npz(const std::string& path, const ReadLimits& limits) {
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
   InflateBudget budget{.bytes_left = limits.inflated_bytes};
-  if (std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size())
-          .starts_with(npy_magic))
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  if (text.starts_with(npy_magic))
     return failure("read_npz", path, "one array without a name", "numpy.savez writes arrays by name");
+  if (!text.starts_with(zip_magic))
+    return failure("read_npz", path, "not a zip archive of arrays", "numpy.savez writes one");
   TRY(Archive archive,
       Archive::open({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, limits, budget));
   NamedArrays arrays;
