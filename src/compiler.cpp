@@ -19,7 +19,6 @@
 #include "normalise/passes.h"
 #include "plan/data_file.h"
 #include "plan/plan.h"
-#include "read/npz.h"
 #include "read/read_program.h"
 #include "read/read_pt2.h"
 #include "report/debug_map.h"

@@ -1,7 +1,11 @@
-#include "read/npz.h"
+// Reads the arrays of a .npz file: a zip archive of .npy files, each a short header and the elements.
+//
+//   \x93NUMPY 1 0, the header's size, {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, 24 bytes
+#include "depute/named_arrays.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -151,7 +155,8 @@ Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
 
 }  // namespace
 
-Result<NamedArrays> read_npz(const std::string& path, const ReadLimits& limits) {
+Result<NamedArrays> read_npz(const std::string& path) {
+  const ReadLimits limits;
   TRY(std::shared_ptr<const MappedFile> file, open_input(path));
   InflateBudget budget{.bytes_left = limits.inflated_bytes};
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
