@@ -21,6 +21,13 @@ std::vector<float> floats_of(const TensorData& data) {
   return floats;
 }
 
+TensorData turned(TensorData data) {
+  if (data.type.is_contiguous()) data.type.strides = contiguous_strides(data.type.sizes);
+  std::ranges::reverse(data.type.sizes);
+  std::ranges::reverse(data.type.strides);
+  return data;
+}
+
 void set_argument(Node& node, std::string_view name, Argument argument) {
   const auto place = static_cast<std::size_t>(node.def()->arg_index(Symbol(name)));
   std::vector<Argument> args(node.args().begin(), node.args().end());

@@ -18,6 +18,9 @@ const TensorData* fixed_floats(const Program& program, const Method& method, con
 // The elements of f32 data in row-major order, copied: a file's bytes may lie at any address.
 std::vector<float> floats_of(const TensorData& data);
 
+// The matrix with its rows as columns: a view.
+TensorData turned(TensorData data);
+
 // The call with one of its arguments replaced, by its name in the schema.
 void set_argument(Node& node, std::string_view name, Argument argument);
 

@@ -212,13 +212,6 @@ std::optional<std::string> Quantiser::reason_against(const Method& method, const
   return std::nullopt;
 }
 
-TensorData turned(TensorData data) {
-  if (data.type.is_contiguous()) data.type.strides = contiguous_strides(data.type.sizes);
-  std::ranges::reverse(data.type.sizes);
-  std::ranges::reverse(data.type.strides);
-  return data;
-}
-
 // By a static rule before.
 bool is_quantised(const Layer& layer) {
   const Node* maker = layer.weight->producer();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include "depute/builder.h"
@@ -13,6 +14,7 @@
 #include "quantise/calibrate.h"
 #include "quantise/constants.h"
 #include "quantise/fold_batch_norms.h"
+#include "quantise/layers.h"
 #include "support/try.h"
 
 namespace depute {
@@ -188,6 +190,36 @@ class StaticRewriter {
   QuantiseResult& result_;
 };
 
+// A linear layer in another form, as run_decompositions() leaves it: %x * %w.t() + %b.
+Status write_as_linear(Program& program, Method& method, NewConstants& constants, Node& node) {
+  const std::optional<Layer> layer = layer_of(node);
+  if (!layer || layer->target != QuantiseRule::Target::Linear) return {};
+  if (!layer->is_product && layer->reads_weight) return {};
+  const TensorData* data = fixed_floats(program, method, *layer->weight);
+  if (data == nullptr || data->type.rank() != 2) return {};
+  Builder b(node.graph(), &node);
+  b.inherit(node);
+  Value* weight = b.own(layer->weight);
+  if (layer->is_turned) {
+    const std::string key(input_spec(method, *layer->weight)->target.str());
+    weight = constants.add(method, key + ".t", turned(*data).contiguous());
+  }
+  Value* result = b.call("aten.linear.default", {layer->input, weight, layer->bias});
+  TRY_STATUS(b.status());
+  node.graph().replace_uses(*node.result(), result);
+  node.graph().erase(node);
+  return {};
+}
+
+Status write_products_as_linear(Program& program, Method& method,
+                                const std::function<bool(const Node&)>& chooses) {
+  NewConstants constants(program);
+  for (Node& node : method.graph->nodes()) {
+    if (chooses(node)) TRY_STATUS(write_as_linear(program, method, constants, node));
+  }
+  return {};
+}
+
 // Mutation is undone first: what a relu_ writes is then what the next layer reads.
 Status make_functional(Program& program) {
   const NormaliseOptions options;
@@ -210,6 +242,7 @@ Status quantise_static(Program& program, const Calibration& calibration,
                    "lower each on its own: calibration inputs are those of one");
   TRY_STATUS(make_functional(program));
   Method& method = *program.methods.front();
+  TRY_STATUS(write_products_as_linear(program, method, chooses));
   fold_batch_norms(program, method);
   StaticPlan plan = plan_static(program, method, chooses);
   result.left.insert(result.left.end(), plan.left.begin(), plan.left.end());

@@ -137,6 +137,24 @@ def test_same_as_pt2e(name, tmp_path):
     assert abs((tmp_path / "m.pte").stat().st_size - (tmp_path / "q.pte").stat().st_size) < 2000
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_decomposed_programs(name, tmp_path):
+    """Core ATen says a linear as a product with a transpose, and a batch norm with three results."""
+    kind, shape = CASES[name]
+    model, inputs = made(kind), inputs_of(shape)
+    np.savez(tmp_path / "x.npz", x=torch.stack(inputs).numpy())
+    exported = torch.export.export(model, (inputs[0],))
+    torch.export.save(exported, tmp_path / "m.pt2")
+    torch.export.save(exported.run_decompositions(), tmp_path / "d.pt2")
+    runs = [static(tmp_path / f"{file}.pt2", tmp_path / "x.npz", tmp_path / f"{file}.pte") for file in "md"]
+    counts = [re.search(r"Quantised (\d+) layers", run.stdout)[1] for run in runs]
+    assert counts[0] == counts[1]
+    with torch.no_grad():
+        x, eager = inputs[1], model(inputs[1])
+        for file in "md":
+            assert (call(tmp_path / f"{file}.pte", x) - eager).abs().max() < 0.05 * eager.abs().max()
+
+
 def test_the_ways_to_write_samples(tmp_path):
     """All give the same program: stacked, side by side, one by one, by the input's name or place, in Fortran's order."""
     model, inputs = made(Image), inputs_of((1, 3, 16, 16), 3)
