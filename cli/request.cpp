@@ -106,9 +106,15 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .value = "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantise,
-       .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32",
+       .help =
+           "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32; or static: "
+           "activations too",
        .value = "KIND=SCHEME",
        .may_be_empty = true},
+      {.names = "--calibrate",
+       .target = &arguments.calibrate,
+       .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs",
+       .value = "FILE.npz"},
       {.names = "--report",
        .target = &arguments.reports,
        .help = "Also write the report: FILE.json or FILE.html; - is standard output, as JSON",
@@ -163,6 +169,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     TRY(QuantiseRule rule, parse_quantise_rule(text));
     options.lower.quantise.push_back(std::move(rule));
   }
+  options.calibrate = arguments.calibrate;
   options.read_before = arguments.kernels;
   TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {

@@ -166,6 +166,7 @@ struct LowerArguments {
   bool plan_together;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
   std::vector<std::string> quantise;
+  std::string calibrate;
   int jobs;
   bool check;
   std::string cache;
@@ -182,6 +183,8 @@ LowerOptions lower_options(const LowerArguments& arguments) {
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantise)
     options.quantise.push_back(take(parse_quantise_rule(rule)));
+  if (!arguments.calibrate.empty())
+    options.calibration = {.name = arguments.calibrate, .arrays = take(read_npz(arguments.calibrate))};
   return options;
 }
 
@@ -200,12 +203,12 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        const Backends& backends, const std::vector<nb::object>& transforms,
                                        bool plan_together,
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                       std::vector<std::string> quantise, int jobs, bool check,
-                                       std::string cache, std::optional<std::uint64_t> cache_size,
+                                       std::vector<std::string> quantise, std::string calibrate, int jobs,
+                                       bool check, std::string cache, std::optional<std::uint64_t> cache_size,
                                        const nb::object& executor, const nb::object& watch) {
   Call call(backends, executor, watch);
-  LowerOptions options = lower_options(
-      {plan_together, std::move(bounds), std::move(quantise), jobs, check, std::move(cache), cache_size});
+  LowerOptions options = lower_options({plan_together, std::move(bounds), std::move(quantise),
+                                        std::move(calibrate), jobs, check, std::move(cache), cache_size});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
@@ -356,7 +359,8 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(), nb::arg("watch").none());
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(),
+             nb::arg("watch").none());
   module.def("to_edge", &to_edge);
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());

@@ -58,6 +58,7 @@ struct LowerOptions {
   // told, or a smaller one.
   Ranges bounds = {};
   std::vector<QuantiseRule> quantise = {};  // layers whose weights become integers first
+  Calibration calibration = {};             // inputs for its static rules
   // Applied in this order; what they give is verified and normalised again.
   std::vector<Transform> transforms = {};
   CacheOptions cache = {};  // keeps what backends make; not used with verify_each_pass
@@ -81,6 +82,8 @@ struct Compiled {
 struct CompileOptions {
   std::string input = {};  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
+  // .npz for lower.calibration, which it replaces; empty: none
+  std::string calibrate = {};
   std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
   LowerOptions lower = {};
   std::vector<Requirement> requirements = {};  // not met: nothing is written

@@ -1,5 +1,6 @@
-// Quantises the weights of a program of floats before it is lowered: linear layers and embeddings become
-// integers with scales, in the ops that torchao writes, and with its numbers.
+// Quantises a program of floats before it is lowered: the weights of linear layers and embeddings become
+// integers with scales, in the ops that torchao writes, and with its numbers; or weights and activations do,
+// in those of PT2E.
 //
 //   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input become 8
 //   bits
@@ -7,6 +8,8 @@
 //   linear=8da8w               weights of 8 bits, a scale for each output
 //   linear=8w                  the same weights, the input stays as it is
 //   embedding=4w:group=32      tables of 4 or 8 bits
+//   static                     layers and what lies between them as 8 bits, with scales that are measured on
+//                              inputs of a calibration: what XNNPACK's quantiser does in PT2E
 //
 //   %y = aten.linear.default(%x, %w, %b)   ->   %y = aten.linear.default(%x', %w', %b)
 //                                               %w' = torchao.dequantize_affine.default(%w.int4, ..)
@@ -20,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "depute/named_arrays.h"
 #include "depute/pins.h"
 #include "depute/program.h"
 #include "depute/result.h"
@@ -29,13 +33,21 @@
 namespace depute {
 
 struct QuantiseRule {
-  enum class Target : std::uint8_t { Linear, Embedding };
+  enum class Target : std::uint8_t { Linear, Embedding, Static };
   Target target = Target::Linear;
   int weight_bits = 8;             // or 4
   bool has_dynamic_input = false;  // rows become i8 when the program runs
   std::int64_t group = 0;          // elements of a row that share a scale; 0: all
   Pins pins = {};
   std::string scheme = {};  // "8da4w"
+};
+
+// Inputs to run a program on, for static quantisation: arrays by the names of its inputs, or arg0, arg1, ...
+// An array holds one sample, or several along a first dimension of its own or the input's; "x/0", "x/1", ...
+// are one sample each.
+struct Calibration {
+  std::string name = "calibration";  // what errors call it: the file
+  NamedArrays arrays = {};
 };
 
 // Fails with code "usage" for what it cannot read.
@@ -61,8 +73,9 @@ struct QuantiseResult {
 
 // The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
 // integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
-// chooses none.
-Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1);
+// chooses none. Static rules need a calibration, and others take none.
+Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
+                                const Calibration& calibration = {});
 
 }  // namespace depute
 

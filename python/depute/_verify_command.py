@@ -32,6 +32,7 @@ def main(words):
             save_to=arguments.save_to,
             partitioner=[BackendPartitioner(name, options) for name, _method, options in asked],
             quantize=arguments.quantize,
+            calibrate=arguments.calibrate,
         )
     except (Error, OSError, ValueError, KeyError, RuntimeError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -50,4 +51,5 @@ def _parser():
     parser.add_argument("--save-to", metavar="DIR", help="a folder for the tensors at the border of what differs")
     parser.add_argument("--backend", action="append", default=[], metavar="NAME[:key=value,...]", help="as it was lowered")
     parser.add_argument("--quantize", action="append", default=[], metavar="RULE", help="as it was lowered")
+    parser.add_argument("--calibrate", metavar="FILE.npz", help="as it was lowered")
     return parser

@@ -6,7 +6,9 @@
 Each step gives a new manager and leaves the old one as it was.
 """
 
+import contextlib
 import os
+import tempfile
 
 from . import _depute
 from ._executor import run_on
@@ -258,6 +260,7 @@ def to_edge_transform_and_lower(
     plan_together=False,
     bounds=None,
     quantize=(),
+    calibrate=None,
     jobs=1,
     check=False,
     cache=None,
@@ -273,7 +276,8 @@ def to_edge_transform_and_lower(
     Program, before any partitioner is asked. constant_methods: {name: value or list of values}.
 
     Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
-    quantize has the rules of --quantize; jobs is how many threads preprocess; check verifies after each pass
+    quantize has the rules of --quantize; calibrate the inputs for "static": a .npz file, or {name: array} with
+    samples as --calibrate takes them; jobs is how many threads preprocess; check verifies after each pass
     and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
     cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
     processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times. progress
@@ -285,7 +289,7 @@ def to_edge_transform_and_lower(
         raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
     asked = requests(partitioner)
-    with watching(progress, "normalise") as watch:
+    with watching(progress, "normalise") as watch, _npz_of(calibrate) as calibration:
         native, report = _depute.lower(
             program._native,
             asked,
@@ -294,6 +298,7 @@ def to_edge_transform_and_lower(
             bool(plan_together),
             dict(bounds or {}),
             quantize,
+            calibration,
             jobs,
             bool(check),
             os.fspath(cache or ""),
@@ -302,6 +307,20 @@ def to_edge_transform_and_lower(
             watch,
         )
     return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+
+
+@contextlib.contextmanager
+def _npz_of(calibrate):
+    """The file of what is given: a path, arrays by name, or nothing."""
+    if not hasattr(calibrate, "items"):
+        yield os.fspath(calibrate or "")
+        return
+    import numpy
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "calibrate.npz")
+        numpy.savez(file, **{name: numpy.asarray(array) for name, array in calibrate.items()})
+        yield file
 
 
 def to_backend(*arguments):

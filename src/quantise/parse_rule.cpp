@@ -24,7 +24,7 @@ constexpr std::int64_t group_step = 32;
 
 Failure usage_error(std::string_view text, std::string message) {
   return failure("usage", "--quantize", fmt::format("'{}': {}", text, message),
-                 "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w");
+                 "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, static");
 }
 
 Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
@@ -34,6 +34,8 @@ Status read_option(QuantiseRule& rule, std::string_view text, std::string_view o
       equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
   if (key == "only" || key == "off")
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
+  if (rule.target == QuantiseRule::Target::Static)
+    return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
   if (key != "group")
     return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key));
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
@@ -44,12 +46,30 @@ Status read_option(QuantiseRule& rule, std::string_view text, std::string_view o
   return {};
 }
 
+Status read_options(QuantiseRule& rule, std::string_view text, std::size_t colon) {
+  for (std::size_t at = colon; at != std::string_view::npos;) {
+    const std::size_t comma = text.find(',', at + 1);
+    TRY_STATUS(read_option(rule, text, text.substr(at + 1, comma - at - 1)));
+    at = comma;
+  }
+  return {};
+}
+
+// What has no kind: static, or static:off=module:head.
+constexpr std::string_view static_scheme = "static";
+
 }  // namespace
 
 Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME");
   QuantiseRule rule;
+  if (text.substr(0, text.find(':')) == static_scheme) {
+    rule.target = QuantiseRule::Target::Static;
+    rule.scheme = static_scheme;
+    TRY_STATUS(read_options(rule, text, text.find(':')));
+    return rule;
+  }
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME, nor static");
   const std::string_view target = text.substr(0, equals);
   if (target != "linear" && target != "embedding")
     return usage_error(text, fmt::format("'{}' is neither linear nor embedding", target));
@@ -65,11 +85,7 @@ Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
   rule.has_dynamic_input = scheme->has_dynamic_input;
   rule.scheme = scheme->name;
   if (rule.weight_bits == 4) rule.group = group_step;
-  for (std::size_t at = colon; at != std::string_view::npos;) {
-    const std::size_t comma = text.find(',', at + 1);
-    TRY_STATUS(read_option(rule, text, text.substr(at + 1, comma - at - 1)));
-    at = comma;
-  }
+  TRY_STATUS(read_options(rule, text, colon));
   return rule;
 }
 

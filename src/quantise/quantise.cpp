@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "depute/builder.h"
+#include "quantise/constants.h"
 #include "quantise/layers.h"
+#include "quantise/static.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -170,8 +172,10 @@ struct Choice {
 
 class Quantiser {
  public:
-  Quantiser(Program& program, std::span<const QuantiseRule> rules) : program_(program), rules_(rules) {}
-  Result<QuantiseResult> run(int jobs);
+  // Adds to `result`.
+  Quantiser(Program& program, std::span<const QuantiseRule> rules, QuantiseResult& result)
+      : program_(program), rules_(rules), result_(result), constants_(program) {}
+  Status run(int jobs);
 
  private:
   void choose(Method& method, Node& node);
@@ -179,19 +183,16 @@ class Quantiser {
                                             const QuantiseRule& rule) const;
   Status rewrite(const Choice& choice);
   Value* dequantised(Builder& b, Method& method, const Weight& weight);
-  // The method's input with this data; `name` stands for it in all methods.
-  Value* constant(Method& method, const std::string& name, const TensorData& data);
   Value* dynamic_rows(Builder& b, Value* x, const Node& before);
 
   Program& program_;
   std::span<const QuantiseRule> rules_;
-  QuantiseResult result_;
+  QuantiseResult& result_;
   std::vector<Weight> weights_;
   std::map<std::string, std::size_t> known_weights_;  // by key and scheme
   std::vector<Choice> choices_;
   std::unordered_map<const Value*, Value*> rows_;  // inputs that are quantised already
-  std::map<std::string, Symbol> keys_;
-  std::map<std::pair<Method*, std::string_view>, Value*> constants_;
+  NewConstants constants_;
 };
 
 // Why a weight stays as it is; nothing when it can be quantised.
@@ -211,16 +212,15 @@ std::optional<std::string> Quantiser::reason_against(const Method& method, const
   return std::nullopt;
 }
 
-TensorData turned(TensorData data) {
-  if (data.type.is_contiguous()) data.type.strides = contiguous_strides(data.type.sizes);
-  std::ranges::reverse(data.type.sizes);
-  std::ranges::reverse(data.type.strides);
-  return data;
+// By a static rule before.
+bool is_quantised(const Layer& layer) {
+  const Node* maker = layer.weight->producer();
+  return maker != nullptr && maker->def() != nullptr && maker->def()->is(OpFlag::quantisation);
 }
 
 void Quantiser::choose(Method& method, Node& node) {
   const std::optional<Layer> layer = layer_of(node);
-  if (!layer) return;
+  if (!layer || is_quantised(*layer)) return;
   if (layer->is_product && constant_data(program_, method, *layer->weight) == nullptr) return;
   const auto chooses = [&](const QuantiseRule& rule) {
     return rule.target == layer->target && !rule.pins.pin_of(node);
@@ -241,20 +241,6 @@ void Quantiser::choose(Method& method, Node& node) {
   if (is_new)
     weights_.push_back({.name = name, .data = data.contiguous(), .bits = rule->weight_bits, .group = group});
   choices_.push_back({&method, &node, &*rule, known->second, key});
-}
-
-Value* Quantiser::constant(Method& method, const std::string& name, const TensorData& data) {
-  auto [known_key, is_new_key] = keys_.try_emplace(name);
-  if (is_new_key) {
-    known_key->second = program_.unique_data_key(name);
-    program_.data.emplace(known_key->second, data);
-  }
-  const Symbol key = known_key->second;
-  auto [known, is_new] = constants_.try_emplace(std::pair(&method, key.str()), nullptr);
-  if (!is_new) return known->second;
-  known->second = method.graph->add_input(key, tensor_type(data.type));
-  method.inputs.push_back({.kind = InputSpec::Kind::Constant, .target = key, .constant = std::nullopt});
-  return known->second;
 }
 
 // x in rows of i8 and back, as torchao writes it; once for all layers that read x.
@@ -293,8 +279,8 @@ Value* Quantiser::dequantised(Builder& b, Method& method, const Weight& weight) 
   const TensorData scale_data{
       .type = make_tensor(ScalarType::F32, blocks),
       .storage = Storage::lazy(weight.groups() * sizeof(float), [weight] { return scales(weight); })};
-  Value* own_integers = constant(method, weight.name, integer_data);
-  Value* own_scales = constant(method, weight.name + ".scales", scale_data);
+  Value* own_integers = constants_.add(method, weight.name, integer_data);
+  Value* own_scales = constants_.add(method, weight.name + ".scales", scale_data);
   const std::vector<std::int64_t> block = {1, weight.group};
   return b.call("torchao.dequantize_affine.default",
                 {own_integers, block, own_scales, Argument::none(), ScalarType::I8,
@@ -343,19 +329,32 @@ Status Quantiser::rewrite(const Choice& choice) {
   return {};
 }
 
-Result<QuantiseResult> Quantiser::run(int jobs) {
-  for (const QuantiseRule& rule : rules_) TRY_STATUS(rule.pins.check_known(program_));
+std::string_view name_of(Target target) {
+  switch (target) {
+    case Target::Linear:
+      return "linear layer";
+    case Target::Embedding:
+      return "embedding";
+    case Target::Static:
+      return "layer";
+  }
+  return "layer";
+}
+
+// For a rule that changes nothing.
+Failure nothing_chosen(const QuantiseRule& rule, const QuantiseResult& result) {
+  return failure("quantise", "", fmt::format("no {} becomes {}", name_of(rule.target), rule.scheme),
+                 result.left.empty() ? "the program has none that this rule chooses" : result.left[0]);
+}
+
+Status Quantiser::run(int jobs) {
   for (auto& method : program_.methods) {
     for (Node& node : method->graph->nodes()) choose(*method, node);
   }
   for (const QuantiseRule& rule : rules_) {
     const bool is_used =
         std::ranges::any_of(choices_, [&](const Choice& choice) { return choice.rule == &rule; });
-    if (is_used) continue;
-    return failure("quantise", "",
-                   fmt::format("no {} becomes {}",
-                               rule.target == Target::Linear ? "linear layer" : "embedding", rule.scheme),
-                   result_.left.empty() ? "the program has none that this rule chooses" : result_.left[0]);
+    if (!is_used && rule.target != Target::Static) return nothing_chosen(rule, result_);
   }
   parallel_for(weights_.size(), jobs, [&](std::size_t i) { measure(weights_[i]); });
   for (const Choice& choice : choices_) {
@@ -366,14 +365,41 @@ Result<QuantiseResult> Quantiser::run(int jobs) {
           fmt::format("%{}: its weight has infinities or NaNs", choice.node->display_name()));
     }
   }
-  return std::move(result_);
+  return {};
+}
+
+// True where the first rule that chooses the node is a static one.
+bool is_for_static(std::span<const QuantiseRule> rules, const Node& node) {
+  for (const QuantiseRule& rule : rules) {
+    if (rule.pins.pin_of(node)) continue;
+    if (rule.target == Target::Static) return true;
+    const std::optional<Layer> layer = layer_of(node);
+    if (layer && layer->target == rule.target) return false;
+  }
+  return false;
+}
+
+Status run_static(Program& program, std::span<const QuantiseRule> rules, int jobs,
+                  const Calibration& calibration, QuantiseResult& result) {
+  const auto rule = std::ranges::find(rules, Target::Static, &QuantiseRule::target);
+  if (rule == rules.end()) {
+    if (calibration.arrays.empty()) return {};
+    return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
+  }
+  const auto chooses = [rules](const Node& node) { return is_for_static(rules, node); };
+  TRY_STATUS(quantise_static(program, calibration, chooses, jobs, result));
+  return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
 }  // namespace
 
-Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs) {
-  if (rules.empty()) return QuantiseResult{};
-  return Quantiser(program, rules).run(jobs);
+Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs,
+                                const Calibration& calibration) {
+  QuantiseResult result;
+  for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
+  TRY_STATUS(run_static(program, rules, jobs, calibration, result));
+  if (!rules.empty()) TRY_STATUS(Quantiser(program, rules, result).run(jobs));
+  return result;
 }
 
 }  // namespace depute

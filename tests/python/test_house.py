@@ -25,6 +25,8 @@ NAME_OPS = {
     "src/plan/symbolic_call.cpp": "sizes without a kernel, by those that have one",
     "src/quantise/layers.cpp": "the layers it looks for",
     "src/quantise/quantise.cpp": "the ops it makes",
+    "src/quantise/static.cpp": "the ops it makes",
+    "src/quantise/static_ops.cpp": "the ops that take and give integers",
     "src/plan/views.cpp": "numbers that are not copied",
 }
 

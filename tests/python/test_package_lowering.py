@@ -381,3 +381,20 @@ def test_kernels_of_one_command_line_are_not_anothers(tmp_path):
     words = ["lower", str(DIGITS), "--quiet", "--kernels", str(manifest)]
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.strip().endswith("[0, 0]"), done.stdout + done.stderr
+
+
+def test_static_quantisation_of_arrays_and_of_a_file(tmp_path):
+    model, exported = small()
+    inputs = torch.randn(8, 2, 4)
+    numpy.savez(tmp_path / "x.npz", arg0=inputs.numpy())
+    programs = []
+    for calibrate in (tmp_path / "x.npz", {"arg0": inputs.numpy()}, {"arg0": inputs}):
+        edge = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="static", calibrate=calibrate)
+        assert {layer["scheme"] for layer in edge.report().to_dict()["quantised"]} == {"static"}
+        programs.append(edge.to_executorch())
+    assert len({program.buffer for program in programs}) == 1
+    assert_close(run(programs[0], inputs[0])[0], model(inputs[0]), "output", 0.1)
+    with pytest.raises(depute.Error, match="static needs inputs"):
+        depute.to_edge_transform_and_lower(exported, quantize="static")
+    with pytest.raises(depute.Error, match="no such input"):
+        depute.to_edge_transform_and_lower(exported, quantize="static", calibrate={"arg0": inputs, "other": inputs})

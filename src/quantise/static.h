@@ -1,0 +1,24 @@
+// Static quantisation: weights and activations as integers, with scales that are measured before the program
+// runs, in the ops that PT2E's convert writes.
+//
+//   %c = aten.conv2d.default(%x, %w, %b)     ->   %q = quantized_decomposed.quantize_per_tensor.default(%x,
+//   ..)
+//                                                 %d = quantized_decomposed.dequantize_per_tensor.default(%q,
+//                                                 ..) %w' =
+//                                                 quantized_decomposed.dequantize_per_channel.default(%w.int8,
+//                                                 ..) %c = aten.conv2d.default(%d, %w', %b)
+//                                                 ... %c quantised and back
+#pragma once
+
+#include <functional>
+
+#include "depute/quantise.h"
+
+namespace depute {
+
+// Makes the program functional, folds its batch norms, runs it on the samples, and rewrites what `chooses`
+// takes. Adds to `result`.
+Status quantise_static(Program& program, const Calibration& calibration,
+                       const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result);
+
+}  // namespace depute
