@@ -1,0 +1,121 @@
+#include "report/ledger_duplicates.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "depute/hash.h"
+
+namespace depute {
+namespace {
+
+// Copies of one store can be one; those of different stores cannot.
+enum class Store : std::uint8_t { Constants, InitialValues, DelegateData, Payloads };
+
+Store store_of(LedgerKind kind) {
+  if (kind == LedgerKind::Constant) return Store::Constants;
+  if (kind == LedgerKind::InitialValue) return Store::InitialValues;
+  return kind == LedgerKind::Payload ? Store::Payloads : Store::DelegateData;
+}
+
+std::string_view remedy(Store store, bool is_inside_payload) {
+  switch (store) {
+    case Store::Constants:
+      return "values of all methods can name one constant";
+    case Store::InitialValues:
+      return "states can start from one initial value";
+    case Store::DelegateData:
+      return is_inside_payload ? "as named data, delegates of all methods can share it"
+                               : "keys can name one segment";
+    case Store::Payloads:
+      return "delegates can name one segment";
+  }
+  std::unreachable();
+}
+
+class DuplicateFinder {
+ public:
+  DuplicateFinder(std::span<const LedgerEntry> units, std::span<const std::byte> file)
+      : units_(units), file_(file) {}
+
+  std::vector<Duplicate> run() {
+    add_groups(true);
+    add_groups(false);
+    std::ranges::stable_sort(found_, [](const Duplicate& a, const Duplicate& b) {
+      return std::pair(a.saves, a.copies[0].bytes) > std::pair(b.saves, b.copies[0].bytes);
+    });
+    return std::move(found_);
+  }
+
+ private:
+  std::span<const std::byte> bytes_of(const LedgerEntry& unit) const {
+    return file_.subspan(unit.offset, unit.bytes);
+  }
+
+  // Lies in a payload that is a copy of an earlier one.
+  bool is_counted(const LedgerEntry& unit) const {
+    auto after = copies_.upper_bound(unit.offset);
+    return after != copies_.begin() && unit.offset < std::prev(after)->second;
+  }
+
+  void add_groups(bool payloads) {
+    std::vector<const LedgerEntry*> units;
+    std::unordered_map<std::uint64_t, std::size_t> with_size;
+    for (const LedgerEntry& unit : units_) {
+      if ((unit.kind == LedgerKind::Payload) != payloads || unit.bytes == 0 || is_counted(unit)) continue;
+      units.push_back(&unit);
+      ++with_size[unit.bytes];
+    }
+    std::ranges::stable_sort(units, {}, [](const LedgerEntry* unit) { return unit->offset; });
+    std::map<std::pair<std::uint64_t, Hash128>, std::vector<const LedgerEntry*>> groups;
+    for (const LedgerEntry* unit : units) {
+      if (with_size[unit->bytes] < 2) continue;
+      std::vector<const LedgerEntry*>& group = groups[{unit->bytes, hash128(bytes_of(*unit))}];
+      // Two that are one already, and what only has the same hash, are left out.
+      const bool is_place_known = !group.empty() && group.back()->offset == unit->offset;
+      const bool is_equal = group.empty() || std::ranges::equal(bytes_of(*group[0]), bytes_of(*unit));
+      if (!is_place_known && is_equal) group.push_back(unit);
+    }
+    for (const auto& [key, group] : groups) {
+      if (group.size() > 1) add_group(group);
+    }
+  }
+
+  void add_group(const std::vector<const LedgerEntry*>& group) {
+    Duplicate duplicate;
+    std::map<Store, std::size_t> in_store;
+    bool is_inside_payload = false;
+    for (const LedgerEntry* unit : group) {
+      duplicate.copies.push_back(*unit);
+      ++in_store[store_of(unit->kind)];
+      is_inside_payload = is_inside_payload || unit->kind == LedgerKind::PayloadConstant;
+      if (unit->kind == LedgerKind::Payload && unit != group[0])
+        copies_.emplace(unit->offset, unit->offset + unit->bytes);
+    }
+    for (const auto& [store, count] : in_store) {
+      if (count < 2) continue;
+      duplicate.saves += (count - 1) * group[0]->bytes;
+      duplicate.how += duplicate.how.empty() ? "" : "; ";
+      duplicate.how += remedy(store, is_inside_payload);
+    }
+    if (in_store.size() > 1) {
+      duplicate.how += duplicate.how.empty() ? "" : "; ";
+      duplicate.how += "constants, initial values and the data of delegates are kept apart";
+    }
+    found_.push_back(std::move(duplicate));
+  }
+
+  std::span<const LedgerEntry> units_;
+  std::span<const std::byte> file_;
+  std::map<std::uint64_t, std::uint64_t> copies_;  // of payloads: begin, end
+  std::vector<Duplicate> found_;
+};
+
+}  // namespace
+
+std::vector<Duplicate> find_duplicates(std::span<const LedgerEntry> units, std::span<const std::byte> file) {
+  return DuplicateFinder(units, file).run();
+}
+
+}  // namespace depute
