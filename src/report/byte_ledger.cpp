@@ -133,9 +133,7 @@ class LedgerText {
   }
 
  private:
-  std::string header() const {
-    return fmt::format("{}: {} bytes\n\n", printable(ledger_.file), ledger_.bytes);
-  }
+  std::string header() const { return fmt::format("{}: {} bytes\n", printable(ledger_.file), ledger_.bytes); }
 
   void add_rows(const std::map<std::string, std::uint64_t>& of_group) {
     std::vector<TextRow> rows;
@@ -164,7 +162,7 @@ class LedgerText {
   std::string duplicates() const {
     if (ledger_.duplicates.empty()) return {};
     std::string text =
-        fmt::format("\nbytes that are there several times; sharing would save {}\n", ledger_.savable());
+        fmt::format("bytes that are there several times; sharing would save {}\n", ledger_.savable());
     const std::size_t count = ledger_.duplicates.size();
     const std::size_t shown = top_ == 0 ? count : std::min(top_, count);
     for (std::size_t i = 0; i < shown; ++i) {
