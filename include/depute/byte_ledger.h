@@ -88,7 +88,8 @@ struct ByteLedger {
 };
 
 // `name` is the file's, for messages. Fails where the file is damaged: with the place, and for no size or
-// content with a crash. Segments that overlap are damage, too.
+// content with a crash. Segments that
+// overlap are damage, too, unless one lies in the other.
 Result<ByteLedger> byte_ledger(std::span<const std::byte> file, std::string_view name,
                                const Registry& registry);
 

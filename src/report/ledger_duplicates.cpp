@@ -11,23 +11,33 @@ namespace depute {
 namespace {
 
 // Copies of one store can be one; those of different stores cannot.
-enum class Store : std::uint8_t { Constants, InitialValues, DelegateData, Payloads };
+enum class Store : std::uint8_t { Weights, InitialValues, Payloads };
 
 Store store_of(LedgerKind kind) {
-  if (kind == LedgerKind::Constant) return Store::Constants;
   if (kind == LedgerKind::InitialValue) return Store::InitialValues;
-  return kind == LedgerKind::Payload ? Store::Payloads : Store::DelegateData;
+  return kind == LedgerKind::Payload ? Store::Payloads : Store::Weights;
 }
 
-std::string_view remedy(Store store, bool is_inside_payload) {
+// What the copies of a store are.
+struct StoreCopies {
+  std::size_t count = 0;
+  bool has_constant = false;
+  bool has_payload_constant = false;
+  bool has_named_data = false;
+};
+
+std::string_view remedy(Store store, const StoreCopies& copies) {
   switch (store) {
-    case Store::Constants:
+    case Store::Weights:
+      if (!copies.has_constant && copies.has_payload_constant)
+        return "as named data, delegates of all methods can share it";
+      if (!copies.has_constant) return "keys can name one segment";
+      if (copies.has_payload_constant)
+        return "as named data, its segment can lie inside that of the constants";
+      if (copies.has_named_data) return "the segment of named data can lie inside that of the constants";
       return "values of all methods can name one constant";
     case Store::InitialValues:
       return "states can start from one initial value";
-    case Store::DelegateData:
-      return is_inside_payload ? "as named data, delegates of all methods can share it"
-                               : "keys can name one segment";
     case Store::Payloads:
       return "delegates can name one segment";
   }
@@ -84,24 +94,26 @@ class DuplicateFinder {
 
   void add_group(const std::vector<const LedgerEntry*>& group) {
     Duplicate duplicate;
-    std::map<Store, std::size_t> in_store;
-    bool is_inside_payload = false;
+    std::map<Store, StoreCopies> stores;
     for (const LedgerEntry* unit : group) {
       duplicate.copies.push_back(*unit);
-      ++in_store[store_of(unit->kind)];
-      is_inside_payload = is_inside_payload || unit->kind == LedgerKind::PayloadConstant;
+      StoreCopies& copies = stores[store_of(unit->kind)];
+      ++copies.count;
+      copies.has_constant = copies.has_constant || unit->kind == LedgerKind::Constant;
+      copies.has_named_data = copies.has_named_data || unit->kind == LedgerKind::NamedData;
+      copies.has_payload_constant = copies.has_payload_constant || unit->kind == LedgerKind::PayloadConstant;
       if (unit->kind == LedgerKind::Payload && unit != group[0])
         copies_.emplace(unit->offset, unit->offset + unit->bytes);
     }
-    for (const auto& [store, count] : in_store) {
-      if (count < 2) continue;
-      duplicate.saves += (count - 1) * group[0]->bytes;
+    for (const auto& [store, copies] : stores) {
+      if (copies.count < 2) continue;
+      duplicate.saves += (copies.count - 1) * group[0]->bytes;
       duplicate.how += duplicate.how.empty() ? "" : "; ";
-      duplicate.how += remedy(store, is_inside_payload);
+      duplicate.how += remedy(store, copies);
     }
-    if (in_store.size() > 1) {
+    if (stores.size() > 1) {
       duplicate.how += duplicate.how.empty() ? "" : "; ";
-      duplicate.how += "constants, initial values and the data of delegates are kept apart";
+      duplicate.how += "initial values are kept apart from others";
     }
     found_.push_back(std::move(duplicate));
   }

@@ -52,20 +52,23 @@ struct PtdSegment {
 
 }  // namespace
 
-Status check_apart(std::vector<PlacedSegment> segments, std::uint64_t flatbuffer_end) {
-  std::ranges::stable_sort(segments, {}, &PlacedSegment::begin);
-  const PlacedSegment* before = nullptr;
+Status check_nested(std::vector<PlacedSegment> segments, std::uint64_t flatbuffer_end) {
+  std::ranges::stable_sort(segments, {}, [](const PlacedSegment& segment) {
+    return std::pair(segment.begin, ~segment.end);  // of those that start together the longest first
+  });
+  std::vector<const PlacedSegment*> around;  // each inside of the one before it
   for (const PlacedSegment& segment : segments) {
     if (segment.begin == segment.end) continue;
     if (segment.begin < flatbuffer_end)
       return failure(
           "size", segment.place,
           fmt::format("starts at {}, inside the flatbuffer of {} bytes", segment.begin, flatbuffer_end));
-    if (before != nullptr && segment.begin < before->end)
-      return failure(
-          "size", segment.place,
-          fmt::format("starts at {}, before {} ends at {}", segment.begin, before->place, before->end));
-    before = &segment;
+    while (!around.empty() && around.back()->end <= segment.begin) around.pop_back();
+    if (!around.empty() && segment.end > around.back()->end)
+      return failure("size", segment.place,
+                     fmt::format("{} to {} overlaps with {}, which ends at {}", segment.begin, segment.end,
+                                 around.back()->place, around.back()->end));
+    around.push_back(&segment);
   }
   return {};
 }
@@ -92,7 +95,7 @@ Result<ByteLedger> ledger_of_ptd(const PtdFile& file, std::span<const std::byte>
     placed.push_back({segment.data->offset, end, fmt::format("segments[{}]", number)});
     found.push_back({segment.data->offset, end, spans.label(LedgerKind::NamedData, {}, segment.keys)});
   }
-  if (Status status = check_apart(std::move(placed), file.flatbuffer_bytes); !status)
+  if (Status status = check_nested(std::move(placed), file.flatbuffer_bytes); !status)
     return failure("size", fmt::format("{}: {}", name, status.error().where), status.error().message);
 
   ByteLedger ledger{.file = std::string(name), .format = "ptd", .bytes = bytes.size()};

@@ -3,7 +3,8 @@
 //   | header | flatbuffer: tables of the program and of methods | constants | payloads | named data |
 //
 // The flatbuffer is walked by its schema: each table, list and text belongs to the part of the program that
-// refers to it. A segment is one thing's: constants', initial values', delegates' or that of keys.
+// refers to it. A segment may lie in another, where bytes are shared: then it is told with what lies around
+// it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -135,11 +136,12 @@ class PteLedger {
     add_header();
     std::vector<LedgerSpan> tables = PteTables(file_, spans_).run(bytes_.first(file_.flatbuffer_bytes));
     std::ranges::copy(tables, std::back_inserter(in_flatbuffer_));
-    TRY_STATUS(find_constant_uses());
-    TRY_STATUS(add_constants(LedgerKind::Constant, file_.constant_segment, file_.constant_offsets));
-    TRY_STATUS(add_constants(LedgerKind::InitialValue, file_.mutable_segment, file_.mutable_offsets));
     TRY_STATUS(add_payloads());
-    TRY_STATUS(add_named_data());
+    find_named_data();
+    TRY_STATUS(find_constant_uses());
+    add_constants(LedgerKind::Constant, file_.constant_segment, file_.constant_offsets);
+    add_constants(LedgerKind::InitialValue, file_.mutable_segment, file_.mutable_offsets);
+    add_named_data();
     add_unused_segments();
     add(spans_.settle(std::move(in_flatbuffer_), 0, file_.flatbuffer_bytes, "flatbuffer"));
     return finish();
@@ -174,19 +176,12 @@ class PteLedger {
       const std::uint64_t begin = file_.segment_base + file_.segments[i].offset;
       placed.push_back({begin, begin + file_.segments[i].size, fmt::format("segments[{}]", i)});
     }
-    uses_.resize(file_.segments.size());
-    Status status = check_apart(std::move(placed), file_.flatbuffer_bytes);
+    is_used_.resize(file_.segments.size());
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;
+    for (std::size_t i = 0; i < placed.size(); ++i)
+      same_place_.push_back(known.try_emplace({placed[i].begin, placed[i].end}, i).first->second);
+    Status status = check_nested(std::move(placed), file_.flatbuffer_bytes);
     return status ? Status() : fail(status.error().where, status.error().message);
-  }
-
-  // Every segment has one use; the same words may ask for it again. One without bytes may have any.
-  Status use(std::size_t segment, const std::string& what, std::string_view place) {
-    if (file_.segments[segment].size == 0) return {};
-    std::string& known = uses_[segment];
-    if (!known.empty() && known != what)
-      return fail(place, fmt::format("its segment {} is that of {} already", segment, known));
-    known = what;
-    return {};
   }
 
   std::uint64_t begin_of(std::size_t segment) const {
@@ -194,8 +189,8 @@ class PteLedger {
   }
 
   void add_unused_segments() {
-    for (std::size_t i = 0; i < uses_.size(); ++i) {
-      if (!uses_[i].empty()) continue;
+    for (std::size_t i = 0; i < is_used_.size(); ++i) {
+      if (is_used_[i]) continue;
       const std::uint64_t begin = begin_of(i);
       const std::uint32_t label = spans_.label(LedgerKind::UnusedSegment, {}, fmt::format("segment {}", i));
       found_.push_back({begin, begin + file_.segments[i].size, label});
@@ -247,7 +242,7 @@ class PteLedger {
                                      all.size() - 1));
     const std::uint64_t offset = (is_state ? file_.mutable_offsets : file_.constant_offsets)[tensor.constant];
     const std::size_t segment = is_state ? file_.mutable_segment : file_.constant_segment;
-    const std::uint64_t room = segment < uses_.size() ? file_.segments[segment].size - offset : 0;
+    const std::uint64_t room = segment < is_used_.size() ? file_.segments[segment].size - offset : 0;
     const std::optional<std::uint64_t> bytes = bytes_of(tensor);
     if (!bytes || *bytes > room)
       return fail(place, fmt::format("{} has {} bytes, of the {} left in its segment", tensor_text(tensor),
@@ -261,10 +256,9 @@ class PteLedger {
     return {};
   }
 
-  Status add_constants(LedgerKind kind, std::size_t segment, std::span<const std::uint64_t> offsets) {
-    if (offsets.size() <= 1 || segment >= uses_.size()) return {};
-    TRY_STATUS(use(segment, std::string(depute::name(kind)) + "s",
-                   kind == LedgerKind::Constant ? "constant_segment" : "mutable_data_segments[0]"));
+  void add_constants(LedgerKind kind, std::size_t segment, std::span<const std::uint64_t> offsets) {
+    if (offsets.size() <= 1 || segment >= is_used_.size()) return;
+    is_used_[segment] = true;
     const std::span<const ConstantUses> all = kind == LedgerKind::Constant ? constants_ : initial_values_;
     std::set<std::uint64_t> starts(offsets.begin() + 1, offsets.end());
     starts.insert(file_.segments[segment].size);
@@ -273,7 +267,7 @@ class PteLedger {
     for (std::size_t i = 1; i < offsets.size(); ++i) {
       const ConstantUses& uses = all[i];
       if (!uses.methods.empty()) {
-        const std::uint32_t label = spans_.label(kind, uses.methods.str(), uses.first);
+        const std::uint32_t label = label_of(kind, uses, base + offsets[i]);
         spans.push_back({base + offsets[i], base + offsets[i] + uses.bytes, label});
       } else if (auto next = starts.upper_bound(offsets[i]); next != starts.end()) {
         // Where it ends nobody says.
@@ -283,7 +277,6 @@ class PteLedger {
       }
     }
     add(spans_.settle(std::move(spans), base, base + file_.segments[segment].size, {}));
-    return {};
   }
 
   // --- payloads of delegates
@@ -300,9 +293,10 @@ class PteLedger {
     for (const ExecutionPlan& method : file_.methods) {
       for (std::size_t i = 0; i < method.delegates.size(); ++i) {
         const PlanDelegate& delegate = method.delegates[i];
-        Users& users = (delegate.is_inline ? of_blobs : of_segments)[delegate.index];
+        if (!delegate.is_inline) is_used_[delegate.index] = true;
+        Users& users =
+            delegate.is_inline ? of_blobs[delegate.index] : of_segments[same_place_[delegate.index]];
         const std::string place = fmt::format("delegate {} of {}", i, shortened(method.name));
-        if (!delegate.is_inline) TRY_STATUS(use(delegate.index, "delegates", place));
         users.all.add(fmt::format("{} ({})", place, shortened(delegate.backend_id)));
         if (users.first != nullptr) continue;
         users.first = &delegate;
@@ -379,21 +373,38 @@ class PteLedger {
 
   // --- named data
 
-  Status add_named_data() {
-    std::vector<std::string> names(file_.segments.size());
-    std::vector<Owners> owners(file_.segments.size());
-    for (std::size_t i = 0; i < file_.named_data.size(); ++i) {
-      const auto& [key, segment] = file_.named_data[i];
-      TRY_STATUS(use(segment, "named data", fmt::format("named_data[{}]", i)));
-      names[segment] += (names[segment].empty() ? "" : ", ") + key;
-      if (auto askers = askers_.find(key); askers != askers_.end()) owners[segment].add(askers->second.str());
+  struct KeyedData {
+    std::string keys;
+    Owners owners;  // delegates that ask for one of them
+    std::uint64_t size = 0;
+  };
+
+  void find_named_data() {
+    for (const auto& [key, segment] : file_.named_data) {
+      is_used_[segment] = true;
+      KeyedData& data = named_data_[begin_of(segment)];
+      data.keys += (data.keys.empty() ? "" : ", ") + key;
+      data.size = std::max(data.size, file_.segments[segment].size);
+      if (auto askers = askers_.find(key); askers != askers_.end()) data.owners.add(askers->second.str());
     }
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (uses_[i] != "named data") continue;
-      const std::uint32_t label = spans_.label(LedgerKind::NamedData, owners[i].str(), names[i]);
-      found_.push_back({begin_of(i), begin_of(i) + file_.segments[i].size, label});
+  }
+
+  // A constant may be named data as well, and is told once for both.
+  std::uint32_t label_of(LedgerKind kind, const ConstantUses& uses, std::uint64_t begin) {
+    Owners owners = uses.methods;
+    std::string words = uses.first;
+    if (auto data = named_data_.find(begin); data != named_data_.end() && data->second.size <= uses.bytes) {
+      if (!data->second.owners.empty()) owners.add(data->second.owners.str());
+      words += ", " + data->second.keys;
     }
-    return {};
+    return spans_.label(kind, owners.str(), words);
+  }
+
+  void add_named_data() {
+    for (const auto& [begin, data] : named_data_) {
+      found_.push_back(
+          {begin, begin + data.size, spans_.label(LedgerKind::NamedData, data.owners.str(), data.keys)});
+    }
   }
 
   const PteFile& file_;
@@ -403,12 +414,14 @@ class PteLedger {
   LedgerSpans spans_;
   std::vector<LedgerSpan> in_flatbuffer_;
   std::vector<LedgerSpan> found_;
-  std::vector<std::string> uses_;  // by segment: who has it
+  std::vector<bool> is_used_;            // by segment
+  std::vector<std::size_t> same_place_;  // by segment: the first that lies where it does
   std::vector<ConstantUses> constants_;
   std::vector<ConstantUses> initial_values_;
-  std::vector<LedgerEntry> payloads_;     // as wholes
-  std::uint64_t payload_bytes_ = 0;       // of those
-  std::map<std::string, Owners> askers_;  // by key: the delegates that ask for its data
+  std::vector<LedgerEntry> payloads_;              // as wholes
+  std::uint64_t payload_bytes_ = 0;                // of those
+  std::map<std::uint64_t, KeyedData> named_data_;  // by where it begins
+  std::map<std::string, Owners> askers_;           // by key: the delegates that ask for its data
 };
 
 }  // namespace

@@ -201,9 +201,10 @@ TEST(ByteLedger, SegmentsMustLieApart) {
   }
   ASSERT_GE(with_bytes.size(), 2);
   auto damaged = bytes;
-  put(damaged, place_of_segment(bytes, with_bytes[1]), file->segments[with_bytes[0]].offset);
-  EXPECT_THAT(error_of(damaged), testing::ContainsRegex("segments\\[[0-9]+\\]: starts at [0-9]+, before "
-                                                        "segments\\[[0-9]+\\] ends"));
+  put(damaged, place_of_segment(bytes, with_bytes[1]), file->segments[with_bytes[0]].offset + 4);
+  EXPECT_THAT(error_of(damaged),
+              testing::ContainsRegex("segments\\[[0-9]+\\]: [0-9]+ to [0-9]+ overlaps with "
+                                     "segments\\[[0-9]+\\], which ends at"));
   damaged = bytes;
   put(damaged, 24, std::uint64_t{64});  // the segment base
   put(damaged, 32, std::uint64_t{0});
@@ -357,21 +358,34 @@ TEST(ByteLedger, PayloadsThatAreCopiesAreCountedAsWholesOnce) {
   EXPECT_EQ(ledger->duplicates[0].how, "as named data, delegates of all methods can share it");
 }
 
-TEST(ByteLedger, WhatTheFormatKeepsApartSavesNothing) {
-  auto bytes = file_bytes(references / "attn.xnnpack.pte");
-  const Registry registry = registry_of_constants();
-  auto before = byte_ledger(bytes, "x.pte", registry);
-  ASSERT_TRUE(before);
-  const auto constants = of_kind(*before, LedgerKind::Constant);
-  const auto in_payloads = of_kind(*before, LedgerKind::PayloadConstant);
-  auto same = std::ranges::find(constants, 64, &LedgerEntry::bytes);
-  if (same == constants.end()) GTEST_SKIP() << "no constant of 64 bytes";
-  copy_bytes(bytes, *same, in_payloads.at(0));
-  auto ledger = byte_ledger(bytes, "x.pte", registry);
+TEST(ByteLedger, ConstantsAndTheDataOfDelegatesCanShare) {
+  const auto bytes = file_bytes(references / "tied.xnnpack.pte");
+  auto ledger = byte_ledger(bytes, "x.pte", Registry());
   ASSERT_TRUE(ledger);
-  ASSERT_EQ(ledger->duplicates.size(), 1);
+  ASSERT_EQ(ledger->duplicates.size(), 1);  // the tied weight
+  EXPECT_EQ(ledger->savable(), 288);
+  EXPECT_EQ(ledger->duplicates[0].how, "the segment of named data can lie inside that of the constants");
+}
+
+TEST(ByteLedger, BytesThatAreSharedAreToldOnce) {
+  auto bytes = file_bytes(references / "tied.xnnpack.pte");
+  auto before = byte_ledger(bytes, "x.pte", Registry());
+  ASSERT_TRUE(before);
+  ASSERT_EQ(before->duplicates.size(), 1);
+  const LedgerEntry& constant = before->duplicates[0].copies[0];
+  const LedgerEntry& data = before->duplicates[0].copies[1];
+  auto file = read_pte(bytes, "x.pte");
+  std::size_t segment = 0;
+  while (file->segments[segment].offset + file->segment_base != data.offset) ++segment;
+  put(bytes, place_of_segment(bytes, segment), constant.offset - file->segment_base);
+  auto ledger = byte_ledger(bytes, "x.pte", Registry());
+  ASSERT_TRUE(ledger) << ledger.error().str();
+  expect_whole(*ledger, bytes.size());
   EXPECT_EQ(ledger->savable(), 0);
-  EXPECT_EQ(ledger->duplicates[0].how, "constants, initial values and the data of delegates are kept apart");
+  auto shared = std::ranges::find(ledger->entries, constant.offset, &LedgerEntry::offset);
+  ASSERT_NE(shared, ledger->entries.end());
+  EXPECT_EQ(shared->name, constant.name + ", " + data.name);
+  EXPECT_EQ(shared->bytes, constant.bytes);
 }
 
 // --- text and JSON
