@@ -12,6 +12,7 @@
 
 #include "read/ptd.h"
 #include "read/pte.h"
+#include "report/ledger_spans.h"
 
 namespace depute {
 namespace {
@@ -188,6 +189,18 @@ TEST(ByteLedger, NamedDataAreOfTheDelegatesThatAskForThem) {
   EXPECT_EQ(owned, 1);
   EXPECT_GT(data.size(), 1);
   EXPECT_GT(sum_of(*ledger, LedgerKind::Payload), 0);  // no parts: as a whole
+}
+
+TEST(LedgerSpans, SevenZerosInsideOfOneThingAreItsOwn) {
+  for (const std::uint64_t zeros : {7, 8}) {
+    const std::vector<std::byte> bytes(16 + zeros);
+    LedgerSpans spans(bytes);
+    const std::uint32_t values = spans.label(LedgerKind::Values, "forward");
+    const auto settled =
+        spans.settle({{8 + zeros, 16 + zeros, values}, {0, 8, values}}, 0, 16 + zeros, "flatbuffer");
+    ASSERT_EQ(settled.size(), zeros == 7 ? 1 : 3);
+    EXPECT_EQ(spans.of(settled.back().label).kind, LedgerKind::Values);
+  }
 }
 
 // --- damage
