@@ -84,7 +84,7 @@ function(depute_flatbuffers target)
     get_filename_component(stem ${schema} NAME_WE)
     set(header ${out}/${stem}_generated.h)
     add_custom_command(OUTPUT ${header}
-      COMMAND ${FLATC} --cpp --scoped-enums --gen-mutable -o ${out} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
+      COMMAND ${FLATC} --cpp --scoped-enums --gen-mutable --reflect-names -o ${out} ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${schema})
     list(APPEND headers ${header})
   endforeach()

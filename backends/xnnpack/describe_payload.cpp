@@ -6,6 +6,7 @@
 
 #include "ir/text.h"
 #include "node_text.h"
+#include "payload_header.h"
 #include "read_payload.h"
 #include "support/try.h"
 
@@ -213,6 +214,40 @@ class Describer {
 Result<std::string> describe_payload(std::span<const std::byte> payload) {
   TRY(OpenPayload open, open_payload(payload));
   return Describer(open).run();
+}
+
+Result<PayloadLayout> payload_layout(std::span<const std::byte> payload) {
+  TRY(const OpenPayload open, open_payload(payload));
+  using Kind = PayloadPart::Kind;
+  PayloadLayout layout;
+  const auto place = [&](std::span<const std::byte> part) {
+    return static_cast<std::uint64_t>(part.data() - payload.data());
+  };
+  layout.parts = {
+      {.offset = 0, .bytes = header_length, .kind = Kind::Header, .name = {}},
+      {.offset = place(open.flatbuffer), .bytes = open.flatbuffer.size(), .kind = Kind::Tables, .name = {}}};
+  std::unordered_map<std::uint32_t, const wire::Value*> users;  // of constants: the first
+  for (const wire::Value* value : *open.graph->values()) users.emplace(tensor_of(*value).constant(), value);
+  for (std::uint32_t row = 1; row < size_of(open.graph->constants()); ++row) {
+    const wire::Constant& constant = *open.graph->constants()->Get(row);
+    if (constant.key() != nullptr) {
+      layout.data_keys.push_back(constant.key()->str());
+      continue;
+    }
+    const std::uint64_t room = open.constants.size();
+    if (constant.offset() > room || constant.size() > room - constant.offset()) {
+      return failure("xnnpack", fmt::format("constants[{}]", row),
+                     fmt::format("{} bytes at {} of {}", constant.size(), constant.offset(), room));
+    }
+    const auto user = users.find(row);
+    std::string name = fmt::format("constant {}", row);
+    if (user != users.end()) name += ", " + type_text(*user->second);
+    layout.parts.push_back({.offset = place(open.constants) + constant.offset(),
+                            .bytes = constant.size(),
+                            .kind = Kind::Constant,
+                            .name = std::move(name)});
+  }
+  return layout;
 }
 
 }  // namespace depute::xnnpack

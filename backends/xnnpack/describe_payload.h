@@ -14,10 +14,13 @@
 #include <span>
 #include <string>
 
+#include "depute/backend.h"
 #include "depute/result.h"
 
 namespace depute::xnnpack {
 
 Result<std::string> describe_payload(std::span<const std::byte> payload);
+// Header, flatbuffer and each constant that is written behind it, and the keys of those that are named data.
+Result<PayloadLayout> payload_layout(std::span<const std::byte> payload);
 
 }  // namespace depute::xnnpack

@@ -134,7 +134,8 @@ enum class Structure : std::uint8_t { Checked, Known };
 
 Result<OpenPayload> open(std::span<const std::byte> bytes, Structure structure) {
   TRY(Header header, read_header(bytes));
-  OpenPayload payload{.graph = nullptr, .constants = header.constants, .aligned = {}};
+  OpenPayload payload{
+      .graph = nullptr, .flatbuffer = header.flatbuffer, .constants = header.constants, .aligned = {}};
   std::span<const std::byte> flatbuffer = header.flatbuffer;
   if (!has_identifier(flatbuffer)) return fail("flatbuffer", "has no identifier of XNNPACK's");
   if (flatbuffer.size() >= std::numeric_limits<std::int32_t>::max())

@@ -22,8 +22,9 @@ namespace depute::xnnpack {
 
 struct OpenPayload {
   const wire::Graph* graph = nullptr;
-  std::span<const std::byte> constants;  // written inline, behind the flatbuffer
-  std::vector<std::byte> aligned;        // the flatbuffer, where the bytes given lie at odd places
+  std::span<const std::byte> flatbuffer;  // as it lies in the bytes given
+  std::span<const std::byte> constants;   // written inline, behind the flatbuffer
+  std::vector<std::byte> aligned;         // the flatbuffer, where the bytes given lie at odd places
 };
 
 // Points into `bytes`, which must stay.

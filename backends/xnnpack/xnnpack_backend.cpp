@@ -154,4 +154,8 @@ Result<std::string> XnnpackBackend::describe(std::span<const std::byte> processe
   return describe_payload(processed_bytes);
 }
 
+Result<PayloadLayout> XnnpackBackend::layout(std::span<const std::byte> processed_bytes) const {
+  return payload_layout(processed_bytes);
+}
+
 }  // namespace depute::xnnpack

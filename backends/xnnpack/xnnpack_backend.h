@@ -19,6 +19,7 @@ class XnnpackBackend : public Backend {
                                       std::span<const CompileSpec> compile_specs) const override;
   std::string cache_version() const override { return "1"; }
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
+  Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
 // The logical graph of a program's only method. Fails with the node and the reason when one cannot be

@@ -10,6 +10,7 @@
 // docs/backends.md walks through the demo backend, which is the one to copy.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,20 @@ struct PreprocessResult {
   // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
   // later. At most max_arena_padding.
   std::uint32_t arena_padding = 0;
+};
+
+// A stretch of a payload's bytes, and what it is for.
+struct PayloadPart {
+  enum class Kind : std::uint8_t { Header, Tables, Constant, Padding };
+  std::uint64_t offset = 0;  // from the payload's start
+  std::uint64_t bytes = 0;
+  Kind kind = Kind::Tables;
+  std::string name = {};  // of a constant: what it is, as people know it; may be empty
+};
+
+struct PayloadLayout {
+  std::vector<PayloadPart> parts = {};      // side by side; what lies between them is counted as padding
+  std::vector<std::string> data_keys = {};  // of named data that the payload asks for
 };
 
 // A partition as a backend gets it: its subprogram, and the specs it was tagged with.
@@ -80,6 +95,10 @@ class Backend {
   // a file and may be anything; what is no sound payload is an error that names the place in it. The default
   // has nothing to say, an empty text.
   virtual Result<std::string> describe(std::span<const std::byte> processed_bytes) const;
+
+  // What a payload's bytes are for: `depute size` lists them. As of describe, the bytes may be anything. The
+  // default has no parts: the payload is told as a whole.
+  virtual Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const;
 };
 
 }  // namespace depute

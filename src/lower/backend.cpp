@@ -70,4 +70,8 @@ Result<std::string> Backend::describe(std::span<const std::byte>) const {
   return std::string();
 }
 
+Result<PayloadLayout> Backend::layout(std::span<const std::byte>) const {
+  return PayloadLayout();
+}
+
 }  // namespace depute

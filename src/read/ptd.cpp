@@ -88,6 +88,7 @@ class PtdReader {
     }
     data.offset = base_ + segment->offset();
     data.size = segment->size();
+    data.segment = named.segment_index();
     if (named.tensor_layout() != nullptr) TRY_STATUS(read_layout(place, *named.tensor_layout(), data));
     result_.data.push_back(std::move(data));
     return {};

@@ -18,6 +18,7 @@ struct PtdData {
   std::string key;
   std::uint64_t offset = 0;  // from the file's start
   std::uint64_t size = 0;
+  std::uint32_t segment = 0;
   std::optional<PlanTensor> layout;  // of a tensor: element type, sizes, dim order
 };
 

@@ -108,6 +108,9 @@ class PteReader {
     for (const auto* named : internal::elements(program_->named_data())) {
       std::string place = fmt::format("named_data[{}]", result_.named_data.size());
       if (named->key() == nullptr) return fail(place, "has no key");
+      // Tables and texts can be shared, so that a small file could ask for huge copies.
+      copied_ += named->key()->size() + 1;
+      if (copied_ > file_.size()) return fail(place, "more names than the file has bytes");
       if (named->segment_index() >= result_.segments.size()) return fail(place, "its segment does not exist");
       result_.named_data.push_back({named->key()->str(), named->segment_index()});
     }
@@ -157,6 +160,7 @@ class PteReader {
   std::span<const std::byte> file_;
   const std::string& name_;
   std::vector<std::byte> aligned_;
+  std::uint64_t copied_ = 0;  // bytes of names
   const et12::Program* program_ = nullptr;
   PteFile result_;
 };

@@ -9,6 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)depute::xnnpack::describe_payload(bytes);
+  (void)depute::xnnpack::payload_layout(bytes);
   (void)depute::xnnpack::find_payload_fault(bytes, {});
   return 0;
 }

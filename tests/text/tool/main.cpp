@@ -31,6 +31,7 @@
 #include "plan/plan_text.h"
 #include "tests/text/tool/partition.h"
 #include "tests/text/tool/payload.h"
+#include "tests/text/tool/size.h"
 
 namespace {
 
@@ -198,6 +199,13 @@ Outcome run_payload(const Program&, const Options& options) {
   return {*text, {}};
 }
 
+// Where the bytes of the program go, as a .pte or, with --ptd, as the data file beside it (size.h).
+Outcome run_size(const Program& program, const Options& options) {
+  auto text = size_text(program, options.named);
+  if (!text) return {{}, {text.error()}};
+  return {*text, {}};
+}
+
 struct Verb {
   std::string_view name;
   Outcome (*run)(const Program& program, const Options& options);
@@ -206,8 +214,8 @@ struct Verb {
 constexpr std::array verbs = {
     Verb{"hash", run_hash},       Verb{"kernels", run_kernels}, Verb{"normalise", run_normalise},
     Verb{"ops", run_ops},         Verb{"parse", run_parse},     Verb{"partition", run_partition},
-    Verb{"payload", run_payload}, Verb{"plan", run_plan},       Verb{"verify", run_verify},
-    Verb{"xnnpack", run_xnnpack},
+    Verb{"payload", run_payload}, Verb{"plan", run_plan},       Verb{"size", run_size},
+    Verb{"verify", run_verify},   Verb{"xnnpack", run_xnnpack},
 };
 
 Options read_options(int count, char** arguments) {
