@@ -11,6 +11,7 @@
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
 #include "ops/op_table.h"
+#include "ops/rename.h"
 #include "support/try.h"
 
 namespace depute::internal {
@@ -151,6 +152,8 @@ std::span<const OpLine> reduction_ops() {
       {"aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
        on_complex(of_truth, reducing("any.dims_out", infer_any_dims, any_dims))},
       {"aten.all.default(Tensor self) -> Tensor", composite(infer_any, all_default, reduction)},
+      {"aten._is_all_true.default(Tensor self) -> Tensor", renamed<"aten.all.default">(reduction)},
+      {"aten._is_any_true.default(Tensor self) -> Tensor", renamed<"aten.any.default">(reduction)},
       {"aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
        composite(infer_any, all_dim, reduction)},
       {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
