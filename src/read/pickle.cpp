@@ -12,7 +12,7 @@
 namespace depute {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 
 class Unpickler {
  public:
@@ -88,8 +88,8 @@ class Unpickler {
     stack_.push_back(add(std::move(value)));
     return {};
   }
-  Status push_number(Kind kind, std::int64_t number) { return push({.kind = kind, .number = number}); }
-  Status push_items(Kind kind, std::vector<PickleId> items) {
+  Status push_number(PickleKind kind, std::int64_t number) { return push({.kind = kind, .number = number}); }
+  Status push_items(PickleKind kind, std::vector<PickleId> items) {
     return push({.kind = kind, .items = std::move(items)});
   }
   PickleValue& value(PickleId id) { return pickle_.values[static_cast<std::uint32_t>(id)]; }
@@ -119,15 +119,15 @@ class Unpickler {
     auto integer = [&](std::size_t size) -> Status {
       auto number = take_number(size);
       if (!number) return cut_off();
-      return push_number(Kind::Int, static_cast<std::int64_t>(*number));
+      return push_number(PickleKind::Int, static_cast<std::int64_t>(*number));
     };
     switch (opcode) {
       case 'N':
         return push({});
       case '\x88':
-        return push_number(Kind::Bool, 1);
+        return push_number(PickleKind::Bool, 1);
       case '\x89':
-        return push_number(Kind::Bool, 0);
+        return push_number(PickleKind::Bool, 0);
       case 'K':
         return integer(1);
       case 'M':
@@ -146,7 +146,7 @@ class Unpickler {
   Status binint() {
     auto number = take_number(4);
     if (!number) return cut_off();
-    return push_number(Kind::Int, static_cast<std::int32_t>(static_cast<std::uint32_t>(*number)));
+    return push_number(PickleKind::Int, static_cast<std::int32_t>(static_cast<std::uint32_t>(*number)));
   }
   Status long1() {
     auto size = take_number(1);
@@ -154,14 +154,14 @@ class Unpickler {
     if (*size > 8) return fail("an integer of more than 64 bits");
     auto number = take_number(*size);
     if (!number) return cut_off();
-    if (*size == 0) return push_number(Kind::Int, 0);
+    if (*size == 0) return push_number(PickleKind::Int, 0);
     auto unused = static_cast<int>(64 - 8 * *size);  // two's complement: extend the sign
-    return push_number(Kind::Int, static_cast<std::int64_t>(*number << unused) >> unused);
+    return push_number(PickleKind::Int, static_cast<std::int64_t>(*number << unused) >> unused);
   }
   Status binfloat() {
     auto number = take_number(8);
     if (!number) return cut_off();
-    return push({.kind = Kind::Float, .real = std::bit_cast<double>(__builtin_bswap64(*number))});
+    return push({.kind = PickleKind::Float, .real = std::bit_cast<double>(__builtin_bswap64(*number))});
   }
 
   std::optional<Status> push_text(char opcode) {
@@ -169,7 +169,7 @@ class Unpickler {
       auto size = take_number(size_bytes);
       auto content = size ? take(*size) : std::nullopt;
       if (!content) return cut_off();
-      return push({.kind = Kind::String, .text = *content});
+      return push({.kind = PickleKind::String, .text = *content});
     };
     switch (opcode) {
       case 'X':
@@ -198,12 +198,12 @@ class Unpickler {
     if (!name) return cut_off();
     // The two lines as they lie in the file, with the line end between them.
     std::string_view both(reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1);
-    return push({.kind = Kind::Global, .text = both});
+    return push({.kind = PickleKind::Global, .text = both});
   }
   Status stack_global() {
     auto parts = pop(2);
     if (!parts) return no_values();
-    return push_items(Kind::Global, std::move(*parts));
+    return push_items(PickleKind::Global, std::move(*parts));
   }
 
   std::optional<Status> change_stack(char opcode) {
@@ -258,11 +258,11 @@ class Unpickler {
   std::optional<Status> make_container(char opcode) {
     switch (opcode) {
       case ')':
-        return push_items(Kind::Tuple, {});
+        return push_items(PickleKind::Tuple, {});
       case ']':
-        return push_items(Kind::List, {});
+        return push_items(PickleKind::List, {});
       case '}':
-        return push_items(Kind::Dict, {});
+        return push_items(PickleKind::Dict, {});
       case '\x85':
         return tuple(pop(1));
       case '\x86':
@@ -286,16 +286,17 @@ class Unpickler {
 
   Status tuple(std::optional<std::vector<PickleId>> items) {
     if (!items) return no_values();
-    return push_items(Kind::Tuple, std::move(*items));
+    return push_items(PickleKind::Tuple, std::move(*items));
   }
   // Adds elements (`width` 1) or keys and values (2) to the container on top of the stack.
   Status extend(std::optional<std::vector<PickleId>> items, std::size_t width) {
     if (!items || stack_.empty()) return no_values();
     PickleValue& container = value(stack_.back());
-    bool takes = container.kind == Kind::Call || container.kind == (width == 1 ? Kind::List : Kind::Dict);
+    bool takes = container.kind == PickleKind::Call ||
+                 container.kind == (width == 1 ? PickleKind::List : PickleKind::Dict);
     if (!takes) return fail("items are added to a value that holds none");
     if (items->size() % width != 0) return fail("a key without a value");
-    auto& target = container.kind == Kind::Call ? container.entries : container.items;
+    auto& target = container.kind == PickleKind::Call ? container.entries : container.items;
     target.insert(target.end(), items->begin(), items->end());
     return {};
   }
@@ -317,14 +318,14 @@ class Unpickler {
   Status call() {
     auto parts = pop(2);
     if (!parts) return no_values();
-    if (value((*parts)[1]).kind != Kind::Tuple) return fail("the arguments of a call are not a tuple");
-    return push_items(Kind::Call, std::move(*parts));
+    if (value((*parts)[1]).kind != PickleKind::Tuple) return fail("the arguments of a call are not a tuple");
+    return push_items(PickleKind::Call, std::move(*parts));
   }
   Status build() {
     auto state = pop(1);
     if (!state || stack_.empty()) return no_values();
     PickleValue& object = value(stack_.back());
-    if (object.kind != Kind::Call || object.items.size() != 2)
+    if (object.kind != PickleKind::Call || object.items.size() != 2)
       return fail("a state is given to a value that has none");
     object.items.push_back((*state)[0]);
     return {};
@@ -332,7 +333,7 @@ class Unpickler {
   Status persistent() {
     auto id = pop(1);
     if (!id) return no_values();
-    return push_items(Kind::Persistent, std::move(*id));
+    return push_items(PickleKind::Persistent, std::move(*id));
   }
 
   std::span<const std::byte> bytes_;
@@ -350,7 +351,7 @@ class Unpickler {
 
 std::string Pickle::global_name(PickleId id) const {
   const PickleValue& global = (*this)[id];
-  if (global.kind != Kind::Global) return "";
+  if (global.kind != PickleKind::Global) return "";
   if (!global.items.empty()) {
     return fmt::format("{}.{}", (*this)[global.items[0]].text, (*this)[global.items[1]].text);
   }
