@@ -116,11 +116,14 @@ Command backends_command(const Compiler& compiler) {
   auto as_json = std::make_shared<bool>(false);
   return {.name = "backends",
           .help = "List the backends, or what one of them supports",
-          .options = {{.names = "NAME",
-                       .target = name.get(),
-                       .help = "A backend: print its options and what it supports",
-                       .may_be_empty = true},
-                      {.names = "--json", .target = as_json.get(), .help = "As JSON"}},
+          .options =
+              [name, as_json] {
+                return std::vector<Option>{{.names = "NAME",
+                                            .target = name.get(),
+                                            .help = "A backend: print its options and what it supports",
+                                            .may_be_empty = true},
+                                           {.names = "--json", .target = as_json.get(), .help = "As JSON"}};
+              },
           .run = [name, as_json, &compiler] { return run_backends(compiler.registry(), *name, *as_json); }};
 }
 

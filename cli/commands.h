@@ -32,9 +32,9 @@ struct Option {
 struct Command {
   std::string name;
   std::string help;
-  std::vector<Option> options;
-  std::function<int()> run;      // gives the exit code
-  bool takes_any_words = false;  // which it does not read
+  std::function<std::vector<Option>()> options;  // asked of the chosen command alone: they are slow to set up
+  std::function<int()> run;                      // gives the exit code
+  bool takes_any_words = false;                  // which it does not read
 };
 
 Command lower_command(Compiler& compiler);

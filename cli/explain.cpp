@@ -41,17 +41,21 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   return print_to(stream, report_json(report));
 }
 
+std::vector<Option> explain_options(ExplainArguments& arguments) {
+  std::vector<Option> options = request_options(arguments.request);
+  options.push_back(
+      {.names = "--node", .target = &arguments.node, .help = "Only this node", .value = "NAME"});
+  options.push_back({.names = "--json", .target = &arguments.json, .help = "As JSON"});
+  return options;
+}
+
 }  // namespace
 
 Command explain_command(Compiler& compiler) {
   auto arguments = std::make_shared<ExplainArguments>();
-  std::vector<Option> options = request_options(arguments->request);
-  options.push_back(
-      {.names = "--node", .target = &arguments->node, .help = "Only this node", .value = "NAME"});
-  options.push_back({.names = "--json", .target = &arguments->json, .help = "As JSON"});
   return {.name = "explain",
           .help = "Tell for each node why it is or is not delegated",
-          .options = std::move(options),
+          .options = [arguments] { return explain_options(*arguments); },
           .run = [arguments, &compiler] { return run_explain(*arguments, compiler); }};
 }
 

@@ -90,54 +90,58 @@ int run_lower(const LowerArguments& arguments, Compiler& compiler) {
   return compiled->unmet.empty() ? code : exit_require;
 }
 
-}  // namespace
-
-Command lower_command(Compiler& compiler) {
-  auto arguments = std::make_shared<LowerArguments>();
-  std::vector<Option> options = request_options(arguments->request);
+std::vector<Option> lower_options(LowerArguments& arguments) {
+  std::vector<Option> options = request_options(arguments.request);
   const std::vector<Option> own = {
       {.names = "-o,--output",
-       .target = &arguments->output,
+       .target = &arguments.output,
        .help = "The .pte file to write, - for standard output; default: MODEL with .pte",
        .value = "FILE"},
       {.names = "--ptd",
-       .target = &arguments->ptd,
+       .target = &arguments.ptd,
        .help = "[PATTERN=]FILE: put constants and delegates' data, or those of these names, in a file of "
                "their own",
        .value = "FILE"},
       {.names = "--segment-alignment",
-       .target = &arguments->segment_alignment,
+       .target = &arguments.segment_alignment,
        .help = "Where segments start in the file, a power of two of bytes; default: 128",
        .value = "BYTES"},
       {.names = "--delegate-alignment",
-       .target = &arguments->delegate_alignment,
+       .target = &arguments.delegate_alignment,
        .help = "The same for the bytes of delegates, wherever they lie; default: 16",
        .value = "BYTES"},
       {.names = "--inline-delegates",
-       .target = &arguments->inline_delegates,
+       .target = &arguments.inline_delegates,
        .help = "Put the bytes of delegates into the flatbuffer instead of segments"},
       {.names = "--alloc-inputs",
-       .target = &arguments->alloc_inputs,
+       .target = &arguments.alloc_inputs,
        .help = "=no: the caller gives the memory of inputs; default: memory is planned for them"},
-      {.names = "--alloc-outputs", .target = &arguments->alloc_outputs, .help = "=no: the same for outputs"},
+      {.names = "--alloc-outputs", .target = &arguments.alloc_outputs, .help = "=no: the same for outputs"},
       {.names = "--debug-map",
-       .target = &arguments->debug_map,
+       .target = &arguments.debug_map,
        .help = "Also write what joins a profile's instructions with the model's source lines",
        .value = "FILE"},
       {.names = "--require",
-       .target = &arguments->require,
+       .target = &arguments.require,
        .help = "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"",
        .value = "CONDITIONS"},
-      {.names = "--quiet", .target = &arguments->quiet, .help = "Print nothing but errors"},
+      {.names = "--quiet", .target = &arguments.quiet, .help = "Print nothing but errors"},
       {.names = "--verbose",
-       .target = &arguments->verbose,
+       .target = &arguments.verbose,
        .help = "List all kinds of leftover nodes",
        .excludes = "--quiet"},
   };
   options.insert(options.end(), own.begin(), own.end());
+  return options;
+}
+
+}  // namespace
+
+Command lower_command(Compiler& compiler) {
+  auto arguments = std::make_shared<LowerArguments>();
   return {.name = "lower",
           .help = "Compile a program to a .pte file",
-          .options = std::move(options),
+          .options = [arguments] { return lower_options(*arguments); },
           .run = [arguments, &compiler] { return run_lower(*arguments, compiler); }};
 }
 

@@ -16,24 +16,30 @@ Diagnostic usage(std::string message, std::string hint) {
   return {.code = "usage", .where = {}, .message = std::move(message), .hint = std::move(hint), .source = {}};
 }
 
-// The first word that is no option has to be a command; CLI11 would only say that it misses one.
-std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands, std::span<char*> words) {
+// The first word that is no option; empty when there is none.
+std::string_view first_word(std::span<char*> words) {
   auto is_option = [](std::string_view word) { return word.starts_with('-'); };
   auto word = std::ranges::find_if_not(words, is_option);
-  if (word == words.end()) return std::nullopt;
+  return word == words.end() ? std::string_view() : *word;
+}
+
+// The first word that is no option has to be a command; CLI11 would only say that it misses one.
+std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands, std::span<char*> words) {
+  const std::string_view word = first_word(words);
+  if (word.data() == nullptr) return std::nullopt;
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
   auto is_command = [&](std::string_view text) { return std::ranges::find(names, text) != names.end(); };
-  if (is_command(*word)) return std::nullopt;
+  if (is_command(word)) return std::nullopt;
   auto command = std::ranges::find_if(words, is_command);
-  if (command != words.end() && word != words.begin()) {
+  if (command != words.end() && word.data() != words.front()) {
     return usage(fmt::format("'{}' stands before the command", words.front()),
                  fmt::format("write `depute {} ...` and the options behind it", *command));
   }
-  if (auto similar = most_similar(*word, names)) {
-    return usage(fmt::format("there is no command '{}'", *word), fmt::format("did you mean {}?", *similar));
+  if (auto similar = most_similar(word, names)) {
+    return usage(fmt::format("there is no command '{}'", word), fmt::format("did you mean {}?", *similar));
   }
-  return usage(fmt::format("there is no command '{}'", *word),
+  return usage(fmt::format("there is no command '{}'", word),
                fmt::format("the commands are {}", fmt::join(names, ", ")));
 }
 
@@ -84,9 +90,12 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   std::vector<const CLI::App*> added;
+  const std::string_view chosen = first_word(words);
   for (const Command& command : commands) {
     CLI::App* own = app.add_subcommand(command.name, command.help);
-    for (const Option& option : command.options) add_option(*own, option);
+    if (command.name == chosen) {
+      for (const Option& option : command.options()) add_option(*own, option);
+    }
     own->allow_extras(command.takes_any_words);
     added.push_back(own);
   }

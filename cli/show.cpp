@@ -62,26 +62,29 @@ int run_show(const ShowArguments& arguments, const Registry& registry) {
 
 Command show_command(const Compiler& compiler) {
   auto arguments = std::make_shared<ShowArguments>();
-  return {.name = "show",
-          .help = "Print a .pt2, .pte or .ir file as text",
-          .options = {{.names = "FILE",
-                       .target = &arguments->file,
-                       .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
-                       .may_be_empty = true,
-                       .is_required = true},
-                      {.names = "--data",
-                       .target = &arguments->data,
-                       .help = "Print all constants whole, so that the text can be compiled"},
-                      {.names = "--originals",
-                       .target = &arguments->originals,
-                       .help = "Print the subprograms that delegates were made from"},
-                      {.names = "--sources",
-                       .target = &arguments->sources,
-                       .help = "Print the user's Python line beside each node"},
-                      {.names = "--json",
-                       .target = &arguments->json,
-                       .help = "As JSON, without constants' bytes"}},
-          .run = [arguments, &compiler] { return run_show(*arguments, compiler.registry()); }};
+  return {
+      .name = "show",
+      .help = "Print a .pt2, .pte or .ir file as text",
+      .options =
+          [arguments] {
+            return std::vector<Option>{
+                {.names = "FILE",
+                 .target = &arguments->file,
+                 .help = "A .pt2, .pte, .ptd or .ir file; - is standard input",
+                 .may_be_empty = true,
+                 .is_required = true},
+                {.names = "--data",
+                 .target = &arguments->data,
+                 .help = "Print all constants whole, so that the text can be compiled"},
+                {.names = "--originals",
+                 .target = &arguments->originals,
+                 .help = "Print the subprograms that delegates were made from"},
+                {.names = "--sources",
+                 .target = &arguments->sources,
+                 .help = "Print the user's Python line beside each node"},
+                {.names = "--json", .target = &arguments->json, .help = "As JSON, without constants' bytes"}};
+          },
+      .run = [arguments, &compiler] { return run_show(*arguments, compiler.registry()); }};
 }
 
 }  // namespace depute

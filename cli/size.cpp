@@ -33,18 +33,22 @@ Command size_command(const Compiler& compiler) {
   auto arguments = std::make_shared<SizeArguments>();
   return {.name = "size",
           .help = "Tell where the bytes of a .pte or .ptd file go",
-          .options = {{.names = "FILE",
-                       .target = &arguments->file,
-                       .help = "A .pte or .ptd file; - is standard input",
-                       .may_be_empty = true,
-                       .is_required = true},
-                      {.names = "--json", .target = &arguments->json, .help = "As JSON, with every entry"},
-                      {.names = "--top",
-                       .target = &arguments->top,
-                       .help = "Lines in each group, by default 10; 0: all",
-                       .value = "N",
-                       .range = {{0, std::numeric_limits<int>::max()}},
-                       .excludes = "--json"}},
+          .options =
+              [arguments] {
+                return std::vector<Option>{
+                    {.names = "FILE",
+                     .target = &arguments->file,
+                     .help = "A .pte or .ptd file; - is standard input",
+                     .may_be_empty = true,
+                     .is_required = true},
+                    {.names = "--json", .target = &arguments->json, .help = "As JSON, with every entry"},
+                    {.names = "--top",
+                     .target = &arguments->top,
+                     .help = "Lines in each group, by default 10; 0: all",
+                     .value = "N",
+                     .range = {{0, std::numeric_limits<int>::max()}},
+                     .excludes = "--json"}};
+              },
           .run = [arguments, &compiler] { return run_size(*arguments, compiler.registry()); }};
 }
 

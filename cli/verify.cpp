@@ -11,7 +11,7 @@ Command verify_command() {
       .help =
           "Compares a .pte in ExecuTorch's runtime with its model in torch. In the Python package only, with "
           "torch and executorch installed",
-      .options = {},
+      .options = [] { return std::vector<Option>(); },
       .run =
           [] {
             return report_usage({.code = "usage",

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -38,7 +39,12 @@ class Hasher {
 
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
-  void add(std::uint64_t number);
+  // Most parts are numbers: here the copy is a single store.
+  void add(std::uint64_t number) {
+    if (sizeof(number) > gathered_.size() - gathered_size_) flush();
+    std::memcpy(gathered_.data() + gathered_size_, &number, sizeof(number));
+    gathered_size_ += sizeof(number);
+  }
   Hash128 finish();
 
  private:

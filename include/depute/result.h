@@ -81,10 +81,12 @@ class ResultError {
 
  protected:
   void check() const {
-    if (error_ != nullptr) throw BadResultAccess(*error_);
+    if (error_ != nullptr) [[unlikely]] throw_error();
   }
 
  private:
+  [[noreturn]] void throw_error() const { throw BadResultAccess(*error_); }
+
   std::unique_ptr<Diagnostic> error_;
 };
 

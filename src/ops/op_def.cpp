@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -30,10 +32,12 @@ Result<std::vector<Value*>> call_functional(Builder& b, const OpCall& call) {
 enum class Twin : std::uint8_t { None, InPlace, Copy };
 
 struct Entry {
-  const OpLine* line = nullptr;
-  Twin twin = Twin::None;
+  Entry(const OpLine& of_line, Twin of_twin) : line(&of_line), twin(of_twin) {}
+
+  const OpLine* line;
+  Twin twin;
   std::once_flag parsed;
-  OpDef def;
+  std::atomic<const OpDef*> def = nullptr;  // never destroyed
 };
 
 void mark_promoted(OpDef& def, std::string_view names) {
@@ -62,14 +66,15 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.out_name = out.find("::") == std::string_view::npos ? fmt::format("aten::{}", out) : std::string(out);
 }
 
-void parse(Entry& entry) {
+const OpDef* parse(const Entry& entry) {
   const OpLine& line = *entry.line;
-  OpDef& def = entry.def;
+  auto parsed = std::make_unique<OpDef>();
+  OpDef& def = *parsed;
   switch (entry.twin) {
     case Twin::None:
       internal::parse_schema(line.schema, def);
       fill_rules(def, line.rules);
-      return;
+      return parsed.release();
     case Twin::InPlace:
       internal::parse_schema(internal::inplace_schema(line.schema), def);
       def.flags = line.rules.flags & (OpFlag::pointwise | OpFlag::random | OpFlag::view | OpFlag::may_view);
@@ -84,11 +89,16 @@ void parse(Entry& entry) {
       break;
   }
   def.functional = Symbol(internal::schema_name(line.schema));
+  return parsed.release();
 }
+
+constexpr std::size_t expected_ops = 1200;
 
 class TorchOps final : public OpTable {
  public:
   TorchOps() {
+    by_name_.reserve(expected_ops);
+    entries_.reserve(expected_ops);
 #define DEPUTE_ADD_OPS(family) \
   for (const OpLine& line : internal::family##_ops()) add(line);
     DEPUTE_OP_FAMILIES(DEPUTE_ADD_OPS)
@@ -96,27 +106,26 @@ class TorchOps final : public OpTable {
   }
 
   const OpDef* find(Symbol op) const override {
-    auto found = by_name_.find(op);
-    return found == by_name_.end() ? nullptr : &parsed(*found->second);
+    Entry* entry = entry_of(op);
+    return entry == nullptr ? nullptr : &parsed(*entry);
   }
 
   // Of an op that has a line of its own.
   KernelRules kernel_rules(Symbol op) const {
-    auto found = by_name_.find(op);
-    if (found == by_name_.end() || found->second->twin != Twin::None) return {};
-    const OpRules& rules = found->second->line->rules;
+    const Entry* entry = entry_of(op);
+    if (entry == nullptr || entry->twin != Twin::None) return {};
+    const OpRules& rules = entry->line->rules;
     return {rules.accepts == nullptr ? std::string_view() : rules.accepts, rules.fit};
   }
   DecomposeFunction complex_form(Symbol op) const {
-    auto found = by_name_.find(op);
-    if (found == by_name_.end() || found->second->twin != Twin::None) return nullptr;
-    return found->second->line->rules.on_complex;
+    const Entry* entry = entry_of(op);
+    return entry == nullptr || entry->twin != Twin::None ? nullptr : entry->line->rules.on_complex;
   }
 
   std::span<const OpDef* const> all(OpOrigin origin) {
     std::call_once(listed_, [&] {
-      for (Entry& entry : entries_) {
-        const OpDef& def = parsed(entry);
+      for (Entry* entry : entries_) {
+        const OpDef& def = parsed(*entry);
         (def.origin == OpOrigin::Compiler ? own_ : all_).push_back(&def);
       }
     });
@@ -125,30 +134,38 @@ class TorchOps final : public OpTable {
 
  private:
   void add(const OpLine& line) {
-    add(line, Twin::None, Symbol(internal::schema_name(line.schema)));
+    const std::string_view name = internal::schema_name(line.schema);
+    add(line, Twin::None, name);
     if ((line.rules.flags & OpFlag::inplace_twin) != OpFlag::no_flags) {
-      add(line, Twin::InPlace, Symbol(internal::schema_name(internal::inplace_schema(line.schema))));
+      add(line, Twin::InPlace, twin_names_.emplace_back(internal::inplace_name(name)));
     }
     if ((line.rules.flags & OpFlag::copy_twin) != OpFlag::no_flags) {
-      add(line, Twin::Copy, Symbol(internal::schema_name(internal::copy_schema(line.schema))));
+      add(line, Twin::Copy, twin_names_.emplace_back(internal::copy_name(name)));
     }
   }
 
-  void add(const OpLine& line, Twin twin, Symbol name) {
-    Entry& entry = entries_.emplace_back();
-    entry.line = &line;
-    entry.twin = twin;
-    bool is_new = by_name_.emplace(name, &entry).second;
-    CHECK(is_new) << name.str() << " has two lines";
+  void add(const OpLine& line, Twin twin, std::string_view name) {
+    const auto [at, is_new] = by_name_.try_emplace(name, line, twin);
+    CHECK(is_new) << name << " has two lines";
+    entries_.push_back(&at->second);
+  }
+
+  Entry* entry_of(Symbol op) const {
+    const auto found = by_name_.find(op.str());
+    return found == by_name_.end() ? nullptr : &found->second;
   }
 
   static const OpDef& parsed(Entry& entry) {
-    std::call_once(entry.parsed, [&] { parse(entry); });
-    return entry.def;
+    const OpDef* def = entry.def.load(std::memory_order_acquire);
+    if (def != nullptr) return *def;
+    std::call_once(entry.parsed, [&] { entry.def.store(parse(entry), std::memory_order_release); });
+    return *entry.def;
   }
 
-  std::deque<Entry> entries_;
-  std::unordered_map<Symbol, Entry*> by_name_;
+  // By text, not by Symbol: each process would intern a thousand names of which it needs twenty.
+  mutable std::unordered_map<std::string_view, Entry> by_name_;
+  std::deque<std::string> twin_names_;
+  std::vector<Entry*> entries_;  // in the order of their lines
   std::once_flag listed_;
   std::vector<const OpDef*> all_;
   std::vector<const OpDef*> own_;

@@ -237,6 +237,9 @@ std::string renamed(std::string_view text, std::string_view suffix) {
   return std::string(text.substr(0, name_end)).append(suffix).append(text.substr(name_end));
 }
 
+constexpr std::string_view inplace_suffix = "_";
+constexpr std::string_view copy_suffix = "_copy";
+
 }  // namespace
 
 void parse_schema(std::string_view text, OpDef& def) {
@@ -253,8 +256,16 @@ std::string_view schema_name(std::string_view text) {
   return text.substr(0, text.find('('));
 }
 
+std::string inplace_name(std::string_view name) {
+  return renamed(name, inplace_suffix);
+}
+
+std::string copy_name(std::string_view name) {
+  return renamed(name, copy_suffix);
+}
+
 std::string inplace_schema(std::string_view text) {
-  std::string twin = renamed(text, "_");
+  std::string twin = renamed(text, inplace_suffix);
   constexpr std::string_view tensor = "Tensor";
   for (std::size_t at : {twin.rfind(tensor), twin.find('(') + 1}) {  // the result, then self
     CHECK(twin.compare(at, tensor.size(), tensor) == 0) << text;
@@ -266,7 +277,7 @@ std::string inplace_schema(std::string_view text) {
 }
 
 std::string copy_schema(std::string_view text) {
-  std::string twin = renamed(text, "_copy");
+  std::string twin = renamed(text, copy_suffix);
   for (std::string_view mark : {"(a -> *)", "(a)"}) {
     for (std::size_t at = twin.find(mark); at != std::string::npos; at = twin.find(mark)) {
       twin.erase(at, mark.size());

@@ -20,6 +20,10 @@ bool fits(const Argument& argument, const ArgDef& def);
 // "aten.add.Tensor" of "aten.add.Tensor(Tensor self, ...) -> Tensor".
 std::string_view schema_name(std::string_view text);
 
+// The names of an op's twins: aten.relu_.default of aten.relu.default, aten.t_copy.default of aten.t.default.
+std::string inplace_name(std::string_view name);
+std::string copy_name(std::string_view name);
+
 // The schema of the op that writes its result into the first argument:
 //   aten.relu.default(Tensor self) -> Tensor      aten.relu_.default(Tensor(a!) self) -> Tensor(a!)
 std::string inplace_schema(std::string_view text);

@@ -38,6 +38,9 @@ class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
   }
 };
 
+// What stands for a member that is not there.
+const SchemaValue missing_member;
+
 std::string fault_place(std::string_view text) {
   FaultFinder finder;
   if (nlohmann::json::sax_parse(text, &finder) || finder.position == 0) return "";
@@ -98,12 +101,15 @@ JsonDocument JsonDocument::of(const SchemaValue& values, std::string name, const
 Failure Json::fault(std::string_view message, std::string_view hint) const {
   std::vector<JsonStep> steps;
   for (const Json* json = this; json->parent_ != nullptr; json = json->parent_) {
-    steps.push_back({.key = json->key_, .index = json->index_, .is_index = json->key_.data() == nullptr});
+    const bool is_index = json->key_.data() == nullptr;
+    steps.push_back({.key = is_index ? std::string_view() : json->key_,
+                     .index = is_index ? json->key_.size() : 0,
+                     .is_index = is_index});
   }
   std::ranges::reverse(steps);
   std::string where = document_->name();
   if (!steps.empty()) where += ": " + json_path(steps);
-  bool has_text = value_ == nullptr && !is_missing_;
+  bool has_text = value_ == nullptr;
   if (auto offset = has_text ? json_offset(document_->text(), steps) : std::nullopt) {
     where += fmt::format(" (byte {})", *offset);
   }
@@ -111,8 +117,8 @@ Failure Json::fault(std::string_view message, std::string_view hint) const {
 }
 
 Result<Json> Json::field(std::string_view key) const {
-  TRY(Json member, optional_field(key));
-  if (member.is_missing_) return fault(fmt::format("the field {} is missing", quote(key)));
+  Result<Json> member = optional_field(key);
+  if (member && member->is_missing()) return fault(fmt::format("the field {} is missing", quote(key)));
   return member;
 }
 
@@ -120,39 +126,40 @@ Failure Json::needed(std::string_view what) const {
   return fault(fmt::format("{} is needed here", what));
 }
 
+bool Json::is_missing() const {
+  return value_ == &missing_member;
+}
+
 bool Json::is_null() const {
-  if (is_missing_) return true;
   if (value_ != nullptr) return std::holds_alternative<std::nullptr_t>(value_->value);
   return element_.is_null();
 }
 
 Result<Json> Json::optional_field(std::string_view key) const {
   if (value_ != nullptr) {
-    TRY([[maybe_unused]] const SchemaValue::Object* members, as<SchemaValue::Object>("an object"));
-    if (const SchemaValue* member = value_->member(key)) return Json(*this, *member, key);
-    static const SchemaValue none;
-    Json missing(*this, none, key);
-    missing.is_missing_ = true;
-    return missing;
+    TRY(const SchemaValue::Object* members [[maybe_unused]], as<SchemaValue::Object>("an object"));
+    const SchemaValue* member = value_->member(key);
+    return Json(*this, member != nullptr ? *member : missing_member, key);
   }
-  TRY(simdjson::dom::object object, as_object());
+  simdjson::dom::object object;
+  if (element_.get_object().get(object)) return needed("an object");
   simdjson::dom::element element;
   if (object.at_key(key).get(element) == simdjson::SUCCESS) return Json(*this, element, key);
-  Json missing(*this, simdjson::dom::element(), key);
-  missing.is_missing_ = true;
-  return missing;
+  return Json(*this, missing_member, key);
 }
 
 Result<std::pair<std::string_view, Json>> Json::choice() const {
+  if (value_ == nullptr) {
+    TRY(simdjson::dom::object object, as_object());
+    if (object.size() == 1) {
+      simdjson::dom::key_value_pair member = *object.begin();
+      return std::pair(member.key, Json(*this, member.value, member.key));
+    }
+  }
   TRY(std::size_t count, member_count());
   if (count != 1) return fault(fmt::format("an object with one field is needed here, not {}", count));
-  if (value_ != nullptr) {
-    const auto& [key, member] = std::get<SchemaValue::Object>(value_->value)[0];
-    return std::pair(std::string_view(key), Json(*this, member, std::string_view(key)));
-  }
-  TRY(simdjson::dom::object object, as_object());
-  simdjson::dom::key_value_pair member = *object.begin();
-  return std::pair(member.key, Json(*this, member.value, member.key));
+  const auto& [key, member] = std::get<SchemaValue::Object>(value_->value)[0];
+  return std::pair(std::string_view(key), Json(*this, member, std::string_view(key)));
 }
 
 Result<std::size_t> Json::member_count() const {
@@ -170,7 +177,7 @@ Result<std::string_view> Json::string() const {
     return std::string_view(*text);
   }
   std::string_view value;
-  if (is_null() || element_.get_string().get(value)) return needed("a string");
+  if (element_.get_string().get(value)) return needed("a string");
   return value;
 }
 
@@ -181,7 +188,7 @@ Result<std::int64_t> Json::integer() const {
     return *number;
   }
   std::int64_t value = 0;
-  if (is_null() || element_.get_int64().get(value)) return needed(wanted);
+  if (element_.get_int64().get(value)) return needed(wanted);
   return value;
 }
 
@@ -192,9 +199,9 @@ Result<double> Json::number() const {
     return *number;
   }
   double value = 0;
-  if (!is_null() && element_.get_double().get(value) == simdjson::SUCCESS) return value;
+  if (element_.get_double().get(value) == simdjson::SUCCESS) return value;
   std::string_view text;
-  if (!is_null() && element_.get_string().get(text) == simdjson::SUCCESS) {
+  if (element_.get_string().get(text) == simdjson::SUCCESS) {
     if (text == "Infinity") return std::numeric_limits<double>::infinity();
     if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
     if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -209,24 +216,23 @@ Result<bool> Json::boolean() const {
     return *truth;
   }
   bool value = false;
-  if (is_null() || element_.get_bool().get(value)) return needed(wanted);
+  if (element_.get_bool().get(value)) return needed(wanted);
   return value;
 }
 
 Result<simdjson::dom::array> Json::as_array() const {
   simdjson::dom::array array;
-  if (is_null() || element_.get_array().get(array)) return needed("a list");
+  if (element_.get_array().get(array)) return needed("a list");
   return array;
 }
 
 Result<simdjson::dom::object> Json::as_object() const {
   simdjson::dom::object object;
-  if (is_null() || element_.get_object().get(object)) return needed("an object");
+  if (element_.get_object().get(object)) return needed("an object");
   return object;
 }
 
-Status Json::check_count(std::size_t index) const {
-  if (index < limits().list_elements) return {};
+Failure Json::too_long() const {
   return fault(
       fmt::format("a list has more elements than the limit list_elements, {}", limits().list_elements));
 }

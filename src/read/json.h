@@ -117,11 +117,11 @@ class Json {
   Json(const Json& parent, simdjson::dom::element element, std::string_view key)
       : document_(parent.document_), parent_(&parent), key_(key), element_(element) {}
   Json(const Json& parent, simdjson::dom::element element, std::size_t index)
-      : document_(parent.document_), parent_(&parent), index_(index), element_(element) {}
+      : document_(parent.document_), parent_(&parent), key_(nullptr, index), element_(element) {}
   Json(const Json& parent, const SchemaValue& value, std::string_view key)
       : document_(parent.document_), parent_(&parent), key_(key), value_(&value) {}
   Json(const Json& parent, const SchemaValue& value, std::size_t index)
-      : document_(parent.document_), parent_(&parent), index_(index), value_(&value) {}
+      : document_(parent.document_), parent_(&parent), key_(nullptr, index), value_(&value) {}
   // Of a value in memory.
   template <typename T>
   Result<const T*> as(std::string_view what) const {
@@ -131,13 +131,17 @@ class Json {
   Failure needed(std::string_view what) const;
   Result<simdjson::dom::array> as_array() const;
   Result<simdjson::dom::object> as_object() const;
-  Status check_count(std::size_t index) const;
+  Status check_count(std::size_t index) const {
+    if (index < limits().list_elements) return {};
+    return too_long();
+  }
+  Failure too_long() const;
+  bool is_missing() const;  // stands for a member that is not there
 
   const JsonDocument* document_;
   const Json* parent_ = nullptr;
-  std::string_view key_;     // of an object's member
-  std::size_t index_ = 0;    // of an array's element
-  bool is_missing_ = false;  // stands for a member that is not there
+  // The member of an object; without text the element of an array, and its size is the index.
+  std::string_view key_;
   simdjson::dom::element element_;
   const SchemaValue* value_ = nullptr;  // in the place of element_
 };

@@ -1,7 +1,9 @@
 #include "read/pt2_source.h"
 #include "support/try.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 namespace depute {
@@ -32,14 +34,23 @@ std::optional<Frame> parse_frame(std::string_view text) {
   return frame;
 }
 
+// The last line, which it takes off the text. (memrchr: string_view::rfind goes byte by byte, and traces are
+// a third of a file's text.)
+std::string_view take_last_line(std::string_view& text) {
+  const void* end = memrchr(text.data(), '\n', text.size());
+  const std::size_t start = end == nullptr ? 0 : static_cast<const char*>(end) - text.data() + 1;
+  const std::string_view line = text.substr(start);
+  text = text.substr(0, start == 0 ? 0 : start - 1);
+  return line;
+}
+
 // The last line of the trace that is a frame of the user's.
 Frame innermost_user_frame(std::string_view trace) {
   while (!trace.empty()) {
-    std::size_t at = trace.rfind("File \"");
-    if (at == std::string_view::npos) break;
-    auto frame = parse_frame(trace.substr(at));
+    std::string_view line = take_last_line(trace);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    auto frame = parse_frame(line);
     if (frame && !is_torch_file(frame->file)) return *frame;
-    trace = trace.substr(0, at);
   }
   return {};
 }

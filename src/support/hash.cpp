@@ -75,13 +75,6 @@ void Hasher::add(std::string_view text) {
   add(std::as_bytes(std::span(text)));
 }
 
-// Most parts are numbers: a copy of known size is a single store.
-void Hasher::add(std::uint64_t number) {
-  if (sizeof(number) > gathered_.size() - gathered_size_) flush();
-  std::memcpy(gathered_.data() + gathered_size_, &number, sizeof(number));
-  gathered_size_ += sizeof(number);
-}
-
 Hash128 Hasher::finish() {
   flush();
   XXH128_hash_t hash = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
