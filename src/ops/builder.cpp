@@ -146,9 +146,9 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
 Value* Builder::view(Value* x, const Dims& sizes) {
   if (failed() || x->tensor().sizes == sizes) return x;
   Dims written = sizes;
-  std::size_t symbolic = 0;
-  for (const SymInt& size : sizes) symbolic += size.is_constant() ? 0 : 1;
-  if (symbolic == 1) {  // one size may be left to the view: no arithmetic is needed
+  const auto symbolic = std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); });
+  const bool is_empty = std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; });
+  if (symbolic == 1 && !is_empty) {  // one size may be left to the view: no arithmetic is needed
     for (SymInt& size : written) {
       if (!size.is_constant()) size = -1;
     }

@@ -114,7 +114,14 @@ Value* weighted_sum(Builder& b, Value* elements, Value* weight) {
   return b.call("aten.neg.default", {b.call("aten.sum.dim_IntList", {elements, Ints{dim}})});
 }
 
-Replacement smooth_cross_entropy(Builder& b, const OpCall& call, Value* scores, std::int64_t classes) {
+// What smoothing gives each class.
+BuilderArgument even_share(Builder& b, double smoothing, const SymInt& classes, ScalarType dtype) {
+  if (classes.is_constant()) return smoothing / static_cast<double>(classes.value());
+  return b.call("aten.reciprocal.default",
+                {b.call("aten.mul.Tensor", {size_tensor(b, classes, dtype), 1 / smoothing})});
+}
+
+Replacement smooth_cross_entropy(Builder& b, const OpCall& call, Value* scores, const SymInt& classes) {
   double smoothing = call.number("label_smoothing");
   Value* weight = to_compute_type(b, call.value("weight"));
   Targets targets = read_targets(b, call);
@@ -122,18 +129,19 @@ Replacement smooth_cross_entropy(Builder& b, const OpCall& call, Value* scores, 
   if (weight != nullptr) own = b.call("aten.mul.Tensor", {own, weights_of(b, weight, targets.classes)});
   Value* even = weighted_sum(b, scores, weight);
   own = b.call("aten.mul.Tensor", {own, 1 - smoothing});
-  even = b.call("aten.mul.Tensor", {even, smoothing / static_cast<double>(classes)});
+  even = b.call("aten.mul.Tensor",
+                {even, even_share(b, smoothing, classes, compute_type(scores->tensor().dtype))});
   Value* loss = zero_unless(b, targets.is_counted, b.call("aten.add.Tensor", {own, even}));
   return one(reduce(b, call, loss, weight, targets, call.tensor("self").dtype));
 }
 
 Replacement cross_entropy_of_probabilities(Builder& b, const OpCall& call, Value* scores,
-                                           std::int64_t classes) {
+                                           const SymInt& classes) {
   double smoothing = call.number("label_smoothing");
   Value* target = to_compute_type(b, call.value("target"));
   if (smoothing > 0) {
     target = b.call("aten.mul.Tensor", {target, 1 - smoothing});
-    target = b.call("aten.add.Tensor", {target, smoothing / static_cast<double>(classes)});
+    target = b.call("aten.add.Tensor", {target, even_share(b, smoothing, classes, target->tensor().dtype)});
   }
   Value* weight = to_compute_type(b, call.value("weight"));
   Value* loss = weighted_sum(b, b.call("aten.mul.Tensor", {scores, target}), weight);
@@ -142,7 +150,7 @@ Replacement cross_entropy_of_probabilities(Builder& b, const OpCall& call, Value
 
 Replacement cross_entropy_loss(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  TRY(std::int64_t classes, static_size(self, class_dim(self), "the number of classes"));
+  const SymInt classes = self.sizes[class_dim(self)];
   auto dim = static_cast<std::int64_t>(class_dim(self));
   Value* scores = b.call("aten._log_softmax.default", {to_compute_type(b, call.value("self")), dim, false});
   const TensorType& target = call.tensor("target");

@@ -217,18 +217,19 @@ Value* cubic_filter(Builder& b, Value* d) {
   return cubic(b, d, -0.5);
 }
 
-Result<Value*> smooth_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype,
-                              Filter filter) {
-  BuilderArgument step = step_of(b, axis, align_corners, dtype);
-  if (step.kind != BuilderArgument::Kind::Ready) {
-    return type_error("anti-aliased interpolation needs sizes that are known");
+Value* over_width(Builder& b, Value* d, const BuilderArgument& step, ScalarType dtype) {
+  if (step.kind == BuilderArgument::Kind::Ready) {
+    return b.call("aten.mul.Tensor", {d, 1 / std::max(step.ready.as_double(), 1.0)});
   }
+  return b.call("aten.div.Tensor", {d, b.call("aten.maximum.default", {step, size_tensor(b, 1, dtype)})});
+}
+
+Value* smooth_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype, Filter filter) {
+  BuilderArgument step = step_of(b, axis, align_corners, dtype);
   Value* middle = b.call("aten.add.Tensor", {range(b, axis.to, dtype), 0.5});
   Value* at = b.call("aten.mul.Tensor", {middle, step});
   Value* places = b.call("aten.add.Tensor", {range(b, axis.from, dtype), 0.5});
-  double width = std::max(step.ready.as_double(), 1.0);
-  Value* d = b.call("aten.mul.Tensor", {distances(b, places, at), 1 / width});
-  Value* weights = filter(b, d);
+  Value* weights = filter(b, over_width(b, distances(b, places, at), step, dtype));
   Value* sum = b.call("aten.sum.dim_IntList", {weights, std::vector<std::int64_t>{0}, true});
   return b.call("aten.div.Tensor", {weights, sum});
 }
@@ -252,7 +253,7 @@ Replacement separable(Builder& b, const OpCall& call, std::size_t count, Weights
   }
   Value* x = to_compute_type(b, call[0].as_value());
   for (std::size_t i = count; i-- > 0;) {
-    TRY(Value * weights, weights_of(axes[i], compute_type(dtype)));
+    Value* weights = weights_of(axes[i], compute_type(dtype));
     x = rotate(b, b.call("aten.matmul.default", {x, weights}), count);
   }
   return one(to_dtype(b, x, dtype));
@@ -261,13 +262,13 @@ Replacement separable(Builder& b, const OpCall& call, std::size_t count, Weights
 template <std::size_t count>
 Replacement upsample_linear(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, count, [&](const Axis& axis, ScalarType dtype) -> Result<Value*> {
+  return separable(b, call, count, [&](const Axis& axis, ScalarType dtype) {
     return linear_weights(b, axis, align_corners, dtype);
   });
 }
 Replacement upsample_bicubic(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) -> Result<Value*> {
+  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) {
     return cubic_weights(b, axis, align_corners, dtype);
   });
 }

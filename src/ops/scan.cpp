@@ -219,30 +219,43 @@ Types infer_cumulative_trapezoid(const OpCall& call) {
   TRY(Dims sizes, areas_sizes(call, dim));
   return tensor_result(integral_type(call), std::move(sizes));
 }
-// (y[i] + y[i + 1]) * (x[i + 1] - x[i]) / 2
-Result<Term> areas(Builder& b, const OpCall& call, std::size_t dim) {
-  Term y = tensor_operand(b, call, "y");
-  const bool is_small = item_size(y.dtype()) == 1 && y.dtype() != ScalarType::Bool;
-  if (is_small) return type_error("an integral of bytes, which overflow in torch");
-  y = y.to(computing_type(y.dtype()));
-  const Term heights = slice(y, dim, 0, -1) + slice(y, dim, 1);
-  if (call.def().arg_index(Symbol("x")) < 0) {
-    TRY(double step, constant_number(call, "dx"));
-    return heights * (step / 2);
-  }
-  Term x(b, b.view(b.own(call.value("x")), places_sizes(call, dim)));
-  x = x.to(computing_type(x.dtype()));
-  return (slice(x, dim, 1) - slice(x, dim, 0, -1)) * heights * 0.5;
+// Integers stay what they are: sums and products of bytes wrap in torch too.
+Term integrand(Builder& b, Value* value) {
+  Term term(b, value);
+  return is_floating(term.dtype()) || is_complex(term.dtype()) ? term.to(computing_type(term.dtype())) : term;
+}
+// y[i] + y[i + 1]
+Term heights(const Term& y, std::size_t dim) {
+  return slice(y, dim, 0, -1) + slice(y, dim, 1);
+}
+// (y[i] + y[i + 1]) * (x[i + 1] - x[i])
+Term areas(Builder& b, const OpCall& call, const Term& y, std::size_t dim) {
+  const Term x = integrand(b, b.view(b.own(call.value("x")), places_sizes(call, dim)));
+  return (slice(x, dim, 1) - slice(x, dim, 0, -1)) * heights(y, dim);
+}
+bool has_places(const OpCall& call) {
+  return call.def().arg_index(Symbol("x")) >= 0;
 }
 Replacement trapezoid(Builder& b, const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
-  TRY(Term parts, areas(b, call, dim));
-  return result(call, parts.call("aten.sum.dim_IntList", {Ints{static_cast<std::int64_t>(dim)}}));
+  const auto along = static_cast<std::int64_t>(dim);
+  const Term y = integrand(b, b.own(call.value("y")));
+  auto sum = [&](const Term& parts) { return parts.call("aten.sum.dim_IntList", {Ints{along}}); };
+  if (has_places(call)) return result(call, sum(areas(b, call, y, dim)) * 0.5);
+  TRY(double step, constant_number(call, "dx"));
+  if (call.tensor("y").sizes[dim] == 0) return result(call, sum(y) * step);
+  const Term ends = y.call("aten.select.int", {along, 0}) + y.call("aten.select.int", {along, -1});
+  return result(call, (sum(y) - ends * 0.5) * step);
 }
 Replacement cumulative_trapezoid(Builder& b, const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("y")));
-  TRY(Term parts, areas(b, call, dim));
-  return result(call, parts.call("aten.cumsum.default", {static_cast<std::int64_t>(dim)}));
+  const Term y = integrand(b, b.own(call.value("y")));
+  auto running = [&](const Term& parts) {
+    return parts.call("aten.cumsum.default", {static_cast<std::int64_t>(dim)});
+  };
+  if (has_places(call)) return result(call, running(areas(b, call, y, dim)) * 0.5);
+  TRY(double step, constant_number(call, "dx"));
+  return result(call, running(heights(y, dim) * (step / 2)));
 }
 
 }  // namespace

@@ -290,6 +290,17 @@ def execute(name, pte, io):
     return run_apart(pte, [(tensors, judge)])
 
 
+def executorch_flow(name, pt2, io, pte):
+    """(outcome, message) of ExecuTorch's own flow without a backend."""
+    from executorch.exir import to_edge
+
+    try:
+        to_edge(torch.export.load(pt2)).to_executorch().save(str(pte))
+    except Exception as error:
+        return "refused", f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    return execute(name, pte, io)
+
+
 def check(work):
     op_index, dtype, form, sample, options = work
     made = export(op_index, dtype, form, sample, options.samples)
@@ -297,11 +308,19 @@ def check(work):
     if made is None:
         return None
     pt2, io = made
-    case = f"{name}[{dtype},{form},{sample}]"
+    case = case_name(work)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         pte = Path(folder) / "m.pte"
-        outcome, message = lower(options.depute, pt2, pte, options.backend) or execute(name, pte, io)
+        if options.executorch:
+            outcome, message = executorch_flow(name, pt2, io, pte)
+        else:
+            outcome, message = lower(options.depute, pt2, pte, options.backend) or execute(name, pte, io)
     return name, case, outcome, message, str(pt2)
+
+
+def case_name(work) -> str:
+    op_index, dtype, form, sample, _ = work
+    return f"{full_name(op_db[op_index])}[{dtype},{form},{sample}]"
 
 
 def is_in_tenth(work) -> bool:
@@ -405,6 +424,8 @@ def main() -> int:
     parser.add_argument("--json", help="write each case's outcome here")
     parser.add_argument("--page", help="write a page with what runs and what is refused here")
     parser.add_argument("-v", action="store_true", help="each case that does not equal eager, with its file")
+    parser.add_argument("--executorch", action="store_true", help="by ExecuTorch's own flow, to compare with")
+    parser.add_argument("--cases", help="only those that this --json of another run has as refused")
     parser.add_argument("--list", action="store_true", help="the names of the operators")
     options = parser.parse_args()
     if options.complex:
@@ -427,6 +448,9 @@ def main() -> int:
                     continue
                 for sample in range(options.samples if form == "inside" or (form == "plain" and dtype in ("f32", "i64")) else 1):
                     work.append((i, dtype, form, sample, options))
+    if options.cases:
+        refused = {case for cases in json.loads(Path(options.cases).read_text()).values() for case, outcome, *_ in cases if outcome == "refused"}
+        work = [each for each in work if case_name(each) in refused]
     if options.tenth:
         work = [each for each in work if is_in_tenth(each)]
     results = defaultdict(list)
