@@ -16,29 +16,47 @@ std::size_t dense_size(const TensorType& type) {
   return *size;
 }
 
-// Copies the strided elements of `data` to `out`, densely; recursion is over dimensions, at most max_rank
-// deep.
-void copy_elements(const TensorData& data, const Dims& strides, std::span<const std::byte> bytes,
-                   std::size_t dim, std::int64_t offset, std::byte*& out) {
-  std::size_t item = item_size(data.type.dtype);
-  std::int64_t size = dim < data.type.rank() ? data.type.sizes[dim].value() : 1;
-  bool is_last = dim + 1 >= data.type.rank();
-  std::int64_t stride = dim < data.type.rank() ? strides[dim].value() : 1;
-  if (is_last && stride == 1) {
-    std::size_t count = static_cast<std::size_t>(size) * item;
-    if (count > 0) std::memcpy(out, bytes.data() + static_cast<std::size_t>(offset) * item, count);
-    out += count;
+// `count` elements that lie `stride` apart; a copy of a size that is known here is a load and a store.
+template <std::size_t item>
+void copy_row(const std::byte* from, std::int64_t stride, std::int64_t count, std::byte* out) {
+  constexpr auto bytes = static_cast<std::int64_t>(item);
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(out + i * bytes, from + i * stride * bytes, item);
+}
+void copy_row(std::size_t item, const std::byte* from, std::int64_t stride, std::int64_t count,
+              std::byte* out) {
+  if (stride == 1) {
+    std::memcpy(out, from, static_cast<std::size_t>(count) * item);
     return;
   }
-  for (std::int64_t i = 0; i < size; ++i) {
-    std::int64_t position = offset + i * stride;
-    if (is_last) {
-      std::memcpy(out, bytes.data() + static_cast<std::size_t>(position) * item, item);
-      out += item;
-    } else {
-      copy_elements(data, strides, bytes, dim + 1, position, out);
-    }
+  switch (item) {
+    case 1:
+      return copy_row<1>(from, stride, count, out);
+    case 2:
+      return copy_row<2>(from, stride, count, out);
+    case 4:
+      return copy_row<4>(from, stride, count, out);
+    case 8:
+      return copy_row<8>(from, stride, count, out);
+    default:
+      return copy_row<16>(from, stride, count, out);
   }
+}
+
+// Copies the strided elements of `data` to `out`, densely; recursion is over dimensions, at most max_rank
+// deep.
+void copy_elements(const TensorData& data, std::span<const std::byte> bytes, std::size_t dim,
+                   std::int64_t offset, std::byte*& out) {
+  const std::size_t item = item_size(data.type.dtype);
+  const std::size_t rank = data.type.rank();
+  const std::int64_t size = rank == 0 ? 1 : data.type.sizes[dim].value();
+  const std::int64_t stride = rank == 0 ? 1 : data.type.strides[dim].value();
+  if (size == 0) return;
+  if (dim + 1 >= rank) {
+    copy_row(item, bytes.data() + static_cast<std::size_t>(offset) * item, stride, size, out);
+    out += static_cast<std::size_t>(size) * item;
+    return;
+  }
+  for (std::int64_t i = 0; i < size; ++i) copy_elements(data, bytes, dim + 1, offset + i * stride, out);
 }
 
 }  // namespace
@@ -178,7 +196,7 @@ TensorData TensorData::contiguous() const {
     std::vector<std::byte> below =
         view.storage->is_lazy() ? view.storage->produce() : std::vector<std::byte>();
     std::span<const std::byte> from = view.storage->is_lazy() ? below : view.storage->bytes();
-    if (!bytes.empty()) copy_elements(view, view.type.strides, from, 0, view.offset, out);
+    if (!bytes.empty()) copy_elements(view, from, 0, view.offset, out);
     return bytes;
   });
   return dense;
