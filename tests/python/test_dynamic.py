@@ -41,7 +41,22 @@ ALONG_ROWS = {
     "cummax": lambda m, x: (*torch.cummax(x.round(), 0), *torch.cummin(x[:, :1].long(), 0)),
     "cummin_of_all": lambda m, x: (*torch.cummin(x.flatten(), 0),),
     "grouped": lambda m, x: torch.nn.functional.pad(x, (0, 0, 1, 2)),
+    "trapezoids_of_bytes": lambda m, x: integrals((x * 90).to(torch.uint8)),
+    "trapezoids_of_numbers": lambda m, x: integrals((x * 90).to(torch.int16) * 200),
+    "classes": lambda m, x: class_losses(x.T, torch.arange(8) % 4),
 }
+
+
+def integrals(y):
+    places = y.flip(0)
+    summed = torch.trapezoid(y, dx=0.5, dim=0), torch.trapezoid(y, places, dim=0)
+    return *summed, torch.cumulative_trapezoid(y, dx=0.5, dim=0), torch.cumulative_trapezoid(y, places, dim=0)
+
+
+def class_losses(scores, classes):
+    loss = torch.nn.functional.cross_entropy
+    smooth = loss(scores, classes, label_smoothing=0.1), loss(scores, scores.softmax(1), label_smoothing=0.2)
+    return loss(scores, classes), *smooth, loss(scores, scores.softmax(1), reduction="none")
 
 
 @pytest.mark.parametrize("backend", ["portable", "xnnpack"])
@@ -185,6 +200,21 @@ def test_rounded_up_pools_of_open_sizes(name, backend, tmp_path):
     calls = [(torch.randn(1, 3, 10, n),) for n in sizes]
     options = ["--backend", backend] if backend != "portable" else []
     check(Function(pools), calls, tmp_path, *options, shapes=(({3: Dim.AUTO(min=7, max=40)},),))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("corners", [False, True])
+def test_anti_aliased_images_of_open_sizes(mode, corners, tmp_path):
+    def resized(m, x):
+        return torch.nn.functional.interpolate(x, (6, 9), mode=mode, antialias=True, align_corners=corners)
+
+    calls = [(torch.randn(1, 3, 10, n),) for n in (20, 5, 40, 9)]
+    check(Function(resized), calls, tmp_path, shapes=(({3: Dim("n", min=5, max=40)},),))
+
+
+def test_an_empty_batch_of_patches(tmp_path):
+    calls = [(torch.randn(0, 2, 5, n),) for n in (7, 4, 24)]
+    check(Function(lambda m, x: torch.nn.functional.unfold(x, 2)), calls, tmp_path, shapes=(({3: Dim("n", min=4, max=24)},),))
 
 
 def test_a_size_without_bound(tmp_path):
