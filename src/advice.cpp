@@ -259,8 +259,7 @@ class Adviser {
     if (gain(advice) > 0) found_.push_back(std::move(advice));
   }
 
-  // Nodes taken beside those now, and what calls of delegates fewer are worth: as much as four nodes each.
-  // One delegate more that takes further nodes costs the same.
+  // Nodes taken beside those now, and delegates fewer, each worth two nodes. A delegate more costs the same.
   double gain(const Advice& advice) const {
     const auto share = [](const PageCounts& counts) {
       return counts.nodes == 0 ? 1.0
@@ -272,7 +271,7 @@ class Adviser {
     const double delegates =
         now.delegates == 0 ? 0
                            : static_cast<double>(now.delegates) - static_cast<double>(advice.after.delegates);
-    return nodes + 4 * delegates;
+    return nodes + 2 * delegates;
   }
 
   const Report& report_;

@@ -23,6 +23,11 @@ std::string escape(std::string_view text) {
   return escaped;
 }
 
+// "model.pt2" of a path.
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 // JSON in which no tag can end or begin.
 std::string escape_json(std::string_view json) {
   std::string escaped;
@@ -48,7 +53,7 @@ std::string report_html(const Report& report) {
     html += page.substr(start, at - start);
     const std::size_t end = page.find("}}", at);
     const std::string_view part = page.substr(at + 2, end - at - 2);
-    if (part == "title") html += escape(report.input);
+    if (part == "title") html += escape(file_name(report.input));
     if (part == "style") html += page_parts::style();
     if (part == "data") html += escape_json(page_json(report));
     if (part == "scripts") {

@@ -10,8 +10,8 @@ build/screenshots to look at.
 """
 
 import json
+import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -109,17 +109,14 @@ class Browser:
 
 def screenshots(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    models = ROOT / "build" / "models"
     pages = {
-        "digits": write_page(ROOT / "examples" / "digits" / "digits.pt2", folder),
-        "convnext": write_page(models / "convnext_tiny.pt2", folder),
+        "digits": write_page(Path("examples/digits/digits.pt2"), folder),
+        "convnext": write_page(Path("build/models/convnext_tiny.pt2"), folder),
         "nodes500": write_page(write_program(folder / "nodes500.ir", 500), folder),
         "nodes20000": write_page(write_program(folder / "nodes20000.ir", 20_000), folder),
     }
-    only = sys.argv[1:]
+    readme_pictures(pages["convnext"], Path("docs/images"))
     for name, page in pages.items():
-        if only and name not in only:
-            continue
         for width, height in ((390, 844), (1440, 900)):
             for dark in (False, True):
                 with Browser(width, height, dark) as browser:
@@ -127,5 +124,17 @@ def screenshots(folder: Path) -> None:
                     browser.whole_page(folder / f"{name}-{width}-{'dark' if dark else 'light'}.png")
 
 
+def readme_pictures(page: Path, folder: Path) -> None:
+    """The top of the page, and the graph with a node that was left."""
+    with Browser(1280, 720) as browser:
+        browser.open(page)
+        browser.screenshot(folder / "report.png")
+        browser.open(page, "#node=native_layer_norm_6")
+        browser.script("scrollTo(0, document.getElementById('picture').offsetTop - 10)")
+        time.sleep(0.5)
+        browser.screenshot(folder / "report-graph.png")
+
+
 if __name__ == "__main__":
-    screenshots(ROOT / "build" / "screenshots")
+    os.chdir(ROOT)  # pages name the files as they were given
+    screenshots(Path("build/screenshots"))

@@ -23,6 +23,11 @@ def pages(tmp_path_factory):
     return {n: write_page(model, folder) for n, model in {9: digits, **programs}.items()}
 
 
+def details_of(browser) -> str:
+    """What is shown of what is chosen, with plain blanks."""
+    return browser.script("return document.getElementById('details').innerText").replace("\u00a0", " ")
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("nodes", SECONDS)
@@ -57,13 +62,13 @@ def test_keyboard_goes_from_module_to_node_to_line(pages):
         browser.script("document.querySelector('#tree [tabindex=\"0\"]').focus()")
         for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "Enter"):
             browser.script(press, key)
-        details = browser.script("return document.getElementById('details').innerText")
+        details = details_of(browser)
         assert "%v0" in details and "aten.sigmoid.default" in details and "model.py:20" in details
         browser.script("graphCanvas.focus()")
         for _ in range(2):
             browser.script(press, "ArrowDown")
         assert browser.script("return chosen.kind") in ("node", "delegate")
-        assert "xnnpack1" in browser.script("return document.getElementById('details').innerText")
+        assert "xnnpack1" in details_of(browser)
         before = browser.script("return view.scale")
         browser.script(press, "+")
         assert browser.script("return view.scale") > before
@@ -75,11 +80,11 @@ def test_goes_from_reason_to_node_to_border(pages):
     with Browser(1440, 900) as browser:
         browser.open(pages[500])
         browser.script("document.querySelector('#reason-table tbody button').click()")
-        details = browser.script("return document.getElementById('details').innerText")
+        details = details_of(browser)
         assert "%v7" in details and "model.py:27" in details and "crosses a border" in details
         assert "xnnpack: op: aten.tan.default" in details
         browser.script("select({kind: 'delegate', id: delegateOf(inputsOf[7][0][0])})")
-        details = browser.script("return document.getElementById('details').innerText")
+        details = details_of(browser)
         assert "Goes out: 1 value, 256 B" in details and "row-major" in details
         assert browser.script("return location.hash") == "#delegate=xnnpack0"
         assert browser.console == []
@@ -178,7 +183,7 @@ def test_nothing_is_planned_again_without_a_page(tmp_path):
 def test_costs_are_those_of_the_formulas(tmp_path):
     model = tmp_path / "cost.ir"
     model.write_text(
-        "program\nranges { s0: [1, 32] }\n"
+        "program\n\ndim s0 in [1, 32]\n"
         "method forward(%x: f32[s0, 16], %i: f32[1, 3, 8, 8], %m: f32[16, 4], %w: f32[6, 3, 3, 3]) {\n"
         "  %a: f32[s0, 4] = aten.mm.default(%x, %m) #1\n"
         "  %c: f32[1, 6, 6, 6] = aten.convolution.default(%i, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) #2\n"
@@ -200,3 +205,19 @@ def test_lines_of_the_model_are_shown(tmp_path):
     file, line, _, op, text = data["sources"][data["nodes"]["source"][tan]]
     assert data["strings"][file].endswith("make_samples.py") and line == 39
     assert "tan" in data["strings"][text]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_memory_and_bytes_are_those_of_the_file(name, tmp_path):
+    data = page_data(write_page(sample(name), tmp_path))
+    program = tmp_path / f"{name}.pte"
+    shown = depute("show", program).stdout
+    assert [size for method in data["memory"] for size in method["sizes"] if size] == [
+        int(size) for size in re.findall(r"memory \d+: (\d+) bytes", shown) if int(size)
+    ]
+    for method in data["memory"]:
+        for first, last, memory, offset, size, _ in method["blocks"]:
+            assert first <= last < max(len(method["instructions"]), 1)
+            assert offset + size <= method["sizes"][memory - 1]
+    ledger = data["ledger"]
+    assert sum(entry[0] for entry in ledger["entries"]) + ledger["rest"] == program.stat().st_size

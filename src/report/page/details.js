@@ -99,7 +99,7 @@ function moduleDetails(path) {
   };
   collect(module);
   const facts = make("dl", {}, row("Nodes", count(module.size)), ...owners.map((owner, i) => (module.counts[i] ? row(owner, count(module.counts[i])) : "")), module.macs ? row("Cost", macsText(module.macs) + " MACs") : "");
-  return [make("p", { class: "kicker" }, "Module"), make("h3", {}, module.path || "model"), facts,
+  return [make("p", { class: "kicker" }, "Module"), make("h3", {}, module.path || "program"), facts,
     ...(left.length ? [make("h4", {}, "Left to kernels"), someItems(left, (node) => make("li", {}, nodeLink(node), " ", make("span", { class: "dim" }, opOf(node))))] : [])];
 }
 

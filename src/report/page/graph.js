@@ -201,7 +201,7 @@ function paintEdges(context, colours) {
       const x1 = end.x + end.width / 2;
       const span = end.y - y0;
       context.moveTo(x0, y0);
-      if (span > 2 * item.gapY && Math.abs(x1 - x0) < item.width / 2) {
+      if (span > 4 * item.gapY && Math.abs(x1 - x0) < item.width / 2) {
         // Around what lies between the two.
         const side = x0 + item.width * 1.1 + Math.min(60, span / 8);
         context.bezierCurveTo(side, y0 + item.gapY, side, end.y - item.gapY, x1, end.y);

@@ -47,7 +47,7 @@ function showFigures() {
   if (sizes.length) figures.push(figure("Peak memory", bytesText(largest[1]), sizes.length > 1 ? "planned, of " + largest[0] : "planned for values"));
   figures.push(timeFigure());
   byId("figures").replaceChildren(...figures);
-  byId("written").textContent = data.output ? "written to " + data.output : "explained; no program was written";
+  byId("written").textContent = data.input + (data.output ? " \u2192 " + data.output : ", explained; no program was written");
 }
 
 // Before and after in one line: "24 -> 1 delegates".

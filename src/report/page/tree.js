@@ -10,7 +10,7 @@ function newModule(name, path, parent) {
 }
 
 function buildModules() {
-  rootModule = newModule("model", "", null);
+  rootModule = newModule("program", "", null);
   const bySource = new Map();
   for (let node = 0; node < nodeCount; ++node) {
     const source = nodes.source[node];
