@@ -254,9 +254,13 @@ class Adviser {
     return refusal.allowed.empty() ? text : text + "; allowed: " + refusal.allowed;
   }
 
+  // What changes next to nothing is not worth a line.
   void keep(Advice advice, const PageCounts& after) {
     advice.after = after;
-    if (gain(advice) > 0) found_.push_back(std::move(advice));
+    const PageCounts now = counts_of(report_);
+    const bool is_less = after.delegated * now.nodes < now.delegated * after.nodes;
+    const bool is_little = is_less && after.delegates * 10 > now.delegates * 9;
+    if (gain(advice) > 0 && !is_little) found_.push_back(std::move(advice));
   }
 
   // Nodes taken beside those now, and delegates fewer, each worth two nodes. A delegate more costs the same.

@@ -220,6 +220,15 @@ function paintEdges(context, colours) {
 
 const isChosen = (kind, id) => chosen && chosen.kind === kind && chosen.id === id;
 
+// The start of a text that is too wide, with dots behind it.
+function fillShort(context, label, x, y, width) {
+  if (context.measureText(label).width > width) {
+    while (label && context.measureText(label + "\u2026").width > width) label = label.slice(0, -1);
+    label += "\u2026";
+  }
+  context.fillText(label, x, y);
+}
+
 function paintBox(context, delegate, at, isOpen, colours) {
   const entry = data.delegates[delegate];
   const colour = cssColour(colourOfDelegate(delegate));
@@ -237,10 +246,10 @@ function paintBox(context, delegate, at, isOpen, colours) {
   context.font = "600 13px system-ui, sans-serif";
   context.fillStyle = isOpen ? colours.ink : cssColour("--on-colour");
   const label = isOpen ? entry.name + ", " + plural(entry.nodes, "node") : entry.name;
-  context.fillText(label, at.x + 12, at.y + (isOpen ? 15 : 16), at.width - 20);
+  fillShort(context, label, at.x + 12, at.y + (isOpen ? 15 : 16), at.width - 20);
   if (isOpen) return;
   context.font = "12px system-ui, sans-serif";
-  context.fillText(plural(entry.nodes, "node"), at.x + 12, at.y + 32, at.width - 20);
+  fillShort(context, plural(entry.nodes, "node"), at.x + 12, at.y + 32, at.width - 20);
 }
 
 function paintNode(context, node, at, colours) {
@@ -256,7 +265,7 @@ function paintNode(context, node, at, colours) {
   context.fillStyle = colours.ink;
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  context.fillText(nodes.name[node], at.x + 12, at.y + at.height / 2 + 1, at.width - 16);
+  fillShort(context, nodes.name[node], at.x + 12, at.y + at.height / 2 + 1, at.width - 16);
 }
 
 // What lies under a place of the canvas: a node before the box around it.

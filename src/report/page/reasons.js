@@ -62,7 +62,7 @@ function showDelegates() {
   byId("delegate-table").hidden = !all.length;
   fillTable(byId("delegate-table"), [["Delegate"], ["Nodes", "number"], ["MACs", "number"], ["In", "number"], ["Out", "number"], ["Payload", "number"], ["Shared data", "number"]], all, 12, delegateRow);
   if (!data.apart.length) return;
-  const list = make("ul", {}, ...data.apart.slice(0, 12).map((pair) => make("li", {}, make("b", {}, pair.delegates.join(" and ")), ": " + pair.text)));
-  const rest = data.apart.length - 12 + data.apart_not_told;
+  const list = make("ul", {}, ...data.apart.slice(0, 6).map((pair) => make("li", {}, make("b", {}, pair.delegates.join(" and ")), ": " + pair.text)));
+  const rest = Math.max(0, data.apart.length - 6) + data.apart_not_told;
   byId("apart").replaceChildren(make("h3", {}, "Why they are apart"), list, rest > 0 ? make("p", { class: "dim" }, "and " + plural(rest, "more pair")) : "");
 }
