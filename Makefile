@@ -101,6 +101,13 @@ bench:  ## micro-benchmarks, growth with the graph, and ExecuTorch's own flow be
 	.venv/bin/python bench/partition_scaling.py --depute build/bench/depute
 	.venv/bin/python bench/compare_executorch.py --depute build/bench/depute $(BENCH)
 
+screenshots:  ## the HTML report in a browser, as pictures: README's in docs/images, others in build/screenshots
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python tests/python/report_pages.py
+
 format:  ## clang-format over all C++ files
 	@scripts/install_system.sh format
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
@@ -114,4 +121,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-asan test-python-asan test-tsan mutate bench format tidy clean
+.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

@@ -3,7 +3,8 @@
 #
 #   install_system.sh build|wheel|test|bench|format
 #
-# build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it.
+# build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it, and
+# the browser that opens the page of `--report FILE.html`.
 # bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
@@ -11,7 +12,7 @@ build=(cmake ninja-build ccache g++ python3-venv
        libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
        libcli11-dev libfmt-dev libxxhash-dev libgtest-dev libgmock-dev)
 wheel=(python3-dev)
-test=(clang-19 libclang-rt-19-dev)
+test=(clang-19 libclang-rt-19-dev chromium chromium-driver)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;

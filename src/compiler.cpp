@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "advice.h"
 #include "depute/backend_op.h"
 #include "depute/filtered_partitioner.h"
 #include "depute/normalise.h"
@@ -22,6 +23,7 @@
 #include "read/read_program.h"
 #include "read/read_pt2.h"
 #include "report/debug_map.h"
+#include "report/page_facts.h"
 #include "report/refusals_report.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
@@ -223,12 +225,14 @@ Round round_of(const Program& program, const RequestedBackend& backend) {
 
 // Hands the program to the backends; what they leave stays as it is.
 Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& backends,
-                          const Registry& registry, const LowerOptions& options, Report& report) {
+                          const Registry& registry, const LowerOptions& options, bool without_payloads,
+                          Report& report) {
   const ToBackendOptions lowering{.jobs = options.jobs,
                                   .check_determinism = options.verify_each_pass,
                                   .verified = true,
                                   .tell_why_apart = options.tell_why_apart,
-                                  .cache = options.cache};
+                                  .cache = options.cache,
+                                  .without_payloads = without_payloads};
   std::vector<Round> rounds;
   if (options.plan_together && backends.size() > 1) {
     rounds.push_back(round_of_all(program, backends));
@@ -245,6 +249,43 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
   return program;
 }
 
+// What is asked of backends: the program in the form that they are shown.
+Result<Program> normalise_and_bind(Program program, const std::vector<RequestedBackend>& backends,
+                                   const Registry& registry, const LowerOptions& options) {
+  TRY(program, normalise_for(std::move(program), backends, options));
+  TRY(program, transformed(std::move(program), backends, options));
+  TRY_STATUS(bind_ops(program, backends, registry));
+  return program;
+}
+
+// Who would take what of the program under these options: all steps but the backends' own work.
+Result<PageCounts> plan_again(const Program& program, const Registry& registry, LowerOptions options,
+                              const RefusedNodes* take) {
+  options.verify_each_pass = options.tell_why_apart = false;
+  options.observe = nullptr;
+  options.cache = {};
+  TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
+  for (RequestedBackend& backend : backends) {
+    if (take != nullptr && backend.name == take->backend)
+      backend.partitioner = taking(backend.partitioner, *take);
+  }
+  TRY(Program again, normalise_and_bind(clone(program), backends, registry, options));
+  Report report = make_report(again);
+  TRY(again, hand_over(std::move(again), backends, registry, options, true, report));
+  add_delegates(report, again);
+  return counts_of(report);
+}
+
+void add_advice(Report& report, const Program& program, const Registry& registry,
+                const LowerOptions& options) {
+  report.page->is_advice_left_out = report.nodes.size() > max_advised_nodes;
+  if (report.page->is_advice_left_out) return;
+  report.page->advice =
+      advise(report, options, registry, [&](const LowerOptions& changed, const RefusedNodes* take) {
+        return plan_again(program, registry, changed, take);
+      });
+}
+
 // The steps from a verified program to one that can be planned.
 Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>& backends,
                            const Registry& registry, LowerOptions options, StepTimer& timer) {
@@ -252,19 +293,24 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   TRY_STATUS(check_methods(program, backends));
   TRY_STATUS(narrow_ranges(program, options.bounds));
   TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs, options.calibration));
-  TRY(program, normalise_for(std::move(program), backends, options));
-  TRY(program, transformed(std::move(program), backends, options));
-  TRY_STATUS(bind_ops(program, backends, registry));
+  std::optional<Program> before;  // what is planned again for the page's advice
+  if (options.tell_page_facts) before = clone(program);
+  TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
   timer.done("normalise");
   observe(options, "normalise", program);
   Report report = make_report(program);
   report.quantised = std::move(quantised);
-  TRY(program, hand_over(std::move(program), backends, registry, options, report));
+  if (options.tell_page_facts) report.page = std::make_shared<PageFacts>(page_facts(program));
+  TRY(program, hand_over(std::move(program), backends, registry, options, false, report));
   TRY(program, lower_leftovers(std::move(program), options));
   add_delegates(report, program);
   for (const ConstantMethod& constant : options.constants) TRY_STATUS(add_constant_method(program, constant));
   timer.done("lower");
   observe(options, "lower", program);
+  if (before) {
+    add_advice(report, *before, registry, options);
+    timer.done("advise");
+  }
   return Compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
 }
 
@@ -287,8 +333,10 @@ WriteOptions write_options(const CompileOptions& options) {
 // What would be refused if the program was to be written.
 void find_refusals(const CompileOptions& options, Compiled& compiled) {
   std::vector<Refusal> refusals;
-  std::ignore = make_plan(compiled.program, plan_options(write_options(options)), refusals);
+  const Result<Plan> plan = make_plan(compiled.program, plan_options(write_options(options)), refusals);
   add_refusals(compiled.report, compiled.program, refusals);
+  if (plan && compiled.report.page != nullptr)
+    add_memory(*compiled.report.page, compiled.report, compiled.program, *plan);
 }
 
 // Several patterns may have one file.
@@ -343,8 +391,22 @@ Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, Outpu
   return outputs.open(path);
 }
 
-Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet& outputs,
-                      Compiled& compiled) {
+// What the page draws of the plan and of the output.
+Status add_written(const CompileOptions& options, const OutputSet& outputs, const Registry& registry,
+                   const Plan& plan, Compiled& compiled) {
+  add_memory(*compiled.report.page, compiled.report, compiled.program, plan);
+  TRY(std::shared_ptr<const MappedFile> file, outputs.written(options.output));
+  Result<ByteLedger> ledger = byte_ledger(file->bytes(), options.output, registry);
+  if (ledger) {
+    add_ledger(*compiled.report.page, std::move(*ledger));
+  } else {
+    compiled.report.notes.push_back("the page does not tell where bytes are: " + ledger.error().str());
+  }
+  return {};
+}
+
+Status plan_and_write(const CompileOptions& options, const Registry& registry, StepTimer& timer,
+                      OutputSet& outputs, Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
   const WriteOptions write = write_options(options);
@@ -361,6 +423,7 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
   for (const WrittenFile& file : written.external_files) {
     report.external_files.push_back({file.path, file.bytes});
   }
+  if (report.page != nullptr) TRY_STATUS(add_written(options, outputs, registry, plan, compiled));
   for (std::string& warning : written.warnings) report.notes.push_back(std::move(warning));
   for (const std::string& module : plan.kernel_modules) {
     report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
@@ -371,22 +434,26 @@ Status plan_and_write(const CompileOptions& options, StepTimer& timer, OutputSet
   return {};
 }
 
+bool is_page(const std::string& report) {
+  return report.ends_with(".html");
+}
+
 Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
   for (const std::string& path : options.reports) {
-    bool is_html = path.ends_with(".html");
-    TRY_STATUS(write_text(outputs, path, is_html ? report_html(report) : report_json(report)));
+    TRY_STATUS(write_text(outputs, path, is_page(path) ? report_html(report) : report_json(report)));
   }
   return {};
 }
 
 // Requirements, files and reports of what was lowered.
-Status finish(const CompileOptions& options, StepTimer& timer, OutputSet& outputs, Compiled& compiled) {
+Status finish(const CompileOptions& options, const Registry& registry, StepTimer& timer, OutputSet& outputs,
+              Compiled& compiled) {
   compiled.unmet = unmet(compiled.report, options.requirements);
   if (options.output.empty()) {
     find_refusals(options, compiled);
     timer.done("plan");
   } else if (compiled.unmet.empty()) {
-    TRY_STATUS(plan_and_write(options, timer, outputs, compiled));
+    TRY_STATUS(plan_and_write(options, registry, timer, outputs, compiled));
   }
   return {};
 }
@@ -399,6 +466,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   StepTimer timer(times);
   LowerOptions lower = options.lower;
   lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
+  lower.tell_page_facts |= std::ranges::any_of(options.reports, is_page);
   TRY(Program program, read_inputs(options, registry));
   if (!options.calibrate.empty()) {
     TRY(NamedArrays arrays, read_npz(options.calibrate));
@@ -409,7 +477,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   observe(lower, "read", program);
   TRY(Compiled compiled, run_lower(std::move(program), backends, registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
-  TRY_STATUS(finish(options, timer, outputs, compiled));
+  TRY_STATUS(finish(options, registry, timer, outputs, compiled));
   compiled.report.times = std::move(times);
   if (!compiled.unmet.empty()) return compiled;
   TRY_STATUS(write_reports(options, compiled.report, outputs));

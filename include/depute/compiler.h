@@ -67,6 +67,9 @@ struct LowerOptions {
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives
   // Report::apart: why backends have several delegates. compile() asks for it when someone reads the report.
   bool tell_why_apart = false;
+  // Report::page: the graph, its costs, and what would change under other options, for which partitions are
+  // planned again. compile() asks for it when a report is a page.
+  bool tell_page_facts = false;
   // Called with each step's and pass's name and the program it gave.
   std::function<void(std::string_view step, const Program& program)> observe = {};
 };

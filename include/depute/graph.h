@@ -76,9 +76,14 @@ struct SourceLocation {
   std::int32_t line = 0;
   Symbol module_path;  // "features.0.conv", from nn_module_stack
   Symbol original_op;  // the operator the user's program called, before decomposition
+  Symbol line_text;    // the line itself, where the program carries it: "return self.conv(x)"
 
   std::string str() const;  // "model.py:12 (features.0.conv)"; empty when nothing is known
-  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
+  // The same place: the text form of a program does not carry the lines' own text.
+  friend bool operator==(const SourceLocation& a, const SourceLocation& b) {
+    return a.file == b.file && a.line == b.line && a.module_path == b.module_path &&
+           a.original_op == b.original_op;
+  }
 };
 
 // What tells where a node comes from: its debug handle (0: none) and its place in the user's model.

@@ -124,6 +124,8 @@ using Replacement = Result<std::vector<Value*>>;
 using DecomposeFunction = Replacement (*)(Builder& b, const OpCall& call);
 // True when the call returns its first argument unchanged; asked only when the two have the same type.
 using IdentityFunction = bool (*)(const OpCall& call);
+// Factors whose product is how many multiplications with additions the call does; of a node of a graph.
+using MacsFunction = Dims (*)(const OpCall& call);
 // For a view: what `base`, the call's first argument, becomes when result number `result` of the call gets
 // the content `updated`.
 using WriteBackFunction = Result<Value*> (*)(Builder& b, const OpCall& call, Value* base, Value* updated,
@@ -142,7 +144,8 @@ struct OpDef {
   DecomposeFunction decompose = nullptr;
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
-  std::string out_name;  // "aten::add.out": the kernel ExecuTorch has for it; empty when there is none
+  MacsFunction macs = nullptr;  // null: none worth counting
+  std::string out_name;         // "aten::add.out": the kernel ExecuTorch has for it; empty when there is none
   const BackendOp* backend_op = nullptr;  // of a backend's op (backend_op.h)
   Symbol
       chosen_from;  // the argument of which a result has some elements: at most all, the data tells how many

@@ -50,6 +50,8 @@ struct BackendEntry {
   // Put in the place of their patterns before the partitioner is asked; where it leaves them and they have no
   // kernel, the patterns come back.
   std::vector<BackendOpSpec> ops;
+  // For people who write backends to look at: no report advises users to ask it.
+  bool is_template = false;
 };
 
 // The entry's partitioner, or support matrix; an error that names the backend when it has none to give.

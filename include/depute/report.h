@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,8 @@ struct ExternalFile {
   std::uint64_t bytes = 0;
 };
 
+struct PageFacts;
+
 struct Report {
   std::string input;
   std::string output;  // empty when nothing was written
@@ -72,6 +75,8 @@ struct Report {
   std::vector<StepTime> times;
   CacheUse cache;                  // results of backends that were there, with LowerOptions::cache
   std::vector<std::string> notes;  // what the user should know of the program that was written
+  // What the HTML page shows beside all this: LowerOptions::tell_page_facts.
+  std::shared_ptr<PageFacts> page = nullptr;
 
   std::uint64_t delegated_nodes() const;
   std::uint64_t non_delegated_nodes() const;

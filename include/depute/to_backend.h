@@ -40,6 +40,8 @@ struct ToBackendOptions {
   bool verified = false;        // verify_input() has passed the program
   bool tell_why_apart = false;  // fill Lowered::apart, which takes time
   CacheOptions cache = {};      // not used with check_determinism
+  // Only to see who would take what: no backend is called, and delegates have no bytes.
+  bool without_payloads = false;
 };
 
 // A node's verdict as data, so that it outlives the graph it was given on.

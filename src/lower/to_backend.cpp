@@ -319,7 +319,10 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
       jobs.push_back({method.method->name, &partition, {}});
     }
   }
-  TRY(CacheUse cache, run_backends(jobs, registry, options));
+  CacheUse cache;
+  if (!options.without_payloads) {
+    TRY(cache, run_backends(jobs, registry, options));
+  }
 
   Lowered lowered{.program = Program(program.ops)};
   lowered.cache = std::move(cache);

@@ -10,6 +10,7 @@
 #include "ops/complex_forms.h"
 #include "ops/convolution_3d.h"
 #include "ops/idioms.h"
+#include "ops/macs.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -185,10 +186,11 @@ std::span<const OpLine> convolution_ops() {
   static constexpr OpLine lines[] = {
       {"aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] "
        "padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-       on_complex(complex_convolution, accepting("input rank 3-4", {.flags = core,
-                                                                    .out = "convolution.out",
-                                                                    .infer = infer_convolution,
-                                                                    .decompose = convolution_3d}))},
+       counting(macs_of_convolution,
+                on_complex(complex_convolution, accepting("input rank 3-4", {.flags = core,
+                                                                             .out = "convolution.out",
+                                                                             .infer = infer_convolution,
+                                                                             .decompose = convolution_3d})))},
       {"aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
        "padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
        composite(infer_conv, conv)},

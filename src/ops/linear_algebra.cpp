@@ -10,6 +10,7 @@
 #include "ops/einsum.h"
 #include "ops/idioms.h"
 #include "ops/kernel_forms.h"
+#include "ops/macs.h"
 #include "ops/op_table.h"
 #include "ops/view_rules.h"
 #include "support/try.h"
@@ -376,21 +377,26 @@ Replacement bilinear(Builder& b, const OpCall& call) {
 std::span<const OpLine> linear_algebra_ops() {
   static constexpr OpLine lines[] = {
       {"aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-       on_complex(complex_linear,
-                  {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear})},
+       counting(
+           macs_of_product<0>,
+           on_complex(complex_linear,
+                      {.flags = core, .out = "linear.out", .infer = infer_linear, .decompose = linear}))},
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
-       on_complex(complex_matrix_product,
-                  {.flags = core, .out = "mm.out", .infer = infer_mm, .decompose = mm})},
+       counting(macs_of_product<0>,
+                on_complex(complex_matrix_product,
+                           {.flags = core, .out = "mm.out", .infer = infer_mm, .decompose = mm}))},
       {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
-       on_complex(complex_matrix_product, kernel("bmm.out", infer_bmm))},
+       counting(macs_of_product<0>, on_complex(complex_matrix_product, kernel("bmm.out", infer_bmm)))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
-       on_complex(
-           complex_addmm,
-           {.flags = core | inplace_twin, .out = "addmm.out", .infer = infer_addmm, .decompose = addmm})},
-      {"aten.matmul.default(Tensor self, Tensor other) -> Tensor", composite(infer_matmul, matmul)},
+       counting(macs_of_product<1>, on_complex(complex_addmm, {.flags = core | inplace_twin,
+                                                               .out = "addmm.out",
+                                                               .infer = infer_addmm,
+                                                               .decompose = addmm}))},
+      {"aten.matmul.default(Tensor self, Tensor other) -> Tensor",
+       counting(macs_of_product<0>, composite(infer_matmul, matmul))},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_baddbmm, baddbmm, inplace_twin)},

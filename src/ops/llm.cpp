@@ -6,6 +6,7 @@
 //
 // Where %n becomes the buffer's content, the kernel writes the rows of %k into the buffer, and nothing is
 // copied (contents.h).
+#include "ops/macs.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -35,7 +36,7 @@ std::span<const OpLine> llm_ops() {
        written("llama::update_cache_with_indices.out")},
       {"llama.custom_sdpa.default(Tensor query, Tensor key, Tensor value, SymInt start_pos, Tensor? "
        "attn_mask=None, float drpout_p=0., bool is_causal=False, float? scale=None) -> Tensor",
-       kernel("llama::custom_sdpa.out", infer_same_type)},
+       counting(macs_of_attention, kernel("llama::custom_sdpa.out", infer_same_type))},
       {"llama.custom_quantized_sdpa.default(Tensor query, Tensor key, Tensor value, SymInt start_pos, "
        "Tensor? "
        "attn_mask=None, float drpout_p=0., bool is_causal=False, float? scale=None, Tensor? "

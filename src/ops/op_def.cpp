@@ -58,6 +58,7 @@ void fill_rules(OpDef& def, const OpRules& rules) {
   def.decompose = rules.decompose;
   def.identity = rules.identity;
   def.write_back = rules.write_back;
+  def.macs = rules.macs;
   if (rules.chosen_from != nullptr) def.chosen_from = Symbol(rules.chosen_from);
   if (rules.functional != nullptr) def.functional = Symbol(rules.functional);
   if (rules.promotes != nullptr) mark_promoted(def, rules.promotes);

@@ -31,6 +31,7 @@ struct OpRules {
   const char* accepts = nullptr;      // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
   DecomposeFunction fit = nullptr;    // the form of a call that the kernel computes right
   DecomposeFunction on_complex = nullptr;  // the call by real and imaginary parts (complex_forms.h)
+  MacsFunction macs = nullptr;             // of what is made of products (macs.h)
 };
 
 // An IdentityFunction: calls of these ops are always their argument.
@@ -97,6 +98,11 @@ constexpr OpRules fitted(DecomposeFunction fit, OpRules rules) {
 // Rules, and the form of calls of complex tensors.
 constexpr OpRules on_complex(DecomposeFunction form, OpRules rules) {
   rules.on_complex = form;
+  return rules;
+}
+// Rules, and what the call costs in multiplications.
+constexpr OpRules counting(MacsFunction macs, OpRules rules) {
+  rules.macs = macs;
   return rules;
 }
 // Rules, and the argument that the result has some elements of.

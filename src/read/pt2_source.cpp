@@ -9,6 +9,8 @@
 namespace depute {
 namespace {
 
+constexpr std::size_t max_source_text = 200;  // bytes of a line that are kept
+
 // Frames of torch itself and of code it generates say nothing about the user's model.
 bool is_torch_file(std::string_view file) {
   return file.starts_with('<') || file.starts_with("torch/") || file.contains("-packages/torch/") ||
@@ -18,9 +20,19 @@ bool is_torch_file(std::string_view file) {
 struct Frame {
   std::string_view file;
   std::int32_t line = 0;
+  std::string_view text;
 };
 
-// `File "model.py", line 12, in forward`
+// What stands in the line behind a frame's: the source, unless it is a frame itself.
+std::string_view source_text(std::string_view frame) {
+  const std::size_t start = std::min(frame.find('\n'), frame.size());
+  std::string_view line = frame.substr(start);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t\r\n"), line.size()));
+  line = line.substr(0, line.find('\n'));
+  return line.starts_with("File \"") ? std::string_view() : line.substr(0, max_source_text);
+}
+
+// `File "model.py", line 12, in forward`, and the source in the next line
 std::optional<Frame> parse_frame(std::string_view text) {
   constexpr std::string_view start = "File \"";
   constexpr std::string_view middle = "\", line ";
@@ -31,6 +43,7 @@ std::optional<Frame> parse_frame(std::string_view text) {
   Frame frame{.file = text.substr(0, end)};
   text.remove_prefix(end + middle.size());
   std::from_chars(text.data(), text.data() + text.size(), frame.line);
+  frame.text = source_text(text);
   return frame;
 }
 
@@ -101,6 +114,7 @@ Result<SourceLocation> read_source(const Json& metadata) {
   Frame frame = innermost_user_frame(trace);
   source.file = Symbol(frame.file);
   source.line = frame.line;
+  source.line_text = Symbol(frame.text);
   source.module_path = Symbol(innermost_module(modules));
   source.original_op = Symbol(called_function(torch_fn));
   return source;

@@ -7,8 +7,8 @@
 
 namespace depute {
 
-// From a node's "metadata": the user's innermost line of "stack_trace", the module of "nn_module_stack", the
-// operator of "torch_fn". What is missing stays empty.
+// From a node's "metadata": the user's innermost line of "stack_trace" with its text, the module of
+// "nn_module_stack", the operator of "torch_fn". What is missing stays empty.
 Result<SourceLocation> read_source(const Json& metadata);
 
 }  // namespace depute

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "depute/report.h"
+#include "report/report_json.h"
 
 namespace depute {
 namespace {
@@ -90,7 +89,7 @@ Json quantised_json(const QuantisedLayer& layer) {
 
 }  // namespace
 
-std::string report_json(const Report& report) {
+nlohmann::ordered_json json_without_nodes(const Report& report) {
   Json json;
   json["version"] = 1;
   json["input"] = report.input;
@@ -110,8 +109,7 @@ std::string report_json(const Report& report) {
   json["apart"] = Json::array();
   for (const ApartDelegates& pair : report.apart.pairs) json["apart"].push_back(apart_json(pair));
   json["apart_not_told"] = report.apart.not_told;
-  json["nodes"] = Json::array();
-  for (const NodeReport& node : report.nodes) json["nodes"].push_back(node_json(node));
+  json["nodes"] = nullptr;
   json["refusals"] = Json::array();
   for (const RefusalReport& refusal : report.refusals) json["refusals"].push_back(refusal_json(refusal));
   json["quantised"] = Json::array();
@@ -122,8 +120,19 @@ std::string report_json(const Report& report) {
   json["notes"] = report.notes;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;
-  // Names from the file may hold bytes that are not UTF-8; they are replaced, not refused.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
+}
+
+std::string dump_json(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_json(const Report& report) {
+  Json json = json_without_nodes(report);
+  Json nodes = Json::array();
+  for (const NodeReport& node : report.nodes) nodes.push_back(node_json(node));
+  json["nodes"] = std::move(nodes);
+  return dump_json(json, 1);
 }
 
 }  // namespace depute

@@ -168,6 +168,11 @@ Status OutputFile::commit() {
   return replace();
 }
 
+Result<std::shared_ptr<const MappedFile>> OutputFile::written() {
+  TRY_STATUS(flush());
+  return MappedFile::open(temporary_.path());
+}
+
 Status OutputFile::finish() {
   TRY_STATUS(flush());
   if (Status closed = temporary_.close(); !closed) return failure("write", path_, closed.error().message);

@@ -36,6 +36,9 @@ class OutputFile : public Output {
   std::uint64_t position() const override { return position_ + pending_bytes_; }
   Status commit() override;
 
+  // The bytes so far, while they are still aside.
+  Result<std::shared_ptr<const MappedFile>> written();
+
   // What commit() does, in steps that OutputSet can undo.
   Status finish();   // all bytes are in the temporary file
   Status replace();  // it takes the place of what was there, for good

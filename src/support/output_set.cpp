@@ -198,6 +198,15 @@ Result<std::unique_ptr<Output>> OutputSet::open(const std::string& path) {
   return std::make_unique<Member>(*entry->file, entry->is_whole);
 }
 
+Result<std::shared_ptr<const MappedFile>> OutputSet::written(const std::string& path) const {
+  const auto found = std::ranges::find_if(
+      entries_, [&](const auto& entry) { return entry->path == path && entry->is_whole; });
+  CHECK(found != entries_.end()) << path << " is not whole";
+  const Entry& entry = **found;
+  if (entry.file != nullptr) return entry.file->written();
+  return MappedFile::in_memory(entry.bytes, nullptr, path);
+}
+
 Status OutputSet::put_in_place() {
   for (const auto& entry : entries_) {
     CHECK(entry->is_whole || entry->file == nullptr) << entry->path << " is not whole";

@@ -46,6 +46,9 @@ class OutputSet {
   // Opens an output; one that was not reserved is reserved now.
   Result<std::unique_ptr<Output>> open(const std::string& path);
 
+  // What is whole and still aside. The set must outlive it for an output that goes to a stream.
+  Result<std::shared_ptr<const MappedFile>> written(const std::string& path) const;
+
   Status put_in_place();
 
  private:

@@ -3,6 +3,7 @@
 The binary is build/release/depute, or what DEPUTE_BIN names (the sanitizer run sets it).
 """
 
+import json
 import os
 import re
 import shutil
@@ -45,6 +46,11 @@ SUPPORTED = (
     "extra/loops",
     "extra/mutbuf_functional",
 )
+
+
+def page_data(page: Path) -> dict:
+    """What an HTML report carries for its scripts."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
 
 
 def sample(name: str) -> Path:

@@ -85,9 +85,13 @@ TEST(Report, JsonTellsTheSameNumbers) {
 }
 
 TEST(Report, HtmlEscapesTextFromTheFile) {
-  std::string html = report_html(sample());
-  EXPECT_THAT(html, HasSubstr("model.py:4 (&lt;head&gt;)"));
-  EXPECT_THAT(html, Not(HasSubstr("<head>)")));
+  Report report = sample();
+  report.input = "models/<b>m.pt2";
+  report.nodes[1].op = Symbol("</script><script>alert(1)");
+  std::string html = report_html(report);
+  EXPECT_THAT(html, HasSubstr("<title>&lt;b>m.pt2: lowering report</title>"));
+  EXPECT_THAT(html, HasSubstr("\"\\u003c/script>\\u003cscript>alert(1)\""));
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
 }
 
 TEST(Report, ExplainShowsOneNodeOrAll) {

@@ -1,0 +1,302 @@
+#include "advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "depute/propose_partitions.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+class TakingPartitioner : public Partitioner {
+ public:
+  TakingPartitioner(std::shared_ptr<const Partitioner> inner, RefusedNodes nodes)
+      : inner_(std::move(inner)), nodes_(std::move(nodes)) {}
+
+  OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
+    return inner_->ops_to_not_decompose(program);
+  }
+
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    TRY(std::optional<Proposal> wishes, proposal(program, method));
+    return wishes ? propose_partitions(program, method, *wishes) : inner_->partition(program, method);
+  }
+
+  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override {
+    TRY(std::optional<Proposal> wishes, inner_->proposal(program, method));
+    if (!wishes) return wishes;
+    wishes->support = [nodes = nodes_, inner = std::move(wishes->support)](const Node& node) {
+      NodeSupport answer = inner(node);
+      const bool is_one = answer.support == Support::Unsupported && node.op() == nodes.op &&
+                          answer.refusal.rule == nodes.refusal.rule &&
+                          answer.refusal.seen == nodes.refusal.seen &&
+                          answer.refusal.allowed == nodes.refusal.allowed;
+      return is_one ? take() : answer;
+    };
+    return wishes;
+  }
+
+ private:
+  std::shared_ptr<const Partitioner> inner_;
+  RefusedNodes nodes_;
+};
+
+// Refused nodes with the same reason.
+struct RefusedGroup {
+  RefusedNodes nodes;
+  std::uint64_t count = 0;
+  std::uint64_t macs = 0;
+  std::string source;  // of the first
+};
+
+std::vector<RefusedGroup> refused_groups(const Report& report) {
+  std::map<std::tuple<std::string, std::string_view, std::string, std::string, std::string>, RefusedGroup>
+      groups;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+    const NodeReport& node = report.nodes[i];
+    if (!node.delegate.empty()) continue;
+    for (const auto& [backend, verdict] : node.reasons) {
+      RefusedGroup& group = groups[{backend, node.op.str(), verdict.rule, verdict.seen, verdict.allowed}];
+      if (group.count++ == 0) {
+        group.nodes = {.backend = backend, .op = node.op, .refusal = verdict};
+        group.source = node.source.str();
+      }
+      if (report.page != nullptr) group.macs += report.page->nodes[i].macs;
+    }
+  }
+  std::vector<RefusedGroup> sorted;
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const RefusedGroup& group) { return std::pair(group.count, group.macs); });
+  return sorted;
+}
+
+// A change of the options, before it is known what it gives.
+struct Candidate {
+  Advice advice;
+  LowerOptions options;
+};
+
+std::string request_text(const BackendRequest& request) {
+  std::string text = request.method.empty() ? request.name : request.method + ":" + request.name;
+  char separator = ':';
+  for (const auto& [key, value] : request.options) {
+    text += fmt::format("{}{}={}", separator, key, value);
+    separator = ',';
+  }
+  return text;
+}
+
+// The part of a command line that asks for these backends. Anything but plain characters is quoted for a
+// shell.
+std::string flags_text(const LowerOptions& options) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+  std::string text;
+  for (const BackendRequest& request : options.backends) {
+    std::string argument = request_text(request);
+    if (argument.find_first_not_of(plain) != argument.npos) argument = "'" + argument + "'";
+    text += (text.empty() ? "--backend " : " --backend ") + argument;
+  }
+  return options.plan_together ? text + " --together" : text;
+}
+
+class Adviser {
+ public:
+  Adviser(const Report& report, const LowerOptions& options, const Registry& registry,
+          const PlanAgain& plan_again)
+      : report_(report), options_(options), registry_(registry), plan_again_(plan_again) {}
+
+  std::vector<Advice> run() {
+    groups_ = refused_groups(report_);
+    add_backends();
+    for (const RefusedGroup& group : groups_) add_option_of(group);
+    add_less_control();
+    if (options_.backends.size() > 1 && !options_.plan_together) {
+      LowerOptions changed = options_;
+      changed.plan_together = true;
+      add({.what = "plan the backends together"}, std::move(changed));
+    }
+    add_larger_pieces();
+    judge_options();
+    judge_takes();
+    std::ranges::stable_sort(found_, std::ranges::greater(), [&](const Advice& each) { return gain(each); });
+    return std::move(found_);
+  }
+
+ private:
+  void add(Advice advice, LowerOptions changed) {
+    advice.flags = flags_text(changed);
+    const bool is_known = std::ranges::any_of(
+        candidates_, [&](const Candidate& other) { return other.advice.flags == advice.flags; });
+    if (!is_known && advice.flags != flags_text(options_))
+      candidates_.push_back({std::move(advice), std::move(changed)});
+  }
+
+  // Backends that were not asked, where none was: what a program without any needs first.
+  void add_backends() {
+    if (!options_.backends.empty()) return;
+    for (const BackendEntry& entry : registry_.entries()) {
+      if (entry.is_template || !entry.make_partitioner) continue;
+      LowerOptions changed = options_;
+      changed.backends.push_back({.name = entry.name});
+      add({.what = fmt::format("ask the backend {}", entry.name), .concerned = report_.nodes.size()},
+          std::move(changed));
+    }
+  }
+
+  // A reason that names an option ("layer_norm=true"), or a pin of the user's.
+  void add_option_of(const RefusedGroup& group) {
+    const Verdict& refusal = group.nodes.refusal;
+    for (std::size_t i = 0; i < options_.backends.size(); ++i) {
+      const BackendRequest& request = options_.backends[i];
+      if (request.name != group.nodes.backend || request.partitioner != nullptr) continue;
+      LowerOptions changed = options_;
+      BackendOptions& own = changed.backends[i].options;
+      Advice advice{.op = group.nodes.op, .source = group.source, .concerned = group.count};
+      if (refusal.rule == "pinned") {
+        std::erase_if(own, [&](const auto& option) { return is_part_of_pin(option, refusal.seen); });
+        advice.what = fmt::format("leave out the pin {}", refusal.seen);
+      } else if (names_option(request.name, refusal.allowed)) {
+        const std::size_t equals = refusal.allowed.find('=');
+        const std::string key = refusal.allowed.substr(0, equals);
+        std::erase_if(own, [&](const auto& option) { return option.first == key; });
+        own.emplace_back(key, refusal.allowed.substr(equals + 1));
+        advice.what = fmt::format("set {}", refusal.allowed);
+        advice.note = refusal.seen;
+      } else {
+        continue;
+      }
+      add(std::move(advice), std::move(changed));
+    }
+  }
+
+  // The pin "only=a,only=b" is all options with that key.
+  static bool is_part_of_pin(const std::pair<std::string, std::string>& option, const std::string& pin) {
+    return pin.starts_with("only=") ? option.first == "only" : pin == option.first + "=" + option.second;
+  }
+
+  bool names_option(const std::string& backend, const std::string& allowed) const {
+    const BackendEntry* entry = registry_.find(backend);
+    const std::size_t equals = allowed.find('=');
+    if (entry == nullptr || equals == allowed.npos || allowed.find_first_of(" ,;") != allowed.npos)
+      return false;
+    return std::ranges::any_of(entry->options,
+                               [&](const auto& option) { return option.first == allowed.substr(0, equals); });
+  }
+
+  // What the user set about how regions grow.
+  void add_less_control() {
+    for (std::size_t i = 0; i < options_.backends.size(); ++i) {
+      for (const auto& [key, value] : options_.backends[i].options) {
+        if (key != "mode" && key != "horizontal" && key != "min_nodes" && key != "max_nodes") continue;
+        LowerOptions changed = options_;
+        std::erase_if(changed.backends[i].options, [&](const auto& option) { return option.first == key; });
+        add({.what = fmt::format("leave out {}={}", key, value)}, std::move(changed));
+      }
+    }
+  }
+
+  // Small delegates cost a call each, and save little.
+  void add_larger_pieces() {
+    if (report_.delegates.size() < 3) return;
+    for (std::size_t i = 0; i < options_.backends.size(); ++i) {
+      const BackendRequest& request = options_.backends[i];
+      const bool is_set = std::ranges::any_of(request.options,
+                                              [](const auto& option) { return option.first == "min_nodes"; });
+      if (is_set || request.partitioner != nullptr) continue;
+      for (const char* least : {"3", "5"}) {
+        LowerOptions changed = options_;
+        changed.backends[i].options.emplace_back("min_nodes", least);
+        add({.what = fmt::format("leave pieces of fewer than {} nodes to ExecuTorch's kernels", least)},
+            std::move(changed));
+      }
+    }
+  }
+
+  void judge_options() {
+    for (std::size_t i = 0; i < std::min(candidates_.size(), max_tried); ++i) {
+      Candidate& candidate = candidates_[i];
+      Result<PageCounts> after = plan_again_(candidate.options, nullptr);
+      if (after) keep(std::move(candidate.advice), *after);
+    }
+  }
+
+  // What the backends would have to take: no option makes them, but the model can be written in another way.
+  void judge_takes() {
+    if (options_.plan_together) return;
+    std::size_t tried = 0;
+    for (const RefusedGroup& group : groups_) {
+      const bool is_asked = std::ranges::any_of(
+          options_.backends, [&](const BackendRequest& each) { return each.name == group.nodes.backend; });
+      const Verdict& refusal = group.nodes.refusal;
+      if (!is_asked || refusal.rule == "pinned" || names_option(group.nodes.backend, refusal.allowed))
+        continue;
+      if (tried++ == max_tried) return;
+      Result<PageCounts> after = plan_again_(options_, &group.nodes);
+      if (!after) continue;
+      keep({.what = fmt::format("write {} in a way that {} takes", group.nodes.op.str(), group.nodes.backend),
+            .note = reason_text(refusal),
+            .op = group.nodes.op,
+            .source = group.source,
+            .concerned = group.count},
+           *after);
+    }
+  }
+
+  static std::string reason_text(const Verdict& refusal) {
+    std::string text = refusal.rule;
+    if (!refusal.seen.empty()) text += ": " + refusal.seen;
+    return refusal.allowed.empty() ? text : text + "; allowed: " + refusal.allowed;
+  }
+
+  // What changes next to nothing is not worth a line.
+  void keep(Advice advice, const PageCounts& after) {
+    advice.after = after;
+    const PageCounts now = counts_of(report_);
+    const bool is_less = after.delegated * now.nodes < now.delegated * after.nodes;
+    const bool is_little = is_less && after.delegates * 10 > now.delegates * 9;
+    if (gain(advice) > 0 && !is_little) found_.push_back(std::move(advice));
+  }
+
+  // Nodes taken beside those now, and delegates fewer, each worth two nodes. A delegate more costs the same.
+  double gain(const Advice& advice) const {
+    const auto share = [](const PageCounts& counts) {
+      return counts.nodes == 0 ? 1.0
+                               : static_cast<double>(counts.delegated) / static_cast<double>(counts.nodes);
+    };
+    const PageCounts now = counts_of(report_);
+    const double nodes =
+        (share(advice.after) - share(now)) * static_cast<double>(std::max<std::uint64_t>(now.nodes, 1));
+    const double delegates =
+        now.delegates == 0 ? 0
+                           : static_cast<double>(now.delegates) - static_cast<double>(advice.after.delegates);
+    return nodes + 2 * delegates;
+  }
+
+  const Report& report_;
+  const LowerOptions& options_;
+  const Registry& registry_;
+  const PlanAgain& plan_again_;
+  std::vector<RefusedGroup> groups_;
+  std::vector<Candidate> candidates_;
+  std::vector<Advice> found_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner,
+                                          RefusedNodes nodes) {
+  return std::make_shared<TakingPartitioner>(std::move(partitioner), std::move(nodes));
+}
+
+std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Registry& registry,
+                           const PlanAgain& plan_again) {
+  return Adviser(report, options, registry, plan_again).run();
+}
+
+}  // namespace depute

@@ -1,0 +1,42 @@
+// What to do about a plan: changes of options, and nodes that a backend would have to take, each judged by
+// planning again with it.
+//
+//   set layer_norm=true                       --backend xnnpack:layer_norm=true     24 -> 1 delegates, 87 ->
+//   100 % xnnpack does not take aten.tan.default    write model.py:12 without it          2 -> 1 delegates,
+//   75 -> 100 %
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "depute/compiler.h"
+#include "report/page_facts.h"
+
+namespace depute {
+
+// Nodes that a backend refused for one reason.
+struct RefusedNodes {
+  std::string backend;  // as the report names it
+  Symbol op;
+  Verdict refusal;
+};
+
+// The partitioner as it would be if its backend took these nodes: exactly those it has no other answer for.
+// One that makes no proposal stays as it is.
+std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner, RefusedNodes nodes);
+
+// Larger programs take a second or so each time.
+inline constexpr std::size_t max_advised_nodes = 100'000;
+// How many changes of each kind are tried: those that concern most nodes.
+inline constexpr std::size_t max_tried = 8;
+
+// Plans with the options; `take` is null, or says which nodes shall be taken beside.
+using PlanAgain = std::function<Result<PageCounts>(const LowerOptions& options, const RefusedNodes* take)>;
+
+// Changes that gain something, the largest gain first. The report is that of `options`.
+std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Registry& registry,
+                           const PlanAgain& plan_again);
+
+}  // namespace depute

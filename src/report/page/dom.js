@@ -1,0 +1,54 @@
+// Making elements. Text goes in as text nodes alone, so that nothing of a model is ever read as HTML.
+const byId = (id) => document.getElementById(id);
+
+// make("td", {class: "number"}, "12", make("b", {}, "nodes"))
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "onclick") element.addEventListener("click", value);
+    else if (value !== false && value !== undefined && value !== null) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+const link = (label, onclick, attributes) => make("button", { type: "button", class: "link", onclick, ...attributes }, label);
+const swatch = (colour) => make("span", { class: "swatch", style: "background:var(" + colour + ")", "aria-hidden": "true" });
+const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// A table's head, and rows of which `shown` are there until all are asked for.
+function fillTable(table, columns, rows, shown, toRow) {
+  const head = make("tr", {}, ...columns.map(([name, kind]) => make("th", { class: kind, scope: "col" }, name)));
+  const body = make("tbody");
+  const add = (from, to) => rows.slice(from, to).forEach((row) => body.append(toRow(row)));
+  add(0, shown);
+  table.replaceChildren(make("thead", {}, head), body);
+  if (rows.length <= shown) return;
+  const more = make("tr", { class: "more" }, make("td", { colspan: columns.length },
+    link("Show " + count(rows.length - shown) + " more", () => { more.remove(); add(shown, rows.length); })));
+  body.append(more);
+}
+
+const tip = byId("tip");
+function showTip(x, y, lines) {
+  tip.replaceChildren(...lines.filter(Boolean).map((line) => make("div", {}, line)));
+  tip.hidden = false;
+  tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+  tip.style.top = Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 8)) + "px";
+}
+const hideTip = () => { tip.hidden = true; };
+
+// A canvas at the screen's own resolution; gives its context in CSS pixels.
+function sizedContext(canvas) {
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  const height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}

@@ -1,0 +1,223 @@
+"""The HTML report in a real browser: it opens from disk on all screens, asks for nothing, and what it says holds."""
+
+import json
+import re
+
+import pytest
+from harness import MODELS, ROOT, depute, page_data, sample
+from report_pages import Browser, write_page, write_program
+
+SIZES = {"phone": (390, 844), "desktop": (1440, 900)}
+# Generous: a machine that runs other tests beside this one takes several times what it would take alone.
+SECONDS = {9: 3, 500: 3, 20_000: 6}
+ADVISED = ("convnext_tiny", "regnet", "lstm")
+SAMPLES = ("conv_relu_tan", "attn", "cond", "dynamic", "mutbuf", "multi", "tied")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A page for each number of nodes."""
+    folder = tmp_path_factory.mktemp("pages")
+    digits = ROOT / "examples" / "digits" / "digits.pt2"
+    programs = {n: write_program(folder / f"nodes{n}.ir", n) for n in (500, 20_000)}
+    return {n: write_page(model, folder) for n, model in {9: digits, **programs}.items()}
+
+
+def details_of(browser) -> str:
+    """What is shown of what is chosen, with plain blanks."""
+    return browser.script("return document.getElementById('details').innerText").replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("nodes", SECONDS)
+def test_opens_on_all_screens(pages, nodes, dark, size):
+    page = pages[nodes]
+    assert page.stat().st_size < 2_000_000
+    with Browser(*SIZES[size], dark=dark) as browser:
+        seconds = browser.open(page)
+        assert seconds < SECONDS[nodes]
+        assert browser.script("return nodes.name.length") == nodes
+        assert browser.script("return document.querySelectorAll('#figures .figure').length") >= 5
+        # Nothing is wider than the screen, but for what scrolls by itself.
+        assert browser.script("return document.documentElement.scrollWidth") <= SIZES[size][0]
+        background = browser.script("return getComputedStyle(document.body).backgroundColor")
+        assert (int(re.search(r"\d+", background)[0]) < 80) == dark
+        # The graph is drawn: some pixel of its canvas is not clear.
+        browser.script("paintGraph()")
+        assert browser.script(
+            "return graphCanvas.getContext('2d').getImageData(0, 0, graphCanvas.width, graphCanvas.height).data.some(Boolean)"
+        )
+        assert browser.requests == [page.resolve().as_uri()]
+        assert browser.console == []
+
+
+def test_keyboard_goes_from_module_to_node_to_line(pages):
+    with Browser(1440, 900) as browser:
+        browser.open(pages[500])
+        press = (
+            "const row = document.activeElement;"
+            "row.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));"
+        )
+        browser.script("document.querySelector('#tree [tabindex=\"0\"]').focus()")
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown", "Enter"):
+            browser.script(press, key)
+        details = details_of(browser)
+        assert "%v0" in details and "aten.sigmoid.default" in details and "model.py:20" in details
+        browser.script("graphCanvas.focus()")
+        for _ in range(2):
+            browser.script(press, "ArrowDown")
+        assert browser.script("return chosen.kind") in ("node", "delegate")
+        assert "xnnpack1" in details_of(browser)
+        before = browser.script("return view.scale")
+        browser.script(press, "+")
+        assert browser.script("return view.scale") > before
+        assert browser.console == []
+
+
+def test_goes_from_reason_to_node_to_border(pages):
+    """What a user does: the first reason, its node, the line, the value that crosses, the delegate beyond."""
+    with Browser(1440, 900) as browser:
+        browser.open(pages[500])
+        browser.script("document.querySelector('#reason-table tbody button').click()")
+        details = details_of(browser)
+        assert "%v7" in details and "model.py:27" in details and "crosses a border" in details
+        assert "xnnpack: op: aten.tan.default" in details
+        browser.script("select({kind: 'delegate', id: delegateOf(inputsOf[7][0][0])})")
+        details = details_of(browser)
+        assert "Goes out: 1 value, 256 B" in details and "row-major" in details
+        assert browser.script("return location.hash") == "#delegate=xnnpack0"
+        assert browser.console == []
+
+
+def test_borders_are_those_of_the_report(tmp_path, pages):
+    """The page finds what crosses borders in its graph; the report counts the arguments of the calls."""
+    models = [pages[500], *(write_page(sample(name), tmp_path) for name in SAMPLES)]
+    with Browser(1440, 900) as browser:
+        for page in models:
+            browser.open(page)
+            counts = "data.delegates.map((d, i) => [d.inputs, d.outputs])"
+            found = "data.delegates.map((d, i) => [borderOf(i).into.length, borderOf(i).out.length])"
+            assert browser.script(f"return {found}") == browser.script(f"return {counts}"), page.name
+
+
+def test_text_of_a_model_is_no_script(tmp_path):
+    model = tmp_path / "bad.ir"
+    evil = "</script><img src=x onerror=window.evil=1><script>window.evil=1</script>"
+    model.write_text(
+        "program\nmethod forward(%x: f32[4]) {\n"
+        f'  %a: f32[4] = aten.tan.default(%x) #1 from "{evil}":3 "{evil}"\n'
+        "  %b: f32[4] = aten.relu.default(%a) #2\n  return %b\n}\n"
+    )
+    page = write_page(model, tmp_path)
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        browser.script("select({kind: 'node', id: 0}); select({kind: 'module', id: data.strings[data.sources[0][2]]});")
+        browser.script("find('script')")
+        assert evil in browser.script("return JSON.stringify(data.strings)")
+        assert browser.script("return window.evil") is None
+        assert browser.script("return document.querySelectorAll('img').length") == 0
+        assert browser.console == []
+        assert browser.requests == [page.resolve().as_uri()]
+
+
+def test_the_same_input_gives_the_same_page(tmp_path):
+    texts = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        page = tmp_path / name / "page.html"
+        assert depute("explain", sample("attn"), "--backend", "xnnpack", "--report", page).code == 0
+        texts.append(re.sub(r'"times_ms":\{.*?\}', "", page.read_text()))
+    assert texts[0] == texts[1]
+
+
+def test_prints_on_white(pages):
+    with Browser(1440, 900, dark=True) as browser:
+        browser.open(pages[9])
+        browser.command("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+        assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert browser.script("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def advised_models():
+    yield from (MODELS / f"{name}.pt2" for name in ADVISED)
+    yield from (sample(name) for name in SAMPLES)
+
+
+@pytest.mark.parametrize("model", advised_models(), ids=lambda model: model.stem)
+@pytest.mark.parametrize("arguments", ["", ":off=op:relu", ":mode=apart"])
+def test_advice_gives_what_it_promises(model, arguments, tmp_path):
+    page = tmp_path / "page.html"
+    run = depute("explain", model, "--backend", f"xnnpack{arguments}", "--report", page)
+    assert run.code == 0, run.stderr
+    data = page_data(page)
+    flags = [advice for advice in data["advice"] if advice["flags"]]
+    if arguments == ":mode=apart" and len(data["delegates"]) > 1:
+        assert any(advice["what"] == "leave out mode=apart" for advice in flags)
+    for advice in flags:
+        again = json.loads(depute("explain", model, *advice["flags"].split(), "--json").stdout)
+        promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
+        totals = again["totals"]
+        assert promised == (totals["delegated_subgraphs"], totals["delegated_nodes"], len(again["nodes"])), advice
+
+
+def test_a_rewritten_model_gives_what_was_promised(tmp_path):
+    """Where no option helps, the counts are those of a model with an op that is taken in the place of the other."""
+    model = write_program(tmp_path / "slow.ir", 60)
+    page = tmp_path / "page.html"
+    assert depute("explain", model, "--backend", "xnnpack", "--report", page).code == 0
+    (advice,) = [each for each in page_data(page)["advice"] if each["op"] == "aten.tan.default"]
+    assert advice["flags"] == "" and advice["concerned"] == 6
+    rewritten = tmp_path / "fast.ir"
+    rewritten.write_text(model.read_text().replace("aten.tan.", "aten.sigmoid."))
+    totals = json.loads(depute("explain", rewritten, "--backend", "xnnpack", "--json").stdout)["totals"]
+    assert (advice["delegates"], advice["delegated_nodes"]) == (totals["delegated_subgraphs"], totals["delegated_nodes"])
+
+
+def test_nothing_is_planned_again_without_a_page(tmp_path):
+    report = tmp_path / "r.json"
+    assert depute("explain", sample("attn"), "--backend", "xnnpack", "--report", report).code == 0
+    assert "advise" not in json.loads(report.read_text())["times_ms"]
+
+
+def test_costs_are_those_of_the_formulas(tmp_path):
+    model = tmp_path / "cost.ir"
+    model.write_text(
+        "program\n\ndim s0 in [1, 32]\n"
+        "method forward(%x: f32[s0, 16], %i: f32[1, 3, 8, 8], %m: f32[16, 4], %w: f32[6, 3, 3, 3]) {\n"
+        "  %a: f32[s0, 4] = aten.mm.default(%x, %m) #1\n"
+        "  %c: f32[1, 6, 6, 6] = aten.convolution.default(%i, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1) #2\n"
+        "  %r: f32[s0, 4] = aten.relu.default(%a) #3\n"
+        "  return %r, %c\n}\n"
+    )
+    page = tmp_path / "page.html"
+    run = depute("explain", model, "--backend", "xnnpack", "--report", page)
+    assert run.code == 0, run.stderr
+    data = page_data(page)
+    macs = dict(zip(data["nodes"]["name"], data["nodes"]["macs"]))
+    assert macs == {"a": 32 * 4 * 16, "c": 6 * 6 * 6 * 3 * 3 * 3, "r": 0}
+    assert dict(map(tuple, data["types"]))["f32[s0, 4]"] == 32 * 4 * 4
+
+
+def test_lines_of_the_model_are_shown(tmp_path):
+    data = page_data(write_page(sample("conv_relu_tan"), tmp_path))
+    tan = data["nodes"]["op"].index(data["strings"].index("aten.tan.default"))
+    file, line, _, op, text = data["sources"][data["nodes"]["source"][tan]]
+    assert data["strings"][file].endswith("make_samples.py") and line == 39
+    assert "tan" in data["strings"][text]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_memory_and_bytes_are_those_of_the_file(name, tmp_path):
+    data = page_data(write_page(sample(name), tmp_path))
+    program = tmp_path / f"{name}.pte"
+    shown = depute("show", program).stdout
+    assert [size for method in data["memory"] for size in method["sizes"] if size] == [
+        int(size) for size in re.findall(r"memory \d+: (\d+) bytes", shown) if int(size)
+    ]
+    for method in data["memory"]:
+        for first, last, memory, offset, size, _ in method["blocks"]:
+            assert first <= last < max(len(method["instructions"]), 1)
+            assert offset + size <= method["sizes"][memory - 1]
+    ledger = data["ledger"]
+    assert sum(entry[0] for entry in ledger["entries"]) + ledger["rest"] == program.stat().st_size
