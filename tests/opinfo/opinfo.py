@@ -370,7 +370,8 @@ and `tests/opinfo/opinfo.py --page docs/coverage.md` writes this page. Complex n
 (`--complex`), which the numbers below leave out.
 
 {ok:,} of {all:,} cases equal eager ({share:.1f} %), in {refused:,} the compiler refuses the program with a reason, {bad} are
-wrong or fail in the runtime.
+wrong or fail in the runtime. ExecuTorch's own flow, tried on the refused ones (`--executorch --cases`), gives none of
+them right.
 
 ## Refused, at least in some of their cases
 
