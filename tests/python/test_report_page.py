@@ -154,6 +154,10 @@ def test_advice_gives_what_it_promises(model, arguments, tmp_path):
     flags = [advice for advice in data["advice"] if advice["flags"]]
     if arguments == ":mode=apart" and len(data["delegates"]) > 1:
         assert any(advice["what"] == "leave out mode=apart" for advice in flags)
+    if model.stem == "convnext_tiny" and not arguments:
+        assert [advice["what"] for advice in flags] == ["set layer_norm=true"]
+    if model.stem == "conv_relu_tan" and arguments == ":off=op:relu":
+        assert "leave out the pin off=op:relu" in [advice["what"] for advice in flags]
     for advice in flags:
         again = json.loads(depute("explain", model, *advice["flags"].split(), "--json").stdout)
         promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
@@ -163,7 +167,7 @@ def test_advice_gives_what_it_promises(model, arguments, tmp_path):
 
 def test_a_rewritten_model_gives_what_was_promised(tmp_path):
     """Where no option helps, the counts are those of a model with an op that is taken in the place of the other."""
-    model = write_program(tmp_path / "slow.ir", 60)
+    model = write_program(tmp_path / "slow.ir", 58)  # the last one is a tan, which nothing behind it needs
     page = tmp_path / "page.html"
     assert depute("explain", model, "--backend", "xnnpack", "--report", page).code == 0
     (advice,) = [each for each in page_data(page)["advice"] if each["op"] == "aten.tan.default"]

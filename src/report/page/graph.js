@@ -1,7 +1,7 @@
 // The graph in layers, drawn on a canvas: values flow from top to bottom, a delegate is a box that opens. Items are
 // laid out once per graph and opening; only those in sight are drawn, so that 20,000 nodes move smoothly.
 const graphCanvas = byId("graph");
-const item = { width: 128, height: 26, gapX: 14, gapY: 26, boxHeight: 44, pad: 10, head: 22 };
+const item = { width: 128, height: 26, gapX: 14, gapY: 26, boxHeight: 44, pad: 16, head: 22 };
 const view = { x: 0, y: 0, scale: 1 };
 let shownGraph = 0;
 let layout = null;
