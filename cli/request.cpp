@@ -106,9 +106,9 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .value = "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantise,
-       .help =
-           "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32; or static: "
-           "activations too",
+       .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32 or "
+               "conv=8da8w; "
+               "or static: activations too",
        .value = "KIND=SCHEME",
        .may_be_empty = true},
       {.names = "--calibrate",

@@ -1,6 +1,6 @@
 // Quantises a program of floats before it is lowered: the weights of linear layers and embeddings become
-// integers with scales, in the ops that torchao writes, and with its numbers; or weights and activations do,
-// in those of PT2E.
+// integers with scales, in the ops that torchao writes, and with its numbers; or those of convolutions, or
+// weights and activations do, in the ops of PT2E.
 //
 //   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input become 8
 //   bits
@@ -8,6 +8,9 @@
 //   linear=8da8w               weights of 8 bits, a scale for each output
 //   linear=8w                  the same weights, the input stays as it is
 //   embedding=4w:group=32      tables of 4 or 8 bits
+//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images of the
+//   input
+//                              become 8 bits when the program runs, in PT2E's ops
 //   static                     layers and what lies between them as 8 bits, with scales that are measured on
 //                              inputs of a calibration: what XNNPACK's quantiser does in PT2E
 //
@@ -33,7 +36,7 @@
 namespace depute {
 
 struct QuantiseRule {
-  enum class Target : std::uint8_t { Linear, Embedding, Static };
+  enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
   Target target = Target::Linear;
   int weight_bits = 8;             // or 4
   bool has_dynamic_input = false;  // rows become i8 when the program runs

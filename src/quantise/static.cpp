@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "depute/builder.h"
-#include "normalise/passes.h"
 #include "quantise/calibrate.h"
 #include "quantise/constants.h"
 #include "quantise/fold_batch_norms.h"
@@ -20,112 +19,23 @@
 namespace depute {
 namespace {
 
-// Integers of activations; weights leave out the least, so that they are symmetric.
+// Integers of activations.
 constexpr int least_integer = -128;
 constexpr int most_integer = 127;
 
-// The channels of a weight: which one element i belongs to, and their scales.
-struct Channels {
-  std::size_t inner = 1;  // elements behind the channels' dimension
-  std::vector<float> scales = {};
-
-  std::size_t of(std::size_t i) const { return i / inner % scales.size(); }
-};
-
-Channels channels_of(const Dims& sizes, std::size_t axis, std::span<const float> weights) {
-  Channels channels;
-  for (std::size_t dim = axis + 1; dim < sizes.size(); ++dim)
-    channels.inner *= static_cast<std::size_t>(sizes[dim].value());
-  channels.scales.resize(static_cast<std::size_t>(sizes[axis].value()));
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    float& largest = channels.scales[channels.of(i)];
-    largest = std::max(largest, std::abs(weights[i]));
-  }
-  for (float& scale : channels.scales) scale = std::max(scale / most_integer, least_scale);
-  return channels;
-}
-
-float nearest(float x, float least, float most) {
-  return std::clamp(std::nearbyint(x), least, most);
-}
-
-// As torch quantises: by the inverse of the scale.
-std::byte weight_integer(float x, float scale) {
-  return static_cast<std::byte>(static_cast<int>(nearest(x * (1 / scale), -most_integer, most_integer)));
-}
-
-std::vector<std::byte> weight_integers(const TensorData& data, std::size_t axis) {
-  const std::vector<float> weights = floats_of(data);
-  const Channels channels = channels_of(data.type.sizes, axis, weights);
-  std::vector<std::byte> integers(weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    integers[i] = weight_integer(weights[i], channels.scales[channels.of(i)]);
-  return integers;
-}
-
-double sqnr_of(std::span<const float> weights, const Channels& channels) {
-  double signal = 0;
-  double noise = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const float scale = channels.scales[channels.of(i)];
-    const auto integer = static_cast<float>(static_cast<std::int8_t>(weight_integer(weights[i], scale)));
-    const double error = double{weights[i]} - double{integer * scale};
-    signal += double{weights[i]} * double{weights[i]};
-    noise += error * error;
-  }
-  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
-}
-
 class StaticRewriter {
  public:
-  StaticRewriter(Program& program, Method& method, QuantiseResult& result)
-      : program_(program), method_(method), graph_(*method.graph), constants_(program), result_(result) {}
+  StaticRewriter(Program& program, Method& method)
+      : program_(program), method_(method), graph_(*method.graph), constants_(program) {}
 
-  Status run(const StaticPlan& plan, std::span<const Quantum> quanta) {
-    for (const StaticPlan::Weight& weight : plan.weights) TRY_STATUS(rewrite(weight));
+  Status run(const StaticPlan& plan, std::span<const Quantum> quanta, int jobs, QuantiseResult& result) {
+    TRY_STATUS(write_channel_weights(program_, method_, constants_, plan.weights, "static", jobs, result));
     for (const StaticPlan::Activation& activation : plan.activations)
       TRY_STATUS(rewrite(activation, quanta[activation.group]));
     return {};
   }
 
  private:
-  Status rewrite(const StaticPlan::Weight& weight) {
-    Node& layer = *weight.layer;
-    const Symbol key = input_spec(method_, *weight.value)->target;
-    const TensorData data = *constant_data(program_, method_, *weight.value);
-    const std::vector<float> floats = floats_of(data);
-    const Channels channels = channels_of(data.type.sizes, weight.axis, floats);
-    const std::string name = fmt::format("{}.int8.{}", key.str(), weight.axis);
-    const TensorData integers{.type = make_tensor(ScalarType::I8, data.type.sizes),
-                              .storage = Storage::lazy(floats.size(), [data, axis = weight.axis] {
-                                return weight_integers(data, axis);
-                              })};
-    const Dims sizes = {data.type.sizes[weight.axis]};
-    const std::vector<std::int64_t> zeros(channels.scales.size());
-    Value* own_integers = constants_.add(method_, name, integers);
-    Value* own_scales =
-        constants_.add(method_, name + ".scales", make_data<float>(ScalarType::F32, sizes, channels.scales));
-    Value* own_zeros =
-        constants_.add(method_, name + ".zeros", make_data<std::int64_t>(ScalarType::I64, sizes, zeros));
-    Builder b(graph_, &layer);
-    b.inherit(layer);
-    Value* back = b.call("quantized_decomposed.dequantize_per_channel.default",
-                         {own_integers, own_scales, own_zeros, static_cast<std::int64_t>(weight.axis),
-                          -most_integer, most_integer, ScalarType::I8});
-    TRY_STATUS(b.status());
-    set_argument(layer, "weight", Argument::of(back));
-    result_.layers.push_back(
-        {.method = method_.name,
-         .node = Symbol(layer.display_name()),
-         .weight = key,
-         .module = layer.source == nullptr ? std::string() : std::string(layer.source->module_path.str()),
-         .scheme = "static",
-         .float_bytes = floats.size() * sizeof(float),
-         .integer_bytes = floats.size() + channels.scales.size() * sizeof(float),
-         .sqnr = sqnr_of(floats, channels)});
-    return {};
-  }
-
   Status rewrite(const StaticPlan::Activation& activation, const Quantum& quantum) {
     std::vector<Node*> readers = activation.readers;
     if (activation.is_for_all) readers = users_of(*activation.value);
@@ -187,7 +97,6 @@ class StaticRewriter {
   Method& method_;
   Graph& graph_;
   NewConstants constants_;
-  QuantiseResult& result_;
 };
 
 // A linear layer in another form, as run_decompositions() leaves it: %x * %w.t() + %b.
@@ -220,16 +129,6 @@ Status write_products_as_linear(Program& program, Method& method,
   return {};
 }
 
-// Mutation is undone first: what a relu_ writes is then what the next layer reads.
-Status make_functional(Program& program) {
-  const NormaliseOptions options;
-  TRY_STATUS(inline_wrappers(program, options));
-  TRY_STATUS(simplify_sizes(program, options));
-  TRY_STATUS(drop_assertions(program, options));
-  TRY_STATUS(functionalise(program, options));
-  return remove_dead_code(program, options);
-}
-
 }  // namespace
 
 Status quantise_static(Program& program, const Calibration& calibration,
@@ -240,7 +139,6 @@ Status quantise_static(Program& program, const Calibration& calibration,
   if (program.methods.size() != 1)
     return failure("quantise", "", "static takes programs of one method",
                    "lower each on its own: calibration inputs are those of one");
-  TRY_STATUS(make_functional(program));
   Method& method = *program.methods.front();
   TRY_STATUS(write_products_as_linear(program, method, chooses));
   fold_batch_norms(program, method);
@@ -248,7 +146,7 @@ Status quantise_static(Program& program, const Calibration& calibration,
   result.left.insert(result.left.end(), plan.left.begin(), plan.left.end());
   if (plan.activations.empty()) return {};
   TRY(std::vector<Quantum> quanta, calibrate(program, method, plan, calibration, jobs));
-  return StaticRewriter(program, method, result).run(plan, quanta);
+  return StaticRewriter(program, method).run(plan, quanta, jobs, result);
 }
 
 }  // namespace depute

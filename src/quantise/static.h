@@ -16,8 +16,8 @@
 
 namespace depute {
 
-// Makes the program functional, folds its batch norms, runs it on the samples, and rewrites what `chooses`
-// takes. Adds to `result`.
+// Folds batch norms, runs the program on the samples, and rewrites what `chooses` takes. The program is
+// functional. Adds to `result`.
 Status quantise_static(Program& program, const Calibration& calibration,
                        const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result);
 
