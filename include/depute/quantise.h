@@ -49,6 +49,7 @@ struct QuantiseRule {
 // An array holds one sample, or several along a first dimension of its own or the input's; "x/0", "x/1", ...
 // are one sample each.
 struct Calibration {
+  std::string method = {};           // whose inputs they are; empty: of all that have none of their own
   std::string name = "calibration";  // what errors call it: the file
   NamedArrays arrays = {};
 };
@@ -76,9 +77,10 @@ struct QuantiseResult {
 
 // The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
 // integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
-// chooses none. Static rules need a calibration, and others take none.
+// chooses none. Static rules need a calibration of each method that they choose layers of, and others take
+// none; what methods write to their buffers goes on from one method to the next, in the program's order.
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
-                                const Calibration& calibration = {});
+                                std::span<const Calibration> calibrations = {});
 
 }  // namespace depute
 

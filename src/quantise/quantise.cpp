@@ -402,15 +402,15 @@ Status make_functional(Program& program) {
 }
 
 Status run_static(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                  const Calibration& calibration, QuantiseResult& result) {
+                  std::span<const Calibration> calibrations, QuantiseResult& result) {
   const auto rule = std::ranges::find(rules, Target::Static, &QuantiseRule::target);
   if (rule == rules.end()) {
-    if (calibration.arrays.empty()) return {};
+    if (calibrations.empty()) return {};
     return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
   TRY_STATUS(make_functional(program));
-  TRY_STATUS(quantise_static(program, calibration, chooses, jobs, result));
+  TRY_STATUS(quantise_static(program, calibrations, chooses, jobs, result));
   return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
@@ -428,10 +428,10 @@ Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, i
 }  // namespace
 
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                                const Calibration& calibration) {
+                                std::span<const Calibration> calibrations) {
   QuantiseResult result;
   for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
-  TRY_STATUS(run_static(program, rules, jobs, calibration, result));
+  TRY_STATUS(run_static(program, rules, jobs, calibrations, result));
   TRY_STATUS(run_convolutions(program, rules, jobs, result));
   if (!rules.empty()) TRY_STATUS(Quantiser(program, rules, result).run(jobs));
   return result;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "depute/builder.h"
@@ -28,8 +29,7 @@ class StaticRewriter {
   StaticRewriter(Program& program, Method& method)
       : program_(program), method_(method), graph_(*method.graph), constants_(program) {}
 
-  Status run(const StaticPlan& plan, std::span<const Quantum> quanta, int jobs, QuantiseResult& result) {
-    TRY_STATUS(write_channel_weights(program_, method_, constants_, plan.weights, "static", jobs, result));
+  Status run(const StaticPlan& plan, std::span<const Quantum> quanta) {
     for (const StaticPlan::Activation& activation : plan.activations)
       TRY_STATUS(rewrite(activation, quanta[activation.group]));
     return {};
@@ -129,24 +129,72 @@ Status write_products_as_linear(Program& program, Method& method,
   return {};
 }
 
+Status check_calibrated_methods(const Program& program, std::span<const Calibration> calibrations) {
+  std::set<std::string_view> seen;
+  for (const Calibration& calibration : calibrations) {
+    if (!calibration.method.empty() && program.find_method(calibration.method) == nullptr)
+      return failure("usage", "--calibrate", fmt::format("there is no method '{}'", calibration.method));
+    if (seen.insert(calibration.method).second) continue;
+    const std::string_view whose = calibration.method;
+    return failure("usage", "--calibrate",
+                   whose.empty() ? std::string("there are inputs of all methods twice")
+                                 : fmt::format("there are inputs of '{}' twice", whose));
+  }
+  return {};
+}
+
+// Methods one after the other: what they write to their buffers goes on from one to the next.
+class StaticQuantiser {
+ public:
+  StaticQuantiser(Program& program, std::span<const Calibration> calibrations, int jobs,
+                  QuantiseResult& result)
+      : program_(program), calibrations_(calibrations), jobs_(jobs), weights_(program), result_(result) {}
+
+  Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
+    TRY_STATUS(write_products_as_linear(program_, method, chooses));
+    fold_batch_norms(program_, method);
+    StaticPlan plan = plan_static(program_, method, chooses);
+    result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
+    if (plan.activations.empty()) return {};
+    TRY(const Calibration* calibration, inputs_of(method));
+    TRY(std::vector<Quantum> quanta, calibrate(program_, method, plan, *calibration, jobs_, state_));
+    TRY_STATUS(write_channel_weights(program_, method, weights_, plan.weights, "static", jobs_, result_));
+    return StaticRewriter(program_, method).run(plan, quanta);
+  }
+
+ private:
+  // Its own, or those of all.
+  Result<const Calibration*> inputs_of(const Method& method) const {
+    const Calibration* found = nullptr;
+    for (const Calibration& calibration : calibrations_) {
+      if (calibration.method == method.name.str()) return &calibration;
+      if (calibration.method.empty()) found = &calibration;
+    }
+    if (found != nullptr) return found;
+    return failure("usage", "--quantize",
+                   fmt::format("static needs inputs to run the method '{}' on", method.name.str()),
+                   fmt::format("--calibrate {}=FILE.npz", method.name.str()));
+  }
+
+  Program& program_;
+  std::span<const Calibration> calibrations_;
+  int jobs_;
+  NewConstants weights_;  // those of layers that several methods have
+  QuantiseResult& result_;
+  ProgramState state_;
+};
+
 }  // namespace
 
-Status quantise_static(Program& program, const Calibration& calibration,
+Status quantise_static(Program& program, std::span<const Calibration> calibrations,
                        const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result) {
-  if (calibration.arrays.empty())
+  if (calibrations.empty())
     return failure("usage", "--quantize", "static needs inputs to run the program on",
                    "--calibrate FILE.npz");
-  if (program.methods.size() != 1)
-    return failure("quantise", "", "static takes programs of one method",
-                   "lower each on its own: calibration inputs are those of one");
-  Method& method = *program.methods.front();
-  TRY_STATUS(write_products_as_linear(program, method, chooses));
-  fold_batch_norms(program, method);
-  StaticPlan plan = plan_static(program, method, chooses);
-  result.left.insert(result.left.end(), plan.left.begin(), plan.left.end());
-  if (plan.activations.empty()) return {};
-  TRY(std::vector<Quantum> quanta, calibrate(program, method, plan, calibration, jobs));
-  return StaticRewriter(program, method).run(plan, quanta, jobs, result);
+  TRY_STATUS(check_calibrated_methods(program, calibrations));
+  StaticQuantiser quantiser(program, calibrations, jobs, result);
+  for (auto& method : program.methods) TRY_STATUS(quantiser.run(*method, chooses));
+  return {};
 }
 
 }  // namespace depute
