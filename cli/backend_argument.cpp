@@ -41,6 +41,14 @@ Result<std::pair<std::string, std::string>> parse_method_argument(const std::str
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+Result<std::pair<std::string, std::string>> parse_calibrate_argument(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || text.find('/') < equals) return std::pair(std::string(), text);
+  if (equals == 0 || equals + 1 == text.size())
+    return failure("usage", "--calibrate", fmt::format("'{}' is not of the form METHOD=FILE.npz", text));
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::size_t dots = text.find("..", equals == std::string::npos ? 0 : equals);

@@ -106,15 +106,17 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .value = "FILE"},
       {.names = "--quantize",
        .target = &arguments.quantise,
-       .help =
-           "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32; or static: "
-           "activations too",
+       .help = "KIND=SCHEME[:group=N,only=..,off=..]: weights to integers, as linear=8da4w:group=32 or "
+               "conv=8da8w; "
+               "or static: activations too",
        .value = "KIND=SCHEME",
        .may_be_empty = true},
       {.names = "--calibrate",
        .target = &arguments.calibrate,
-       .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs",
-       .value = "FILE.npz"},
+       .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs; "
+               "METHOD=FILE.npz: those of one method",
+       .value = "FILE.npz",
+       .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
        .help = "Also write the report: FILE.json or FILE.html; - is standard output, as JSON",
@@ -169,7 +171,10 @@ Result<CompileOptions> read_request(const RequestArguments& arguments) {
     TRY(QuantiseRule rule, parse_quantise_rule(text));
     options.lower.quantise.push_back(std::move(rule));
   }
-  options.calibrate = arguments.calibrate;
+  for (const std::string& text : arguments.calibrate) {
+    TRY(auto calibration, parse_calibrate_argument(text));
+    options.calibrate.push_back(std::move(calibration));
+  }
   options.read_before = arguments.kernels;
   TRY(options.lower.cache, read_cache(arguments));
   if (options.input.empty() && options.methods.empty()) {

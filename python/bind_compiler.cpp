@@ -166,7 +166,7 @@ struct LowerArguments {
   bool plan_together;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
   std::vector<std::string> quantise;
-  std::string calibrate;
+  std::vector<std::pair<std::string, std::string>> calibrate;  // method, file
   int jobs;
   bool check;
   std::string cache;
@@ -183,8 +183,8 @@ LowerOptions lower_options(const LowerArguments& arguments) {
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantise)
     options.quantise.push_back(take(parse_quantise_rule(rule)));
-  if (!arguments.calibrate.empty())
-    options.calibration = {.name = arguments.calibrate, .arrays = take(read_npz(arguments.calibrate))};
+  for (const auto& [method, file] : arguments.calibrate)
+    options.calibrations.push_back({.method = method, .name = file, .arrays = take(read_npz(file))});
   return options;
 }
 
@@ -203,7 +203,8 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        const Backends& backends, const std::vector<nb::object>& transforms,
                                        bool plan_together,
                                        std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds,
-                                       std::vector<std::string> quantise, std::string calibrate, int jobs,
+                                       std::vector<std::string> quantise,
+                                       std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
                                        bool check, std::string cache, std::optional<std::uint64_t> cache_size,
                                        const nb::object& executor, const nb::object& watch) {
   Call call(backends, executor, watch);

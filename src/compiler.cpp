@@ -292,7 +292,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   options.verified = true;
   TRY_STATUS(check_methods(program, backends));
   TRY_STATUS(narrow_ranges(program, options.bounds));
-  TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs, options.calibration));
+  TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs, options.calibrations));
   std::optional<Program> before;  // what is planned again for the page's advice
   if (options.tell_page_facts) before = clone(program);
   TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
@@ -350,7 +350,7 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   std::vector<std::string> inputs;
   if (!options.input.empty()) inputs.push_back(options.input);
   for (const auto& [name, file] : options.methods) inputs.push_back(file);
-  if (!options.calibrate.empty()) inputs.push_back(options.calibrate);
+  for (const auto& [method, file] : options.calibrate) inputs.push_back(file);
   if (std::ranges::count(inputs, "-") > 1) {
     return failure("usage", "-", "standard input can be read only once");
   }
@@ -468,9 +468,10 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
   lower.tell_page_facts |= std::ranges::any_of(options.reports, is_page);
   TRY(Program program, read_inputs(options, registry));
-  if (!options.calibrate.empty()) {
-    TRY(NamedArrays arrays, read_npz(options.calibrate));
-    lower.calibration = {.name = options.calibrate, .arrays = std::move(arrays)};
+  if (!options.calibrate.empty()) lower.calibrations.clear();
+  for (const auto& [method, file] : options.calibrate) {
+    TRY(NamedArrays arrays, read_npz(file));
+    lower.calibrations.push_back({.method = method, .name = file, .arrays = std::move(arrays)});
   }
   TRY_STATUS(check_data_files(program, outputs));
   timer.done("read");

@@ -37,7 +37,11 @@ class LayoutAssigner {
   void assign_elementwise(const XnnNode& node);
   void assign_window(const XnnNode& node);
   void assign_fully_connected(const XnnNode& node);
-  ValueId quantised_input(const XnnNode& physical, std::uint32_t dims);
+  // Who reads integers whose scales are found when the program runs: products of rows, or windows over
+  // images. The runtime makes products of rows of pointwise convolutions, and gives each pixel of their input
+  // a scale then: other convolutions that read it would compute with wrong ones.
+  enum class Readers : std::uint8_t { Rows, Windows, Pointwise };
+  ValueId quantised_input(const XnnNode& physical, Readers readers);
   void assign_matrix_multiply(const XnnNode& node);
   void assign_softmax(const XnnNode& node);
   void assign_mean(const XnnNode& node);
@@ -53,8 +57,7 @@ class LayoutAssigner {
   std::vector<std::optional<Order>> wishes_;
   XnnGraph physical_;
   ValueForms forms_;
-  std::map<std::pair<ValueId, std::uint32_t>, ValueId>
-      quantised_inputs_;  // of physical values, by dimensions
+  std::map<std::pair<ValueId, Readers>, ValueId> quantised_inputs_;  // of physical values
 };
 
 template <typename Fits>
@@ -104,21 +107,34 @@ void LayoutAssigner::assign_elementwise(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
+// Of each pixel alone: what the runtime makes a product of rows of.
+bool is_pointwise(const XnnNode& node) {
+  if (node.kind != NodeKind::Conv2d) return false;
+  const auto is_one = [](const Window::Pair& pair) { return pair.height == 1 && pair.width == 1; };
+  const auto& window = node.get<Window>();
+  const bool is_padded =
+      (window.padding_top | window.padding_right | window.padding_bottom | window.padding_left) != 0;
+  return is_one(window.kernel) && is_one(window.stride) && !is_padded && window.groups == 1;
+}
+
 void LayoutAssigner::assign_window(const XnnNode& node) {
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, nhwc());
-  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, 3);
+  if (node.quantises_input) {
+    physical.inputs[0] =
+        quantised_input(physical, is_pointwise(node) ? Readers::Pointwise : Readers::Windows);
+  }
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != no_value) physical.inputs[i] = forms_.packed(node.inputs[i]);
   }
   finish(node, nhwc(), std::move(physical));
 }
 
-// The first input in integers; each slice of the last `dims` dimensions has a scale that is found when the
-// program runs. Nothing but products may read them.
-ValueId LayoutAssigner::quantised_input(const XnnNode& physical, std::uint32_t dims) {
+// The first input in integers; each row, or image, has a scale that is found when the program runs. Nothing
+// but products of this kind may read them.
+ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers) {
   const ValueId input = physical.inputs[0];
-  auto [found, is_new] = quantised_inputs_.try_emplace({input, dims}, no_value);
+  auto [found, is_new] = quantised_inputs_.try_emplace({input, readers}, no_value);
   if (is_new) {
     XnnNode convert;
     convert.kind = NodeKind::Convert;
@@ -126,7 +142,7 @@ ValueId LayoutAssigner::quantised_input(const XnnNode& physical, std::uint32_t d
     convert.handles = physical.handles;
     XnnValue type;
     type.dtype = ScalarType::I8;
-    type.quantisation = TokenScales{dims};
+    type.quantisation = TokenScales{readers == Readers::Rows ? 1U : 3U};
     found->second = forms_.emit_node(std::move(convert), Dims(physical_.values[input].sizes), type);
   }
   return found->second;
@@ -141,7 +157,7 @@ void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
       input_only, [&](const Order& candidate) { return candidate.back() == last; }, identity_order(last + 1));
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, order);
-  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, 1);
+  if (node.quantises_input) physical.inputs[0] = quantised_input(physical, Readers::Rows);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     if (input == no_value) continue;

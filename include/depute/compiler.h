@@ -57,8 +57,8 @@ struct LowerOptions {
   // Ranges of sizes, by symbol, within those that the program says: an upper bound that torch.export was not
   // told, or a smaller one.
   Ranges bounds = {};
-  std::vector<QuantiseRule> quantise = {};  // layers whose weights become integers first
-  Calibration calibration = {};             // inputs for its static rules
+  std::vector<QuantiseRule> quantise = {};     // layers whose weights become integers first
+  std::vector<Calibration> calibrations = {};  // inputs for its static rules
   // Applied in this order; what they give is verified and normalised again.
   std::vector<Transform> transforms = {};
   CacheOptions cache = {};  // keeps what backends make; not used with verify_each_pass
@@ -85,8 +85,8 @@ struct Compiled {
 struct CompileOptions {
   std::string input = {};  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
-  // .npz for lower.calibration, which it replaces; empty: none
-  std::string calibrate = {};
+  // .npz for lower.calibrations, which they replace: method (empty: all that have none of their own), file
+  std::vector<std::pair<std::string, std::string>> calibrate = {};
   std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
   LowerOptions lower = {};
   std::vector<Requirement> requirements = {};  // not met: nothing is written

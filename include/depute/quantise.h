@@ -1,6 +1,6 @@
 // Quantises a program of floats before it is lowered: the weights of linear layers and embeddings become
-// integers with scales, in the ops that torchao writes, and with its numbers; or weights and activations do,
-// in those of PT2E.
+// integers with scales, in the ops that torchao writes, and with its numbers; or those of convolutions, or
+// weights and activations do, in the ops of PT2E.
 //
 //   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input become 8
 //   bits
@@ -8,6 +8,9 @@
 //   linear=8da8w               weights of 8 bits, a scale for each output
 //   linear=8w                  the same weights, the input stays as it is
 //   embedding=4w:group=32      tables of 4 or 8 bits
+//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images of the
+//   input
+//                              become 8 bits when the program runs, in PT2E's ops
 //   static                     layers and what lies between them as 8 bits, with scales that are measured on
 //                              inputs of a calibration: what XNNPACK's quantiser does in PT2E
 //
@@ -33,7 +36,7 @@
 namespace depute {
 
 struct QuantiseRule {
-  enum class Target : std::uint8_t { Linear, Embedding, Static };
+  enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
   Target target = Target::Linear;
   int weight_bits = 8;             // or 4
   bool has_dynamic_input = false;  // rows become i8 when the program runs
@@ -46,6 +49,7 @@ struct QuantiseRule {
 // An array holds one sample, or several along a first dimension of its own or the input's; "x/0", "x/1", ...
 // are one sample each.
 struct Calibration {
+  std::string method = {};           // whose inputs they are; empty: of all that have none of their own
   std::string name = "calibration";  // what errors call it: the file
   NamedArrays arrays = {};
 };
@@ -73,9 +77,10 @@ struct QuantiseResult {
 
 // The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
 // integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
-// chooses none. Static rules need a calibration, and others take none.
+// chooses none. Static rules need a calibration of each method that they choose layers of, and others take
+// none; what methods write to their buffers goes on from one method to the next, in the program's order.
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
-                                const Calibration& calibration = {});
+                                std::span<const Calibration> calibrations = {});
 
 }  // namespace depute
 

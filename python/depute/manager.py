@@ -277,7 +277,7 @@ def to_edge_transform_and_lower(
 
     Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
     quantize has the rules of --quantize; calibrate the inputs for "static": a .npz file, or {name: array} with
-    samples as --calibrate takes them; jobs is how many threads preprocess; check verifies after each pass
+    samples as --calibrate takes them, or {method: either}; jobs is how many threads preprocess; check verifies after each pass
     and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
     cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
     processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times. progress
@@ -311,16 +311,24 @@ def to_edge_transform_and_lower(
 
 @contextlib.contextmanager
 def _npz_of(calibrate):
-    """The file of what is given: a path, arrays by name, or nothing."""
-    if not hasattr(calibrate, "items"):
-        yield os.fspath(calibrate or "")
-        return
+    """(method, file) of what is given: a path, arrays by name, either of them by method, or nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = calibrate if _is_by_method(calibrate) else {"": calibrate}
+        yield [(method, _npz_file(inputs, folder, i)) for i, (method, inputs) in enumerate(given.items()) if inputs is not None]
+
+
+def _is_by_method(calibrate):
+    return hasattr(calibrate, "items") and all(isinstance(each, (str, os.PathLike)) or hasattr(each, "items") for each in calibrate.values())
+
+
+def _npz_file(inputs, folder, i):
+    if not hasattr(inputs, "items"):
+        return os.fspath(inputs)
     import numpy
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "calibrate.npz")
-        numpy.savez(file, **{name: numpy.asarray(array) for name, array in calibrate.items()})
-        yield file
+    file = os.path.join(folder, f"calibrate{i or ''}.npz")
+    numpy.savez(file, **{name: numpy.asarray(array) for name, array in inputs.items()})
+    return file
 
 
 def to_backend(*arguments):

@@ -40,10 +40,10 @@ class Calibrator {
         method_(*program_.find_method(method.name.str())),
         observers_(plan.groups) {}
 
-  Status run(const std::vector<std::vector<Content>>& samples, int jobs) {
-    const bool has_state = std::ranges::any_of(method_.outputs, &OutputSpec::mutates_data);
+  Status run(const std::vector<std::vector<Content>>& samples, int jobs, ProgramState& state) {
+    const bool has_state =
+        !state.data.empty() || std::ranges::any_of(method_.outputs, &OutputSpec::mutates_data);
     const std::size_t at_once = has_state ? 1 : static_cast<std::size_t>(std::max(jobs, 1));
-    ProgramState state;
     for (std::size_t first = 0; first < samples.size(); first += at_once) {
       std::vector<Result<std::vector<Content>>> outputs(std::min(at_once, samples.size() - first));
       if (has_state) {
@@ -115,10 +115,10 @@ class Calibrator {
 }  // namespace
 
 Result<std::vector<Quantum>> calibrate(const Program& program, const Method& method, const StaticPlan& plan,
-                                       const Calibration& calibration, int jobs) {
+                                       const Calibration& calibration, int jobs, ProgramState& state) {
   TRY(auto samples, calibration_samples(method, calibration));
   Calibrator calibrator(program, method, plan);
-  TRY_STATUS(calibrator.run(samples, jobs));
+  TRY_STATUS(calibrator.run(samples, jobs, state));
   return calibrator.quanta(jobs);
 }
 

@@ -7,6 +7,10 @@
 
 namespace depute {
 
+bool is_floats(const Value* value) {
+  return value != nullptr && value->type().is_tensor() && value->tensor().dtype == ScalarType::F32;
+}
+
 const TensorData* fixed_floats(const Program& program, const Method& method, const Value& value) {
   const TensorData* data = constant_data(program, method, value);
   if (data == nullptr || data->type.dtype != ScalarType::F32) return nullptr;

@@ -11,6 +11,9 @@
 
 namespace depute {
 
+// A tensor of f32; false for null.
+bool is_floats(const Value* value);
+
 // The data of an f32 parameter, buffer or constant that keeps its value; null for all others. Of a functional
 // program: only outputs write.
 const TensorData* fixed_floats(const Program& program, const Method& method, const Value& value);

@@ -19,12 +19,21 @@ struct Scheme {
 constexpr std::array<Scheme, 4> schemes = {
     {{"8da8w", 8, true}, {"8da4w", 4, true}, {"8w", 8, false}, {"4w", 4, false}}};
 
+struct Kind {
+  std::string_view name;
+  QuantiseRule::Target target;
+};
+constexpr std::array<Kind, 3> kinds = {{{"linear", QuantiseRule::Target::Linear},
+                                        {"embedding", QuantiseRule::Target::Embedding},
+                                        {"conv", QuantiseRule::Target::Convolution}}};
+
 // XNNPACK's groups; 4 bits without one have 32.
 constexpr std::int64_t group_step = 32;
 
 Failure usage_error(std::string_view text, std::string message) {
-  return failure("usage", "--quantize", fmt::format("'{}': {}", text, message),
-                 "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, static");
+  return failure(
+      "usage", "--quantize", fmt::format("'{}': {}", text, message),
+      "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static");
 }
 
 Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
@@ -71,9 +80,10 @@ Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME, nor static");
   const std::string_view target = text.substr(0, equals);
-  if (target != "linear" && target != "embedding")
-    return usage_error(text, fmt::format("'{}' is neither linear nor embedding", target));
-  rule.target = target == "linear" ? QuantiseRule::Target::Linear : QuantiseRule::Target::Embedding;
+  const auto* kind = std::ranges::find(kinds, target, &Kind::name);
+  if (kind == kinds.end())
+    return usage_error(text, fmt::format("'{}' is none of linear, embedding, conv", target));
+  rule.target = kind->target;
   const std::size_t colon = text.find(':', equals);
   const std::string_view name = text.substr(equals + 1, colon - equals - 1);
   const auto* scheme = std::ranges::find(schemes, name, &Scheme::name);
@@ -81,6 +91,8 @@ Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
     return usage_error(text, fmt::format("'{}' is none of 8da8w, 8da4w, 8w, 4w", name));
   if (rule.target == QuantiseRule::Target::Embedding && scheme->has_dynamic_input)
     return usage_error(text, "an embedding has 8w or 4w");
+  if (rule.target == QuantiseRule::Target::Convolution && scheme != schemes.data())
+    return usage_error(text, "a convolution has 8da8w");
   rule.weight_bits = scheme->weight_bits;
   rule.has_dynamic_input = scheme->has_dynamic_input;
   rule.scheme = scheme->name;

@@ -14,9 +14,12 @@
 #include <utility>
 
 #include "depute/builder.h"
+#include "normalise/passes.h"
 #include "quantise/constants.h"
+#include "quantise/dynamic_convolutions.h"
 #include "quantise/layers.h"
 #include "quantise/static.h"
+#include "quantise/static_ops.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -335,6 +338,8 @@ std::string_view name_of(Target target) {
       return "linear layer";
     case Target::Embedding:
       return "embedding";
+    case Target::Convolution:
+      return "convolution";
     case Target::Static:
       return "layer";
   }
@@ -354,7 +359,8 @@ Status Quantiser::run(int jobs) {
   for (const QuantiseRule& rule : rules_) {
     const bool is_used =
         std::ranges::any_of(choices_, [&](const Choice& choice) { return choice.rule == &rule; });
-    if (!is_used && rule.target != Target::Static) return nothing_chosen(rule, result_);
+    const bool is_for_layers = rule.target == Target::Linear || rule.target == Target::Embedding;
+    if (!is_used && is_for_layers) return nothing_chosen(rule, result_);
   }
   parallel_for(weights_.size(), jobs, [&](std::size_t i) { measure(weights_[i]); });
   for (const Choice& choice : choices_) {
@@ -368,36 +374,65 @@ Status Quantiser::run(int jobs) {
   return {};
 }
 
-// True where the first rule that chooses the node is a static one.
-bool is_for_static(std::span<const QuantiseRule> rules, const Node& node) {
-  for (const QuantiseRule& rule : rules) {
-    if (rule.pins.pin_of(node)) continue;
-    if (rule.target == Target::Static) return true;
-    const std::optional<Layer> layer = layer_of(node);
-    if (layer && layer->target == rule.target) return false;
-  }
-  return false;
+// What the node is to rules; nothing where only static ones choose it.
+std::optional<Target> target_of(const Node& node) {
+  if (is_convolution(static_role(node))) return Target::Convolution;
+  const std::optional<Layer> layer = layer_of(node);
+  return layer ? std::optional(layer->target) : std::nullopt;
+}
+
+// True where the first rule that chooses the node is one for `target`.
+bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node) {
+  const std::optional<Target> own = target_of(node);
+  const auto chooses = [&](const QuantiseRule& rule) {
+    return (rule.target == Target::Static || rule.target == own) && !rule.pins.pin_of(node);
+  };
+  const auto rule = std::ranges::find_if(rules, chooses);
+  return rule != rules.end() && rule->target == target;
+}
+
+// Mutation is undone first: what a relu_ writes is then what the next layer reads.
+Status make_functional(Program& program) {
+  const NormaliseOptions options;
+  TRY_STATUS(inline_wrappers(program, options));
+  TRY_STATUS(simplify_sizes(program, options));
+  TRY_STATUS(drop_assertions(program, options));
+  TRY_STATUS(functionalise(program, options));
+  return remove_dead_code(program, options);
 }
 
 Status run_static(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                  const Calibration& calibration, QuantiseResult& result) {
+                  std::span<const Calibration> calibrations, QuantiseResult& result) {
   const auto rule = std::ranges::find(rules, Target::Static, &QuantiseRule::target);
   if (rule == rules.end()) {
-    if (calibration.arrays.empty()) return {};
+    if (calibrations.empty()) return {};
     return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
   }
-  const auto chooses = [rules](const Node& node) { return is_for_static(rules, node); };
-  TRY_STATUS(quantise_static(program, calibration, chooses, jobs, result));
+  const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
+  TRY_STATUS(make_functional(program));
+  TRY_STATUS(quantise_static(program, calibrations, chooses, jobs, result));
   return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
+}
+
+Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, int jobs,
+                        QuantiseResult& result) {
+  const auto rule = std::ranges::find(rules, Target::Convolution, &QuantiseRule::target);
+  if (rule == rules.end()) return {};
+  const auto chooses = [rules](const Node& node) { return is_for(Target::Convolution, rules, node); };
+  const std::size_t before = result.layers.size();
+  TRY_STATUS(make_functional(program));
+  TRY_STATUS(quantise_convolutions(program, chooses, jobs, result));
+  return result.layers.size() == before ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
 }  // namespace
 
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                                const Calibration& calibration) {
+                                std::span<const Calibration> calibrations) {
   QuantiseResult result;
   for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
-  TRY_STATUS(run_static(program, rules, jobs, calibration, result));
+  TRY_STATUS(run_static(program, rules, jobs, calibrations, result));
+  TRY_STATUS(run_convolutions(program, rules, jobs, result));
   if (!rules.empty()) TRY_STATUS(Quantiser(program, rules, result).run(jobs));
   return result;
 }

@@ -16,9 +16,9 @@
 
 namespace depute {
 
-// Makes the program functional, folds its batch norms, runs it on the samples, and rewrites what `chooses`
-// takes. Adds to `result`.
-Status quantise_static(Program& program, const Calibration& calibration,
+// Folds batch norms, runs each method on its samples, and rewrites what `chooses` takes. The program is
+// functional. Adds to `result`.
+Status quantise_static(Program& program, std::span<const Calibration> calibrations,
                        const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// What static quantisation knows of ops: one table of those that take and give integers.
+// What quantisation in PT2E's ops knows of ops: one table of those that take and give integers.
 //
 //   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and what comes out become integers
 //   %z = aten.max_pool2d.default(%y)         passes on: gives integers with %y's scale where %y has one
@@ -28,9 +28,12 @@ enum class StaticRole : std::uint8_t {
 // None also for a node whose arguments do not fit its op.
 StaticRole static_role(const Node& node);
 
+inline bool is_convolution(StaticRole role) {
+  return role == StaticRole::Convolution || role == StaticRole::TransposedConvolution;
+}
+
 inline bool has_weight(StaticRole role) {
-  return role == StaticRole::Linear || role == StaticRole::Convolution ||
-         role == StaticRole::TransposedConvolution;
+  return role == StaticRole::Linear || is_convolution(role);
 }
 
 }  // namespace depute

@@ -17,10 +17,6 @@ namespace {
 // XNNPACK's quantiser leaves calls with larger numbers in floats: masks, which no scale can serve.
 constexpr double largest_number = 3.4028235e15;
 
-bool is_floats(const Value* value) {
-  return value != nullptr && value->type().is_tensor() && value->tensor().dtype == ScalarType::F32;
-}
-
 class StaticPlanner {
  public:
   StaticPlanner(Program& program, Method& method, const std::function<bool(const Node&)>& chooses)
@@ -67,15 +63,9 @@ class StaticPlanner {
     const Value* input = call.value("input");
     const Value* weight = call.value("weight");
     if (!is_floats(input) || !is_floats(node.result()) || weight == nullptr) return;
-    const bool is_transposed = role == StaticRole::TransposedConvolution;
-    if (is_transposed && call.integer("groups") != 1) return leave(node, "it is transposed, and has groups");
-    const TensorData* data = fixed_floats(program_, method_, *weight);
-    if (data == nullptr) return leave(node, "its weight is not a constant of f32");
-    if (data->type.rank() < 2 || data->type.numel() == 0) return leave(node, "its weight is no matrix");
-    const std::vector<float> floats = floats_of(*data);
-    if (!std::ranges::all_of(floats, [](float x) { return std::isfinite(x); }))
-      return leave(node, "its weight has infinities or NaNs");
-    plan_.weights.push_back({&node, graph_.own(*weight), is_transposed ? std::size_t{1} : 0});
+    if (const auto reason = reason_against_channels(program_, method_, node, role))
+      return leave(node, *reason);
+    plan_.weights.push_back({&node, graph_.own(*weight), channel_axis(role)});
     read(node, input);
     outputs_.insert(output_of(node));
   }

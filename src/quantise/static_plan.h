@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "depute/program.h"
+#include "quantise/channel_weights.h"
 
 namespace depute {
 
@@ -23,14 +24,9 @@ struct StaticPlan {
     bool is_for_all;    // every use reads integers; else only `readers`
     std::vector<Node*> readers = {};
   };
-  struct Weight {
-    Node* layer;
-    Value* value;
-    std::size_t axis;  // of the channels that have a scale each
-  };
   std::vector<Activation> activations = {};  // in the order of the graph
   std::size_t groups = 0;
-  std::vector<Weight> weights = {};
+  std::vector<ChannelWeight> weights = {};
   std::vector<std::string> left = {};  // layers that stay as they are, and why: as in QuantiseResult
 };
 

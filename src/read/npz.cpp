@@ -1,7 +1,7 @@
 // Reads the arrays of a .npz file: a zip archive of .npy files, each a short header and the elements.
 //
 //   \x93NUMPY 1 0, the header's size, {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, 24 bytes
-#include "depute/named_arrays.h"
+#include "read/npz.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <charconv>
 #include <optional>
 
-#include "read/archive.h"
 #include "read/quote.h"
 #include "read/read_program.h"
 #include "support/try.h"
@@ -155,17 +154,14 @@ Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
 
 }  // namespace
 
-Result<NamedArrays> read_npz(const std::string& path) {
-  const ReadLimits limits;
-  TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, const ReadLimits& limits) {
   InflateBudget budget{.bytes_left = limits.inflated_bytes};
-  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const std::string_view text(reinterpret_cast<const char*>(source.bytes.data()), source.bytes.size());
   if (text.starts_with(npy_magic))
     return failure("read_npz", path, "one array without a name", "numpy.savez writes arrays by name");
   if (!text.starts_with(zip_magic))
     return failure("read_npz", path, "not a zip archive of arrays", "numpy.savez writes one");
-  TRY(Archive archive,
-      Archive::open({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, limits, budget));
+  TRY(Archive archive, Archive::open(std::move(source), path, limits, budget));
   NamedArrays arrays;
   for (const ArchiveEntry& entry : archive.entries()) {
     if (!entry.name.ends_with(npy_ending)) continue;
@@ -174,6 +170,11 @@ Result<NamedArrays> read_npz(const std::string& path) {
   }
   if (arrays.empty()) return failure("read_npz", path, "the archive has no arrays");
   return arrays;
+}
+
+Result<NamedArrays> read_npz(const std::string& path) {
+  TRY(std::shared_ptr<const MappedFile> file, open_input(path));
+  return read_npz({.bytes = file->bytes(), .file = file, .storage = nullptr}, path, ReadLimits());
 }
 
 }  // namespace depute

@@ -23,6 +23,8 @@ NAME_OPS = {
     "src/plan/method_planner.cpp": "the instructions it makes, and one op with an instruction of its own",
     "src/plan/portable_kernels.cpp": "the kernels of the runtime",
     "src/plan/symbolic_call.cpp": "sizes without a kernel, by those that have one",
+    "src/quantise/channel_weights.cpp": "the ops it makes",
+    "src/quantise/dynamic_convolutions.cpp": "the ops it makes",
     "src/quantise/layers.cpp": "the layers it looks for",
     "src/quantise/quantise.cpp": "the ops it makes",
     "src/quantise/static.cpp": "the ops it makes",

@@ -388,7 +388,8 @@ def test_static_quantisation_of_arrays_and_of_a_file(tmp_path):
     inputs = torch.randn(8, 2, 4)
     numpy.savez(tmp_path / "x.npz", arg0=inputs.numpy())
     programs = []
-    for calibrate in (tmp_path / "x.npz", {"arg0": inputs.numpy()}, {"arg0": inputs}):
+    arrays = {"arg0": inputs.numpy()}
+    for calibrate in (tmp_path / "x.npz", arrays, {"arg0": inputs}, {"forward": arrays}, {"forward": tmp_path / "x.npz"}):
         edge = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack", quantize="static", calibrate=calibrate)
         assert {layer["scheme"] for layer in edge.report().to_dict()["quantised"]} == {"static"}
         programs.append(edge.to_executorch())

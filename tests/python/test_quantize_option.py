@@ -126,7 +126,8 @@ def test_methods_share_integers(tmp_path):
 
 WRONG = {
     "linear": "not of the form KIND=SCHEME",
-    "conv=8w": "'conv' is neither linear nor embedding",
+    "lstm=8w": "'lstm' is none of linear, embedding, conv",
+    "conv=8w": "a convolution has 8da8w",
     "linear=9w": "'9w' is none of 8da8w, 8da4w, 8w, 4w",
     "embedding=8da8w": "an embedding has 8w or 4w",
     "linear=8da4w:group=33": "a group is a multiple of 32",

@@ -294,6 +294,37 @@ def test_numbers_of_samples_differ(tmp_path):
     assert "2 samples of 'x' and 3 of 'y'" in run.stderr
 
 
+def test_methods_have_inputs_of_their_own(tmp_path):
+    """Each method has the scales of its own inputs; those without a method are of all others."""
+    model, x = made(Perceptron), inputs_of((4, 32))[0]
+    file = export(model, x, tmp_path / "m.pt2")
+    for name, factor in (("small", 1), ("large", 10)):
+        np.savez(tmp_path / f"{name}.npz", x=x.numpy()[None] * factor)
+        static(file, tmp_path / f"{name}.npz", tmp_path / f"{name}.pte")
+    methods = "--method", f"again={file}", "--method", f"third={file}"
+    options = "--backend", "xnnpack", "--quantize", "static", "--calibrate", tmp_path / "small.npz"
+    run = lower(file, tmp_path / "all.pte", *methods, *options, "--calibrate", f"again={tmp_path}/large.npz")
+    assert f"Quantised {3 * 3} layers" in run.stdout
+    program = Runtime.get().load_program(tmp_path / "all.pte")
+    for method, name in (("forward", "small"), ("again", "large"), ("third", "small")):
+        got = program.load_method(method).execute([x * 5])[0]
+        assert torch.equal(got, call(tmp_path / f"{name}.pte", x * 5)), method
+    assert not torch.equal(call(tmp_path / "small.pte", x * 5), call(tmp_path / "large.pte", x * 5))
+
+
+def test_buffers_go_on_from_method_to_method(tmp_path):
+    x = torch.rand(2, 8)
+    source = lower(export(made(Counter), x, tmp_path / "m.pt2"), tmp_path / "m.pte", "--dump-after", "read").stdout
+    text = source[source.index("program") : source.index("\n}\n") + 3]
+    body = text[text.index("method forward") :]
+    (tmp_path / "two.ir").write_text(text + body.replace("method forward", "method again"))
+    np.savez(tmp_path / "x.npz", **{f"x/{i}": x.numpy() for i in range(4)})
+    run = static(tmp_path / "two.ir", tmp_path / "x.npz", tmp_path / "two.pte", "--dump-after", "normalise")
+    parts = {part.split("(")[0]: part for part in re.split(r"^method ", run.stdout, flags=re.M)[1:]}
+    first, second = (max(scale * 255 for scale, _ in quanta(parts[name])) for name in ("forward", "again"))
+    assert first == pytest.approx(4 * x.max().item(), rel=0.03) and second == pytest.approx(2 * first, rel=0.03)
+
+
 def test_options_that_need_each_other(tmp_path):
     file = export(made(Perceptron), torch.randn(4, 32), tmp_path / "m.pt2")
     np.savez(tmp_path / "x.npz", x=np.ones((4, 32), np.float32))
@@ -305,7 +336,14 @@ def test_options_that_need_each_other(tmp_path):
         (["--quantize", "static:group=32", "--calibrate", tmp_path / "x.npz"], "there is no option 'group'"),
         (["--quantize", "static:only=node:nobody", "--calibrate", tmp_path / "x.npz"], "no node is selected by this pin"),
         (["--quantize", "static:only=node:mul", "--calibrate", tmp_path / "x.npz"], "no layer becomes static"),
-        (["--quantize", "static", "--method", f"again={file}", "--calibrate", tmp_path / "x.npz"], "static takes programs of one method"),
+        (["--quantize", "static", "--calibrate", f"again={tmp_path}/x.npz"], "there is no method 'again'"),
+        (["--quantize", "static", *["--calibrate", f"forward={tmp_path}/x.npz"] * 2], "there are inputs of 'forward' twice"),
+        (["--quantize", "static", *["--calibrate", tmp_path / "x.npz"] * 2], "there are inputs of all methods twice"),
+        (["--quantize", "static", "--calibrate", "forward="], "'forward=' is not of the form METHOD=FILE.npz"),
+        (
+            ["--quantize", "static", "--method", f"again={file}", "--calibrate", f"forward={tmp_path}/x.npz"],
+            "static needs inputs to run the method 'again' on",
+        ),
     ]:
         run = depute("lower", *common, *options)
         assert run.code in (1, 2) and message in run.stderr, (options, run.stderr)
