@@ -11,11 +11,13 @@ as a program of its own.
 
 import collections
 import os
+import shutil
 
 from . import _depute
 from ._errors import Error
+from ._progress import watching
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
-from .program import Program, _kind, as_program
+from .program import Program, _kind, as_program, write_whole
 
 MAX_ALONE = 5  # delegates that are run alone
 NO_FAULT = (
@@ -105,13 +107,13 @@ class Verification:
         return "\n".join(lines)
 
 
-def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, **options):
+def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, progress=None, **options):
     """Runs a .pte in the stock runtime, and what it was made from as a reference, on the same inputs.
 
     program: what the .pte was made from, as to_edge_transform_and_lower takes it. pte: a path, bytes, or what
     to_executorch gave. inputs: a tuple of tensors and numbers; random ones without. tolerance: of the difference of
     an output, by the largest value of the reference. save_to: a folder for the tensors at the border of what
-    differs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
+    differs. progress: as to_edge_transform_and_lower has it, for a bar that counts runs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
     program is lowered again, to look for what differs.
 
     Returns a Verification. The reference is torch; the reference kernels of Depute where torch cannot take the program.
@@ -120,20 +122,24 @@ def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_
     if method not in source.methods:
         raise KeyError(f"there is no method {method!r}; there are {', '.join(source.methods)}")
     inputs = tuple(inputs) if inputs is not None else random_inputs(source.methods[method])
-    runner = _Runner()
-    reference, expected = _reference(program, source, method, inputs)
-    actual = runner.run(_bytes_of(pte), method, inputs)
-    check = Verification(reference, _compare_all(expected, actual, tolerance))
-    if not check.ok:
-        lowered = _lowered(pte, source, method, config, options)
-        if lowered is None:
-            check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
-        else:
-            search = _Search(lowered, method, tolerance, runner, save_to)
-            check.fault = search.run(inputs)
-            check.note = search.note or ("" if check.fault else NO_FAULT)
-    check.runs = runner.runs
+    with watching(progress, "verify", "run") as watch:
+        runner = _Runner(watch)
+        reference, expected = _reference(program, source, method, inputs)
+        actual = runner.run(_bytes_of(pte), method, inputs)
+        check = Verification(reference, _compare_all(expected, actual, tolerance))
+        if not check.ok:
+            _look_into(check, _lowered(pte, source, config, options), method, inputs, tolerance, runner, save_to)
+        check.runs = runner.runs
     return check
+
+
+def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
+    if lowered is None:
+        check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
+        return
+    search = _Search(lowered, method, tolerance, runner, save_to)
+    check.fault = search.run(inputs)
+    check.note = search.note or ("" if check.fault else NO_FAULT)
 
 
 def _bytes_of(pte):
@@ -147,11 +153,11 @@ def _bytes_of(pte):
     raise TypeError(f"pte: expected a path, bytes or an ExecutorchProgramManager, not {_kind(pte)}")
 
 
-def _lowered(pte, source, method, config, options):
+def _lowered(pte, source, config, options):
     """The program that the .pte holds; None where the options give another one."""
     if isinstance(pte, ExecutorchProgramManager):
         return pte
-    made = to_edge_transform_and_lower(source, **options).to_executorch(config)
+    made = to_edge_transform_and_lower(source, progress=False, **options).to_executorch(config, progress=False)
     return made if made.buffer == _bytes_of(pte) else None
 
 
@@ -159,8 +165,8 @@ def _lowered(pte, source, method, config, options):
 
 
 class _Runner:
-    def __init__(self):
-        self.runs = 0
+    def __init__(self, watch=None):
+        self.runs, self._watch = 0, watch
 
     def run(self, content, method, inputs):
         import executorch.kernels.quantized  # noqa: F401  (registers kernels for the operators that it names)
@@ -169,6 +175,8 @@ class _Runner:
         self.runs += 1
         program = Runtime.get().load_program(content)  # methods point into it: it must outlive them
         results = program.load_method(method).execute(list(inputs))
+        if self._watch is not None:
+            self._watch.done(1)
         return [result.clone() if hasattr(result, "clone") else result for result in results]
 
 
@@ -401,8 +409,11 @@ class _GraphSearch:
         os.makedirs(folder, exist_ok=True)
         actual = results if results is not None else [self.actual[place] for place in places]
         tensors = {"inputs": list(inputs), "expected": [self.expected[place] for place in places], "actual": actual}
-        torch.save(tensors, os.path.join(folder, "tensors.pt"))
-        if pte is not None:
-            with open(os.path.join(folder, "delegate.pte"), "wb") as file:
-                file.write(pte)
+        try:
+            torch.save(tensors, os.path.join(folder, "tensors.pt"))
+            if pte is not None:
+                write_whole(os.path.join(folder, "delegate.pte"), pte)
+        except BaseException:  # Ctrl-C too: no half of it stays
+            shutil.rmtree(folder)
+            raise
         return folder

@@ -12,7 +12,7 @@ import tempfile
 
 from . import _depute
 from ._executor import run_on
-from ._progress import watching
+from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
 from .partitioning import requests
@@ -157,15 +157,16 @@ class EdgeProgramManager(_Manager):
                 native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
         return EdgeProgramManager._made(Program(native), report, self._constants)
 
-    def to_executorch(self, config=None):
-        """The program that the runtime takes."""
+    def to_executorch(self, config=None, *, progress=None):
+        """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
         config = config or ExecutorchBackendConfig()
         if not isinstance(config, ExecutorchBackendConfig):
             raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
-        native, report = _depute.lower_leftovers(self.program._native, self._report)
-        if self._constants:
-            native = _depute.add_constant_methods(native, _constant_methods(self._constants))
-        return ExecutorchProgramManager(Program(native), report, config, self._constants)
+        with waiting(progress, "to_executorch"):
+            native, report = _depute.lower_leftovers(self.program._native, self._report)
+            if self._constants:
+                native = _depute.add_constant_methods(native, _constant_methods(self._constants))
+            return ExecutorchProgramManager(Program(native), report, config, self._constants)
 
     def save(self, path):
         """Writes the .pte, with its .ptd files beside it."""
@@ -238,14 +239,16 @@ class MethodProgramsPartitionerSpec:
         self.method_to_partitioner = method_to_partitioner
 
 
-def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False):
+def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False, *, progress=None):
     """Brings programs to the Edge dialect: functional core ops, as partitioners are asked about.
 
     programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
+    progress: as to_edge_transform_and_lower has it.
     """
-    program = as_one_program(programs)
     config = _edge_config(compile_config)
-    native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
+    with waiting(progress, "to_edge"):
+        program = as_one_program(programs)
+        native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
     return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
 
 
@@ -284,12 +287,14 @@ def to_edge_transform_and_lower(
     is a class like tqdm, for a bar of what takes longer than a second; False: no bar; None: on terminals and in
     notebooks, where tqdm is there.
     """
-    program = as_one_program(programs)
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
     asked = requests(partitioner)
-    with watching(progress, "normalise") as watch, _npz_of(calibrate) as calibration:
+    with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
+        program = as_one_program(programs)
+        if watch is not None:
+            watch.step("normalise")
         native, report = _depute.lower(
             program._native,
             asked,

@@ -151,6 +151,31 @@ def test_a_kernel_that_differs_is_found(monkeypatch):
     assert "test_package_verify.py" in check.fault.sources[0] and check.runs == 2
 
 
+@pytest.mark.parametrize("at", [1, 2, 3, "save"])
+def test_ctrl_c_leaves_no_files(at, chain, lower_with_fault, tmp_path, monkeypatch):
+    lowered = lower_with_fault(3)
+    run, save = _verify._Runner.run, torch.save
+
+    def interrupted_run(runner, *arguments):
+        results = run(runner, *arguments)
+        if runner.runs == at:
+            raise KeyboardInterrupt
+        return results
+
+    def interrupted_save(tensors, path):
+        save(tensors, path)
+        if at == "save":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr(_verify._Runner, "run", interrupted_run)
+        changed.setattr(torch, "save", interrupted_save)
+        with pytest.raises(KeyboardInterrupt):
+            depute.verify(chain, lowered, (torch.randn(2, 8),), save_to=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert depute.verify(chain, lowered, (torch.randn(2, 8),), save_to=tmp_path).fault.folder is not None
+
+
 # --- inside of control flow
 
 
