@@ -15,7 +15,7 @@ from ._executor import run_on
 from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
-from .partitioning import requests
+from .partitioning import knows_edge_forms, requests
 from .program import Method, Program, _kind, as_one_program, as_program, write_whole
 from .report import Report, get_delegation_info
 
@@ -127,11 +127,13 @@ class EdgeProgramManager(_Manager):
         self.program = as_one_program(programs)
         self._report = _depute.make_report(self.program._native)
         self._constants = dict(_checked_constants(constant_methods))
+        self._preserved = []
 
     @classmethod
-    def _made(cls, program, report, constants):
+    def _made(cls, program, report, constants, preserved=()):
         manager = cls.__new__(cls)
         manager.program, manager._report, manager._constants = program, report, dict(constants)
+        manager._preserved = list(preserved)
         return manager
 
     def transform(self, passes):
@@ -140,8 +142,11 @@ class EdgeProgramManager(_Manager):
 
         native = self.program._native
         for each in _passes(passes):
-            native, report = _depute.to_edge(transform(each, native), [])
-        return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
+            native, report = _depute.to_edge(transform(each, native), self._preserved)
+        return self._with(native, self._report if not passes else report)
+
+    def _with(self, native, report):
+        return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved)
 
     def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0, progress=None):
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
@@ -154,8 +159,10 @@ class EdgeProgramManager(_Manager):
         with watching(progress, "to_backend") as watch:
             run = run_on(executor, retries, watch)
             for each in rounds:
+                if knows_edge_forms(each):
+                    native, report = _depute.to_edge(native, self._preserved, True)
                 native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
-        return EdgeProgramManager._made(Program(native), report, self._constants)
+        return self._with(native, report)
 
     def to_executorch(self, config=None, *, progress=None):
         """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
@@ -248,8 +255,9 @@ def to_edge(programs, constant_methods=None, compile_config=None, generate_etrec
     config = _edge_config(compile_config)
     with waiting(progress, "to_edge"):
         program = as_one_program(programs)
-        native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+        preserved = [op_name(op) for op in config.preserve_ops]
+        native, report = _depute.to_edge(program._native, preserved)
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods), preserved)
 
 
 def to_edge_transform_and_lower(
@@ -308,6 +316,7 @@ def to_edge_transform_and_lower(
             bool(check),
             os.fspath(cache or ""),
             cache_size,
+            knows_edge_forms(asked),
             run_on(executor, retries, watch),
             watch,
         )
