@@ -16,6 +16,7 @@ import shutil
 from . import _depute
 from ._errors import Error
 from ._progress import watching
+from .graph import getitem
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
 from .program import Program, _kind, as_program, write_whole
 
@@ -319,6 +320,7 @@ class _GraphSearch:
         self.search, self.native, self.inside = search, native, inside
         self.program = Program(native)
         self.method = self.program.methods[search.method]
+        self.nodes = {node.name: node for node in self.method.graph.nodes}
         self.exposed, self.rows = _depute.expose(native, search.method)
         self.pte = _depute.emit(self.exposed, search.options, "exposed.pte")[0]
 
@@ -328,23 +330,33 @@ class _GraphSearch:
         self.expected = interpreted(self.exposed, search.method, inputs)
         self.actual = search.runner.run(self.pte, search.method, inputs)
         right = set()  # delegates that are right on what they were given
+        differing = set()  # values
         for place, name, op, delegate, source in self.rows:
             error = compare(name, self.expected[place], self.actual[place], search.tolerance)
             if error.ok or delegate in right:
                 continue
+            differs_before = not differing.isdisjoint(self._operands(name))
+            differing.add(name)
             if delegate:
                 if search.alone == MAX_ALONE:
                     return None
                 fault = self._alone(delegate)
-                if fault is not None:
-                    return fault
                 right.add(delegate)
-                continue
-            sources = [source] if source else []
-            if op.startswith("higher_order."):
-                return self._in_bodies(name, op) or self._fault("control flow", name, op, sources, error, [], [place])
-            return self._fault("kernel", name, op, sources, error, [], [place])
+            elif op.startswith("higher_order."):
+                fault = self._in_bodies(name, op)
+            else:
+                fault = None
+            if fault is None and not delegate and not differs_before:
+                kind = "control flow" if op.startswith("higher_order.") else "kernel"
+                fault = self._fault(kind, name, op, [source] if source else [], error, [], [place])
+            if fault is not None:
+                return fault
         return None
+
+    def _operands(self, name):
+        """The names of the values that the call of a value's node takes."""
+        node = self.nodes[name]
+        return {each.name for each in (node.args[0] if node.target is getitem else node).all_input_nodes}
 
     def _fault(self, kind, name, target, sources, error, *saved):
         return Fault(kind, name, target, sources, error, self._save(name, *saved), self.inside)

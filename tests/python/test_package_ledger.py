@@ -1,6 +1,7 @@
 """depute.size: the ledger of `depute size` as an object, of files, bytes and programs in memory."""
 
 import json
+import re
 
 import depute
 import pytest
@@ -52,6 +53,8 @@ def test_notebooks_show_tables(lowered, tmp_path):
     assert page.startswith(f"<div><b>{TIED}</b><table>") and page.count("<table>") == page.count("</table>") == 2
     assert f"<td>total</td><td>{TIED.stat().st_size}</td><td>100.0 %</td>" in page
     assert "<td>288</td><td>2</td>" in page
+    sizes = [int(size) for size in re.findall(r"<td>(\d+)</td><td>[\d.]+ %</td>", page)][:-1]
+    assert sizes == sorted(depute.size(TIED).kinds.values(), reverse=True)
     lowered.save(tmp_path / "a<b>.pte")
     assert "a&lt;b&gt;.pte" in depute.size(tmp_path / "a<b>.pte")._repr_html_()
 

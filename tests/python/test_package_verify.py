@@ -305,6 +305,33 @@ def test_control_flow_is_named_itself_where_its_bodies_are_right(wrong_turns):
     assert check.runs == 2 + 7 + 6  # conditions and bodies, one call more each
 
 
+def test_bodies_that_cannot_run_alone_are_told_of(wrong_turns, monkeypatch):
+    def fails(search, name, op, argument):
+        raise depute.Error("plan", "body", "it is too large")
+
+    monkeypatch.setattr(_verify._GraphSearch, "_body", fails)
+    check = wrong_turns(4)
+    assert (check.fault.kind, check.runs) == ("control flow", 2)
+    assert "were not looked into: " in check.note and "it is too large" in check.note
+
+
+def test_loops_are_looked_into_for_so_many_calls(wrong_turns, monkeypatch):
+    monkeypatch.setattr(_verify, "MAX_CALLS", 4)  # two turns: a condition and a body each
+    check = wrong_turns(4)
+    assert (check.fault.kind, check.runs) == ("control flow", 2 + 4)
+
+
+def test_so_many_delegates_are_run_alone(chain, lower_with_fault, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_verify._GraphSearch, "_alone", lambda search, name: asked.append(name) or counted(search))
+
+    def counted(search):
+        search.search.alone += 1
+
+    check = depute.verify(chain, lower_with_fault(0), (torch.randn(2, 8),))
+    assert len(asked) == len(set(asked)) == 5 and check.fault is None and "no delegate or kernel differs" in check.note
+
+
 def test_another_model_has_no_fault_of_its_own():
     exported = torch.export.export(Kernels(), (torch.randn(3),))
     lowered = depute.to_edge_transform_and_lower(exported).to_executorch()
