@@ -68,6 +68,12 @@ test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend and of operator
 	@scripts/build_wheel.sh --install
 	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/test_upstream_xnnpack.py tests/python/test_operator_suite.py
 
+test-wheels:  ## pip install of a clone, and wheels for several versions of Python
+	@scripts/install_system.sh wheel
+	@scripts/install_python.sh test
+	@scripts/build_wheel.sh --install
+	WHEELS=all .venv/bin/python -m pytest -q tests/python/test_wheels.py
+
 test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -121,4 +127,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

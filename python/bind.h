@@ -120,5 +120,6 @@ void bind_verify(nb::module_& module);
 void bind_backend(nb::module_& module);
 void bind_compiler(nb::module_& module);
 void bind_report(nb::module_& module);
+void bind_ledger(nb::module_& module);
 
 }  // namespace depute::python

@@ -171,10 +171,12 @@ struct LowerArguments {
   bool check;
   std::string cache;
   std::optional<std::uint64_t> cache_size;
+  bool edge_forms;
 };
 
 LowerOptions lower_options(const LowerArguments& arguments) {
   LowerOptions options{.plan_together = arguments.plan_together,
+                       .edge_forms = arguments.edge_forms,
                        .cache = {.folder = arguments.cache},
                        .jobs = arguments.jobs,
                        .verify_each_pass = arguments.check,
@@ -206,10 +208,11 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        std::vector<std::string> quantise,
                                        std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
                                        bool check, std::string cache, std::optional<std::uint64_t> cache_size,
-                                       const nb::object& executor, const nb::object& watch) {
+                                       bool edge_forms, const nb::object& executor, const nb::object& watch) {
   Call call(backends, executor, watch);
-  LowerOptions options = lower_options({plan_together, std::move(bounds), std::move(quantise),
-                                        std::move(calibrate), jobs, check, std::move(cache), cache_size});
+  LowerOptions options =
+      lower_options({plan_together, std::move(bounds), std::move(quantise), std::move(calibrate), jobs, check,
+                     std::move(cache), cache_size, edge_forms});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
@@ -224,9 +227,10 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
   return {hold(std::move(compiled.program)), std::move(compiled.report)};
 }
 
-std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std::vector<std::string>& keep) {
+std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std::vector<std::string>& keep,
+                                         bool edge_forms) {
   Call call({});
-  NormaliseOptions options;
+  NormaliseOptions options{.edge_forms = edge_forms};
   OpsToNotDecompose& kept = options.ops_to_not_decompose.emplace_back();
   for (const std::string& op : keep) kept.ops.emplace_back(op);
   Program program = call.run([&] { return normalise(clone(*handle.program), options); });
@@ -360,9 +364,9 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(),
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(),
              nb::arg("watch").none());
-  module.def("to_edge", &to_edge);
+  module.def("to_edge", &to_edge, nb::arg(), nb::arg(), nb::arg("edge_forms") = false);
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_backend_whole", &whole);

@@ -8,6 +8,7 @@ NB_MODULE(_depute, module) {
   depute::python::bind_exported(module);
   depute::python::bind_verify(module);
   depute::python::bind_report(module);
+  depute::python::bind_ledger(module);
   depute::python::bind_backend(module);
   depute::python::bind_compiler(module);
 }

@@ -4,11 +4,14 @@
 //   %a = delegate.call(@d0, %x)          %a = delegate.call(@d0, %x)
 //   %b = aten.tan.default(%a)       ->   %b = aten.tan.default(%a)
 //   return %b                            return %b, %a
+//
+// A body of control flow is looked into as a program of its own, with what its calls were given.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "bind_data.h"
@@ -17,8 +20,9 @@
 namespace depute::python {
 namespace {
 
-Method& method_of(Program& program, const std::string& name) {
-  Method* method = program.find_method(name);
+template <typename AnyProgram>
+auto& method_of(AnyProgram& program, const std::string& name) {
+  auto* method = program.find_method(name);
   if (method == nullptr) throw nb::key_error(("there is no method '" + name + "'").c_str());
   return *method;
 }
@@ -94,22 +98,79 @@ nb::object object_of(const Content& content, const std::string& name) {
   return nb::none();
 }
 
-// What the user's outputs hold.
-nb::list interpreted(const ProgramHandle& handle, const std::string& name, const nb::list& inputs) {
-  const Method* method = handle.program->find_method(name);
-  if (method == nullptr) throw nb::key_error(("there is no method '" + name + "'").c_str());
+nb::list list_of(std::span<const Content> contents, const std::string& name) {
+  nb::list list;
+  for (const Content& content : contents) list.append(object_of(content, name));
+  return list;
+}
+
+std::vector<Content> run(const ProgramHandle& handle, const Method& method, const nb::list& inputs,
+                         const BodyObserver& observe = {}) {
   std::vector<Content> contents;
   for (nb::handle input : inputs) contents.push_back(content_of(input));
   Result<std::vector<Content>> results = [&] {
     nb::gil_scoped_release release;
-    return interpret(*handle.program, *method, contents);
+    return interpret(*handle.program, method, contents, observe);
   }();
-  std::vector<Content> outputs = take(std::move(results));
+  return take(std::move(results));
+}
+
+// What the user's outputs hold.
+nb::list interpreted(const ProgramHandle& handle, const std::string& name, const nb::list& inputs) {
+  const Method& method = method_of(*handle.program, name);
+  const std::vector<Content> outputs = run(handle, method, inputs);
   nb::list list;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (method->outputs[i].kind == OutputSpec::Kind::UserOutput) list.append(object_of(outputs[i], "output"));
+    if (method.outputs[i].kind == OutputSpec::Kind::UserOutput) list.append(object_of(outputs[i], "output"));
   }
   return list;
+}
+
+// --- bodies of control flow
+
+template <typename AnyGraph>
+auto& node_of(AnyGraph& graph, const std::string& result) {
+  for (auto& node : graph.nodes()) {
+    for (const Value* value : node.results()) {
+      if (value->name().str() == result) return node;
+    }
+  }
+  throw nb::key_error(("no node gives '" + result + "'").c_str());
+}
+
+// The calls of bodies that one node makes, in their order: which of its arguments the body is, and what the
+// body's inputs hold.
+std::vector<std::pair<std::size_t, nb::list>> body_calls(const ProgramHandle& handle, const std::string& name,
+                                                         const nb::list& inputs, const std::string& result) {
+  const Method& method = method_of(*handle.program, name);
+  const Node& wanted = node_of(*method.graph, result);
+  std::vector<std::pair<std::size_t, std::vector<Content>>> calls;
+  run(handle, method, inputs, [&](const Node& node, std::size_t argument, std::span<const Content> given) {
+    if (&node == &wanted) calls.emplace_back(argument, std::vector(given.begin(), given.end()));
+  });
+  std::vector<std::pair<std::size_t, nb::list>> list;
+  for (const auto& [argument, given] : calls) list.emplace_back(argument, list_of(given, "input"));
+  return list;
+}
+
+// A body in the place of the method that calls it, which stays the only one: what runs it alone. And the
+// body's name.
+std::pair<ProgramHandle, std::string> body_program(const ProgramHandle& handle, const std::string& name,
+                                                   const std::string& result, std::size_t argument) {
+  Program program = clone(*handle.program);
+  std::erase_if(program.methods, [&](const Owned<Method>& method) { return method->name.str() != name; });
+  Method& method = method_of(program, name);
+  const Graph* wanted = std::as_const(node_of(*method.graph, result)).arg(argument).as_graph();
+  auto body = std::ranges::find(method.bodies, wanted, [](const Owned<Graph>& each) { return each.get(); });
+  if (body == method.bodies.end()) throw nb::key_error("the body is none of the method's");
+  method.graph = std::move(*body);
+  method.bodies.erase(body);
+  method.inputs.assign(wanted->inputs().size(), {});
+  method.outputs.assign(wanted->outputs().size(), {});
+  method.in_spec.clear();
+  method.out_spec.clear();
+  std::string body_name(wanted->name().str());
+  return {hold(std::move(program)), std::move(body_name)};
 }
 
 }  // namespace
@@ -117,6 +178,8 @@ nb::list interpreted(const ProgramHandle& handle, const std::string& name, const
 void bind_verify(nb::module_& module) {
   module.def("expose", &expose);
   module.def("interpret", &interpreted);
+  module.def("body_calls", &body_calls);
+  module.def("body_program", &body_program);
   // A constant of bytes in row-major order.
   module.def("make_constant",
              [](const std::string& dtype, const std::vector<std::int64_t>& shape, nb::bytes bytes) {

@@ -160,6 +160,7 @@ Result<Program> normalise_for(Program program, const std::vector<RequestedBacken
   for (const RequestedBackend& backend : backends) {
     normalise_options.ops_to_not_decompose.push_back(backend.partitioner->ops_to_not_decompose(program));
   }
+  normalise_options.edge_forms = options.edge_forms;
   normalise_options.verify = options.verify_each_pass;
   normalise_options.verified = true;
   normalise_options.observe = options.observe;

@@ -61,6 +61,7 @@ struct LowerOptions {
   std::vector<Calibration> calibrations = {};  // inputs for its static rules
   // Applied in this order; what they give is verified and normalised again.
   std::vector<Transform> transforms = {};
+  bool edge_forms = false;  // NormaliseOptions::edge_forms, for all backends
   CacheOptions cache = {};  // keeps what backends make; not used with verify_each_pass
   int jobs = 1;
   bool verify_each_pass = false;

@@ -7,6 +7,7 @@
 // as its bodies.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -27,6 +28,14 @@ inline constexpr std::int64_t max_loop_turns = 1'000'000;
 // have no data in the program, in order; None stands for custom objects and tokens.
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs);
+
+// Told before each call of a body of control flow, those inside of bodies included: the node, which of its
+// arguments the body is, and what the body's inputs hold.
+using BodyObserver =
+    std::function<void(const Node& node, std::size_t argument, std::span<const Content> inputs)>;
+
+Result<std::vector<Content>> interpret(const Program& program, const Method& method,
+                                       std::span<const Content> inputs, const BodyObserver& observe);
 
 // What a loaded program keeps between calls: the mutated buffers, and those inside its delegates. One that
 // has never been written is not in it.

@@ -22,6 +22,9 @@ namespace depute {
 
 struct NormaliseOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
+  // Core ops are written as ExecuTorch's Edge dialect has them, a linear layer as a permute and an addmm, for
+  // partitioners that look for those; what ops_to_not_decompose names stays whole.
+  bool edge_forms = false;
   bool verify = false;    // check all invariants after each pass
   bool verified = false;  // verify_input() has passed the program
   // Called after each pass, with its name.

@@ -22,6 +22,7 @@ _NAMES = {
         "PreprocessResult",
     ),
     "graph": ("Graph", "GraphModule", "Node", "Op", "Source", "exir_ops"),
+    "ledger": ("ByteLedger", "size"),
     "manager": (
         "EdgeCompileConfig",
         "EdgeProgramManager",

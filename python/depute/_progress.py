@@ -3,19 +3,32 @@
     normalise:                0partition [00:01, ?partition/s]
     XnnpackBackend:  41%|██████      | 7/17 [00:02<00:03, 2.9partition/s]
 
-A bar appears after a second of work, so that short work shows none. By itself it does so on a terminal and in a
-notebook, if tqdm is there; one that is asked for always does.
+A bar appears after a second of work, so that short work shows none, and its clock goes on each second. By itself it
+does so on a terminal and in a notebook, if tqdm is there; one that is asked for always does.
 """
 
+import contextlib
 import sys
 import threading
 
 PATIENCE = 1.0  # seconds
 
 
-def watching(progress, what):
-    """For a with statement around a call of the compiler: gives what is told of its steps, or None if no one would see it."""
-    return _Watch(_maker(progress), what)
+def watching(progress, what, unit="partition", total=0):
+    """For a with statement around a call of the compiler: gives what is told of its steps, or None if no one would see it.
+
+    unit: what is counted; total: how many there will be, 0: not known.
+    """
+    return _Watch(_maker(progress), what, unit, total)
+
+
+@contextlib.contextmanager
+def waiting(progress, what):
+    """The same around what is done at one go."""
+    with watching(progress, what, "program", 1) as watch:
+        yield
+        if watch is not None:
+            watch.done(1)
 
 
 def _maker(progress):
@@ -42,25 +55,28 @@ def _is_visible():
 
 
 class _Watch:
-    def __init__(self, maker, what):
-        self._maker = maker
+    def __init__(self, maker, what, unit, total):
+        self._maker, self._unit = maker, unit
         self._lock = threading.RLock()  # backends tell from several threads
         self._bar, self._error = None, None
-        self._what, self._total, self._done = what, 0, 0
+        self._what, self._total, self._done = what, total, 0
 
     def __enter__(self):
         if self._maker is None:
             return None
-        self._timer = threading.Timer(PATIENCE, self._show)
+        self._wait(self._show)
+        return self
+
+    def _wait(self, then):
+        self._timer = threading.Timer(PATIENCE, then)
         self._timer.daemon = True
         self._timer.start()
-        return self
 
     def __exit__(self, kind, *_):
         if self._maker is None:
             return
-        self._timer.cancel()
         with self._lock:
+            self._timer.cancel()
             self._maker = None
             if self._bar is not None:
                 self._bar.close()
@@ -97,9 +113,21 @@ class _Watch:
             if self._maker is None:
                 return
             try:
-                self._bar = self._maker(total=self._total or None, desc=self._what, unit="partition")
+                self._bar = self._maker(total=self._total or None, desc=self._what, unit=self._unit)
                 self._bar.update(self._done)
+                self._wait(self._tick)
             except BaseException as error:  # belongs to the caller, who is in another thread
+                self._bar, self._error = None, error
+
+    def _tick(self):
+        """The clock of the bar goes on, where nothing is done for long."""
+        with self._lock:
+            if self._maker is None or self._bar is None:
+                return
+            try:
+                self._bar.refresh()
+                self._wait(self._tick)
+            except BaseException as error:
                 self._bar, self._error = None, error
 
     def _raise(self):

@@ -5,17 +5,26 @@
 
 Needs torch and executorch. The fault is looked for in the same program with all tensors between delegates and
 kernels as outputs: the first that differs, although what it is computed from does not, is the place. A delegate
-is then run alone, on the true values.
+is then run alone, on the true values. So is a body of control flow, once for each of its calls, and looked into
+as a program of its own.
 """
 
+import collections
 import os
+import shutil
 
 from . import _depute
 from ._errors import Error
+from ._progress import watching
+from .graph import getitem
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
-from .program import Program, _kind, as_program
+from .program import Program, _kind, as_program, write_whole
 
-MAX_RUNS = 7
+MAX_ALONE = 5  # delegates that are run alone
+NO_FAULT = (
+    "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
+)
+MAX_CALLS = 1000  # calls of the bodies of one loop that are looked into
 
 
 class OutputError:
@@ -34,25 +43,45 @@ class OutputError:
         return f"{self.name}: largest difference {self.absolute:.3g}, {self.relative:.3g} of the largest value: {verdict}{note}"
 
 
+class BodyCall:
+    """A call of a body of control flow: of its graph `body` by the node of the op `op` that gives `name`.
+
+    `call` counts the calls of that body from 0: the turn of a loop.
+    """
+
+    def __init__(self, name, op, body, call):
+        self.name = name
+        self.op = op
+        self.body = body
+        self.call = call
+
+    def __repr__(self):
+        return f"call {self.call} of {self.body} in {self.name}"
+
+
 class Fault:
     """The first delegate or kernel that differs.
 
-    `kind` is "delegate" or "kernel", `name` the delegate's name or the node's, `target` its backend or op, `sources`
-    the model's lines that it computes, `error` an OutputError: of a delegate that was run alone on true values.
+    `kind` is "delegate", "kernel" or "control flow", `name` the delegate's name or the node's, `target` its backend or
+    op, `sources` the model's lines that it computes, `error` an OutputError: of a delegate that was run alone on true
+    values. `inside` has the BodyCalls that it lies in, the outermost first. Control flow is named itself where it
+    differs although no call of its bodies does.
     """
 
-    def __init__(self, kind, name, target, sources, error, folder=None):
+    def __init__(self, kind, name, target, sources, error, folder=None, inside=()):
         self.kind = kind
         self.name = name
         self.target = target
         self.sources = sources
         self.error = error
         self.folder = folder
+        self.inside = list(inside)
 
     def __repr__(self):
         place = f" ({self.sources[0]})" if self.sources else ""
+        calls = "".join(f", in {call}" for call in reversed(self.inside))
         saved = f"\n  tensors at its border: {self.folder}" if self.folder else ""
-        return f"{self.kind} {self.name}, {self.target}{place}: {self.error}{saved}"
+        return f"{self.kind} {self.name}, {self.target}{place}{calls}: {self.error}{saved}"
 
 
 class Verification:
@@ -79,13 +108,13 @@ class Verification:
         return "\n".join(lines)
 
 
-def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, **options):
+def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, progress=None, **options):
     """Runs a .pte in the stock runtime, and what it was made from as a reference, on the same inputs.
 
     program: what the .pte was made from, as to_edge_transform_and_lower takes it. pte: a path, bytes, or what
     to_executorch gave. inputs: a tuple of tensors and numbers; random ones without. tolerance: of the difference of
     an output, by the largest value of the reference. save_to: a folder for the tensors at the border of what
-    differs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
+    differs. progress: as to_edge_transform_and_lower has it, for a bar that counts runs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
     program is lowered again, to look for what differs.
 
     Returns a Verification. The reference is torch; the reference kernels of Depute where torch cannot take the program.
@@ -94,18 +123,24 @@ def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_
     if method not in source.methods:
         raise KeyError(f"there is no method {method!r}; there are {', '.join(source.methods)}")
     inputs = tuple(inputs) if inputs is not None else random_inputs(source.methods[method])
-    runner = _Runner()
-    reference, expected = _reference(program, source, method, inputs)
-    actual = runner.run(_bytes_of(pte), method, inputs)
-    check = Verification(reference, _compare_all(expected, actual, tolerance))
-    if not check.ok:
-        lowered = _lowered(pte, source, method, config, options)
-        if lowered is None:
-            check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
-        else:
-            _Search(lowered, method, inputs, tolerance, runner, save_to).run(check)
-    check.runs = runner.runs
+    with watching(progress, "verify", "run") as watch:
+        runner = _Runner(watch)
+        reference, expected = _reference(program, source, method, inputs)
+        actual = runner.run(_bytes_of(pte), method, inputs)
+        check = Verification(reference, _compare_all(expected, actual, tolerance))
+        if not check.ok:
+            _look_into(check, _lowered(pte, source, config, options), method, inputs, tolerance, runner, save_to)
+        check.runs = runner.runs
     return check
+
+
+def _look_into(check, lowered, method, inputs, tolerance, runner, save_to):
+    if lowered is None:
+        check.note = "the options do not give this .pte: it was not looked into; give those that it was lowered with"
+        return
+    search = _Search(lowered, method, tolerance, runner, save_to)
+    check.fault = search.run(inputs)
+    check.note = search.note or ("" if check.fault else NO_FAULT)
 
 
 def _bytes_of(pte):
@@ -119,11 +154,11 @@ def _bytes_of(pte):
     raise TypeError(f"pte: expected a path, bytes or an ExecutorchProgramManager, not {_kind(pte)}")
 
 
-def _lowered(pte, source, method, config, options):
+def _lowered(pte, source, config, options):
     """The program that the .pte holds; None where the options give another one."""
     if isinstance(pte, ExecutorchProgramManager):
         return pte
-    made = to_edge_transform_and_lower(source, **options).to_executorch(config)
+    made = to_edge_transform_and_lower(source, progress=False, **options).to_executorch(config, progress=False)
     return made if made.buffer == _bytes_of(pte) else None
 
 
@@ -131,8 +166,8 @@ def _lowered(pte, source, method, config, options):
 
 
 class _Runner:
-    def __init__(self):
-        self.runs = 0
+    def __init__(self, watch=None):
+        self.runs, self._watch = 0, watch
 
     def run(self, content, method, inputs):
         import executorch.kernels.quantized  # noqa: F401  (registers kernels for the operators that it names)
@@ -141,6 +176,8 @@ class _Runner:
         self.runs += 1
         program = Runtime.get().load_program(content)  # methods point into it: it must outlive them
         results = program.load_method(method).execute(list(inputs))
+        if self._watch is not None:
+            self._watch.done(1)
         return [result.clone() if hasattr(result, "clone") else result for result in results]
 
 
@@ -175,16 +212,20 @@ def _as_arguments(exported, inputs):
 
 def interpreted(native, method, inputs):
     """What Depute's reference kernels compute: the user's outputs."""
+    return [_as_tensor(each) for each in _depute.interpret(native, method, _told(inputs))]
+
+
+def _told(inputs):
+    """Inputs as the reference kernels take them."""
     import torch
 
     from .backend import as_bytes
 
-    told = []
-    for each in inputs:
-        is_tensor = isinstance(each, torch.Tensor)
-        dtype = str(each.dtype).removeprefix("torch.") if is_tensor else ""
-        told.append(_depute.make_constant(dtype, list(each.shape), as_bytes(each, "input")) if is_tensor else each)
-    return [_as_tensor(each) for each in _depute.interpret(native, method, told)]
+    def of_tensor(tensor):
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        return _depute.make_constant(dtype, list(tensor.shape), as_bytes(tensor, "input"))
+
+    return [of_tensor(each) if isinstance(each, torch.Tensor) else each for each in inputs]
 
 
 def _as_tensor(content):
@@ -257,52 +298,107 @@ def compare(name, expected, actual, tolerance):
 
 
 class _Search:
-    """All tensors that nodes give, from the reference kernels and from the stock runtime."""
+    """Looks for the first fault of a lowered program."""
 
-    def __init__(self, lowered, method, inputs, tolerance, runner, save_to):
-        self.lowered, self.inputs = lowered, inputs
+    def __init__(self, lowered, method, tolerance, runner, save_to):
+        self.program, self.method = lowered.program, method
+        self.options = lowered._config._write_options("exposed.pte")
         self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
-        self.program = lowered.program
-        self.method = self.program.methods[method]
-        native, self.rows = _depute.expose(self.program._native, method)
-        self.expected = interpreted(native, method, inputs)
-        exposed = _depute.emit(native, lowered._config._write_options("exposed.pte"), "exposed.pte")[0]
-        self.actual = runner.run(exposed, method, inputs)
+        self.alone = 0  # delegates that were run alone
+        self.note = ""
 
-    def run(self, check):
-        alone = set()
+    def run(self, inputs):
+        """A Fault; None where nothing differs by itself."""
+        return _GraphSearch(self, self.program._native, ()).run(inputs)
+
+
+class _GraphSearch:
+    """In one graph, a method's own or a body's: all tensors that its nodes give, from the reference kernels and from
+    the stock runtime, for what it is given."""
+
+    def __init__(self, search, native, inside):
+        self.search, self.native, self.inside = search, native, inside
+        self.program = Program(native)
+        self.method = self.program.methods[search.method]
+        self.nodes = {node.name: node for node in self.method.graph.nodes}
+        self.exposed, self.rows = _depute.expose(native, search.method)
+        self.pte = _depute.emit(self.exposed, search.options, "exposed.pte")[0]
+
+    def run(self, inputs):
+        search = self.search
+        self.inputs = inputs
+        self.expected = interpreted(self.exposed, search.method, inputs)
+        self.actual = search.runner.run(self.pte, search.method, inputs)
+        right = set()  # delegates that are right on what they were given
+        differing = set()  # values
         for place, name, op, delegate, source in self.rows:
-            error = compare(name, self.expected[place], self.actual[place], self.tolerance)
-            if error.ok or delegate in alone:
+            error = compare(name, self.expected[place], self.actual[place], search.tolerance)
+            if error.ok or delegate in right:
                 continue
-            if not delegate:
+            differs_before = not differing.isdisjoint(self._operands(name))
+            differing.add(name)
+            if delegate:
+                if search.alone == MAX_ALONE:
+                    return None
+                fault = self._alone(delegate)
+                right.add(delegate)
+            elif op.startswith("higher_order."):
+                fault = self._in_bodies(name, op)
+            else:
+                fault = None
+            if fault is None and not delegate and not differs_before:
                 kind = "control flow" if op.startswith("higher_order.") else "kernel"
-                check.fault = Fault(kind, name, op, [source] if source else [], error, self._save(name, [], [place]))
-                return
-            if self.runner.runs >= MAX_RUNS:
-                break
-            alone.add(delegate)
-            check.fault = self._alone(delegate)
-            if check.fault is not None:
-                return
-        check.note = "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
+                fault = self._fault(kind, name, op, [source] if source else [], error, [], [place])
+            if fault is not None:
+                return fault
+        return None
+
+    def _operands(self, name):
+        """The names of the values that the call of a value's node takes."""
+        node = self.nodes[name]
+        return {each.name for each in (node.args[0] if node.target is getitem else node).all_input_nodes}
+
+    def _fault(self, kind, name, target, sources, error, *saved):
+        return Fault(kind, name, target, sources, error, self._save(name, *saved), self.inside)
+
+    def _in_bodies(self, name, op):
+        """The fault in a call of a body by the node that gives `name`."""
+        bodies, calls = {}, collections.Counter()
+        given = _depute.body_calls(self.native, self.search.method, _told(self.inputs), name)
+        try:
+            for argument, inputs in given[:MAX_CALLS]:
+                if argument not in bodies:
+                    bodies[argument] = self._body(name, op, argument)
+                bodies[argument].inside[-1].call = calls[argument]
+                calls[argument] += 1
+                fault = bodies[argument].run([_as_tensor(each) for each in inputs])
+                if fault is not None:
+                    return fault
+        except Error as error:
+            self.search.note = f"the bodies of {name} were not looked into: {error}"
+        return None
+
+    def _body(self, name, op, argument):
+        native, body = _depute.body_program(self.native, self.search.method, name, argument)
+        return _GraphSearch(self.search, native, [*self.inside, BodyCall(name, op, body, 0)])
 
     def _alone(self, name):
         """The fault of a delegate on true values; None when it has none."""
+        self.search.alone += 1
         module = self.program.lowered_module(name)
         content = module.buffer()
         places = [row[0] for row in self.rows if row[3] == name]
         values = self._true_values()
         inputs = [values.get(getattr(node, "name", None), node) for node in self._call(name).args[1:]]
-        results = self.runner.run(content, "forward", inputs)
-        errors = [compare(name, self.expected[place], result, self.tolerance) for place, result in zip(places, results)]
+        results = self.search.runner.run(content, "forward", inputs)
+        errors = [compare(name, self.expected[place], result, self.search.tolerance) for place, result in zip(places, results)]
         worst = max(errors, key=lambda error: error.relative)
         if worst.ok:
             return None
         original = module.original_module
         nodes = original.graph.nodes if original is not None else []
         sources = list(dict.fromkeys(str(node.source) for node in nodes if node.source is not None and str(node.source)))
-        return Fault("delegate", name, module.backend_id, sources, worst, self._save(name, inputs, places, results, content))
+        return self._fault("delegate", name, module.backend_id, sources, worst, inputs, places, results, content)
 
     def _call(self, delegate):
         graph = self.method.graph
@@ -310,23 +406,26 @@ class _Search:
         return next(node for node in graph.nodes if node.args and getattr(node.args[0], "name", "") == attribute)
 
     def _true_values(self):
-        """What inputs, constants and nodes of the method hold, by name: the reference's."""
+        """What inputs, constants and nodes of the graph hold, by name: the reference's."""
         specs = self.method.graph_signature.input_specs
         values = dict(zip((spec.arg for spec in specs if spec.kind == "USER_INPUT"), self.inputs))
         values |= {spec.arg: _as_tensor(self.program.constant(spec.target)) for spec in specs if spec.target}
         return values | {row[1]: self.expected[row[0]] for row in self.rows}
 
     def _save(self, name, inputs, places, results=None, pte=None):
-        if self.save_to is None:
+        if self.search.save_to is None:
             return None
         import torch
 
-        folder = os.path.join(os.fspath(self.save_to), name)
+        folder = os.path.join(os.fspath(self.search.save_to), name)
         os.makedirs(folder, exist_ok=True)
         actual = results if results is not None else [self.actual[place] for place in places]
         tensors = {"inputs": list(inputs), "expected": [self.expected[place] for place in places], "actual": actual}
-        torch.save(tensors, os.path.join(folder, "tensors.pt"))
-        if pte is not None:
-            with open(os.path.join(folder, "delegate.pte"), "wb") as file:
-                file.write(pte)
+        try:
+            torch.save(tensors, os.path.join(folder, "tensors.pt"))
+            if pte is not None:
+                write_whole(os.path.join(folder, "delegate.pte"), pte)
+        except BaseException:  # Ctrl-C too: no half of it stays
+            shutil.rmtree(folder)
+            raise
         return folder

@@ -12,10 +12,10 @@ import tempfile
 
 from . import _depute
 from ._executor import run_on
-from ._progress import watching
+from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
-from .partitioning import requests
+from .partitioning import knows_edge_forms, requests
 from .program import Method, Program, _kind, as_one_program, as_program, write_whole
 from .report import Report, get_delegation_info
 
@@ -127,11 +127,13 @@ class EdgeProgramManager(_Manager):
         self.program = as_one_program(programs)
         self._report = _depute.make_report(self.program._native)
         self._constants = dict(_checked_constants(constant_methods))
+        self._preserved = []
 
     @classmethod
-    def _made(cls, program, report, constants):
+    def _made(cls, program, report, constants, preserved=()):
         manager = cls.__new__(cls)
         manager.program, manager._report, manager._constants = program, report, dict(constants)
+        manager._preserved = list(preserved)
         return manager
 
     def transform(self, passes):
@@ -140,8 +142,11 @@ class EdgeProgramManager(_Manager):
 
         native = self.program._native
         for each in _passes(passes):
-            native, report = _depute.to_edge(transform(each, native), [])
-        return EdgeProgramManager._made(Program(native), self._report if not passes else report, self._constants)
+            native, report = _depute.to_edge(transform(each, native), self._preserved)
+        return self._with(native, self._report if not passes else report)
+
+    def _with(self, native, report):
+        return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved)
 
     def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0, progress=None):
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
@@ -154,18 +159,21 @@ class EdgeProgramManager(_Manager):
         with watching(progress, "to_backend") as watch:
             run = run_on(executor, retries, watch)
             for each in rounds:
+                if knows_edge_forms(each):
+                    native, report = _depute.to_edge(native, self._preserved, True)
                 native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
-        return EdgeProgramManager._made(Program(native), report, self._constants)
+        return self._with(native, report)
 
-    def to_executorch(self, config=None):
-        """The program that the runtime takes."""
+    def to_executorch(self, config=None, *, progress=None):
+        """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
         config = config or ExecutorchBackendConfig()
         if not isinstance(config, ExecutorchBackendConfig):
             raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
-        native, report = _depute.lower_leftovers(self.program._native, self._report)
-        if self._constants:
-            native = _depute.add_constant_methods(native, _constant_methods(self._constants))
-        return ExecutorchProgramManager(Program(native), report, config, self._constants)
+        with waiting(progress, "to_executorch"):
+            native, report = _depute.lower_leftovers(self.program._native, self._report)
+            if self._constants:
+                native = _depute.add_constant_methods(native, _constant_methods(self._constants))
+            return ExecutorchProgramManager(Program(native), report, config, self._constants)
 
     def save(self, path):
         """Writes the .pte, with its .ptd files beside it."""
@@ -238,15 +246,18 @@ class MethodProgramsPartitionerSpec:
         self.method_to_partitioner = method_to_partitioner
 
 
-def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False):
+def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False, *, progress=None):
     """Brings programs to the Edge dialect: functional core ops, as partitioners are asked about.
 
     programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
+    progress: as to_edge_transform_and_lower has it.
     """
-    program = as_one_program(programs)
     config = _edge_config(compile_config)
-    native, report = _depute.to_edge(program._native, [op_name(op) for op in config.preserve_ops])
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+    with waiting(progress, "to_edge"):
+        program = as_one_program(programs)
+        preserved = [op_name(op) for op in config.preserve_ops]
+        native, report = _depute.to_edge(program._native, preserved)
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods), preserved)
 
 
 def to_edge_transform_and_lower(
@@ -284,12 +295,14 @@ def to_edge_transform_and_lower(
     is a class like tqdm, for a bar of what takes longer than a second; False: no bar; None: on terminals and in
     notebooks, where tqdm is there.
     """
-    program = as_one_program(programs)
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
     asked = requests(partitioner)
-    with watching(progress, "normalise") as watch, _npz_of(calibrate) as calibration:
+    with watching(progress, "load") as watch, _npz_of(calibrate) as calibration:
+        program = as_one_program(programs)
+        if watch is not None:
+            watch.step("normalise")
         native, report = _depute.lower(
             program._native,
             asked,
@@ -303,6 +316,7 @@ def to_edge_transform_and_lower(
             bool(check),
             os.fspath(cache or ""),
             cache_size,
+            knows_edge_forms(asked),
             run_on(executor, retries, watch),
             watch,
         )

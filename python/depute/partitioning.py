@@ -59,9 +59,14 @@ class Partitioner:
 
     Nodes with one tag become one delegate. The placeholder of a constant with a tag moves into the delegates of
     all tagged nodes that use it (tag_constant_data tags all constants); without one it is passed as an argument.
+
+    `backends` are those that it brings along: they stand before others of their names for what is asked together with
+    it. Classes of ExecuTorch are brought as compat.backend(...); no name finds these by itself.
     """
 
+    backends = ()
     _spec = MappingProxyType({})
+    _knows_edge_forms = False  # written for ExecuTorch's Edge dialect, where linear layers are permutes and addmms
 
     def __init__(self, spec=MappingProxyType({})):
         self._spec = spec
@@ -74,8 +79,11 @@ class Partitioner:
         return self.partition(exported_program)
 
     def _brought_backends(self):
-        """Backends by their ids that stand before others of these ids, for what this partitioner tags."""
-        return {}
+        """`backends` by their ids."""
+        for each in self.backends:
+            if not callable(getattr(each, "preprocess", None)) or not isinstance(getattr(each, "__name__", None), str):
+                raise TypeError(f"{partitioner_name(self)}.backends: expected backends, not {type(each).__name__}")
+        return {each.__name__: each for each in self.backends}
 
     def _backends_behind(self):
         """The same for ids that no one else has."""
@@ -166,6 +174,11 @@ def requests(partitioner):
             f"or a dict by method, not {type(partitioner).__name__}"
         )
     return [(partitioner_name(partitioner), "", [], partitioner)]
+
+
+def knows_edge_forms(rows):
+    """True where all that are asked were written for ExecuTorch's Edge dialect."""
+    return bool(rows) and all(getattr(own, "_knows_edge_forms", False) for _, _, _, own in rows)
 
 
 def partitioner_name(partitioner):

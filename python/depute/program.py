@@ -11,6 +11,7 @@ import os
 
 from . import _depute
 from ._depute import Constant
+from ._progress import waiting
 from .graph import GraphModule
 from .values import DType
 
@@ -289,11 +290,17 @@ def _kind(value):
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-def load(file):
+def load(file, *, progress=None):
     """Reads a .pt2 archive or a text form: a path, bytes, or an open binary file.
 
-    A file that is named is mapped, not read: its constants stay where they are.
+    A file that is named is mapped, not read: its constants stay where they are. progress: as
+    to_edge_transform_and_lower has it.
     """
+    with waiting(progress, "load"):
+        return _load(file)
+
+
+def _load(file):
     if isinstance(file, (str, os.PathLike)):
         return Program(_depute.load_file(os.fspath(file)))
     if isinstance(file, (bytes, bytearray, memoryview)):
@@ -372,7 +379,7 @@ def as_program(given):
     if isinstance(given, (EdgeProgramManager, ExecutorchProgramManager)):
         return given.program
     if isinstance(given, (str, os.PathLike, bytes, bytearray, memoryview)):
-        return load(given)
+        return _load(given)
     if type(given).__name__ == "ExportedProgram":
         return from_torch(given)
     raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}")

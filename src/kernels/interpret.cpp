@@ -79,10 +79,13 @@ bool is_true(const Content& content) {
   return truth != nullptr && *truth;
 }
 
+const BodyObserver no_observer;
+
 class Interpreter {
  public:
-  explicit Interpreter(const Program& program, ProgramState& state, int depth = 0)
-      : program_(program), state_(state), depth_(depth) {}
+  explicit Interpreter(const Program& program, ProgramState& state, int depth = 0,
+                       const BodyObserver& observe = no_observer)
+      : program_(program), state_(state), depth_(depth), observe_(observe) {}
 
   // The outputs that are not mutations of data, which go into the state.
   ContentList run_with_state(const Method& method, std::span<const Content> inputs) {
@@ -257,61 +260,61 @@ class Interpreter {
     return is_graph ? node.arg(index).as_graph() : nullptr;
   }
 
+  ContentList run_body(const Node& node, std::size_t index, std::vector<Content> inputs) {
+    if (observe_) observe_(node, index, inputs);
+    return run(*node.arg(index).as_graph(), std::move(inputs));
+  }
+
   ContentList run_cond(const Node& node, const Environment& environment) {
-    const Graph* bodies[] = {body_of(node, 1), body_of(node, 2)};
-    if (node.args().size() != 4 || bodies[0] == nullptr || bodies[1] == nullptr) {
+    if (node.args().size() != 4 || body_of(node, 1) == nullptr || body_of(node, 2) == nullptr) {
       return cannot_run(node, "its arguments are not a condition, two graphs and their operands");
     }
     std::vector<Content> condition = contents_of(node.arg(0), environment);
     bool is_taken = condition.size() == 1 && is_true(condition[0]);
-    return run(*bodies[is_taken ? 0 : 1], contents_of(node.arg(3), environment));
+    return run_body(node, is_taken ? 1 : 2, contents_of(node.arg(3), environment));
   }
 
   ContentList run_while(const Node& node, const Environment& environment) {
-    const Graph* condition = body_of(node, 0);
-    const Graph* body = body_of(node, 1);
-    if (node.args().size() != 4 || condition == nullptr || body == nullptr) {
+    if (node.args().size() != 4 || body_of(node, 0) == nullptr || body_of(node, 1) == nullptr) {
       return cannot_run(node, "its arguments are not two graphs and their operands");
     }
     std::vector<Content> carried = contents_of(node.arg(2), environment);
     const std::vector<Content> additional = contents_of(node.arg(3), environment);
     for (std::int64_t turn = 0; turn <= max_loop_turns; ++turn) {
-      TRY(std::vector<Content> verdict, run(*condition, joined(carried, additional)));
+      TRY(std::vector<Content> verdict, run_body(node, 0, joined(carried, additional)));
       if (verdict.size() != 1 || !is_true(verdict[0])) return carried;
-      TRY(carried, run(*body, joined(carried, additional)));
+      TRY(carried, run_body(node, 1, joined(carried, additional)));
     }
     return cannot_run(node, fmt::format("the loop does not end within {} turns", max_loop_turns));
   }
 
   ContentList run_map(const Node& node, const Environment& environment) {
-    const Graph* body = body_of(node, 0);
-    if (node.args().size() != 3 || body == nullptr) {
+    if (node.args().size() != 3 || body_of(node, 0) == nullptr) {
       return cannot_run(node, "its arguments are not a graph, what it is mapped over and its operands");
     }
     const std::vector<Content> mapped = contents_of(node.arg(1), environment);
-    return run_turns(node, *body, {}, mapped, contents_of(node.arg(2), environment));
+    return run_turns(node, {}, mapped, contents_of(node.arg(2), environment));
   }
 
   ContentList run_scan(const Node& node, const Environment& environment) {
-    const Graph* body = body_of(node, 0);
-    if (node.args().size() != 4 || body == nullptr) {
+    if (node.args().size() != 4 || body_of(node, 0) == nullptr) {
       return cannot_run(node, "its arguments are not a graph, a start, what it goes over and its operands");
     }
     const std::vector<Content> over = contents_of(node.arg(2), environment);
-    return run_turns(node, *body, contents_of(node.arg(1), environment), over,
+    return run_turns(node, contents_of(node.arg(1), environment), over,
                      contents_of(node.arg(3), environment));
   }
 
-  // Runs the body on each element of `over`, with what the turn before carries on. Gives what the last turn
-  // carries, then what the turns gave, each stacked.
-  ContentList run_turns(const Node& node, const Graph& body, std::vector<Content> carried,
-                        const std::vector<Content>& over, const std::vector<Content>& additional) {
+  // Runs the body, argument 0, on each element of `over`, with what the turn before carries on. Gives what
+  // the last turn carries, then what the turns gave, each stacked.
+  ContentList run_turns(const Node& node, std::vector<Content> carried, const std::vector<Content>& over,
+                        const std::vector<Content>& additional) {
     TRY(std::int64_t turns, first_size(node, over));
     if (carried.size() > node.results().size()) return cannot_run(node, "it carries more than it gives");
     std::vector<std::vector<Content>> given(node.results().size() - carried.size());
     for (std::int64_t i = 0; i < turns; ++i) {
       TRY(std::vector<Content> slices, slices_at(node, over, i));
-      TRY(std::vector<Content> outputs, run(body, joined(joined(carried, slices), additional)));
+      TRY(std::vector<Content> outputs, run_body(node, 0, joined(joined(carried, slices), additional)));
       if (outputs.size() != node.results().size())
         return cannot_run(node, "the body does not give its results");
       for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = std::move(outputs[k]);
@@ -373,6 +376,7 @@ class Interpreter {
   const Program& program_;
   ProgramState& state_;
   int depth_;
+  const BodyObserver& observe_;
 };
 
 }  // namespace
@@ -381,6 +385,12 @@ Result<std::vector<Content>> interpret(const Program& program, const Method& met
                                        std::span<const Content> inputs) {
   ProgramState state;
   return Interpreter(program, state).run(method, inputs);
+}
+
+Result<std::vector<Content>> interpret(const Program& program, const Method& method,
+                                       std::span<const Content> inputs, const BodyObserver& observe) {
+  ProgramState state;
+  return Interpreter(program, state, 0, observe).run(method, inputs);
 }
 
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,

@@ -4,39 +4,13 @@
 //                                             %y = aten.mul.Tensor(%x, %s)
 //
 // The rules stand in the op table. What a rule builds goes before the node and is visited in turn.
-#include <unordered_map>
-
 #include "depute/op.h"
 #include "ir/walk.h"
 #include "normalise/apply_rules.h"
+#include "normalise/kept_ops.h"
 #include "normalise/passes.h"
 
 namespace depute {
-namespace {
-
-// Which nodes stay whole, by op.
-class KeptOps {
- public:
-  explicit KeptOps(const std::vector<OpsToNotDecompose>& wishes) {
-    for (const OpsToNotDecompose& wish : wishes) {
-      for (Symbol op : wish.ops) wishes_[op].push_back(&wish);
-    }
-  }
-  bool keeps(const Node& node) const {
-    auto found = wishes_.find(node.op());
-    if (found == wishes_.end()) return false;
-    for (const OpsToNotDecompose* wish : found->second) {
-      if (!wish->filter || wish->filter(node)) return true;
-    }
-    return false;
-  }
-
- private:
-  std::unordered_map<Symbol, std::vector<const OpsToNotDecompose*>> wishes_;
-};
-
-}  // namespace
-
 // Afterwards no node has a decomposition, but for those kept by options.ops_to_not_decompose.
 Status decompose(Program& program, const NormaliseOptions& options) {
   KeptOps kept(options.ops_to_not_decompose);

@@ -32,7 +32,8 @@
   pass("fold-constants", fold_constants)              \
   pass("drop-softmax-guards", drop_softmax_guards)    \
   pass("remove-dead-code-again", remove_dead_code)    \
-  pass("prune-constants", prune_constants)
+  pass("prune-constants", prune_constants)            \
+  pass("write-edge-forms", write_edge_forms)
 
 // Of normalise_leftovers(): what no backend took. Forms that kernels take are found when types are explicit,
 // and may be made of ops that decompose and promote.

@@ -1,12 +1,15 @@
 """What docs/python.md and the notebook show is what happens."""
 
 import ast
+import inspect
 import json
 import re
 
 import depute
 import pytest
 import torch
+from executorch import exir
+from executorch.exir.backend import backend_api, backend_details, partitioner, utils
 from harness import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text()
@@ -29,6 +32,15 @@ def test_every_example_runs(tmp_path, monkeypatch, capsys):
 def test_every_name_of_the_package_is_told_of():
     for name in depute.__all__:
         assert re.search(rf"\b{name}\b", PAGE) or name in ("Graph", "GraphModule", "Source", "Op", "SymInt", "Value", "__version__", "DType", "dtype", "DelegationInfo"), name
+
+
+def test_every_public_name_of_exir_is_told_of():
+    table = PAGE.split("## 7.")[1].split("## 8.")[0]
+    names = {name for name in dir(exir) if not name.startswith("_") and not inspect.ismodule(getattr(exir, name))}
+    for module in (backend_api, backend_details, partitioner, utils):
+        names |= {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    missing = {name for name in names if not name.startswith("_") and not re.search(rf"\b{name}\b", table)}
+    assert len(names) > 30 and missing == {"Any", "ExportedProgram"}  # typing's, and torch.export's
 
 
 def test_names_in_the_table_exist():

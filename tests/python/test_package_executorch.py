@@ -308,6 +308,77 @@ class Tags(Partitioner):
         return PartitionResult(exported_program, tags)
 
 
+class Layers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 6), torch.nn.Linear(6, 4, bias=False)
+
+    def forward(self, x):
+        return self.second(torch.tan(self.first(x))) + x
+
+
+def seen_by(flow, partitioner_class, exported):
+    """The targets that a partitioner is shown, and what it tags, in the flow of `flow`."""
+    seen = []
+
+    class Spy(partitioner_class):
+        def partition(self, program):
+            result = super().partition(program)
+            calls = [node for node in program.graph.nodes if node.op == "call_function"]
+            seen.append([(str(node.target), "delegation_tag" in node.meta) for node in calls])
+            return result
+
+    edge = flow(exported, Spy())
+    return seen[0], edge
+
+
+def theirs_by_steps(exported, partitioner):
+    return exir.to_edge(exported).to_backend(partitioner)
+
+
+def ours_by_steps(exported, partitioner):
+    return depute.to_edge(exported).to_backend(compat.partitioner(partitioner))
+
+
+def theirs_at_once(exported, partitioner):
+    return exir.to_edge_transform_and_lower(exported, partitioner=[partitioner])
+
+
+def ours_at_once(exported, partitioner):
+    return depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(partitioner))
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)], ids=str)
+@pytest.mark.parametrize("partitioner_class", [XnnpackPartitioner, AddMulPartitionerDemo], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("flows", [(theirs_at_once, ours_at_once), (theirs_by_steps, ours_by_steps)], ids=["at once", "steps"])
+def test_linear_layers_are_as_the_partitioner_knows_them(flows, partitioner_class, shape):
+    torch.manual_seed(0)
+    model, x = Layers().eval(), torch.randn(shape)
+    exported = torch.export.export(model, (x,))
+    (theirs, _), (ours, edge) = (seen_by(flow, partitioner_class, exported) for flow in flows)
+    assert sorted(ours) == sorted(theirs)
+    whole = partitioner_class is XnnpackPartitioner and flows[0] is theirs_at_once
+    assert ("aten.linear.default" in str(ours), "aten.addmm.default" in str(ours)) == (whole, not whole)
+    if partitioner_class is XnnpackPartitioner:
+        (got,) = run(edge.to_executorch().buffer, (x,))
+        assert torch.allclose(got, model(x), atol=1e-5)
+
+
+def test_linear_layers_stay_whole_where_someone_wants_it():
+    exported = torch.export.export(Layers().eval(), (torch.randn(3, 4),))
+    kept = depute.to_edge(exported, compile_config=depute.EdgeCompileConfig(preserve_ops=["aten.linear.default"]))
+    linear, addmm = upstream_ops.edge.aten.linear.default, upstream_ops.edge.aten.addmm.default
+    for edge in (kept, kept.transform([lambda program: program])):
+        assert payloads(edge.to_backend(compat.partitioner(Tags(linear)))) == [b"aten.linear.default"] * 2
+    both = [compat.partitioner(Tags(linear)), "xnnpack"]
+    edge = depute.to_edge_transform_and_lower(exported, partitioner=both)
+    assert payloads(edge).count(b"aten.linear.default") == 2
+    edge = depute.to_edge(exported).to_backend(both)
+    assert b"aten.linear.default" not in payloads(edge)
+    edge = depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(Tags(addmm)))
+    assert payloads(edge) == [b"aten.addmm.default"]
+
+
 def test_ops_are_kept_whole_where_the_partitioner_wants_them():
     exported = torch.export.export(torch.nn.Sequential(torch.nn.SiLU(), torch.nn.SiLU()), (torch.ones(2, 4),))
     seen = []
@@ -323,6 +394,29 @@ def test_ops_are_kept_whole_where_the_partitioner_wants_them():
     assert {("silu", silu._op, (2, 4)), ("silu_1", silu._op, (2, 4))} == set(seen)
     edge = depute.to_edge_transform_and_lower(exported, partitioner=compat.partitioner(Tags(silu, keeps=lambda node: True)))
     assert payloads(edge) == [b"aten.silu.default"] * 2
+
+
+def test_partitioners_of_depute_tag_backends_of_executorch(products):
+    class TansElsewhere(depute.Partitioner):
+        backends = [compat.backend(TargetsOf)]
+
+        def partition(self, exported_program):
+            for node in exported_program.graph.nodes:
+                if node.target == "aten.tan.default":
+                    node.meta["delegation_tag"] = "tan"
+            return depute.PartitionResult(exported_program, {"tan": depute.DelegationSpec("TargetsOf", [])})
+
+    for partitioner in (TansElsewhere(), [TansElsewhere(), "xnnpack"]):
+        edge = depute.to_edge_transform_and_lower(products, partitioner=partitioner)
+        assert payloads(edge)[0] == b"aten.tan.default"
+        assert b"aten.tan.default" in payloads(depute.to_edge(products).to_backend(partitioner))
+    for wrong in (TargetsOf.__name__, 3, object()):
+        TansElsewhere.backends = [wrong]
+        with pytest.raises(TypeError, match="TansElsewhere.backends: expected backends, not " + type(wrong).__name__):
+            depute.to_edge(products).to_backend(TansElsewhere())
+    TansElsewhere.backends = []
+    with pytest.raises(depute.Error, match="TargetsOf"):
+        depute.to_edge(products).to_backend(TansElsewhere())
 
 
 def test_constants_go_along_or_stay(products):

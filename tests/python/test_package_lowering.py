@@ -1,5 +1,6 @@
 """Lowering from Python: the functions of executorch.exir, and what they give in the stock runtime."""
 
+import concurrent.futures
 import io
 import json
 import re
@@ -295,20 +296,13 @@ def test_representations_are_short():
 def test_threads_lower_different_programs_at_once():
     names = ["mlp", "attn", "conv_relu_tan", "dynamic"]
     want = {name: depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack").to_executorch().buffer for name in names}
-    wrong = []
 
-    def work(name):
-        for _ in range(10):
-            got = depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack", jobs=2).to_executorch().buffer
-            if got != want[name]:
-                wrong.append(name)
+    def is_right(name):
+        edge = depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack", jobs=2)
+        return edge.to_executorch().buffer == want[name]
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in names * 2]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with concurrent.futures.ThreadPoolExecutor(2 * len(names)) as threads:
+        assert all(threads.map(is_right, names * 20))
 
 
 def test_other_threads_run_while_a_program_is_lowered():

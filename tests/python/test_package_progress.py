@@ -1,12 +1,16 @@
 """Progress bars: what they are told, when they appear, and what happens when they fail."""
 
 import concurrent.futures
+import os
+import subprocess
+import sys
 import threading
 import time
 
 import depute
 import pytest
 from depute import _progress
+from harness import TIMEOUT
 from test_package_backends import ADD, TEXT, ByOp, lowered
 
 
@@ -40,14 +44,15 @@ def no_bars():
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Bars appear before anything is done."""
+    """Bars appear before anything is done, and their clocks stand."""
 
     class Timer:
-        def __init__(self, seconds, show):
-            self.show = show
+        def __init__(self, seconds, then):
+            self.then = then
 
         def start(self):
-            self.show()
+            if self.then.__name__ == "_show":
+                self.then()
 
         def cancel(self):
             pass
@@ -76,7 +81,7 @@ def test_each_partition_is_counted(at_once, jobs):
     (bar,) = Bar.made
     assert (bar.count, bar.total, bar.unit, bar.closed) == (3, 3, "partition", True)
     assert [each for each in bar.descriptions if each.endswith("Backend")] == ["EchoBackend", "XnnpackBackend"]
-    assert bar.descriptions[0] == "normalise" and "lower" in bar.descriptions
+    assert bar.descriptions[:2] == ["load", "normalise"] and "lower" in bar.descriptions
 
 
 def test_backends_that_see_all_partitions_are_counted_at_the_end(at_once):
@@ -161,3 +166,94 @@ def test_tqdm_itself_takes_it(at_once, capsys):
 
     lowered(ADD, progress=tqdm)
     assert "2/2" in capsys.readouterr().err
+
+
+# --- the other steps
+
+
+def test_each_step_has_a_bar(at_once, tmp_path):
+    (tmp_path / "model.ir").write_text(TEXT)
+    program = depute.load(tmp_path / "model.ir", progress=Bar)
+    edge = depute.to_edge(program, progress=Bar)
+    edge.to_executorch(progress=Bar)
+    rows = [(bar.descriptions, bar.count, bar.total, bar.unit, bar.closed) for bar in Bar.made]
+    assert rows == [([name], 1, 1, "program", True) for name in ("load", "to_edge", "to_executorch")]
+    Bar.made.clear()
+    depute.to_edge(depute.load(tmp_path / "model.ir", progress=False), progress=False).to_executorch(progress=False)
+    assert not Bar.made
+
+
+def test_verify_counts_its_runs(at_once):
+    pytest.importorskip("executorch")
+    program = depute.parse("program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.tan.default(%x)\n  return %y\n}\n")
+    other = depute.parse("program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.sin.default(%x)\n  return %y\n}\n")
+    check = depute.verify(program, depute.to_edge_transform_and_lower(other).to_executorch(), progress=Bar)
+    (bar,) = Bar.made
+    assert not check.ok and (bar.descriptions, bar.count, bar.unit, bar.closed) == (["verify"], check.runs, "run", True)
+
+
+def test_steps_that_fail_close_their_bars(at_once):
+    for step in (lambda: depute.load(b"", progress=Bar), lambda: depute.to_edge(b"", progress=Bar)):
+        with pytest.raises(depute.Error):
+            step()
+    assert [(bar.count, bar.closed) for bar in Bar.made] == [(0, True)] * 2
+
+
+def test_the_clock_of_a_bar_goes_on(monkeypatch):
+    seen = threading.Semaphore(0)
+    ticking = type("Ticking", (Bar,), {"refresh": lambda self: seen.release()})
+    monkeypatch.setattr(_progress, "PATIENCE", 0.02)
+    with _progress.watching(ticking, "long"):
+        assert all(seen.acquire(timeout=TIMEOUT) for _ in range(3))
+    time.sleep(0.1)
+    while seen.acquire(blocking=False):
+        pass
+    assert not seen.acquire(timeout=0.2) and Bar.made[0].closed
+
+
+def test_a_clock_that_fails_is_told_of(monkeypatch):
+    seen = threading.Event()
+
+    def fails(self):
+        seen.set()
+        raise ValueError("no clock")
+
+    monkeypatch.setattr(_progress, "PATIENCE", 0.02)
+    with pytest.raises(ValueError, match="no clock"):
+        with _progress.watching(type("Broken", (Bar,), {"refresh": fails}), "long"):
+            assert seen.wait(TIMEOUT)
+
+
+INTERRUPTED = r"""
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may ignore it
+import depute
+
+def interrupted(step):
+    threading.Thread(target=lambda: (time.sleep(0.01), os.kill(os.getpid(), signal.SIGINT))).start()
+    try:
+        step()
+        time.sleep(60)
+    except KeyboardInterrupt:
+        return True
+
+lines = [f"  %v{i + 1}: f32[2] = aten.tan.default(%v{i})" for i in range(30000)]
+text = "\n".join(["program", "method forward(%v0: f32[2]) {", *lines, "  return %v30000", "}", ""]).encode()
+program = depute.parse(text.decode())
+edge = depute.to_edge(program)
+steps = {
+    "load": lambda: depute.save(depute.load(text), "never.ir"),
+    "to_edge": lambda: depute.to_edge(program).save("never.pte"),
+    "to_executorch": lambda: edge.to_executorch().save("never.pte"),
+}
+for name, step in steps.items():
+    print(name, interrupted(step), os.listdir("."))
+edge.to_executorch().save("after.pte")
+"""
+
+
+def test_ctrl_c_leaves_no_files_and_a_usable_process(tmp_path):
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [f"{name} True []" for name in ("load", "to_edge", "to_executorch")]
+    assert os.listdir(tmp_path) == ["after.pte"]

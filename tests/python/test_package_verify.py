@@ -9,6 +9,8 @@ import pytest
 import torch
 from depute import _depute, _verify
 from harness import ROOT, TIMEOUT, sample
+from torch._higher_order_ops.map import map as torch_map
+from torch._higher_order_ops.while_loop import while_loop
 
 PARTS = 40
 
@@ -147,6 +149,187 @@ def test_a_kernel_that_differs_is_found(monkeypatch):
     check = depute.verify(exported, lowered, (torch.rand(3),))
     assert (check.fault.kind, check.fault.name, check.fault.target) == ("kernel", "relu", "aten.relu.default")
     assert "test_package_verify.py" in check.fault.sources[0] and check.runs == 2
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, "save"])
+def test_ctrl_c_leaves_no_files(at, chain, lower_with_fault, tmp_path, monkeypatch):
+    lowered = lower_with_fault(3)
+    run, save = _verify._Runner.run, torch.save
+
+    def interrupted_run(runner, *arguments):
+        results = run(runner, *arguments)
+        if runner.runs == at:
+            raise KeyboardInterrupt
+        return results
+
+    def interrupted_save(tensors, path):
+        save(tensors, path)
+        if at == "save":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr(_verify._Runner, "run", interrupted_run)
+        changed.setattr(torch, "save", interrupted_save)
+        with pytest.raises(KeyboardInterrupt):
+            depute.verify(chain, lowered, (torch.randn(2, 8),), save_to=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert depute.verify(chain, lowered, (torch.randn(2, 8),), save_to=tmp_path).fault.folder is not None
+
+
+# --- inside of control flow
+
+
+def slope(x):
+    """Right on what is not negative, where abs stands in the place of relu."""
+    return torch.tan(0.1 * torch.relu(x))
+
+
+class Branches(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() < 0, lambda x: slope(x) + 1, lambda x: x * 2, (x,)) - 1
+
+
+class Turns(torch.nn.Module):
+    def forward(self, x):
+        def body(i, x, y):
+            return i + 1, x - 1, y + slope(x)
+
+        return while_loop(lambda i, x, y: i < 6, body, (torch.tensor(0), x, x * 0))[2]
+
+
+class Rows(torch.nn.Module):
+    def forward(self, x):
+        return torch_map(slope, x) + 1
+
+
+class BranchInTurns(torch.nn.Module):
+    def forward(self, x):
+        def body(i, x):
+            return i + 1, torch.cond(i == 3, slope, lambda x: x - 1, (x,))
+
+        return while_loop(lambda i, x: i < 6, body, (torch.tensor(0), x))[1]
+
+
+def abs_in_the_place_of_relu():
+    class XnnpackBackend(depute.BackendDetails):
+        @staticmethod
+        def preprocess(edge_program, compile_specs):
+            text = edge_program.program.text(data=True).replace("aten.relu.default", "aten.abs.default")
+            changed = depute.parse(text)
+            content, handles, data, info, padding = _depute.preprocess("XnnpackBackend", changed._native, [], [])
+            store = depute.NamedDataStore()
+            for key, content_of_key, alignment, tag, _layout in data:
+                store.add_named_data(key, content_of_key, alignment, tag)
+            return depute.PreprocessResult(content, dict(handles), store, delegate_info=info, arena_padding=padding)
+
+    return XnnpackBackend
+
+
+@pytest.fixture
+def wrong_relu():
+    backends = [abs_in_the_place_of_relu()]
+    yield
+    backends.clear()
+    gc.collect()
+
+
+CONTROL_FLOW = {
+    "cond": (Branches(), torch.tensor([1.0, -3.0]), [("true_graph_0", 0)]),
+    "while": (Turns(), torch.tensor([2.5, 3.5]), [("while_loop_body_graph_0", 3)]),
+    "map": (Rows(), torch.tensor([[1.0, 2.0], [0.0, 0.5], [1.0, -1.0], [-1.0, -1.0]]), [("body_graph_0", 2)]),
+    "nested": (BranchInTurns(), torch.tensor([2.5, 8.0]), [("while_loop_body_graph_0", 3), ("true_graph_0", 0)]),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL_FLOW)
+def test_a_fault_inside_of_control_flow_is_found(name, wrong_relu, tmp_path):
+    model, x, inside = CONTROL_FLOW[name]
+    exported = torch.export.export(model.eval(), (x,))
+    lowered = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack").to_executorch()
+    check = depute.verify(exported, lowered, (x,), save_to=tmp_path)
+    fault = check.fault
+    assert not check.ok and (fault.kind, fault.target) == ("delegate", "XnnpackBackend"), check
+    assert [(call.body, call.call) for call in fault.inside] == inside
+    original = lowered.program.lowered_module(fault.name).original_module
+    assert "aten.relu.default" in [node.target for node in original.graph.nodes]
+    assert any("test_package_verify.py" in source for source in fault.sources)
+    assert f", in call {inside[-1][1]} of {inside[-1][0]} in {fault.inside[-1].name}" in repr(check)
+    saved = torch.load(f"{fault.folder}/tensors.pt")
+    assert not torch.allclose(saved["expected"][0], saved["actual"][0], rtol=1e-3)
+
+
+def test_what_is_right_inside_of_control_flow_is_found_right():
+    for model, x, _inside in CONTROL_FLOW.values():
+        exported = torch.export.export(model.eval(), (x,))
+        lowered = depute.to_edge_transform_and_lower(exported, partitioner="xnnpack").to_executorch()
+        check = depute.verify(exported, lowered, (x,))
+        assert check.ok and check.runs == 1, check
+
+
+@pytest.fixture
+def wrong_turns(monkeypatch):
+    """The exported loop with what the runtime gives for it, and with a kernel's results changed in turn `turn` of it."""
+    x = torch.tensor([2.5, 3.5])
+    exported = torch.export.export(Turns().eval(), (x,))
+    lowered = depute.to_edge_transform_and_lower(exported).to_executorch()
+    run = _verify._Runner.run
+
+    def check(turn):
+        def wrong(runner, content, method, inputs):
+            results = run(runner, content, method, inputs)
+            native = lowered.program._native
+            if len(inputs) == 1:  # the whole method: the last result of the loop
+                results[0] += 1
+            elif inputs[0] == turn and len(results) > 1:
+                name = next(row[1] for row in _depute.expose(native, "forward")[1] if row[2].startswith("higher_order"))
+                body = _depute.body_program(native, "forward", name, 1)[0]
+                results[next(row[0] for row in _depute.expose(body, "forward")[1] if row[1] == "tan")] += 1
+            return results
+
+        monkeypatch.setattr(_verify._Runner, "run", wrong)
+        return depute.verify(exported, lowered, (x,))
+
+    return check
+
+
+def test_a_kernel_inside_of_a_loop_is_found(wrong_turns):
+    fault = wrong_turns(4).fault
+    assert (fault.kind, fault.name, fault.target) == ("kernel", "tan", "aten.tan.default")
+    assert [(call.op, call.call) for call in fault.inside] == [("higher_order.while_loop", 4)]
+    assert "test_package_verify.py" in fault.sources[0]
+
+
+def test_control_flow_is_named_itself_where_its_bodies_are_right(wrong_turns):
+    check = wrong_turns(99)
+    assert (check.fault.kind, check.fault.target, check.fault.inside) == ("control flow", "higher_order.while_loop", [])
+    assert check.runs == 2 + 7 + 6  # conditions and bodies, one call more each
+
+
+def test_bodies_that_cannot_run_alone_are_told_of(wrong_turns, monkeypatch):
+    def fails(search, name, op, argument):
+        raise depute.Error("plan", "body", "it is too large")
+
+    monkeypatch.setattr(_verify._GraphSearch, "_body", fails)
+    check = wrong_turns(4)
+    assert (check.fault.kind, check.runs) == ("control flow", 2)
+    assert "were not looked into: " in check.note and "it is too large" in check.note
+
+
+def test_loops_are_looked_into_for_so_many_calls(wrong_turns, monkeypatch):
+    monkeypatch.setattr(_verify, "MAX_CALLS", 4)  # two turns: a condition and a body each
+    check = wrong_turns(4)
+    assert (check.fault.kind, check.runs) == ("control flow", 2 + 4)
+
+
+def test_so_many_delegates_are_run_alone(chain, lower_with_fault, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_verify._GraphSearch, "_alone", lambda search, name: asked.append(name) or counted(search))
+
+    def counted(search):
+        search.search.alone += 1
+
+    check = depute.verify(chain, lower_with_fault(0), (torch.randn(2, 8),))
+    assert len(asked) == len(set(asked)) == 5 and check.fault is None and "no delegate or kernel differs" in check.note
 
 
 def test_another_model_has_no_fault_of_its_own():

@@ -53,6 +53,7 @@ def _paired_edge_program(method):
     for theirs, ours in _pairs(program.graph_module, method.graph_module):
         if theirs.op == "call_function":
             theirs.meta["debug_handle"] = ours.meta.get("debug_handle", 0)
+            _tell_source(theirs, ours)
             if should_lower_to_edge(theirs.target):
                 theirs.target = aten_to_edge(theirs.target)
     _add_delegates(program.graph_module, method.graph_module)
@@ -71,6 +72,14 @@ def _paired_edge_program(method):
         verifiers=[EXIREdgeDialectVerifier(edge_compile_config=_CONFIG, class_only=True)],
     )
     return made, _pairs(made.graph_module, method.graph_module)
+
+
+def _tell_source(theirs, ours):
+    """What a function of torch.nn.functional was decomposed to is found by that function (get_source_partitions)."""
+    name = ours.source.original_op if ours.source is not None else ""
+    if f".{name}." not in str(theirs.target) and hasattr(torch.nn.functional, name):
+        unique = f"{name}_{theirs.meta['debug_handle']}"
+        theirs.meta["source_fn_stack"] = [(unique, getattr(torch.nn.functional, name))]
 
 
 def _with_names_of_targets(graph):
@@ -173,17 +182,16 @@ def partitioner(executorch_partitioner, backends=()):
 
 
 class _Partitioner(Partitioner):
+    _knows_edge_forms = True
+
     def __init__(self, theirs, backends):
         super().__init__()
         self._theirs = theirs
-        self._own_backends = {each.__name__: each for each in backends}
+        self.backends = backends
 
     @property
     def __name__(self):
         return type(self._theirs).__name__
-
-    def _brought_backends(self):
-        return self._own_backends
 
     def _backends_behind(self):
         return {each.__name__: backend(each) for each in _BackendDetails.__subclasses__()}

@@ -49,6 +49,37 @@ method forward(%w: f32[2] = param "w", %x: f32[s0]) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>((*outputs)[2]));
 }
 
+TEST(Interpret, TellsOfEachCallOfABody) {
+  auto program = parse_program(R"(program
+method forward(%i: i64[], %x: f32[1]) {
+  graph @again(%i: i64[], %x: f32[1]) {
+    %lt: bool[] = aten.lt.Scalar(%i, 2)
+    return %lt
+  }
+  graph @turn(%i: i64[], %x: f32[1]) {
+    %next: i64[] = aten.add.Tensor(%i, 1)
+    %twice: f32[1] = aten.add.Tensor(%x, %x)
+    return %next, %twice
+  }
+  %n: i64[], %y: f32[1] = higher_order.while_loop(@again, @turn, [%i, %x], [])
+  return %y
+}
+)");
+  ASSERT_TRUE(program) << program.error().str();
+  const Method& method = *program->methods.front();
+  std::vector<std::pair<std::size_t, double>> calls;
+  auto observe = [&](const Node& node, std::size_t argument, std::span<const Content> inputs) {
+    EXPECT_EQ(&node, &*method.graph->nodes().begin());
+    calls.emplace_back(argument, numbers_of(inputs[1])[0]);
+  };
+  const std::int64_t none[] = {0};
+  std::vector<Content> inputs{make_data<std::int64_t>(ScalarType::I64, {}, none), floats({3})};
+  auto outputs = interpret(*program, method, inputs, observe);
+  ASSERT_TRUE(outputs) << outputs.error().str();
+  using Call = std::pair<std::size_t, double>;
+  EXPECT_THAT(calls, ElementsAre(Call{0, 3}, Call{1, 3}, Call{0, 6}, Call{1, 6}, Call{0, 12}));
+}
+
 double number_of(const Content& content) {
   if (const auto* integer = std::get_if<std::int64_t>(&content)) return static_cast<double>(*integer);
   if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;

@@ -1,0 +1,32 @@
+// Which nodes stay whole because someone asked for them (NormaliseOptions::ops_to_not_decompose).
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "depute/ops_to_not_decompose.h"
+
+namespace depute {
+
+// Looks at the wishes that it is made of for as long as it lives.
+class KeptOps {
+ public:
+  explicit KeptOps(const std::vector<OpsToNotDecompose>& wishes) {
+    for (const OpsToNotDecompose& wish : wishes) {
+      for (Symbol op : wish.ops) wishes_[op].push_back(&wish);
+    }
+  }
+  bool keeps(const Node& node) const {
+    auto found = wishes_.find(node.op());
+    if (found == wishes_.end()) return false;
+    for (const OpsToNotDecompose* wish : found->second) {
+      if (!wish->filter || wish->filter(node)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_map<Symbol, std::vector<const OpsToNotDecompose*>> wishes_;
+};
+
+}  // namespace depute

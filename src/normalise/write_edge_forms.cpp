@@ -1,0 +1,24 @@
+// Writes core ops as ExecuTorch's Edge dialect has them, where options.edge_forms asks for it: last of all
+// passes, for those before it have forms of their own.
+//
+//   %y = aten.linear.default(%x, %w, %b)     ->     %t = aten.permute.default(%w, [1, 0])
+//                                                   %y = aten.addmm.default(%b, %x, %t)
+//
+// Ops that a partitioner wants whole stay.
+#include "ir/walk.h"
+#include "normalise/apply_rules.h"
+#include "normalise/kept_ops.h"
+#include "normalise/passes.h"
+#include "ops/edge_forms.h"
+
+namespace depute {
+
+Status write_edge_forms(Program& program, const NormaliseOptions& options) {
+  if (!options.edge_forms) return {};
+  KeptOps kept(options.ops_to_not_decompose);
+  auto rule_of = [&](const Node& node) { return kept.keeps(node) ? nullptr : edge_form(node.op()); };
+  return for_each_graph(program,
+                        [&](Method&, Graph& graph) { return apply_rules(graph, program.ranges, rule_of); });
+}
+
+}  // namespace depute
