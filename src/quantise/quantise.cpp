@@ -391,7 +391,8 @@ bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node
   return rule != rules.end() && rule->target == target;
 }
 
-// Mutation is undone first: what a relu_ writes is then what the next layer reads.
+// Mutation is undone first: what a relu_ writes is then what the next layer reads, and rows that were
+// quantised once stay what they were.
 Status make_functional(Program& program) {
   const NormaliseOptions options;
   TRY_STATUS(inline_wrappers(program, options));
@@ -409,7 +410,6 @@ Status run_static(Program& program, std::span<const QuantiseRule> rules, int job
     return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
-  TRY_STATUS(make_functional(program));
   TRY_STATUS(quantise_static(program, calibrations, chooses, jobs, result));
   return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
 }
@@ -420,7 +420,6 @@ Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, i
   if (rule == rules.end()) return {};
   const auto chooses = [rules](const Node& node) { return is_for(Target::Convolution, rules, node); };
   const std::size_t before = result.layers.size();
-  TRY_STATUS(make_functional(program));
   TRY_STATUS(quantise_convolutions(program, chooses, jobs, result));
   return result.layers.size() == before ? Status(nothing_chosen(*rule, result)) : Status();
 }
@@ -431,6 +430,7 @@ Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> 
                                 std::span<const Calibration> calibrations) {
   QuantiseResult result;
   for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
+  if (!rules.empty()) TRY_STATUS(make_functional(program));
   TRY_STATUS(run_static(program, rules, jobs, calibrations, result));
   TRY_STATUS(run_convolutions(program, rules, jobs, result));
   if (!rules.empty()) TRY_STATUS(Quantiser(program, rules, result).run(jobs));

@@ -8,8 +8,7 @@ from harness import MODELS, ROOT, depute, page_data, sample
 from report_pages import Browser, write_page, write_program
 
 SIZES = {"phone": (390, 844), "desktop": (1440, 900)}
-# Generous: a machine that runs other tests beside this one takes several times what it would take alone.
-SECONDS = {9: 3, 500: 3, 20_000: 6}
+NODES = (9, 500, 20_000)
 ADVISED = ("convnext_tiny", "regnet", "lstm")
 SAMPLES = ("conv_relu_tan", "attn", "cond", "dynamic", "mutbuf", "multi", "tied")
 
@@ -30,13 +29,12 @@ def details_of(browser) -> str:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("nodes", SECONDS)
+@pytest.mark.parametrize("nodes", NODES)
 def test_opens_on_all_screens(pages, nodes, dark, size):
     page = pages[nodes]
     assert page.stat().st_size < 2_000_000
     with Browser(*SIZES[size], dark=dark) as browser:
-        seconds = browser.open(page)
-        assert seconds < SECONDS[nodes]
+        browser.open(page)
         assert browser.script("return nodes.name.length") == nodes
         assert browser.script("return document.querySelectorAll('#figures .figure').length") >= 5
         # Nothing is wider than the screen, but for what scrolls by itself.
@@ -50,6 +48,17 @@ def test_opens_on_all_screens(pages, nodes, dark, size):
         )
         assert browser.requests == [page.resolve().as_uri()]
         assert browser.console == []
+
+
+def test_quantised_layers_are_listed_worst_first(tmp_path):
+    page = write_page(MODELS / "mlp10.pt2", tmp_path, "--quantize", "linear=8da4w")
+    layers = sorted(page_data(page)["quantised"], key=lambda layer: layer["sqnr_db"])
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        rows = browser.script("return [...document.querySelectorAll('#quantised-table tr')].slice(1).map((row) => row.innerText)")
+        assert len(rows) == len(layers) > 1
+        for row, layer in zip(rows, layers, strict=True):
+            assert "%" + layer["node"] in row and f"{layer['sqnr_db']:.1f}" in row
 
 
 def test_keyboard_goes_from_module_to_node_to_line(pages):
