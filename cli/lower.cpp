@@ -80,14 +80,14 @@ int run_lower(const LowerArguments& arguments, Compiler& compiler) {
     std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
     code = print_to(stream, summary_text(compiled->report, arguments.verbose));
   }
-  for (const std::string& line : compiled->unmet) {
+  for (const std::string& line : compiled->report.unmet) {
     report_error({.code = "require",
                   .where = {},
                   .message = "not met: " + line,
-                  .hint = "nothing was written; `depute explain` tells why nodes were left",
+                  .hint = "no program was written; `depute explain` tells why nodes were left",
                   .source = {}});
   }
-  return compiled->unmet.empty() ? code : exit_require;
+  return compiled->report.unmet.empty() ? code : exit_require;
 }
 
 std::vector<Option> lower_options(LowerArguments& arguments) {

@@ -38,8 +38,11 @@ Status check_names(const std::vector<std::pair<std::string, std::string>>& metho
 
 Status check_reports(const std::vector<std::string>& reports) {
   for (const std::string& path : reports) {
-    if (path.ends_with(".json") || path.ends_with(".html") || is_standard_output(path)) continue;
-    return failure("usage", "--report", fmt::format("'{}' ends neither in .json nor in .html", path));
+    if (report_format(path) != nullptr || is_standard_output(path)) continue;
+    std::vector<std::string_view> endings;
+    for (const ReportFormat& format : report_formats()) endings.push_back(format.ending);
+    return failure("usage", "--report",
+                   fmt::format("'{}' ends in none of {}", path, fmt::join(endings, ", ")));
   }
   return {};
 }
@@ -119,7 +122,7 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
-       .help = "Also write the report: FILE.json or FILE.html; - is standard output, as JSON",
+       .help = "Also write the report: FILE.json, .html, .md or .sarif; - is standard output, as JSON",
        .value = "FILE"},
       {.names = "--jobs",
        .target = &arguments.jobs,

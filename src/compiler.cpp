@@ -312,7 +312,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
     add_advice(report, *before, registry, options);
     timer.done("advise");
   }
-  return Compiled{.program = std::move(program), .report = std::move(report), .unmet = {}};
+  return Compiled{.program = std::move(program), .report = std::move(report)};
 }
 
 PlanOptions plan_options(const WriteOptions& write) {
@@ -435,13 +435,15 @@ Status plan_and_write(const CompileOptions& options, const Registry& registry, S
   return {};
 }
 
-bool is_page(const std::string& report) {
-  return report.ends_with(".html");
+// Of what has no ending that tells, as standard output: JSON.
+const ReportFormat& format_of(const std::string& report) {
+  const ReportFormat* format = report_format(report);
+  return format != nullptr ? *format : report_formats().front();
 }
 
 Status write_reports(const CompileOptions& options, const Report& report, OutputSet& outputs) {
   for (const std::string& path : options.reports) {
-    TRY_STATUS(write_text(outputs, path, is_page(path) ? report_html(report) : report_json(report)));
+    TRY_STATUS(write_text(outputs, path, format_of(path).write(report)));
   }
   return {};
 }
@@ -449,11 +451,11 @@ Status write_reports(const CompileOptions& options, const Report& report, Output
 // Requirements, files and reports of what was lowered.
 Status finish(const CompileOptions& options, const Registry& registry, StepTimer& timer, OutputSet& outputs,
               Compiled& compiled) {
-  compiled.unmet = unmet(compiled.report, options.requirements);
+  compiled.report.unmet = unmet(compiled.report, options.requirements);
   if (options.output.empty()) {
     find_refusals(options, compiled);
     timer.done("plan");
-  } else if (compiled.unmet.empty()) {
+  } else if (compiled.report.unmet.empty()) {
     TRY_STATUS(plan_and_write(options, registry, timer, outputs, compiled));
   }
   return {};
@@ -467,7 +469,8 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   StepTimer timer(times);
   LowerOptions lower = options.lower;
   lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
-  lower.tell_page_facts |= std::ranges::any_of(options.reports, is_page);
+  lower.tell_page_facts |= std::ranges::any_of(
+      options.reports, [](const std::string& report) { return format_of(report).has_page_facts; });
   TRY(Program program, read_inputs(options, registry));
   if (!options.calibrate.empty()) lower.calibrations.clear();
   for (const auto& [method, file] : options.calibrate) {
@@ -481,7 +484,6 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
   TRY_STATUS(finish(options, registry, timer, outputs, compiled));
   compiled.report.times = std::move(times);
-  if (!compiled.unmet.empty()) return compiled;
   TRY_STATUS(write_reports(options, compiled.report, outputs));
   TRY_STATUS(outputs.put_in_place());
   return compiled;

@@ -79,7 +79,6 @@ struct LowerOptions {
 struct Compiled {
   Program program;  // normalised and lowered
   Report report;
-  std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no file was written
 };
 
 // From files to files. "-" is standard input, or standard output.
@@ -90,7 +89,7 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> calibrate = {};
   std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
   LowerOptions lower = {};
-  std::vector<Requirement> requirements = {};  // not met: nothing is written
+  std::vector<Requirement> requirements = {};  // not met: no program is written
   std::string output = {};  // .pte; empty: no program is written, and the report tells what would be refused
   std::vector<DataFile> ptd = {};         // for constants and delegates' data; the others stay in the output
   std::vector<std::string> reports = {};  // files; .html is a page, anything else JSON

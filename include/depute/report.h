@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,7 @@ struct Report {
   std::vector<StepTime> times;
   CacheUse cache;                  // results of backends that were there, with LowerOptions::cache
   std::vector<std::string> notes;  // what the user should know of the program that was written
+  std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no program was written
   // What the HTML page shows beside all this: LowerOptions::tell_page_facts.
   std::shared_ptr<PageFacts> page = nullptr;
 
@@ -102,6 +104,17 @@ std::string summary_text(const Report& report, bool verbose);  // what `lower` p
 std::string explain_text(const Report& report, const ExplainOptions& options);
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
+std::string report_markdown(const Report& report);  // for a comment on a pull request
+std::string report_sarif(const Report& report);     // SARIF 2.1.0: what was left, by source line
+
+// A form that a report is written in, told by the ending of its file.
+struct ReportFormat {
+  std::string_view ending;  // ".json"
+  std::string (*write)(const Report& report) = nullptr;
+  bool has_page_facts = false;  // shows what LowerOptions::tell_page_facts adds
+};
+std::span<const ReportFormat> report_formats();
+const ReportFormat* report_format(std::string_view path);  // null: no form has this ending
 
 }  // namespace depute
 

@@ -118,6 +118,7 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["not_quantised"] = report.quantised.left;
   json["cache"] = {{"found", report.cache.found}, {"made", report.cache.made}};
   json["notes"] = report.notes;
+  json["unmet"] = report.unmet;
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;
   return json;

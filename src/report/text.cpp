@@ -2,41 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "depute/report.h"
 #include "plan/plan.h"
+#include "report/leftovers.h"
 #include "support/printable.h"
 
 namespace depute {
 namespace {
-
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= 10'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-  if (bytes >= 10'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{} bytes", bytes);
-}
-
-// "xnnpack: dtype (i64; allowed: f32, f16)"
-std::string reason_text(const std::string& backend, const Verdict& verdict) {
-  std::string text = fmt::format("{}: {}", backend, verdict.rule);
-  if (verdict.seen.empty() && verdict.allowed.empty()) return text;
-  text += " (";
-  text += verdict.seen;
-  if (!verdict.allowed.empty())
-    text += fmt::format("{}allowed: {}", verdict.seen.empty() ? "" : "; ", verdict.allowed);
-  return text + ")";
-}
-
-std::string reasons_text(const NodeReport& node) {
-  std::string text;
-  for (const auto& [backend, verdict] : node.reasons) {
-    if (!text.empty()) text += ", ";
-    text += reason_text(backend, verdict);
-  }
-  return text.empty() ? "no backend was asked" : text;
-}
 
 // "method forward, node sort: ExecuTorch's runtime has no kernel for aten.sort.default (model.py:7)"
 std::string cause_text(const Diagnostic& cause) {
@@ -78,31 +52,6 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
   if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
     text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
   return text;
-}
-
-// Leftover nodes with the same op and reason, as one line.
-struct Leftovers {
-  std::string op;
-  std::string reason;
-  std::string first_source;
-  std::size_t count = 0;
-};
-
-std::vector<Leftovers> group_leftovers(const Report& report) {
-  std::map<std::pair<std::string, std::string>, Leftovers> groups;
-  for (const NodeReport& node : report.nodes) {
-    if (!node.delegate.empty() || node.reasons.empty()) continue;
-    Leftovers& group = groups[{std::string(node.op.str()), reasons_text(node)}];
-    if (group.count++ == 0) group.first_source = node.source.str();
-  }
-  std::vector<Leftovers> sorted;
-  for (auto& [key, group] : groups) {
-    group.op = key.first;
-    group.reason = key.second;
-    sorted.push_back(std::move(group));
-  }
-  std::ranges::stable_sort(sorted, std::ranges::greater(), &Leftovers::count);
-  return sorted;
 }
 
 // The layer with the most noise stands for all, unless each is asked for.
@@ -152,8 +101,9 @@ std::string summary_text(const Report& report, bool verbose) {
   std::size_t shown = verbose ? leftovers.size() : std::min<std::size_t>(leftovers.size(), 5);
   for (std::size_t i = 0; i < shown; ++i) {
     const Leftovers& group = leftovers[i];
-    text += fmt::format("  {} x {}: {}{}\n", group.count, group.op, group.reason,
-                        group.first_source.empty() ? "" : ", first at " + printable(group.first_source));
+    text += fmt::format(
+        "  {} x {}: {}{}\n", group.count, group.op, group.reason,
+        group.first_source.str().empty() ? "" : ", first at " + printable(group.first_source.str()));
   }
   if (std::size_t more = leftovers.size() - shown; more > 0) {
     text += fmt::format("  and {} more {}; `depute explain` lists every node\n", more,

@@ -26,7 +26,7 @@ MLP = sample("mlp")
         (("lower", MLP, "--quiet", "--verbose"), "--quiet"),
         (("lower", MLP, "-o", ""), "-o"),
         (("lower", MLP, "--report", ""), "--report"),
-        (("lower", MLP, "--report", "r.txt"), "neither in .json nor in .html"),
+        (("lower", MLP, "--report", "r.txt"), "ends in none of .json, .html, .md, .sarif"),
         (("lower", MLP, "--ptd", "weights.bin"), "is no name of a .ptd file"),
         (("lower", MLP, "--require", "nonsense"), "cannot read 'nonsense'"),
         (("lower", MLP, "--require", "coverage>=much"), "cannot read 'coverage>=much'"),

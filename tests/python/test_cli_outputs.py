@@ -185,10 +185,57 @@ def test_late_failure_leaves_nothing(existed, model, tmp_path):
         assert contents(tmp_path) == before
 
 
-def test_unmet_requirement_writes_nothing(model, tmp_path):
+def test_unmet_requirement_writes_no_program(model, tmp_path):
     before = contents(tmp_path)
-    run = depute("lower", model, "--require", "coverage>=99%", "--report", tmp_path / "r.json")
+    maps = "--debug-map", tmp_path / "map.json", "--ptd", tmp_path / "data.ptd"
+    run = depute("lower", model, "--require", "coverage>=99%", *maps)
     assert run.code == 3 and contents(tmp_path) == before
+    run = depute("lower", model, "--require", "coverage>=99%", *maps, "--report", tmp_path / "r.json")
+    assert run.code == 3 and set(contents(tmp_path)) == {*before, "r.json"}
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["unmet"] == ["coverage>=99% (is 0.0%)"] and report["output"] is None
+
+
+def test_markdown_report(tmp_path):
+    """What a name holds cannot become a tag, a link or a column."""
+    model = tmp_path / "a|b <i>[c](d)`.ir"
+    calls = "relu.default(%x)", "tan.default(%x)", "tan.default(%n0)"
+    nodes = "".join(f"  %n{i}: f32[4] = aten.{call}\n" for i, call in enumerate(calls))
+    model.write_text(f"program\nmethod forward(%x: f32[4]) {{\n{nodes}  return %n0, %n1, %n2\n}}\n")
+    require = "--require", "coverage>=99%"
+    run = depute("lower", model, "--backend", "xnnpack", *require, "--report", tmp_path / "r.md", "-o", tmp_path / "m.pte")
+    assert run.code == 3
+    lines = (tmp_path / "r.md").read_text().splitlines()
+    assert lines[0].endswith("/a\\|b \\<i\\>\\[c\\](d)\\`.ir: 33.3 % of 3 nodes in 1 delegate")
+    assert "**Not met:** coverage\\>=99% (is 33.3%)" in lines
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 3 and table[2].startswith("| `aten.tan.default` | 2 | xnnpack: ")
+
+
+def test_sarif_report(tmp_path):
+    """A result a line of the model, op and reason, where code hosts look for it."""
+    run = depute("lower", sample("conv_relu_tan"), "--backend", "xnnpack", "-o", tmp_path / "m.pte",
+                 "--report", tmp_path / "r.sarif", "--report", tmp_path / "r.json")  # fmt: skip
+    assert run.code == 0
+    log = json.loads((tmp_path / "r.sarif").read_text())
+    assert log["version"] == "2.1.0" and len(log["runs"]) == 1
+    results = log["runs"][0]["results"]
+    nodes = json.loads((tmp_path / "r.json").read_text())["nodes"]
+    left = [node for node in nodes if node["owner"] == "portable"]
+    assert len(left) == len(results) == 1
+    place = results[0]["locations"][0]["physicalLocation"]
+    file, line = left[0]["source"].split(" ")[0].rsplit(":", 1)
+    assert place["artifactLocation"]["uri"] == file and place["region"]["startLine"] == int(line)
+    assert results[0]["ruleId"].startswith("xnnpack/") and results[0]["level"] == "note"
+    assert left[0]["op"] in results[0]["message"]["text"]
+    rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+    assert rules == [results[0]["ruleId"]]
+    spaced = tmp_path / "two words.ir"
+    spaced.write_text("program\nmethod forward(%x: f32[4]) {\n  %t: f32[4] = aten.tan.default(%x)\n  return %t\n}\n")
+    run = depute("lower", spaced, "--require", "coverage>=99%", "--report", tmp_path / "s.sarif", "-o", tmp_path / "s.pte")
+    assert run.code == 3
+    (result,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
+    assert result["level"] == "error" and result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/two%20words.ir")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)

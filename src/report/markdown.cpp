@@ -1,0 +1,75 @@
+// The report as Markdown, for the summary of a build or a comment on a pull request:
+//
+//   ### model.pt2: 87.3 % of 181 nodes in 24 delegates
+//   | left to ExecuTorch's kernels | nodes | why | first at |
+//   |---|---:|---|---|
+//   | `aten.sort.default` | 2 | xnnpack: kernel | `model.py:7` |
+#include <fmt/format.h>
+
+#include "report/leftovers.h"
+#include "support/printable.h"
+
+namespace depute {
+namespace {
+
+// Kinds of leftovers that are listed: a comment is to be read.
+constexpr std::size_t listed_kinds = 20;
+
+// Text of the file in a cell: it opens no table, link or tag of its own.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (char c : printable(text)) {
+    if (std::string_view("\\`*_[]<>|#&!").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// In a code span nothing but the span's own mark and the table's is special.
+std::string code(std::string_view text) {
+  std::string out = "`";
+  for (char c : printable(text)) {
+    if (c == '|') out += '\\';
+    out += c == '`' ? '\'' : c;
+  }
+  return out + "`";
+}
+
+std::string count(std::size_t number, std::string_view one) {
+  return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+}
+
+std::string leftovers_table(const Report& report) {
+  const std::vector<Leftovers> groups = group_leftovers(report);
+  if (groups.empty()) return {};
+  std::string text = "\n| left to ExecuTorch's kernels | nodes | why | first at |\n|---|---:|---|---|\n";
+  const std::size_t shown = std::min(groups.size(), listed_kinds);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string place = groups[i].first_source.str();
+    text += fmt::format("| {} | {} | {} | {} |\n", code(groups[i].op), groups[i].count,
+                        cell(groups[i].reason), place.empty() ? "" : code(place));
+  }
+  if (groups.size() > shown)
+    text += fmt::format("\n{} more are not listed.\n", count(groups.size() - shown, "kind"));
+  return text;
+}
+
+}  // namespace
+
+std::string report_markdown(const Report& report) {
+  std::string text =
+      fmt::format("### {}: {:.1f} % of {} in {}\n", cell(report.input), report.coverage(),
+                  count(report.nodes.size(), "node"), count(report.delegates.size(), "delegate"));
+  for (const std::string& line : report.unmet) text += fmt::format("\n**Not met:** {}\n", cell(line));
+  if (!report.output.empty())
+    text += fmt::format("\n{}: {}\n", code(report.output), bytes_text(report.output_bytes));
+  for (const ExternalFile& file : report.external_files)
+    text += fmt::format("\nwith its data in {}: {}\n", code(file.path), bytes_text(file.bytes));
+  text += leftovers_table(report);
+  for (const RefusalReport& refusal : report.refusals)
+    text += fmt::format("\n**Refused:** {}: {}\n", cell(refusal.cause.where), cell(refusal.cause.message));
+  for (const std::string& note : report.notes) text += fmt::format("\n{}\n", cell(note));
+  return text;
+}
+
+}  // namespace depute
