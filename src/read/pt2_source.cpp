@@ -23,27 +23,24 @@ struct Frame {
   std::string_view text;
 };
 
-// What stands in the line behind a frame's: the source, unless it is a frame itself.
-std::string_view source_text(std::string_view frame) {
-  const std::size_t start = std::min(frame.find('\n'), frame.size());
-  std::string_view line = frame.substr(start);
-  line.remove_prefix(std::min(line.find_first_not_of(" \t\r\n"), line.size()));
-  line = line.substr(0, line.find('\n'));
-  return line.starts_with("File \"") ? std::string_view() : line.substr(0, max_source_text);
+std::string_view without_blanks_in_front(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+  return line;
 }
 
-// `File "model.py", line 12, in forward`, and the source in the next line
-std::optional<Frame> parse_frame(std::string_view text) {
-  constexpr std::string_view start = "File \"";
+constexpr std::string_view frame_start = "File \"";
+
+// `File "model.py", line 12, in forward`, and the line behind it: the source, unless it is a frame itself.
+std::optional<Frame> parse_frame(std::string_view text, std::string_view behind) {
   constexpr std::string_view middle = "\", line ";
-  if (!text.starts_with(start)) return std::nullopt;
-  text.remove_prefix(start.size());
+  if (!text.starts_with(frame_start)) return std::nullopt;
+  text.remove_prefix(frame_start.size());
   std::size_t end = text.find(middle);
   if (end == std::string_view::npos) return std::nullopt;
   Frame frame{.file = text.substr(0, end)};
   text.remove_prefix(end + middle.size());
   std::from_chars(text.data(), text.data() + text.size(), frame.line);
-  frame.text = source_text(text);
+  if (!behind.starts_with(frame_start)) frame.text = behind.substr(0, max_source_text);
   return frame;
 }
 
@@ -59,11 +56,12 @@ std::string_view take_last_line(std::string_view& text) {
 
 // The last line of the trace that is a frame of the user's.
 Frame innermost_user_frame(std::string_view trace) {
+  std::string_view behind;
   while (!trace.empty()) {
-    std::string_view line = take_last_line(trace);
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    auto frame = parse_frame(line);
+    const std::string_view line = without_blanks_in_front(take_last_line(trace));
+    auto frame = parse_frame(line, behind);
     if (frame && !is_torch_file(frame->file)) return *frame;
+    behind = line;
   }
   return {};
 }

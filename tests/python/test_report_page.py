@@ -51,7 +51,7 @@ def test_opens_on_all_screens(pages, nodes, dark, size):
 
 
 def test_quantised_layers_are_listed_worst_first(tmp_path):
-    page = write_page(MODELS / "mlp10.pt2", tmp_path, "--quantize", "linear=8da4w")
+    page = write_page(MODELS / "mlp10.pt2", tmp_path, "--quantize", "linear=8da8w")
     layers = sorted(page_data(page)["quantised"], key=lambda layer: layer["sqnr_db"])
     with Browser(1440, 900) as browser:
         browser.open(page)
