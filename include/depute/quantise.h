@@ -2,14 +2,12 @@
 // integers with scales, in the ops that torchao writes, and with its numbers; or those of convolutions, or
 // weights and activations do, in the ops of PT2E.
 //
-//   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input become 8
-//   bits
-//                              when the program runs
+//   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input
+//                              become 8 bits when the program runs
 //   linear=8da8w               weights of 8 bits, a scale for each output
 //   linear=8w                  the same weights, the input stays as it is
 //   embedding=4w:group=32      tables of 4 or 8 bits
-//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images of the
-//   input
+//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images
 //                              become 8 bits when the program runs, in PT2E's ops
 //   static                     layers and what lies between them as 8 bits, with scales that are measured on
 //                              inputs of a calibration: what XNNPACK's quantiser does in PT2E

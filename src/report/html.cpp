@@ -1,6 +1,6 @@
 // The report as one HTML page that needs no other file and no network: page/ has its parts, which the build
-// puts into the program, and page_json.h its data. The page's scripts make all that is seen from the data, as
-// text that is never read as HTML.
+// puts into the program, and page_json.cpp writes its data. The page's scripts make all that is seen from the
+// data, as text that is never read as HTML.
 #include "depute/report.h"
 #include "report/page_parts.h"
 #include "report/report_json.h"

@@ -40,7 +40,7 @@ std::string reasons_text(const NodeReport& node) {
 std::vector<Leftovers> group_leftovers(const Report& report) {
   std::map<std::pair<std::string, std::string>, Leftovers> groups;
   for (const NodeReport& node : report.nodes) {
-    if (!node.delegate.empty() || node.reasons.empty()) continue;
+    if (!is_leftover(node)) continue;
     Leftovers& group = groups[{std::string(node.op.str()), reasons_text(node)}];
     if (group.count++ == 0) group.first_source = node.source;
   }

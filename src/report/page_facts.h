@@ -1,8 +1,8 @@
 // What the HTML page shows beside the report: the graph with its values and costs, planned memory, where the
 // bytes of the output are, and what other options would change.
 //
-//   %y: f32[1, 4] = aten.mm.default(%x, %w)     inputs {x}, types {"f32[1, 4]"}, 64 MACs, 64 bytes of
-//   constants
+//   %y: f32[1, 4] = aten.mm.default(%x, %w)     inputs {x}, types {"f32[1, 4]"}, 64 MACs,
+//                                               64 bytes of constants
 //
 // Nodes are numbered as in Report::nodes. page_json.cpp writes all this for the page's scripts.
 #pragma once

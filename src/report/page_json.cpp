@@ -17,27 +17,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Numbers things in the order in which they come.
-class StringTable {
+// Numbers texts, or rows, of which many are the same, in the order in which they come.
+class Table {
  public:
   std::size_t number(std::string_view text) {
     auto [found, is_new] = numbers_.emplace(std::string(text), numbers_.size());
-    if (is_new) strings_.push_back(found->first);
+    if (is_new) rows_.push_back(found->first);
     return found->second;
   }
-  Json take() { return std::move(strings_); }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  Json strings_ = Json::array();
-};
-
-// Rows of which many are the same.
-class RowTable {
- public:
-  std::size_t number(Json row) {
-    std::string key = row.dump(-1, ' ', false, Json::error_handler_t::replace);
-    auto [found, is_new] = numbers_.emplace(std::move(key), numbers_.size());
+  std::size_t number_of_row(Json row) {
+    auto [found, is_new] = numbers_.emplace(dump_json(row, -1), numbers_.size());
     if (is_new) rows_.push_back(std::move(row));
     return found->second;
   }
@@ -80,11 +69,11 @@ class PageWriter {
     for (const NodeReport& node : report_.nodes) {
       json["name"].push_back(node.node.str());
       json["op"].push_back(strings_.number(node.op.str()));
-      json["source"].push_back(sources_.number(source(node.source)));
+      json["source"].push_back(sources_.number_of_row(source(node.source)));
       json["owner"].push_back(strings_.number(node.owner));
       auto delegate = delegates.find(node.delegate);
       json["delegate"].push_back(delegate == delegates.end() ? -1 : delegate->second);
-      json["reasons"].push_back(reasons_.number(reasons(node)));
+      json["reasons"].push_back(reasons_.number_of_row(reasons(node)));
     }
     add_costs(json);
     return json;
@@ -198,9 +187,9 @@ class PageWriter {
 
   const Report& report_;
   const PageFacts* facts_;
-  StringTable strings_;
-  RowTable sources_;
-  RowTable reasons_;
+  Table strings_;
+  Table sources_;
+  Table reasons_;
 };
 
 }  // namespace

@@ -27,7 +27,11 @@ std::string own_version() {
 
 class SarifWriter {
  public:
-  explicit SarifWriter(const Report& report) : report_(report) {}
+  explicit SarifWriter(const Report& report) : report_(report) {
+    if (report.refusals.empty()) return;
+    for (const NodeReport& node : report.nodes)
+      nodes_.emplace(std::tuple(node.method.id(), node.graph.id(), node.node.id()), &node);
+  }
 
   std::string run() {
     for (const std::string& line : report_.unmet)
@@ -70,10 +74,8 @@ class SarifWriter {
   }
 
   const NodeReport* node_of(const RefusalReport& refusal) const {
-    for (const NodeReport& node : report_.nodes)
-      if (node.method == refusal.method && node.graph == refusal.graph && node.node == refusal.node)
-        return &node;
-    return nullptr;
+    const auto found = nodes_.find({refusal.method.id(), refusal.graph.id(), refusal.node.id()});
+    return found == nodes_.end() ? nullptr : found->second;
   }
 
   void add_refusal(const RefusalReport& refusal) {
@@ -88,7 +90,7 @@ class SarifWriter {
              std::pair<std::size_t, std::string>>
         groups;
     for (const NodeReport& node : report_.nodes) {
-      if (!node.delegate.empty() || node.reasons.empty()) continue;
+      if (!is_leftover(node)) continue;
       const auto& [backend, verdict] = node.reasons.front();
       auto& group = groups[{std::string(node.source.file.str()), node.source.line, std::string(node.op.str()),
                             reasons_text(node)}];
@@ -104,6 +106,8 @@ class SarifWriter {
   }
 
   const Report& report_;
+  // By the interned names of method, body and node; only where something is refused.
+  std::map<std::tuple<const void*, const void*, const void*>, const NodeReport*> nodes_;
   std::set<std::string> rules_;
   Json results_ = Json::array();
 };
