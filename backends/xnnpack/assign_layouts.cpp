@@ -65,12 +65,16 @@ Order LayoutAssigner::choose_order(const XnnNode& node, Fits&& fits, const Order
   const std::size_t result_rank = rank(node.output);
   const std::optional<Order>& wish = wishes_[node.output];
   std::vector<Order> candidates;
-  if (wish) candidates.push_back(*wish);
+  const auto add = [&](const Order& order) {
+    if (std::ranges::find(candidates, order) == candidates.end()) candidates.push_back(order);
+  };
+  if (wish) add(*wish);
   for (ValueId input : node.inputs) {
     if (input == no_value || rank(input) != result_rank) continue;
-    for (Order& order : forms_.orders(input)) candidates.push_back(std::move(order));
+    for (const Order& order : forms_.orders(input)) add(order);
   }
-  candidates.push_back(fallback);
+  add(fallback);
+  if (candidates.size() == 1) return fallback;
   const Order* best = &fallback;
   double best_cost = std::numeric_limits<double>::infinity();
   for (const Order& order : candidates) {
