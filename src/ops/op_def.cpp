@@ -6,6 +6,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <unordered_map>
 
@@ -94,6 +95,7 @@ const OpDef* parse(const Entry& entry) {
 }
 
 constexpr std::size_t expected_ops = 1200;
+constexpr std::size_t expected_bytes = 128 << 10;
 
 class TorchOps final : public OpTable {
  public:
@@ -163,8 +165,9 @@ class TorchOps final : public OpTable {
     return *entry.def;
   }
 
+  std::pmr::monotonic_buffer_resource memory_{expected_bytes};  // a thousand entries, made and kept together
   // By text, not by Symbol: each process would intern a thousand names of which it needs twenty.
-  mutable std::unordered_map<std::string_view, Entry> by_name_;
+  mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
   std::deque<std::string> twin_names_;
   std::vector<Entry*> entries_;  // in the order of their lines
   std::once_flag listed_;
