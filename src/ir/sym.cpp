@@ -143,6 +143,8 @@ SymInt operator*(const SymInt& a, const SymInt& b) {
   std::int64_t product = 0;
   if (a.is_constant() && b.is_constant() && !__builtin_mul_overflow(a.value(), b.value(), &product))
     return product;
+  if (a == 1) return b;
+  if (b == 1) return a;
   return SymInt(sym_call(SymFunction::Mul, {a.expr(), b.expr()}));
 }
 

@@ -19,17 +19,15 @@ SymInt extent(const SymInt& size) {
 // and PyTorch writes Max(1, u0) where it does not know that u0 is at least 1.
 bool are_contiguous(const Dims& sizes, const Dims& strides) {
   if (std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; })) return true;
-  SymInt expected = 1;
-  SymInt expected_with_max = 1;
+  SymInt inner = 1;  // elements of the dimensions behind, as their strides spell them
+  const SymInt* last = nullptr;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1) continue;
-    if (strides[i] == expected_with_max) {
-      expected = expected_with_max;
-    } else if (strides[i] != expected) {
-      return false;
-    }
-    expected_with_max = expected * sym_max(1, sizes[i]);
-    expected = expected * sizes[i];
+    SymInt expected = last == nullptr ? inner : inner * *last;
+    if (strides[i] != expected && last != nullptr) expected = inner * sym_max(1, *last);
+    if (strides[i] != expected) return false;
+    inner = expected;
+    last = &sizes[i];
   }
   return true;
 }
