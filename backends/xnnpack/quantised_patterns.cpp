@@ -77,7 +77,10 @@ std::optional<QuantisedWeight> weight_of_blocks(const QueryContext& context, con
   if (!are_scales(node, "scale", sizes[0] * (columns / block[1]))) return std::nullopt;
   if (!has_no_zero_points(context, node, "zero_point")) return std::nullopt;
   const bool is_4bit = is_number(node.call["quant_min"], -8) && is_number(node.call["quant_max"], 7);
-  const std::size_t group = block[1] == columns ? 0 : static_cast<std::size_t>(block[1]);
+  // Beside f16 there are no kernels of 4-bit rows, but of groups; a row may be one.
+  const bool is_half = node.result().dtype == ScalarType::F16;
+  const bool is_row = block[1] == columns && !(is_4bit && is_half && columns % 32 == 0);
+  const std::size_t group = is_row ? 0 : static_cast<std::size_t>(block[1]);
   return QuantisedWeight{.scales = node.call.value("scale"), .group = group, .is_4bit = is_4bit};
 }
 

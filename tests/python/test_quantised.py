@@ -214,10 +214,7 @@ def test_dynamic(name, is_decomposed, is_open, tmp_path):
     assert (tmp_path / "m.pte").stat().st_size < 4 * 64 * 64 * bits / 8 + 16000
 
 
-OF_HALVES = [name for name in DYNAMIC if name not in ("8w", "8da4w_64", "8da4w_channel")]  # of a row of 64 one scale
-
-
-@pytest.mark.parametrize("name", OF_HALVES)
+@pytest.mark.parametrize("name", [name for name in DYNAMIC if name != "8w"])
 def test_dynamic_of_half_floats(name, tmp_path):
     torch.manual_seed(2)
     x = torch.randn(1, 5, 64).half()
@@ -230,7 +227,7 @@ def test_dynamic_of_half_floats(name, tmp_path):
     assert "choose_qparams" not in shown and "dequantize" not in shown
 
 
-@pytest.mark.parametrize("name", ["8w", "8da4w_64", "8da4w_channel", "convolutions"])
+@pytest.mark.parametrize("name", ["8w", "convolutions"])
 def test_half_floats_beside_integers_that_xnnpack_lacks(name, tmp_path):
     torch.manual_seed(2)
     x = torch.randn(1, 5, 64).half() if name != "convolutions" else torch.randn(1, 16, 12, 12).half()
