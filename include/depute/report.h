@@ -121,6 +121,9 @@ struct ExplainOptions {
 
 std::string summary_text(const Report& report, bool verbose);  // what `lower` prints at its end
 std::string explain_text(const Report& report, const ExplainOptions& options);
+// Refusals, reasons and changes, each with the model's lines, in 80 columns; advice is there with
+// LowerOptions::tell_page_facts.
+std::string doctor_text(const Report& report, bool colour = false);
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
 std::string report_markdown(const Report& report);  // for a comment on a pull request
