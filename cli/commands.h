@@ -39,6 +39,7 @@ struct Command {
 
 Command lower_command(Compiler& compiler);
 Command explain_command(Compiler& compiler);
+Command doctor_command(Compiler& compiler);
 Command show_command(const Compiler& compiler);
 Command size_command(const Compiler& compiler);
 Command backends_command(const Compiler& compiler);

@@ -18,6 +18,8 @@ struct LowerArguments {
   std::vector<std::string> ptd;
   std::string debug_map;
   std::string require;
+  std::string lock;
+  bool lock_update = false;
   std::uint64_t segment_alignment = WriteOptions().segment_alignment;
   std::uint64_t delegate_alignment = WriteOptions().delegate_alignment;
   bool inline_delegates = false;
@@ -61,12 +63,44 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
     options.ptd.push_back(std::move(file));
   }
   options.debug_map = arguments.debug_map;
+  if (arguments.lock_update && arguments.lock.empty())
+    return failure("usage", "--lock-update", "there is no lock to write", "name its file by --lock FILE");
+  options.lock = arguments.lock;
+  options.update_lock = arguments.lock_update;
   options.write.segment_alignment = arguments.segment_alignment;
   options.write.delegate_alignment = arguments.delegate_alignment;
   options.write.extract_delegate_segments = !arguments.inline_delegates;
   options.write.alloc_inputs = arguments.alloc_inputs;
   options.write.alloc_outputs = arguments.alloc_outputs;
   return options;
+}
+
+// What is not as it has to be, all of it; true when there is nothing.
+bool meets_conditions(const Report& report, const std::string& lock) {
+  for (const std::string& line : report.unmet) {
+    report_error({.code = "require",
+                  .where = {},
+                  .message = "not met: " + line,
+                  .hint = "no program was written; `depute explain` tells why nodes were left",
+                  .source = {}});
+  }
+  if (report.lock_changes.empty()) return report.unmet.empty();
+  constexpr std::size_t told = 20;
+  Diagnostic changed = {
+      .code = "lock",
+      .where = lock,
+      .message = fmt::format("the plan is not as it was, in {} {}", report.lock_changes.size(),
+                             report.lock_changes.size() == 1 ? "place" : "places"),
+      .hint =
+          "no program was written; if this is what it should be, --lock-update writes "
+          "the lock anew"};
+  for (const LockChange& change : report.lock_changes) {
+    if (changed.details.size() < told) changed.details.push_back(change.str());
+  }
+  if (const std::size_t more = report.lock_changes.size() - changed.details.size(); more > 0)
+    changed.details.push_back(fmt::format("and {} more; --report lists all", more));
+  report_error(changed);
+  return false;
 }
 
 int run_lower(const LowerArguments& arguments, Compiler& compiler) {
@@ -80,14 +114,7 @@ int run_lower(const LowerArguments& arguments, Compiler& compiler) {
     std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
     code = print_to(stream, summary_text(compiled->report, arguments.verbose));
   }
-  for (const std::string& line : compiled->report.unmet) {
-    report_error({.code = "require",
-                  .where = {},
-                  .message = "not met: " + line,
-                  .hint = "no program was written; `depute explain` tells why nodes were left",
-                  .source = {}});
-  }
-  return compiled->report.unmet.empty() ? code : exit_require;
+  return meets_conditions(compiled->report, options->lock) ? code : exit_require;
 }
 
 std::vector<Option> lower_options(LowerArguments& arguments) {
@@ -123,8 +150,14 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
        .value = "FILE"},
       {.names = "--require",
        .target = &arguments.require,
-       .help = "Conditions, else exit code 3: \"coverage>=95%,partitions<=3\"",
+       .help = "Conditions, else exit code 3: \"coverage>=95%,memory<=4M\"; docs/cli.md has all",
        .value = "CONDITIONS"},
+      {.names = "--lock",
+       .target = &arguments.lock,
+       .help =
+           "What each partition was made of, as it has to stay, else exit code 3; --lock-update writes it",
+       .value = "FILE"},
+      {.names = "--lock-update", .target = &arguments.lock_update, .help = "Write the lock instead"},
       {.names = "--quiet", .target = &arguments.quiet, .help = "Print nothing but errors"},
       {.names = "--verbose",
        .target = &arguments.verbose,

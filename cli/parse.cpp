@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/suggest.h"
 #include "depute/compiler.h"
+#include "support/suggest.h"
 
 namespace depute {
 namespace {

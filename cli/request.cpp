@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "cli/backend_argument.h"
@@ -12,6 +11,7 @@
 #include "cli/constant_argument.h"
 #include "depute/print.h"
 #include "read/read_program.h"
+#include "support/byte_size.h"
 #include "support/mapped_file.h"
 #include "support/output_set.h"
 #include "support/try.h"
@@ -54,25 +54,16 @@ Status check_step(const std::string& step) {
                  fmt::format("the steps are {}", fmt::join(steps, ", ")));
 }
 
-// "500M": 500 * 2^20.
-Result<std::uint64_t> parse_size(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(end, text.data() + text.size());
-  const std::size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit) + 1;
-  const bool is_unit = unit.empty() || (unit.size() == 1 && power > 0 && power <= 4);
-  if (error != std::errc() || !is_unit || number > (~std::uint64_t{0} >> (10 * power)))
-    return failure("usage", "--cache-size", fmt::format("'{}' is no size", text),
-                   "write bytes, or 500M or 20G");
-  return number << (10 * power);
-}
-
 Result<CacheOptions> read_cache(const RequestArguments& arguments) {
   CacheOptions cache{.folder = arguments.cache};
   if (arguments.cache_size.empty()) return cache;
   if (arguments.cache.empty())
     return failure("usage", "--cache-size", "there is no cache", "name its folder by --cache DIR");
-  TRY(cache.max_bytes, parse_size(arguments.cache_size));
+  const std::optional<std::uint64_t> bytes = parse_byte_size(arguments.cache_size);
+  if (!bytes)
+    return failure("usage", "--cache-size", fmt::format("'{}' is no size", arguments.cache_size),
+                   "write bytes, or 500M or 20G");
+  cache.max_bytes = *bytes;
   return cache;
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "depute/propose_partitions.h"
+#include "option_text.h"
 #include "support/try.h"
 
 namespace depute {
@@ -81,30 +82,6 @@ struct Candidate {
   LowerOptions options;
 };
 
-std::string request_text(const BackendRequest& request) {
-  std::string text = request.method.empty() ? request.name : request.method + ":" + request.name;
-  char separator = ':';
-  for (const auto& [key, value] : request.options) {
-    text += fmt::format("{}{}={}", separator, key, value);
-    separator = ',';
-  }
-  return text;
-}
-
-// The part of a command line that asks for these backends. Anything but plain characters is quoted for a
-// shell.
-std::string flags_text(const LowerOptions& options) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
-  std::string text;
-  for (const BackendRequest& request : options.backends) {
-    std::string argument = request_text(request);
-    if (argument.find_first_not_of(plain) != argument.npos) argument = "'" + argument + "'";
-    text += (text.empty() ? "--backend " : " --backend ") + argument;
-  }
-  return options.plan_together ? text + " --together" : text;
-}
-
 class Adviser {
  public:
   Adviser(const Report& report, const LowerOptions& options, const Registry& registry,
@@ -130,10 +107,10 @@ class Adviser {
 
  private:
   void add(Advice advice, LowerOptions changed) {
-    advice.flags = flags_text(changed);
+    advice.flags = backend_flags(changed);
     const bool is_known = std::ranges::any_of(
         candidates_, [&](const Candidate& other) { return other.advice.flags == advice.flags; });
-    if (!is_known && advice.flags != flags_text(options_))
+    if (!is_known && advice.flags != backend_flags(options_))
       candidates_.push_back({std::move(advice), std::move(changed)});
   }
 

@@ -2,6 +2,7 @@
 #include "depute/compiler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "advice.h"
 #include "depute/backend_op.h"
 #include "depute/filtered_partitioner.h"
+#include "depute/lock.h"
 #include "depute/normalise.h"
 #include "depute/plan_together.h"
 #include "depute/to_backend.h"
@@ -18,16 +20,19 @@
 #include "depute/version.h"
 #include "ir/narrow_ranges.h"
 #include "normalise/passes.h"
+#include "option_text.h"
 #include "plan/data_file.h"
 #include "plan/plan.h"
 #include "read/read_program.h"
 #include "read/read_pt2.h"
 #include "report/debug_map.h"
 #include "report/page_facts.h"
+#include "report/planned_facts.h"
 #include "report/refusals_report.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/output_set.h"
+#include "support/suggest.h"
 #include "support/try.h"
 #include "write/write_pte.h"
 
@@ -59,10 +64,12 @@ struct RequestedBackend {
   bool is_for(const Method& each) const { return method.empty() || each.name == method; }
 };
 
-std::string backend_names(const Registry& registry) {
-  std::string names;
-  for (const BackendEntry& entry : registry.entries()) names += (names.empty() ? "" : ", ") + entry.name;
-  return names;
+std::string unknown_backend_hint(const std::string& name, const Registry& registry) {
+  std::vector<std::string> names;
+  for (const BackendEntry& entry : registry.entries()) names.push_back(entry.name);
+  const auto similar = most_similar(name, names);
+  return fmt::format("{}built in: {}", similar ? fmt::format("did you mean {}? ", *similar) : "",
+                     fmt::join(names, ", "));
 }
 
 Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
@@ -80,7 +87,7 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     }
     if (entry == nullptr) {
       return failure("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
-                     fmt::format("built in: {}", backend_names(registry)));
+                     unknown_backend_hint(request.name, registry));
     }
     BackendOptions own = request.options;
     TRY(PartitionControls controls, take_partition_controls(entry->name, own));
@@ -336,7 +343,9 @@ void find_refusals(const CompileOptions& options, Compiled& compiled) {
   std::vector<Refusal> refusals;
   const Result<Plan> plan = make_plan(compiled.program, plan_options(write_options(options)), refusals);
   add_refusals(compiled.report, compiled.program, refusals);
-  if (plan && compiled.report.page != nullptr)
+  if (!plan) return;
+  compiled.report.planned = planned_facts(*plan);
+  if (compiled.report.page != nullptr)
     add_memory(*compiled.report.page, compiled.report, compiled.program, *plan);
 }
 
@@ -355,12 +364,14 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   if (std::ranges::count(inputs, "-") > 1) {
     return failure("usage", "-", "standard input can be read only once");
   }
+  if (!options.lock.empty() && !options.update_lock) inputs.push_back(options.lock);
   inputs.insert(inputs.end(), options.read_before.begin(), options.read_before.end());
   for (const std::string& input : inputs) outputs.add_input(input);
   if (!options.output.empty()) TRY_STATUS(outputs.reserve("-o", options.output));
   for (const std::string& path : ptd_paths(options)) TRY_STATUS(outputs.reserve("--ptd", path));
   for (const std::string& report : options.reports) TRY_STATUS(outputs.reserve("--report", report));
   if (!options.debug_map.empty()) TRY_STATUS(outputs.reserve("--debug-map", options.debug_map));
+  if (options.update_lock) TRY_STATUS(outputs.reserve("--lock", options.lock));
   return {};
 }
 
@@ -406,13 +417,11 @@ Status add_written(const CompileOptions& options, const OutputSet& outputs, cons
   return {};
 }
 
-Status plan_and_write(const CompileOptions& options, const Registry& registry, StepTimer& timer,
-                      OutputSet& outputs, Compiled& compiled) {
+Status write_planned(const CompileOptions& options, const Registry& registry, const Plan& plan,
+                     StepTimer& timer, OutputSet& outputs, Compiled& compiled) {
   const Program& program = compiled.program;
   Report& report = compiled.report;
   const WriteOptions write = write_options(options);
-  TRY(Plan plan, make_plan(program, plan_options(write)));
-  timer.done("plan");
   auto open = [&](const std::string& path) { return open_output(options, outputs, path); };
   TRY(WriteSummary written, write_pte_to(open, program, plan, options.output, write));
   if (!options.debug_map.empty()) {
@@ -448,23 +457,80 @@ Status write_reports(const CompileOptions& options, const Report& report, Output
   return {};
 }
 
-// Requirements, files and reports of what was lowered.
+// Holds what was lowered to the lock, or writes that.
+Status check_lock(const CompileOptions& options, const std::optional<Lock>& before, const Registry& registry,
+                  StepTimer& timer, OutputSet& outputs, Compiled& compiled) {
+  if (options.lock.empty()) return {};
+  const Lock now = make_lock(compiled.program, registry, version(), deciding_options(options.lower));
+  if (before) {
+    compiled.report.lock_changes = lock_changes(*before, now);
+  } else {
+    TRY_STATUS(write_text(outputs, options.lock, lock_text(now)));
+  }
+  timer.done("lock");
+  return {};
+}
+
+// Nothing was written that stays.
+void forget_written(OutputSet& outputs, Report& report) {
+  outputs.drop_written();
+  report.output.clear();
+  report.output_bytes = 0;
+  report.external_files.clear();
+}
+
+// Plans and writes what meets the requirements, as far as these can be judged before there is a file.
+Status write_required(const CompileOptions& options, const Registry& registry, StepTimer& timer,
+                      OutputSet& outputs, Compiled& compiled) {
+  Report& report = compiled.report;
+  std::vector<Refusal> refusals;
+  Result<Plan> plan = make_plan(compiled.program, plan_options(write_options(options)), refusals);
+  timer.done("plan");
+  if (plan) report.planned = planned_facts(*plan);
+  report.unmet = unmet(report, options.requirements, false);
+  const bool is_held = report.unmet.empty() && report.lock_changes.empty();
+  if (!plan && is_held) return Failure(plan.error());
+  add_refusals(report, compiled.program, refusals);
+  if (!plan || (!is_held && std::ranges::none_of(options.requirements, needs_file))) {
+    outputs.drop_written();
+    return {};
+  }
+  TRY_STATUS(write_planned(options, registry, *plan, timer, outputs, compiled));
+  report.unmet = unmet(report, options.requirements);
+  if (!report.unmet.empty() || !report.lock_changes.empty()) forget_written(outputs, report);
+  return {};
+}
+
+// Requirements and files of what was lowered.
 Status finish(const CompileOptions& options, const Registry& registry, StepTimer& timer, OutputSet& outputs,
               Compiled& compiled) {
-  compiled.report.unmet = unmet(compiled.report, options.requirements);
-  if (options.output.empty()) {
-    find_refusals(options, compiled);
-    timer.done("plan");
-  } else if (compiled.report.unmet.empty()) {
-    TRY_STATUS(plan_and_write(options, registry, timer, outputs, compiled));
-  }
+  if (!options.output.empty()) return write_required(options, registry, timer, outputs, compiled);
+  find_refusals(options, compiled);
+  timer.done("plan");
+  compiled.report.unmet = unmet(compiled.report, options.requirements, false);
   return {};
+}
+
+Result<std::optional<Lock>> read_lock(const CompileOptions& options) {
+  if (options.lock.empty() || options.update_lock) return std::optional<Lock>();
+  Result<std::shared_ptr<const MappedFile>> file = open_input(options.lock);
+  if (!file) {
+    file.error().hint = "--lock-update writes it";
+    return Failure(file.error());
+  }
+  const std::span<const std::byte> bytes = (*file)->bytes();
+  TRY(Lock lock, parse_lock({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options.lock));
+  return std::optional(std::move(lock));
 }
 
 Result<Compiled> run_compile(const CompileOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.lower.backends, registry));
+  std::vector<std::string> asked;
+  for (const RequestedBackend& backend : backends) asked.push_back(backend.name);
+  TRY_STATUS(check_requirements(options.requirements, asked));
   OutputSet outputs;
   TRY_STATUS(check_files(options, outputs));
+  TRY(const std::optional<Lock> lock, read_lock(options));
   std::vector<StepTime> times;
   StepTimer timer(times);
   LowerOptions lower = options.lower;
@@ -482,6 +548,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   observe(lower, "read", program);
   TRY(Compiled compiled, run_lower(std::move(program), backends, registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
+  TRY_STATUS(check_lock(options, lock, registry, timer, outputs, compiled));
   TRY_STATUS(finish(options, registry, timer, outputs, compiled));
   compiled.report.times = std::move(times);
   TRY_STATUS(write_reports(options, compiled.report, outputs));

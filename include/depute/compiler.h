@@ -90,7 +90,10 @@ struct CompileOptions {
   std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
   LowerOptions lower = {};
   std::vector<Requirement> requirements = {};  // not met: no program is written
-  std::string output = {};  // .pte; empty: no program is written, and the report tells what would be refused
+  // What the program has to be: a difference is a Report::lock_changes, and no program is written.
+  std::string lock = {};
+  bool update_lock = false;  // writes that file instead
+  std::string output = {};   // .pte; empty: no program is written, and the report tells what would be refused
   std::vector<DataFile> ptd = {};         // for constants and delegates' data; the others stay in the output
   std::vector<std::string> reports = {};  // files; .html is a page, anything else JSON
   std::string debug_map = {};             // JSON file: from instructions of the output to the model's lines

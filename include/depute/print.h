@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 
 #include "depute/program.h"
 
@@ -11,17 +12,22 @@
 
 namespace depute {
 
+using ValueNames = std::unordered_map<const Value*, Symbol>;
+
 struct PrintOptions {
   // Constants and blobs up to this size are printed whole; larger ones as elided(size, "xxh3:..."),
   // comparable but not runnable.
   std::size_t max_inline_bytes = 256;
   bool originals = false;  // also the subprograms that delegates were made from
   bool sources = false;    // also where nodes come from: from "model.py":12 "features.0"
+  bool marks = true;       // tags and debug handles of nodes
+  // Names that values have in the place of their own.
+  const ValueNames* names = nullptr;
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});
 std::string print(const Graph& graph);
-std::string print(const Node& node);
+std::string print(const Node& node, const PrintOptions& options = {});
 std::string print(const Argument& argument);
 
 }  // namespace depute

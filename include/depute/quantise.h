@@ -41,6 +41,7 @@ struct QuantiseRule {
   std::int64_t group = 0;          // elements of a row that share a scale; 0: all
   Pins pins = {};
   std::string scheme = {};  // "8da4w"
+  std::string text = {};    // as it was written
 };
 
 // Inputs to run a program on, for static quantisation: arrays by the names of its inputs, or arg0, arg1, ...

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "depute/lock.h"
 #include "depute/program.h"
 #include "depute/quantise.h"
 #include "depute/to_backend.h"
@@ -26,6 +28,8 @@ struct NodeReport {
   Symbol op;
   SourceLocation source;
   std::uint32_t debug_handle = 0;
+  // Multiplications with additions, at the largest sizes; nothing where a size has no bound.
+  std::optional<std::uint64_t> macs = 0;
   std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
   Symbol delegate;    // when delegated
   std::vector<std::pair<std::string, Verdict>>
@@ -49,6 +53,9 @@ struct DelegateReport {
   std::uint64_t outputs = 0;
   std::uint64_t blob_bytes = 0;
   std::uint64_t data_bytes = 0;  // named data
+  // Of the tensors that go in and come out at each call, at the largest sizes; nothing where a size has no
+  // bound.
+  std::optional<std::uint64_t> boundary_bytes = 0;
 };
 
 struct StepTime {
@@ -59,6 +66,12 @@ struct StepTime {
 struct ExternalFile {
   std::string path;  // .ptd
   std::uint64_t bytes = 0;
+};
+
+// What the plan tells of a program.
+struct PlannedFacts {
+  std::uint64_t memory = 0;          // bytes of planned memory, of the method that needs most
+  std::vector<std::string> kernels;  // that its instructions call, sorted: "aten::add.out"
 };
 
 struct PageFacts;
@@ -72,17 +85,23 @@ struct Report {
   std::vector<DelegateReport> delegates;
   AllApart apart;  // why backends have several
   std::vector<RefusalReport> refusals;
-  QuantiseResult quantised;  // layers whose weights were made integers here
+  std::optional<PlannedFacts> planned;  // compile(): nothing when it cannot be planned
+  QuantiseResult quantised;             // layers whose weights were made integers here
   std::vector<StepTime> times;
   CacheUse cache;                  // results of backends that were there, with LowerOptions::cache
   std::vector<std::string> notes;  // what the user should know of the program that was written
   std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no program was written
+  std::vector<LockChange> lock_changes;  // compile(): what is not as the lock says; then none was, either
   // What the HTML page shows beside all this: LowerOptions::tell_page_facts.
   std::shared_ptr<PageFacts> page = nullptr;
 
   std::uint64_t delegated_nodes() const;
   std::uint64_t non_delegated_nodes() const;
   double coverage() const;  // delegated share of all nodes, in percent; 100 for a program without nodes
+  double coverage_of(std::string_view backend) const;  // the same of one backend
+  // Of the nodes that no backend took; nothing where a size has no bound.
+  std::optional<std::uint64_t> non_delegated_macs() const;
+  std::optional<std::uint64_t> boundary_bytes() const;  // of all delegates
 };
 
 // Starts the report with every node on the portable runtime.
@@ -102,6 +121,9 @@ struct ExplainOptions {
 
 std::string summary_text(const Report& report, bool verbose);  // what `lower` prints at its end
 std::string explain_text(const Report& report, const ExplainOptions& options);
+// Refusals, reasons and changes, each with the model's lines, in 80 columns; advice is there with
+// LowerOptions::tell_page_facts.
+std::string doctor_text(const Report& report, bool colour = false);
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
 std::string report_markdown(const Report& report);  // for a comment on a pull request

@@ -202,6 +202,7 @@ void Printer::node(const Node& node) {
     literal(argument.value);
   }
   out_ += ')';
+  if (!options_.marks) return;
   if (!node.tag.empty()) {
     out_ += " !";
     name(node.tag.str());
@@ -232,11 +233,14 @@ void Printer::source(const SourceLocation& source) {
 }
 
 void Printer::value(const Value& value) {
+  const auto other = options_.names != nullptr ? options_.names->find(&value) : ValueNames::const_iterator();
+  const Symbol name =
+      options_.names != nullptr && other != options_.names->end() ? other->second : value.name();
   out_ += '%';
-  if (is_plain_name(value.name().str())) {
-    out_ += value.name().str();
+  if (is_plain_name(name.str())) {
+    out_ += name.str();
   } else {
-    quoted(value.name().str());
+    quoted(name.str());
   }
 }
 
@@ -341,8 +345,8 @@ std::string print(const Graph& graph) {
   return printer.take();
 }
 
-std::string print(const Node& node) {
-  text::Printer printer({});
+std::string print(const Node& node, const PrintOptions& options) {
+  text::Printer printer(options);
   printer.node(node);
   return printer.take();
 }

@@ -2,33 +2,12 @@
 
 #include <algorithm>
 
+#include "support/wildcard.h"
+
 namespace depute {
 namespace {
 
 constexpr std::string_view everything = "*";
-
-// '*' stands for any text. Linear but for one step back: to the text that the last '*' stands for.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = pattern.npos;  // the last one, and what it stands for ends before `rest`
-  std::size_t rest = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      rest = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      t = ++rest;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == pattern.npos;
-}
 
 bool is_of_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -41,7 +20,7 @@ bool matches_part(std::string_view pattern, std::string_view key) {
     std::size_t end = begin;
     while (end < key.size() && is_of_name(key[end])) ++end;
     const bool is_name = end > begin && (end == key.size() || (key[end] != '(' && key[end] != ':'));
-    if (is_name && matches(pattern, key.substr(begin, end - begin))) return true;
+    if (is_name && matches_wildcard(pattern, key.substr(begin, end - begin))) return true;
     begin = end;
   }
   return false;
@@ -51,7 +30,7 @@ bool matches_part(std::string_view pattern, std::string_view key) {
 
 std::optional<std::size_t> find_file(std::span<const DataFile> files, std::string_view name) {
   const auto found = std::ranges::find_if(files, [&](const DataFile& file) {
-    return matches(file.pattern, name) || matches_part(file.pattern, name);
+    return matches_wildcard(file.pattern, name) || matches_part(file.pattern, name);
   });
   if (found == files.end()) return std::nullopt;
   return static_cast<std::size_t>(found - files.begin());

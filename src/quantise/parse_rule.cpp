@@ -70,7 +70,7 @@ constexpr std::string_view static_scheme = "static";
 }  // namespace
 
 Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
-  QuantiseRule rule;
+  QuantiseRule rule{.text = std::string(text)};
   if (text.substr(0, text.find(':')) == static_scheme) {
     rule.target = QuantiseRule::Target::Static;
     rule.scheme = static_scheme;

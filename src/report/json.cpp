@@ -28,11 +28,21 @@ Json node_json(const NodeReport& node) {
   return json;
 }
 
+// What has no bound is null.
+Json number_or_null(const std::optional<std::uint64_t>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
 Json delegate_json(const DelegateReport& delegate) {
-  return {{"name", delegate.name.str()},       {"method", delegate.method.str()},
-          {"backend_id", delegate.backend_id}, {"nodes", delegate.nodes},
-          {"inputs", delegate.inputs},         {"outputs", delegate.outputs},
-          {"blob_bytes", delegate.blob_bytes}, {"data_bytes", delegate.data_bytes}};
+  return {{"name", delegate.name.str()},
+          {"method", delegate.method.str()},
+          {"backend_id", delegate.backend_id},
+          {"nodes", delegate.nodes},
+          {"inputs", delegate.inputs},
+          {"outputs", delegate.outputs},
+          {"blob_bytes", delegate.blob_bytes},
+          {"data_bytes", delegate.data_bytes},
+          {"boundary_bytes", number_or_null(delegate.boundary_bytes)}};
 }
 
 std::string_view reason_word(WhyApart::Reason reason) {
@@ -102,7 +112,12 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["totals"] = {{"delegated_subgraphs", report.delegates.size()},
                     {"delegated_nodes", report.delegated_nodes()},
                     {"non_delegated_nodes", report.non_delegated_nodes()},
-                    {"coverage_percent", report.coverage()}};
+                    {"coverage_percent", report.coverage()},
+                    {"non_delegated_macs", number_or_null(report.non_delegated_macs())},
+                    {"boundary_bytes", number_or_null(report.boundary_bytes())}};
+  json["planned"] = report.planned
+                        ? Json{{"memory", report.planned->memory}, {"kernels", report.planned->kernels}}
+                        : Json(nullptr);
   json["delegates"] = Json::array();
   for (const DelegateReport& delegate : report.delegates)
     json["delegates"].push_back(delegate_json(delegate));
@@ -119,6 +134,11 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["cache"] = {{"found", report.cache.found}, {"made", report.cache.made}};
   json["notes"] = report.notes;
   json["unmet"] = report.unmet;
+  json["lock_changes"] = Json::array();
+  for (const LockChange& change : report.lock_changes) {
+    json["lock_changes"].push_back(
+        {{"place", change.place}, {"text", change.text}, {"source", change.source.str()}});
+  }
   json["times_ms"] = Json::object();
   for (const StepTime& time : report.times) json["times_ms"][time.step] = time.milliseconds;
   return json;

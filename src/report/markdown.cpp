@@ -39,6 +39,21 @@ std::string count(std::size_t number, std::string_view one) {
   return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
 }
 
+std::string lock_table(const Report& report) {
+  if (report.lock_changes.empty()) return {};
+  std::string text = "\n| not as the lock says | what changed | at |\n|---|---|---|\n";
+  const std::size_t shown = std::min(report.lock_changes.size(), listed_kinds);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LockChange& change = report.lock_changes[i];
+    const std::string place = change.source.str();
+    text += fmt::format("| {} | {} | {} |\n", cell(change.place), cell(change.text),
+                        place.empty() ? "" : code(place));
+  }
+  if (report.lock_changes.size() > shown)
+    text += fmt::format("\n{} more are not listed.\n", count(report.lock_changes.size() - shown, "change"));
+  return text;
+}
+
 std::string leftovers_table(const Report& report) {
   const std::vector<Leftovers> groups = group_leftovers(report);
   if (groups.empty()) return {};
@@ -61,6 +76,7 @@ std::string report_markdown(const Report& report) {
       fmt::format("### {}: {:.1f} % of {} in {}\n", cell(report.input), report.coverage(),
                   count(report.nodes.size(), "node"), count(report.delegates.size(), "delegate"));
   for (const std::string& line : report.unmet) text += fmt::format("\n**Not met:** {}\n", cell(line));
+  text += lock_table(report);
   if (!report.output.empty())
     text += fmt::format("\n{}: {}\n", code(report.output), bytes_text(report.output_bytes));
   for (const ExternalFile& file : report.external_files)

@@ -7,22 +7,10 @@
 
 #include "depute/print.h"
 #include "ir/walk.h"
+#include "report/largest_sizes.h"
 
 namespace depute {
 namespace {
-
-// Of a product of sizes at their largest: 0 when one has no bound, and never more than a double tells
-// exactly.
-std::uint64_t largest_product(std::uint64_t start, const Dims& factors, const Ranges& ranges) {
-  constexpr double limit = 9e15;
-  double product = static_cast<double>(start);
-  for (const SymInt& factor : factors) {
-    const std::int64_t size = factor.is_constant() ? factor.value() : bounds(factor, ranges).max;
-    if (size == Range::max_bound) return 0;
-    product *= static_cast<double>(std::max<std::int64_t>(size, 0));
-  }
-  return static_cast<std::uint64_t>(std::min(product, limit));
-}
 
 class PageReader {
  public:
@@ -82,8 +70,7 @@ class PageReader {
     }
     for (const Value* result : node.results()) facts.types.push_back(type_number(result->type()));
     if (node.def() == nullptr) return facts;
-    if (node.def()->macs != nullptr)
-      facts.macs = largest_product(1, node.def()->macs(OpCall(node)), program_.ranges);
+    facts.macs = largest_macs(node, program_.ranges).value_or(0);
     if (node.def()->is(OpFlag::quantisation)) facts.quantisation = literals(node);
     return facts;
   }
@@ -109,9 +96,8 @@ class PageReader {
     auto [found, is_new] = type_numbers_.emplace(str(type), static_cast<std::uint32_t>(facts_.types.size()));
     if (is_new) {
       facts_.types.push_back(found->first);
-      facts_.type_bytes.push_back(
-          type.is_tensor() ? largest_product(item_size(type.tensor.dtype), type.tensor.sizes, program_.ranges)
-                           : 0);
+      facts_.type_bytes.push_back(type.is_tensor() ? largest_bytes(type.tensor, program_.ranges).value_or(0)
+                                                   : 0);
     }
     return found->second;
   }

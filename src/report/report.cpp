@@ -7,6 +7,7 @@
 
 #include "depute/inspect.h"
 #include "ir/walk.h"
+#include "report/largest_sizes.h"
 
 namespace depute {
 
@@ -22,6 +23,32 @@ std::uint64_t Report::non_delegated_nodes() const {
 double Report::coverage() const {
   if (nodes.empty()) return 100.0;
   return 100.0 * static_cast<double>(delegated_nodes()) / static_cast<double>(nodes.size());
+}
+
+double Report::coverage_of(std::string_view backend) const {
+  if (nodes.empty()) return 100.0;
+  const auto taken = std::ranges::count_if(
+      nodes, [&](const NodeReport& node) { return !node.delegate.empty() && node.owner == backend; });
+  return 100.0 * static_cast<double>(taken) / static_cast<double>(nodes.size());
+}
+
+std::optional<std::uint64_t> Report::non_delegated_macs() const {
+  std::uint64_t sum = 0;
+  for (const NodeReport& node : nodes) {
+    if (!node.delegate.empty()) continue;
+    if (!node.macs) return std::nullopt;
+    sum += *node.macs;
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> Report::boundary_bytes() const {
+  std::uint64_t sum = 0;
+  for (const DelegateReport& delegate : delegates) {
+    if (!delegate.boundary_bytes) return std::nullopt;
+    sum += *delegate.boundary_bytes;
+  }
+  return sum;
 }
 
 namespace {
@@ -97,6 +124,7 @@ Report make_report(const Program& normalised) {
                                 .op = node.op(),
                                 .source = node.source != nullptr ? *node.source : SourceLocation(),
                                 .debug_handle = node.debug_handle,
+                                .macs = largest_macs(node, normalised.ranges),
                                 .owner = "portable",
                                 .delegate = {},
                                 .reasons = {}});
@@ -155,6 +183,28 @@ std::size_t blob_bytes(const Delegate& delegate) {
   return delegate.processed_bytes == nullptr ? 0 : delegate.processed_bytes->size();
 }
 
+namespace {
+
+// Inputs and results of a delegate's call; numbers beside tensors count nothing.
+std::optional<std::uint64_t> bytes_over_border(const Node& call, const Ranges& ranges) {
+  std::uint64_t sum = 0;
+  const auto add = [&](const Value& value) {
+    if (!value.type().is_tensor()) return true;
+    const auto bytes = largest_bytes(value.type().tensor, ranges);
+    sum += bytes.value_or(0);
+    return bytes.has_value();
+  };
+  for (std::size_t i = 0; i < call.operand_count(); ++i) {
+    if (!add(*call.operand(i))) return std::nullopt;
+  }
+  for (const Value* result : call.results()) {
+    if (!add(*result)) return std::nullopt;
+  }
+  return sum;
+}
+
+}  // namespace
+
 void add_delegates(Report& report, const Program& lowered) {
   std::unordered_map<Symbol, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
@@ -166,7 +216,8 @@ void add_delegates(Report& report, const Program& lowered) {
                          .nodes = node_count[delegate.name],
                          .inputs = call.call->args().size() - 1,
                          .outputs = call.call->results().size(),
-                         .blob_bytes = blob_bytes(delegate)};
+                         .blob_bytes = blob_bytes(delegate),
+                         .boundary_bytes = bytes_over_border(*call.call, lowered.ranges)};
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }

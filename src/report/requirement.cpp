@@ -1,6 +1,7 @@
 #include "depute/requirement.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "support/byte_size.h"
+#include "support/suggest.h"
 #include "support/trim.h"
+#include "support/wildcard.h"
 
 namespace depute {
 namespace {
@@ -17,12 +21,26 @@ namespace {
 using Quantity = Requirement::Quantity;
 using Relation = Requirement::Relation;
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 5> quantities = {{
-    {"coverage", Quantity::Coverage},
-    {"partitions", Quantity::Partitions},
-    {"delegated", Quantity::DelegatedNodes},
-    {"non_delegated", Quantity::NonDelegatedNodes},
-    {"sqnr", Quantity::Sqnr},
+enum class Unit : std::uint8_t { Count, Bytes, Percent, Decibels, Names };
+
+struct QuantityName {
+  std::string_view name;
+  Quantity quantity;
+  Unit unit;
+};
+
+constexpr std::array<QuantityName, 11> quantities = {{
+    {"coverage", Quantity::Coverage, Unit::Percent},
+    {"partitions", Quantity::Partitions, Unit::Count},
+    {"delegates", Quantity::Partitions, Unit::Count},
+    {"delegated", Quantity::DelegatedNodes, Unit::Count},
+    {"non_delegated", Quantity::NonDelegatedNodes, Unit::Count},
+    {"non_delegated_macs", Quantity::NonDelegatedMacs, Unit::Count},
+    {"boundary_bytes", Quantity::BoundaryBytes, Unit::Bytes},
+    {"memory", Quantity::Memory, Unit::Bytes},
+    {"file_size", Quantity::FileSize, Unit::Bytes},
+    {"sqnr", Quantity::Sqnr, Unit::Decibels},
+    {"kernels", Quantity::Kernels, Unit::Names},
 }};
 constexpr std::array<std::pair<std::string_view, Relation>, 3> relations = {{
     {">=", Relation::AtLeast},
@@ -30,43 +48,126 @@ constexpr std::array<std::pair<std::string_view, Relation>, 3> relations = {{
     {"==", Relation::Equal},
 }};
 
-std::optional<double> parse_bound(std::string_view text, Quantity quantity) {
-  if (quantity == Quantity::Coverage && text.ends_with('%')) text.remove_suffix(1);
+Unit unit_of(Quantity quantity) {
+  return std::ranges::find(quantities, quantity, &QuantityName::quantity)->unit;
+}
+
+std::optional<double> parse_bound(std::string_view text, Unit unit) {
+  if (unit == Unit::Percent && text.ends_with('%')) text.remove_suffix(1);
+  if (unit == Unit::Bytes) {
+    if (auto bytes = parse_byte_size(text)) return static_cast<double>(*bytes);
+  }
   double bound = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bound);
   if (failure != std::errc() || end != text.data() + text.size() || !(bound >= 0)) return std::nullopt;
   return bound;
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n";
+  std::vector<std::string> words;
+  for (std::size_t at = text.find_first_not_of(blank); at != text.npos;
+       at = text.find_first_not_of(blank, at)) {
+    const std::size_t end = std::min(text.find_first_of(blank, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+// "coverage:xnnpack" on the left of the relation.
+struct Asked {
+  const QuantityName* quantity = nullptr;
+  std::string backend = {};
+};
+
+Asked parse_quantity(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto found = std::ranges::find(quantities, trimmed(text.substr(0, colon)), &QuantityName::name);
+  if (found == quantities.end()) return {};
+  if (colon == text.npos) return {.quantity = &*found};
+  Asked asked{.quantity = &*found, .backend = std::string(trimmed(text.substr(colon + 1)))};
+  if (found->quantity != Quantity::Coverage || asked.backend.empty()) return {};
+  return asked;
+}
+
+std::optional<Requirement> parse_bounded(std::string_view text, std::string_view left, Relation relation,
+                                         std::string_view right) {
+  const Asked asked = parse_quantity(left);
+  if (asked.quantity == nullptr) return std::nullopt;
+  Requirement requirement{.quantity = asked.quantity->quantity,
+                          .relation = relation,
+                          .text = std::string(text),
+                          .backend = asked.backend};
+  if (asked.quantity->unit == Unit::Names) {
+    requirement.kernels = words_of(right);
+    const bool is_list = relation == Relation::AtMost && !requirement.kernels.empty();
+    return is_list ? std::optional(std::move(requirement)) : std::nullopt;
+  }
+  const std::optional<double> bound = parse_bound(right, asked.quantity->unit);
+  if (!bound) return std::nullopt;
+  requirement.bound = *bound;
+  return requirement;
+}
+
 std::optional<Requirement> parse_one(std::string_view text) {
   for (const auto& [sign, relation] : relations) {
-    std::size_t at = text.find(sign);
-    if (at == std::string_view::npos) continue;
-    std::string_view left = trimmed(text.substr(0, at));
-    for (const auto& [name, quantity] : quantities) {
-      if (name != left) continue;
-      std::optional<double> bound = parse_bound(trimmed(text.substr(at + sign.size())), quantity);
-      if (bound) return Requirement{quantity, relation, *bound, std::string(text)};
-    }
+    const std::size_t at = text.find(sign);
+    if (at == text.npos) continue;
+    if (auto requirement = parse_bounded(text, trimmed(text.substr(0, at)), relation,
+                                         trimmed(text.substr(at + sign.size()))))
+      return requirement;
   }
   return std::nullopt;
 }
 
-double measure(const Report& report, Quantity quantity) {
-  switch (quantity) {
+// What to write in the place of a condition that cannot be read.
+std::string hint_for(std::string_view text) {
+  std::vector<std::string> names;
+  for (const QuantityName& each : quantities) names.emplace_back(each.name);
+  const std::string_view word = trimmed(text.substr(0, text.find_first_of("<>=: ")));
+  if (std::ranges::find(names, word) == names.end()) {
+    if (auto similar = most_similar(word, names)) return fmt::format("did you mean {}?", *similar);
+  }
+  return fmt::format("write for example coverage>=95%,partitions<=3; there are {}; >=, <=, ==",
+                     fmt::join(names, ", "));
+}
+
+double number_or_infinity(const std::optional<std::uint64_t>& number) {
+  return number ? static_cast<double>(*number) : std::numeric_limits<double>::infinity();
+}
+
+std::uint64_t written_bytes(const Report& report) {
+  std::uint64_t bytes = report.output_bytes;
+  for (const ExternalFile& file : report.external_files) bytes += file.bytes;
+  return bytes;
+}
+
+double measure(const Report& report, const Requirement& requirement) {
+  switch (requirement.quantity) {
     case Quantity::Coverage:
-      return report.coverage();
+      return requirement.backend.empty() ? report.coverage() : report.coverage_of(requirement.backend);
     case Quantity::Partitions:
       return static_cast<double>(report.delegates.size());
     case Quantity::DelegatedNodes:
       return static_cast<double>(report.delegated_nodes());
     case Quantity::NonDelegatedNodes:
       return static_cast<double>(report.non_delegated_nodes());
+    case Quantity::NonDelegatedMacs:
+      return number_or_infinity(report.non_delegated_macs());
+    case Quantity::BoundaryBytes:
+      return number_or_infinity(report.boundary_bytes());
+    case Quantity::Memory:
+      return number_or_infinity(report.planned ? std::optional(report.planned->memory) : std::nullopt);
+    case Quantity::FileSize:
+      return static_cast<double>(written_bytes(report));
     case Quantity::Sqnr: {
       double least = std::numeric_limits<double>::infinity();
       for (const QuantisedLayer& layer : report.quantised.layers) least = std::min(least, layer.sqnr);
       return least;
     }
+    case Quantity::Kernels:
+      break;
   }
   return 0;
 }
@@ -83,6 +184,40 @@ bool holds(double value, Relation relation, double bound) {
   return false;
 }
 
+std::string value_text(double value, Unit unit) {
+  const bool is_whole = unit == Unit::Count || unit == Unit::Bytes;
+  if (is_whole && value == std::numeric_limits<double>::infinity()) return "is unbounded";
+  return fmt::format("is {:.{}f}{}", value, is_whole ? 0 : 1,
+                     unit == Unit::Percent ? "%"
+                     : unit == Unit::Bytes ? " bytes"
+                                           : "");
+}
+
+// The kernels that a list does not have; "aten::*" has all of aten.
+std::vector<std::string> kernels_outside(const PlannedFacts& planned, const Requirement& requirement) {
+  std::vector<std::string> outside;
+  for (const std::string& kernel : planned.kernels) {
+    const bool is_allowed = std::ranges::any_of(
+        requirement.kernels, [&](const std::string& pattern) { return matches_wildcard(pattern, kernel); });
+    if (!is_allowed) outside.push_back(kernel);
+  }
+  return outside;
+}
+
+// What is instead of what is required; empty when it holds.
+std::string fault_of(const Report& report, const Requirement& requirement) {
+  const bool needs_plan =
+      requirement.quantity == Quantity::Kernels || requirement.quantity == Quantity::Memory;
+  if (needs_plan && !report.planned) return "is not known: the program cannot be planned";
+  if (requirement.quantity == Quantity::Kernels) {
+    const std::vector<std::string> outside = kernels_outside(*report.planned, requirement);
+    return outside.empty() ? "" : fmt::format("calls {}", fmt::join(outside, ", "));
+  }
+  const double value = measure(report, requirement);
+  if (holds(value, requirement.relation, requirement.bound)) return {};
+  return value_text(value, unit_of(requirement.quantity));
+}
+
 }  // namespace
 
 Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
@@ -91,26 +226,37 @@ Result<std::vector<Requirement>> parse_requirements(std::string_view text) {
     std::size_t comma = text.find(',');
     std::string_view part = trimmed(text.substr(0, comma));
     std::optional<Requirement> requirement = parse_one(part);
-    if (!requirement) {
-      return failure(
-          "usage", "--require", fmt::format("cannot read '{}'", part),
-          "write for example coverage>=95%,partitions<=3 (also delegated, non_delegated, sqnr; >=, <=, ==)");
-    }
+    if (!requirement)
+      return failure("usage", "--require", fmt::format("cannot read '{}'", part), hint_for(part));
     requirements.push_back(std::move(*requirement));
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
   return requirements;
 }
 
-std::vector<std::string> unmet(const Report& report, const std::vector<Requirement>& requirements) {
+Status check_requirements(const std::vector<Requirement>& requirements,
+                          const std::vector<std::string>& backends) {
+  for (const Requirement& requirement : requirements) {
+    const std::string& backend = requirement.backend;
+    if (backend.empty() || std::ranges::find(backends, backend) != backends.end()) continue;
+    return failure(
+        "usage", "--require", fmt::format("{}: the backend '{}' is not asked", requirement.text, backend),
+        backends.empty() ? "ask it by --backend" : fmt::format("asked are {}", fmt::join(backends, ", ")));
+  }
+  return {};
+}
+
+bool needs_file(const Requirement& requirement) {
+  return requirement.quantity == Quantity::FileSize;
+}
+
+std::vector<std::string> unmet(const Report& report, const std::vector<Requirement>& requirements,
+                               bool with_file) {
   std::vector<std::string> lines;
   for (const Requirement& requirement : requirements) {
-    double value = measure(report, requirement.quantity);
-    if (holds(value, requirement.relation, requirement.bound)) continue;
-    const bool is_percent = requirement.quantity == Quantity::Coverage;
-    const bool is_count = !is_percent && requirement.quantity != Quantity::Sqnr;
-    lines.push_back(
-        fmt::format("{} (is {:.{}f}{})", requirement.text, value, is_count ? 0 : 1, is_percent ? "%" : ""));
+    if (!with_file && needs_file(requirement)) continue;
+    const std::string fault = fault_of(report, requirement);
+    if (!fault.empty()) lines.push_back(fmt::format("{} ({})", requirement.text, fault));
   }
   return lines;
 }

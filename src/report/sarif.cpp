@@ -36,6 +36,11 @@ class SarifWriter {
   std::string run() {
     for (const std::string& line : report_.unmet)
       add("require", "error", "not met: " + line, report_.input, 0);
+    for (const LockChange& change : report_.lock_changes) {
+      const bool has_place = !change.source.file.empty();
+      add("lock", "error", fmt::format("{}{}{}", change.place, change.place.empty() ? "" : ": ", change.text),
+          has_place ? std::string(change.source.file.str()) : report_.input, change.source.line);
+    }
     for (const RefusalReport& refusal : report_.refusals) add_refusal(refusal);
     add_leftovers();
     Json rules = Json::array();

@@ -207,6 +207,10 @@ Result<std::shared_ptr<const MappedFile>> OutputSet::written(const std::string& 
   return MappedFile::in_memory(entry.bytes, nullptr, path);
 }
 
+void OutputSet::drop_written() {
+  std::erase_if(entries_, [](const auto& entry) { return entry->is_open; });
+}
+
 Status OutputSet::put_in_place() {
   for (const auto& entry : entries_) {
     CHECK(entry->is_whole || entry->file == nullptr) << entry->path << " is not whole";

@@ -49,6 +49,9 @@ class OutputSet {
   // What is whole and still aside. The set must outlive it for an output that goes to a stream.
   Result<std::shared_ptr<const MappedFile>> written(const std::string& path) const;
 
+  // Forgets what was written so far: its places stay as they are.
+  void drop_written();
+
   Status put_in_place();
 
  private:

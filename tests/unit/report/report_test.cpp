@@ -59,6 +59,29 @@ TEST(Requirement, HoldsOrSaysWhatIs) {
               ElementsAre("coverage>=95% (is 50.0%)", "partitions<=0 (is 1)"));
 }
 
+TEST(Requirement, WhatHasNoBoundIsMoreThanAnyLimit) {
+  Report report = sample();
+  report.nodes[1].macs = std::nullopt;
+  report.delegates.push_back({.name = Symbol("xnnpack0"), .boundary_bytes = std::nullopt});
+  auto requirements =
+      parse_requirements("non_delegated_macs<=1e300,boundary_bytes<=1T,memory<=1T,kernels<=*");
+  ASSERT_TRUE(requirements.has_value());
+  EXPECT_THAT(unmet(report, *requirements),
+              ElementsAre("non_delegated_macs<=1e300 (is unbounded)", "boundary_bytes<=1T (is unbounded)",
+                          "memory<=1T (is not known: the program cannot be planned)",
+                          "kernels<=* (is not known: the program cannot be planned)"));
+}
+
+TEST(Requirement, OfAFileIsJudgedWhenThereIsOne) {
+  Report report = sample();
+  report.output_bytes = 1000;
+  report.external_files.push_back({.path = "m.ptd", .bytes = 48});
+  auto requirements = parse_requirements("file_size<=1K,coverage:xnnpack==50%");
+  ASSERT_TRUE(requirements.has_value());
+  EXPECT_THAT(unmet(report, *requirements, false), IsEmpty());
+  EXPECT_THAT(unmet(report, *requirements), ElementsAre("file_size<=1K (is 1048 bytes)"));
+}
+
 TEST(Requirement, RefusesWhatItCannotRead) {
   for (std::string_view text : {"coverage", "coverage>5", "speed>=5", "coverage>=", "coverage>=x",
                                 "coverage>=-1", "partitions<=1,,coverage>=5", "coverage>=nan"}) {

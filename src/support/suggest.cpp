@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "support/suggest.h"
 
 #include <algorithm>
 #include <numeric>

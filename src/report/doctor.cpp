@@ -1,0 +1,177 @@
+// `depute doctor`: all that stands in a model's way at once, each with its line, its cause and what to
+// change. The causes are the report's refusals and reasons, the changes those that the page advises.
+//
+//   1. ExecuTorch's runtime has no kernel for mylib.spin.default (2 nodes)
+//      at  model.py:4: y = spin(x)
+//      do  choose a backend that takes them, or write the model without them
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "depute/report.h"
+#include "report/leftovers.h"
+#include "report/page_facts.h"
+#include "support/printable.h"
+
+namespace depute {
+namespace {
+
+constexpr std::size_t line_width = 80;
+constexpr std::size_t told_places = 3;
+
+// Words in lines of at most 80 columns, all but the first indented; a longer word has a line of its own.
+std::string wrapped(std::string_view start, std::string_view text) {
+  std::string out(start);
+  std::size_t column = start.size();
+  bool is_first = true;
+  for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = printable(text.substr(at, end - at));
+    if (!is_first && column + 1 + word.size() > line_width) {
+      out += "\n" + std::string(start.size(), ' ');
+      column = start.size();
+    } else if (!is_first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    is_first = false;
+    at = end;
+  }
+  return out + "\n";
+}
+
+// Nodes with one trouble: which, and where in the model.
+struct Trouble {
+  std::string what;
+  std::string help;
+  std::size_t nodes = 0;
+  std::uint64_t macs = 0;
+  std::vector<SourceLocation> places;  // different lines
+
+  void add(const SourceLocation& place) {
+    ++nodes;
+    const auto is_same_line = [&](const SourceLocation& other) {
+      return other.file == place.file && other.line == place.line;
+    };
+    if (!place.file.empty() && std::ranges::none_of(places, is_same_line)) places.push_back(place);
+  }
+};
+
+class DoctorWriter {
+ public:
+  DoctorWriter(const Report& report, bool colour) : report_(report), colour_(colour) {}
+
+  std::string run() {
+    out_ = wrapped("", fmt::format("{}: {} of {} nodes delegated ({:.1f} %), {} {}", report_.input,
+                                   report_.delegated_nodes(), report_.nodes.size(), report_.coverage(),
+                                   report_.delegates.size(),
+                                   report_.delegates.size() == 1 ? "delegate" : "delegates"));
+    add_blockers();
+    add_leftovers();
+    add_changes();
+    if (report_.refusals.empty()) out_ += "\n`depute lower` writes this program.\n";
+    return std::move(out_);
+  }
+
+ private:
+  void add_title(std::string_view title) {
+    out_ += fmt::format("\n{}{}{}\n", colour_ ? "\033[1m" : "", title, colour_ ? "\033[0m" : "");
+  }
+
+  void add_trouble(std::size_t number, const Trouble& trouble) {
+    const std::string start = fmt::format("{:3}. ", number);
+    out_ += wrapped(
+        start, fmt::format("{} ({} {})", trouble.what, trouble.nodes, trouble.nodes == 1 ? "node" : "nodes"));
+    std::string_view word = "     at  ";
+    for (std::size_t i = 0; i < std::min(trouble.places.size(), told_places); ++i) {
+      const SourceLocation& place = trouble.places[i];
+      out_ += wrapped(std::exchange(word, "         "), place.str());
+      if (!place.line_text.empty()) out_ += wrapped("           ", place.line_text.str());
+    }
+    if (trouble.places.size() > told_places)
+      out_ += fmt::format("         and {} more {}\n", trouble.places.size() - told_places,
+                          trouble.places.size() - told_places == 1 ? "line" : "lines");
+    if (!trouble.help.empty()) out_ += wrapped("     do  ", trouble.help);
+  }
+
+  void add_blockers() {
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const NodeReport*> nodes;
+    for (const NodeReport& node : report_.nodes)
+      nodes.emplace(std::tuple(node.method.str(), node.graph.str(), node.node.str()), &node);
+    std::map<std::pair<std::string, std::string>, std::size_t> numbers;
+    std::vector<Trouble> troubles;
+    for (const RefusalReport& refusal : report_.refusals) {
+      const auto [found, is_new] =
+          numbers.emplace(std::pair(refusal.cause.message, refusal.cause.hint), troubles.size());
+      if (is_new) troubles.push_back({.what = refusal.cause.message, .help = refusal.cause.hint});
+      const auto node = nodes.find({refusal.method.str(), refusal.graph.str(), refusal.node.str()});
+      troubles[found->second].add(node == nodes.end() ? SourceLocation() : node->second->source);
+    }
+    if (troubles.empty()) return;
+    add_title("What keeps `depute lower` from writing the program");
+    for (std::size_t i = 0; i < troubles.size(); ++i) add_trouble(i + 1, troubles[i]);
+  }
+
+  // What costs most first.
+  void add_leftovers() {
+    std::map<std::pair<std::string, std::string>, Trouble> groups;
+    for (const NodeReport& node : report_.nodes) {
+      if (!is_leftover(node)) continue;
+      const std::string reason = reasons_text(node);
+      Trouble& group = groups[{std::string(node.op.str()), reason}];
+      group.what = fmt::format("{}: {}", node.op.str(), reason);
+      group.macs += node.macs.value_or(0);
+      group.add(node.source);
+    }
+    if (groups.empty()) return;
+    std::vector<Trouble> sorted;
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+    std::ranges::stable_sort(sorted, std::ranges::greater(),
+                             [](const Trouble& group) { return std::pair(group.macs, group.nodes); });
+    add_title("What no backend took");
+    for (std::size_t i = 0; i < sorted.size(); ++i) add_trouble(i + 1, sorted[i]);
+  }
+
+  void add_changes() {
+    const PageFacts* facts = report_.page.get();
+    if (facts == nullptr || (facts->advice.empty() && !facts->is_advice_left_out)) return;
+    add_title("What to change");
+    if (facts->is_advice_left_out) {
+      out_ += wrapped("     ", "The program is too large to be planned again for each change.");
+      return;
+    }
+    out_ += wrapped("     ", "Each was planned again; the counts are those that lowering with it gives.");
+    for (std::size_t i = 0; i < facts->advice.size(); ++i) add_change(i + 1, facts->advice[i]);
+  }
+
+  void add_change(std::size_t number, const Advice& advice) {
+    const PageCounts& after = advice.after;
+    const double share =
+        after.nodes == 0 ? 100.0
+                         : 100.0 * static_cast<double>(after.delegated) / static_cast<double>(after.nodes);
+    out_ += wrapped(fmt::format("{:3}. ", number), advice.what);
+    out_ += fmt::format("     get {} -> {} delegates, {:.1f} -> {:.1f} % of nodes\n",
+                        report_.delegates.size(), after.delegates, report_.coverage(), share);
+    if (!advice.source.empty()) out_ += wrapped("     at  ", advice.source);
+    out_ += wrapped("     do  ",
+                    advice.flags.empty() ? "change the model there: no option does this" : advice.flags);
+    if (!advice.note.empty()) out_ += wrapped(advice.flags.empty() ? "     why " : "     but ", advice.note);
+  }
+
+  const Report& report_;
+  bool colour_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string doctor_text(const Report& report, bool colour) {
+  return DoctorWriter(report, colour).run();
+}
+
+}  // namespace depute
