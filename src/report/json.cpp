@@ -11,23 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json node_json(const NodeReport& node) {
-  Json json = {{"method", node.method.str()},
-               {"name", node.node.str()},
-               {"op", node.op.str()},
-               {"source", node.source.str()},
-               {"owner", node.owner},
-               {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
-  Json reasons = Json::array();
-  for (const auto& [backend, verdict] : node.reasons) {
-    reasons.push_back(
-        {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}});
-  }
-  json["reasons"] = std::move(reasons);
-  if (!node.graph.empty()) json["graph"] = node.graph.str();
-  return json;
-}
-
 Json delegate_json(const DelegateReport& delegate) {
   return {{"name", delegate.name.str()},       {"method", delegate.method.str()},
           {"backend_id", delegate.backend_id}, {"nodes", delegate.nodes},
@@ -89,6 +72,24 @@ Json quantised_json(const QuantisedLayer& layer) {
 
 }  // namespace
 
+nlohmann::ordered_json reason_json(const std::string& backend, const Verdict& verdict) {
+  return {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}};
+}
+
+nlohmann::ordered_json node_report_json(const NodeReport& node) {
+  Json json = {{"method", node.method.str()},
+               {"name", node.node.str()},
+               {"op", node.op.str()},
+               {"source", node.source.str()},
+               {"owner", node.owner},
+               {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
+  Json reasons = Json::array();
+  for (const auto& [backend, verdict] : node.reasons) reasons.push_back(reason_json(backend, verdict));
+  json["reasons"] = std::move(reasons);
+  if (!node.graph.empty()) json["graph"] = node.graph.str();
+  return json;
+}
+
 nlohmann::ordered_json json_without_nodes(const Report& report) {
   Json json;
   json["version"] = 1;
@@ -131,7 +132,7 @@ std::string dump_json(const nlohmann::ordered_json& json, int indent) {
 std::string report_json(const Report& report) {
   Json json = json_without_nodes(report);
   Json nodes = Json::array();
-  for (const NodeReport& node : report.nodes) nodes.push_back(node_json(node));
+  for (const NodeReport& node : report.nodes) nodes.push_back(node_report_json(node));
   json["nodes"] = std::move(nodes);
   return dump_json(json, 1);
 }
