@@ -42,6 +42,8 @@ Command explain_command(Compiler& compiler);
 Command doctor_command(Compiler& compiler);
 Command show_command(const Compiler& compiler);
 Command size_command(const Compiler& compiler);
+Command diff_command(Compiler& compiler);
+Command extract_command(Compiler& compiler);
 Command backends_command(const Compiler& compiler);
 Command verify_command();
 

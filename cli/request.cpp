@@ -69,20 +69,12 @@ Result<CacheOptions> read_cache(const RequestArguments& arguments) {
 
 }  // namespace
 
-std::vector<Option> request_options(RequestArguments& arguments) {
+std::vector<Option> lowering_options(RequestArguments& arguments) {
   return {
-      {.names = "MODEL",
-       .target = &arguments.model,
-       .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
       {.names = "--backend",
        .target = &arguments.backends,
        .help = "[METHOD:]NAME[:key=value,...]; several are asked in the order given",
        .value = "NAME",
-       .may_be_empty = true},
-      {.names = "--method",
-       .target = &arguments.methods,
-       .help = "NAME=FILE.pt2: a further method of the program",
-       .value = "NAME=FILE",
        .may_be_empty = true},
       {.names = "--constant",
        .target = &arguments.constants,
@@ -111,10 +103,6 @@ std::vector<Option> request_options(RequestArguments& arguments) {
                "METHOD=FILE.npz: those of one method",
        .value = "FILE.npz",
        .may_be_empty = true},
-      {.names = "--report",
-       .target = &arguments.reports,
-       .help = "Also write the report: FILE.json, .html, .md or .sarif; - is standard output, as JSON",
-       .value = "FILE"},
       {.names = "--jobs",
        .target = &arguments.jobs,
        .help = "Threads; default: all. The output does not depend on it",
@@ -127,10 +115,6 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .target = &arguments.cache_size,
        .help = "The most that it holds, as 500M or 20G; default: 10G",
        .value = "BYTES"},
-      {.names = "--dump-after",
-       .target = &arguments.dump_after,
-       .help = "Print the program after a step or pass",
-       .value = "STEP"},
       {.names = "--together",
        .target = &arguments.together,
        .help = "Plan all backends in one pass, with fewer delegates; default: one after another"},
@@ -138,6 +122,30 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .target = &arguments.verify,
        .help = "Check all invariants after each pass, and that backends give the same twice"},
   };
+}
+
+std::vector<Option> request_options(RequestArguments& arguments) {
+  std::vector<Option> options = {
+      {.names = "MODEL",
+       .target = &arguments.model,
+       .help = "A .pt2 file of torch.export.save, or a program as text (.ir); - is standard input"},
+      {.names = "--method",
+       .target = &arguments.methods,
+       .help = "NAME=FILE.pt2: a further method of the program",
+       .value = "NAME=FILE",
+       .may_be_empty = true},
+      {.names = "--report",
+       .target = &arguments.reports,
+       .help = "Also write the report: FILE.json, .html, .md or .sarif; - is standard output, as JSON",
+       .value = "FILE"},
+      {.names = "--dump-after",
+       .target = &arguments.dump_after,
+       .help = "Print the program after a step or pass",
+       .value = "STEP"},
+  };
+  const std::vector<Option> lowering = lowering_options(arguments);
+  options.insert(options.begin() + 1, lowering.begin(), lowering.end());
+  return options;
 }
 
 Result<CompileOptions> read_request(const RequestArguments& arguments) {

@@ -30,6 +30,8 @@ struct RequestArguments {
   bool verify = false;
 };
 
+// Those that say how a program is lowered, and all: what is compiled, and what is told of it, too.
+std::vector<Option> lowering_options(RequestArguments& arguments);
 std::vector<Option> request_options(RequestArguments& arguments);
 
 // All that can be wrong with the arguments themselves is refused here, with the code "usage".

@@ -4,6 +4,7 @@
 //   here                    dicts                ->  ExportedModel, and the program that it describes
 //   depute/_to_torch.py     a program            ->  dicts, for torch's own reader
 #include "depute/exported_model.h"
+#include "depute/srepr.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -81,30 +82,6 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
     return Compiler().load(model, name);
   }();
   return hold(take(std::move(read)));
-}
-
-// An expression as sympy's srepr writes it, which is what torch reads.
-std::string srepr(const SymExpr* expr, const Ranges& ranges) {
-  switch (expr->kind) {
-    case SymExpr::Kind::Int:
-      return "Integer(" + std::to_string(expr->int_value) + ")";
-    case SymExpr::Kind::Float:
-      return "Float('" + str(expr) + "', precision=53)";
-    case SymExpr::Kind::Symbol: {
-      const std::string name(expr->name.str());
-      const std::int64_t least = bounds(expr, ranges).min;
-      const char* sign = least > 0 ? ", positive=True" : least == 0 ? ", nonnegative=True" : "";
-      return "Symbol('" + name + "'" + sign + ", integer=True)";
-    }
-    case SymExpr::Kind::Call:
-      break;
-  }
-  std::string text(expr->name.str());
-  if (expr->args.empty()) return text;
-  for (std::size_t i = 0; i < expr->args.size(); ++i) {
-    text += (i == 0 ? "(" : ", ") + srepr(expr->args[i], ranges);
-  }
-  return text + ")";
 }
 
 // The expression of a size's text, and the symbols that it reads.

@@ -21,7 +21,7 @@ enum ExitCode : int {
   exit_done = 0,
   exit_error = 1,    // the input or the lowering
   exit_usage = 2,    // the command line itself
-  exit_require = 3,  // a --require or a --lock did not hold
+  exit_require = 3,  // a --require or a --lock did not hold, or what is compared differs
 };
 
 // Runs the command that the arguments choose (docs/cli.md) and gives the exit code. Once per process: it sets

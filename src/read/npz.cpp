@@ -24,20 +24,21 @@ constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::size_t max_npy_header = 10000;
 
 // '<' is little-endian, '|' of one byte.
+constexpr std::array<std::pair<std::string_view, ScalarType>, 10> npy_types = {{
+    {"|b1", ScalarType::Bool},
+    {"|u1", ScalarType::U8},
+    {"|i1", ScalarType::I8},
+    {"<i2", ScalarType::I16},
+    {"<i4", ScalarType::I32},
+    {"<i8", ScalarType::I64},
+    {"<f2", ScalarType::F16},
+    {"<f4", ScalarType::F32},
+    {"<f8", ScalarType::F64},
+    {"<c8", ScalarType::C64},
+}};
+
 std::optional<ScalarType> dtype_of_descr(std::string_view descr) {
-  static constexpr std::array<std::pair<std::string_view, ScalarType>, 10> types = {{
-      {"|b1", ScalarType::Bool},
-      {"|u1", ScalarType::U8},
-      {"|i1", ScalarType::I8},
-      {"<i2", ScalarType::I16},
-      {"<i4", ScalarType::I32},
-      {"<i8", ScalarType::I64},
-      {"<f2", ScalarType::F16},
-      {"<f4", ScalarType::F32},
-      {"<f8", ScalarType::F64},
-      {"<c8", ScalarType::C64},
-  }};
-  for (const auto& [name, type] : types) {
+  for (const auto& [name, type] : npy_types) {
     if (name == descr) return type;
   }
   return std::nullopt;
@@ -153,6 +154,11 @@ Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
 }
 
 }  // namespace
+
+std::string_view npy_descr(ScalarType dtype) {
+  const auto found = std::ranges::find(npy_types, dtype, &std::pair<std::string_view, ScalarType>::second);
+  return found == npy_types.end() ? std::string_view() : found->first;
+}
 
 Result<NamedArrays> read_npz(ArchiveSource source, const std::string& path, const ReadLimits& limits) {
   InflateBudget budget{.bytes_left = limits.inflated_bytes};

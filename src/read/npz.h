@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "depute/named_arrays.h"
 #include "read/archive.h"
@@ -10,5 +11,8 @@ namespace depute {
 
 // `name` is what errors call the file.
 Result<NamedArrays> read_npz(ArchiveSource source, const std::string& name, const ReadLimits& limits);
+
+// "<f4": what numpy calls the element type; empty if it has none.
+std::string_view npy_descr(ScalarType dtype);
 
 }  // namespace depute

@@ -1,32 +1,14 @@
 // The report as one HTML page that needs no other file and no network: page/ has its parts, which the build
 // puts into the program, and page_json.cpp writes its data. The page's scripts make all that is seen from the
 // data, as text that is never read as HTML.
+#include "report/html.h"
+
 #include "depute/report.h"
 #include "report/page_parts.h"
 #include "report/report_json.h"
 
 namespace depute {
 namespace {
-
-// Text between tags.
-std::string escape(std::string_view text) {
-  std::string escaped;
-  for (char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
-// "model.pt2" of a path.
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // JSON in which no tag can end or begin.
 std::string escape_json(std::string_view json) {
@@ -44,6 +26,24 @@ std::string escape_json(std::string_view json) {
 
 }  // namespace
 
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string report_html(const Report& report) {
   std::string html;
   const std::string_view page = page_parts::frame();
@@ -53,7 +53,7 @@ std::string report_html(const Report& report) {
     html += page.substr(start, at - start);
     const std::size_t end = page.find("}}", at);
     const std::string_view part = page.substr(at + 2, end - at - 2);
-    if (part == "title") html += escape(file_name(report.input));
+    if (part == "title") html += escape_html(file_name(report.input));
     if (part == "style") html += page_parts::style();
     if (part == "data") html += escape_json(page_json(report));
     if (part == "scripts") {

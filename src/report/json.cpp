@@ -11,23 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json node_json(const NodeReport& node) {
-  Json json = {{"method", node.method.str()},
-               {"name", node.node.str()},
-               {"op", node.op.str()},
-               {"source", node.source.str()},
-               {"owner", node.owner},
-               {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
-  Json reasons = Json::array();
-  for (const auto& [backend, verdict] : node.reasons) {
-    reasons.push_back(
-        {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}});
-  }
-  json["reasons"] = std::move(reasons);
-  if (!node.graph.empty()) json["graph"] = node.graph.str();
-  return json;
-}
-
 // What has no bound is null.
 Json number_or_null(const std::optional<std::uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
@@ -99,6 +82,24 @@ Json quantised_json(const QuantisedLayer& layer) {
 
 }  // namespace
 
+nlohmann::ordered_json reason_json(const std::string& backend, const Verdict& verdict) {
+  return {{"backend", backend}, {"rule", verdict.rule}, {"seen", verdict.seen}, {"allowed", verdict.allowed}};
+}
+
+nlohmann::ordered_json node_report_json(const NodeReport& node) {
+  Json json = {{"method", node.method.str()},
+               {"name", node.node.str()},
+               {"op", node.op.str()},
+               {"source", node.source.str()},
+               {"owner", node.owner},
+               {"delegate", node.delegate.empty() ? Json(nullptr) : Json(node.delegate.str())}};
+  Json reasons = Json::array();
+  for (const auto& [backend, verdict] : node.reasons) reasons.push_back(reason_json(backend, verdict));
+  json["reasons"] = std::move(reasons);
+  if (!node.graph.empty()) json["graph"] = node.graph.str();
+  return json;
+}
+
 nlohmann::ordered_json json_without_nodes(const Report& report) {
   Json json;
   json["version"] = 1;
@@ -151,7 +152,7 @@ std::string dump_json(const nlohmann::ordered_json& json, int indent) {
 std::string report_json(const Report& report) {
   Json json = json_without_nodes(report);
   Json nodes = Json::array();
-  for (const NodeReport& node : report.nodes) nodes.push_back(node_json(node));
+  for (const NodeReport& node : report.nodes) nodes.push_back(node_report_json(node));
   json["nodes"] = std::move(nodes);
   return dump_json(json, 1);
 }

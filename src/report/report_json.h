@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "depute/report.h"
 
@@ -10,6 +11,10 @@ namespace depute {
 
 // With null in the place of the nodes.
 nlohmann::ordered_json json_without_nodes(const Report& report);
+
+// A node of the report, and why a backend refused it.
+nlohmann::ordered_json node_report_json(const NodeReport& node);
+nlohmann::ordered_json reason_json(const std::string& backend, const Verdict& verdict);
 
 // Names from the file may hold bytes that are not UTF-8: they are replaced, not refused.
 std::string dump_json(const nlohmann::ordered_json& json, int indent);

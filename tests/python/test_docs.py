@@ -55,17 +55,20 @@ def test_readme_runs_from_python(tmp_path, monkeypatch):
     assert torch.allclose(scope["outputs"][0], scope["model"](scope["example"]), atol=1e-5)
 
 
+COMMANDS = ("lower", "explain", "show", "size", "diff", "extract", "backends")
+
+
 def options_of(command: str) -> set[str]:
     return set(re.findall(r"--[a-z][a-z-]*", depute(command, "--help").stdout)) - {"--help"}
 
 
-@pytest.mark.parametrize("command", ["lower", "explain", "show", "size", "backends"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_documented(command):
     assert options_of(command) <= set(re.findall(r"--[a-z][a-z-]*", CLI))
 
 
 def test_every_documented_option_exists():
-    known = set().union(*map(options_of, ("lower", "explain", "show", "size", "backends")), options_of_verify())
+    known = set().union(*map(options_of, COMMANDS), options_of_verify())
     assert set(re.findall(r"--[a-z][a-z-]*", CLI)) <= known
 
 

@@ -1,0 +1,243 @@
+// Parts of programs: see extract.h. Nodes and modules are tagged, and carved as a backend's partition is; so
+// a part that would need its own result is refused with the path that does it.
+//
+//   %a = relu(%x)   ;"act"                    program
+//   %b = mm(%a, %w) ;"fc"      "fc" ->        method forward(%w = param "fc.w", %a) { %b = mm(%a, %w)  return
+//   %b }
+#include "extract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "depute/backend_op.h"
+#include "depute/inspect.h"
+#include "depute/interpret.h"
+#include "depute/tagged_partitioner.h"
+#include "depute/to_backend.h"
+#include "ir/delegate_state.h"
+#include "kernels/tensors.h"
+#include "quantise/calibration_samples.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view part_tag = "part";
+
+Failure no_such(std::string_view where, std::string message, std::string_view hint = {}) {
+  return failure("extract", where, message, hint);
+}
+
+Result<Part> part_of(Program whole, Symbol delegate, Symbol method) {
+  const Delegate* found = whole.find_delegate(delegate);
+  auto program = std::make_shared<Program>(clone(*found->original));
+  if (!program->delegates.empty())
+    return no_such(delegate.str(), "it calls delegates of its own, which are no nodes any more");
+  TRY_STATUS(expand_backend_ops(*program, BackendOpsToExpand::All));
+  return Part{
+      .program = std::move(program), .whole = std::move(whole), .delegate = delegate, .method = method};
+}
+
+// "METHOD:REST": the method, or all methods.
+struct PartPlace {
+  std::string_view method;
+  std::string_view rest;
+};
+
+PartPlace split_place(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return {{}, text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// Carves the nodes of the first method in which there are some.
+using ChooseNodes = std::function<std::vector<Node*>(Method& method)>;
+
+Result<Part> carve_part(const Program& normalised, std::string_view place, std::string_view method_name,
+                        const ChooseNodes& choose, const Registry& registry) {
+  Program tagged = clone(normalised);
+  if (!method_name.empty() && tagged.find_method(method_name) == nullptr)
+    return no_such(place, fmt::format("there is no method '{}'", method_name));
+  for (auto& method : tagged.methods) {
+    if (!method_name.empty() && method->name.str() != method_name) continue;
+    const std::vector<Node*> nodes = choose(*method);
+    if (nodes.empty()) continue;
+    for (Node* node : nodes) node->tag = Symbol(part_tag);
+    const TaggedPartitioner partitioner({.backend_id = std::string(part_tag)});
+    TRY(Lowered lowered, to_backend(tagged, {{std::string(method->name.str()), &partitioner}}, registry,
+                                    {.verified = true, .without_payloads = true}));
+    const std::vector<DelegateCall> calls = get_delegates(lowered.program);
+    if (calls.empty()) return no_such(place, "nothing uses what these nodes give");
+    const Symbol name = calls[0].delegate->name;
+    return part_of(std::move(lowered.program), name, method->name);
+  }
+  return no_such(place, "no node is there after normalisation", "`depute explain` lists nodes and modules");
+}
+
+std::string_view without_percent(std::string_view name) {
+  return name.starts_with('%') ? name.substr(1) : name;
+}
+
+// The nodes from `first` to `last`; none if they are not there, or the other way round.
+std::vector<Node*> nodes_between(Graph& graph, std::string_view first, std::string_view last) {
+  std::vector<Node*> nodes;
+  for (Node& node : graph.nodes()) {
+    if (nodes.empty() && node.display_name() != first) continue;
+    nodes.push_back(&node);
+    if (node.display_name() == last) return nodes;
+  }
+  return {};
+}
+
+bool is_in_module(const Node& node, std::string_view module) {
+  if (node.source == nullptr) return false;
+  const std::string_view path = node.source->module_path.str();
+  return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
+}
+
+// --- weights
+
+template <typename T>
+std::vector<T> random_like(std::span<const T> numbers, std::mt19937_64& random) {
+  const auto [low, high] = std::ranges::minmax(numbers);
+  std::vector<T> made(numbers.size());
+  if constexpr (std::is_integral_v<T>) {
+    std::uniform_int_distribution<T> spread(low, high);
+    for (T& number : made) number = spread(random);
+  } else {
+    double sum = 0;
+    double squares = 0;
+    for (T number : numbers) sum += number;
+    const double mean = sum / static_cast<double>(numbers.size());
+    for (T number : numbers) squares += (number - mean) * (number - mean);
+    const double deviation = std::sqrt(squares / static_cast<double>(numbers.size()));
+    if (!std::isfinite(deviation) || deviation == 0) return {numbers.begin(), numbers.end()};
+    std::normal_distribution<double> spread(mean, deviation);
+    for (T& number : made) number = std::clamp(static_cast<T>(spread(random)), low, high);
+  }
+  return made;
+}
+
+Result<TensorData> random_data(std::string_view name, const TensorData& data) {
+  if (internal::count_of(data) == 0) return data;
+  const ScalarType dtype = data.type.dtype;
+  auto domain = internal::domain_of(dtype);
+  if (!domain)
+    return failure("extract", fmt::format("data \"{}\"", name), "its element type has no random numbers");
+  std::mt19937_64 random(hash128(std::as_bytes(std::span(name))).low);
+  return internal::in_domain(*domain, [&]<typename T>(T) {
+    const internal::Elements<T> numbers(data);
+    const std::vector<T> made = random_like<T>(numbers.span(), random);
+    return make_data(make_tensor(dtype, data.type.sizes), internal::pack<T>(dtype, made));
+  });
+}
+
+// --- inputs
+
+Result<TensorData> array_of(const Value& value, const Content& content) {
+  if (const auto* data = std::get_if<TensorData>(&content)) return data->contiguous();
+  if (const auto* number = std::get_if<std::int64_t>(&content))
+    return make_data<std::int64_t>(ScalarType::I64, {}, std::span(number, 1));
+  if (const auto* number = std::get_if<double>(&content))
+    return make_data<double>(ScalarType::F64, {}, std::span(number, 1));
+  return failure("extract", fmt::format("%{}", value.name().str()), "it holds nothing an array could");
+}
+
+// Makes the arguments of the call the method's results; gives the names that the part has for them.
+Result<std::vector<const Value*>> give_arguments(Method& method, const Part& part) {
+  for (Node& node : method.graph->nodes()) {
+    if (called_delegate(node) != part.delegate) continue;
+    const std::vector<Argument> arguments(node.args().begin() + 1, node.args().end());
+    std::vector<const Value*> inputs;
+    const Method& own = *part.program->methods[0];
+    for (std::size_t i = 0; i < own.inputs.size(); ++i) {
+      if (!own.inputs[i].has_data()) inputs.push_back(own.graph->inputs()[i]);
+    }
+    method.graph->set_outputs(arguments);
+    method.outputs.assign(arguments.size(), OutputSpec());
+    return inputs;
+  }
+  return no_such(part.delegate.str(),
+                 "it is called in a body of control flow, so it has no one set of inputs");
+}
+
+}  // namespace
+
+Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
+  const std::vector<DelegateCall> calls = get_delegates(lowered);
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(delegate.data(), delegate.data() + delegate.size(), number);
+  const bool is_number = error == std::errc() && end == delegate.data() + delegate.size();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Symbol name = calls[i].delegate->name;
+    const Symbol method = calls[i].method->name;
+    if (is_number ? i == number : name.str() == delegate) return part_of(std::move(lowered), name, method);
+  }
+  return no_such(delegate, fmt::format("there is no such delegate among {}", calls.size()),
+                 calls.empty() ? "choose a backend with --backend" : "`depute explain` lists them");
+}
+
+Result<Part> extract_nodes(const Program& normalised, std::string_view range, const Registry& registry) {
+  const PartPlace place = split_place(range);
+  const std::size_t dots = place.rest.find("..");
+  const std::string_view first = without_percent(place.rest.substr(0, dots));
+  const std::string_view last =
+      dots == place.rest.npos ? first : without_percent(place.rest.substr(dots + 2));
+  return carve_part(
+      normalised, range, place.method,
+      [&](Method& method) { return nodes_between(*method.graph, first, last); }, registry);
+}
+
+Result<Part> extract_module(const Program& normalised, std::string_view module, const Registry& registry) {
+  const PartPlace place = split_place(module);
+  auto choose = [&](Method& method) {
+    std::vector<Node*> nodes;
+    for (Node& node : method.graph->nodes()) {
+      if (is_in_module(node, place.rest)) nodes.push_back(&node);
+    }
+    return nodes;
+  };
+  return carve_part(normalised, module, place.method, choose, registry);
+}
+
+Result<Program> with_random_weights(const Program& program) {
+  Program random = clone(program);
+  using View = std::tuple<const Storage*, std::int64_t, std::string>;
+  std::map<View, TensorData> made;
+  for (auto& [key, data] : random.data) {
+    const View view(program.find_data(key)->storage.get(), data.offset, str(data.type));
+    const auto found = made.find(view);
+    if (found != made.end()) {
+      data = found->second;
+      continue;
+    }
+    TRY(data, random_data(key.str(), data));
+    made.emplace(view, data);
+  }
+  return random;
+}
+
+Result<NamedArrays> border_values(const Part& part, const NamedArrays& sample) {
+  Program whole = clone(part.whole);
+  Method& method = *whole.find_method(part.method.str());
+  const Calibration calibration{.method = std::string(part.method.str()), .name = "sample", .arrays = sample};
+  TRY(auto samples, calibration_samples(method, calibration));
+  if (samples.empty()) return no_such(part.method.str(), "the sample has no inputs");
+  TRY(std::vector<const Value*> inputs, give_arguments(method, part));
+  TRY(std::vector<Content> values, interpret(whole, method, samples[0]));
+  NamedArrays arrays;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    TRY(TensorData array, array_of(*inputs[i], values[i]));
+    arrays.emplace_back(inputs[i]->name().str(), std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace depute

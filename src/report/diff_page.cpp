@@ -1,0 +1,174 @@
+// The comparison of two lowerings as one HTML page, in the style of the report's page. It is text in tables,
+// so it has no scripts; what a model says is escaped.
+//
+//   moved {%relu: xnnpack -> portable}
+//     ->  <tr><td><code>model.py:12</code></td><td>%relu ...</td><td>xnnpack</td><td>portable</td>...</tr>
+#include <fmt/format.h>
+
+#include "report/diff.h"
+#include "report/html.h"
+#include "report/leftovers.h"
+#include "report/page_parts.h"
+
+namespace depute {
+namespace {
+
+// Rows that are seen at once; the others open by a click.
+constexpr std::size_t shown_rows = 50;
+
+std::string code_cell(std::string_view text) {
+  return text.empty() ? "<td class=\"dim\">&ndash;</td>" : "<td><code>" + escape_html(text) + "</code></td>";
+}
+std::string text_cell(std::string_view text) {
+  return "<td>" + escape_html(text) + "</td>";
+}
+std::string number_cell(std::string_view text) {
+  return "<td class=\"number\">" + escape_html(text) + "</td>";
+}
+std::string count_cell(std::uint64_t number) {
+  return number_cell(fmt::format("{}", number));
+}
+
+using Rows = std::vector<std::string>;  // the cells of each
+
+std::string table(std::string_view head, const Rows& rows, std::size_t first, std::size_t end) {
+  std::string html = fmt::format("<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n", head);
+  for (std::size_t i = first; i < end; ++i) html += "<tr>" + rows[i] + "</tr>\n";
+  return html + "</tbody></table></div>\n";
+}
+
+std::string section(std::string_view id, std::string_view title, std::string_view head, const Rows& rows) {
+  if (rows.empty()) return {};
+  const std::size_t shown = std::min(rows.size(), shown_rows);
+  std::string html = fmt::format("<section id=\"{}\"><h2>{} ({})</h2>\n{}", id, title, rows.size(),
+                                 table(head, rows, 0, shown));
+  if (rows.size() > shown)
+    html += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", rows.size() - shown,
+                        table(head, rows, shown, rows.size()));
+  return html + "</section>\n";
+}
+
+template <typename T, typename Row>
+Rows rows_of(const std::vector<T>& items, const Row& row) {
+  Rows rows;
+  for (const T& item : items) rows.push_back(row(item));
+  return rows;
+}
+
+std::string node_cells(const NodeReport& node) {
+  return code_cell(node.source.str()) + fmt::format("<td><code>%{}</code><div class=\"dim\">{}</div></td>",
+                                                    escape_html(node.node.str()), escape_html(node.op.str()));
+}
+
+std::string owner_cell(const NodeReport& node) {
+  std::string colour = "--backend-0";
+  if (!is_delegated(node))
+    colour = node.owner == "no-kernel" || node.owner == "refused" ? "--" + node.owner : "--portable";
+  return fmt::format(
+      "<td><span class=\"swatch\" style=\"background:var({})\" aria-hidden=\"true\"></span>{}</td>", colour,
+      escape_html(node.owner));
+}
+
+std::string figure_row(const DiffFigure& figure) {
+  auto text = [&](double number) {
+    return figure.is_percent ? fmt::format("{:.1f} %", number) : fmt::format("{:.0f}", number);
+  };
+  const double change = figure.after - figure.before;
+  return text_cell(figure.name) + number_cell(text(figure.before)) + number_cell(text(figure.after)) +
+         number_cell(change == 0 ? "" : (change > 0 ? "+" : "") + text(change));
+}
+
+std::string parts_cell(const DiffDelegate& delegate) {
+  std::string cell = delegate.is_new ? "<td>from " : "<td>to ";
+  for (std::size_t i = 0; i < delegate.parts.size(); ++i) {
+    const auto& [place, count] = delegate.parts[i];
+    const std::string_view nowhere = delegate.is_new ? "nodes that are new" : "nodes no longer there";
+    cell += fmt::format("{}{} &times; {}", i == 0 ? "" : ", ", place.empty() ? nowhere : escape_html(place),
+                        count);
+  }
+  return cell + "</td>";
+}
+
+constexpr std::string_view node_head = "<th>Line</th><th>Node</th>";
+constexpr std::string_view bytes_head =
+    "<th class=\"number\">Bytes before</th><th class=\"number\">Bytes after</th>";
+
+std::string node_sections(const LoweringDiff& diff) {
+  auto moved = [](const DiffNode& node) {
+    return node_cells(node.after) + owner_cell(node.before) + owner_cell(node.after) +
+           text_cell(why_moved(node));
+  };
+  auto other = [](const DiffNode& node) {
+    return node_cells(node.after) + text_cell(reasons_text(node.before)) +
+           text_cell(reasons_text(node.after));
+  };
+  auto only = [](const NodeReport& node) { return node_cells(node) + owner_cell(node); };
+  auto delegate = [](const DiffDelegate& each) {
+    return code_cell(each.name) + count_cell(each.nodes) + parts_cell(each);
+  };
+  const std::string head(node_head);
+  return section("moved", "Moved nodes", head + "<th>Before</th><th>After</th><th>Why</th>",
+                 rows_of(diff.moved, moved)) +
+         section("other-reason", "Nodes left for another reason", head + "<th>Before</th><th>After</th>",
+                 rows_of(diff.other_reason, other)) +
+         section("only-before", "Nodes only before", head + "<th>Owner</th>",
+                 rows_of(diff.only_before, only)) +
+         section("only-after", "Nodes only after", head + "<th>Owner</th>", rows_of(diff.only_after, only)) +
+         section("delegates", "Delegates with other nodes",
+                 "<th>Delegate</th><th class=\"number\">Nodes</th><th>Where they are</th>",
+                 rows_of(diff.delegates, delegate));
+}
+
+std::string file_sections(const LoweringDiff& diff) {
+  auto call = [](const DiffCall& each) {
+    return code_cell(each.callee) + code_cell(each.method) + count_cell(each.before) + count_cell(each.after);
+  };
+  auto payload = [](const DiffPayload& each) {
+    return code_cell(each.backend_id) + code_cell(each.method) + text_cell(name(each.change)) +
+           count_cell(each.bytes_before) + count_cell(each.bytes_after);
+  };
+  auto weight = [](const DiffWeight& each) {
+    return code_cell(each.name) + text_cell(name(each.change)) + count_cell(each.bytes_before) +
+           count_cell(each.bytes_after);
+  };
+  const std::string bytes(bytes_head);
+  return section(
+             "instructions", "Instructions",
+             "<th>Calls</th><th>Method</th><th class=\"number\">Before</th><th class=\"number\">After</th>",
+             rows_of(diff.calls, call)) +
+         section("payloads", "Payloads", "<th>Backend</th><th>Method</th><th>Change</th>" + bytes,
+                 rows_of(diff.payloads, payload)) +
+         section("weights", "Weights", "<th>Weight</th><th>Change</th>" + bytes,
+                 rows_of(diff.weights, weight));
+}
+
+}  // namespace
+
+std::string diff_html(const LoweringDiff& diff) {
+  const std::string before = escape_html(file_name(diff.before));
+  const std::string after = escape_html(file_name(diff.after));
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "img-src data:\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>{} and {}: lowerings compared</title>\n<style>\n{}header {{ padding-bottom: "
+      "1.2rem; }}\nsummary {{ padding: .5rem 0; cursor: pointer; }}\n</style>\n</head>\n<body>\n",
+      before, after, page_parts::style());
+  html += fmt::format(
+      "<header><p class=\"kicker\">Lowerings compared</p><h1>{} &rarr; {}</h1><p id=\"written\">{} &rarr; "
+      "{}. "
+      "{}</p></header>\n<main>\n",
+      before, after, escape_html(diff.before), escape_html(diff.after),
+      diff.is_same() ? "No difference." : "What is not listed is the same in both.");
+  html += section("numbers", "Figures",
+                  "<th></th><th class=\"number\">Before</th><th class=\"number\">After</th><th "
+                  "class=\"number\">Change</th>",
+                  rows_of(diff.figures, figure_row));
+  html += node_sections(diff) + file_sections(diff);
+  html += section("not-compared", "Not compared", "<th></th>",
+                  rows_of(diff.not_compared, [](const std::string& line) { return text_cell(line); }));
+  return html + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace depute

@@ -1,0 +1,549 @@
+// Tells a method in the words of torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp
+// reads.
+//
+//   s0 in [1, 64]   ->   {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint":
+//   {"as_int": 2}}}
+//
+// Torch wants a number for each size: what it takes the size to be while it reads. Sizes of one number would
+// be one size for it, so each symbol has a prime of its own.
+#include "write/pt2_program.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "depute/op.h"
+#include "depute/srepr.h"
+#include "ir/walk.h"
+#include "ops/control_flow.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_major = 8;
+constexpr int schema_minor = 20;
+constexpr int aten_opset = 10;
+constexpr int strided = 7;
+constexpr int positional = 1;
+constexpr int keyword = 2;
+
+std::int64_t pt2_number(ScalarType dtype) {
+  for (std::int64_t number = 0; number < 2 * scalar_type_count; ++number) {
+    if (scalar_type_from_pt2(number) == dtype) return number;
+  }
+  return 0;
+}
+
+// JSON has no infinity.
+Json pt2_float(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+bool is_prime(std::int64_t number) {
+  for (std::int64_t divisor = 2; divisor * divisor <= number; ++divisor) {
+    if (number % divisor == 0) return false;
+  }
+  return true;
+}
+
+// Of a symbol whose value the data decide: "u0", "zuf1", also with a method's name before it.
+bool is_unbacked(std::string_view symbol) {
+  symbol = symbol.substr(symbol.rfind('.') + 1);
+  const std::size_t digits = symbol.find_first_of("0123456789");
+  const std::string_view kind = symbol.substr(0, digits);
+  return (kind == "u" || kind == "zuf") && digits != symbol.npos &&
+         symbol.find_first_not_of("0123456789", digits) == symbol.npos;
+}
+
+// Expressions with their hints, and the ranges of their symbols.
+class Pt2Sizes {
+ public:
+  explicit Pt2Sizes(const Ranges& ranges) : ranges_(ranges) {}
+
+  Json size(const SymInt& size) {
+    if (size.is_constant()) return {{"as_int", size.value()}};
+    return expression(size.expr());
+  }
+
+  Json expression(const SymExpr* expr) {
+    if (expr->kind == SymExpr::Kind::Int) return {{"as_int", expr->int_value}};
+    if (expr->kind == SymExpr::Kind::Float) return {{"as_float", pt2_float(expr->float_value)}};
+    for (Symbol symbol : symbols_of(expr)) choose_hint(std::string(symbol.str()));
+    Json told = {{"expr_str", srepr(expr, ranges_)}};
+    if (auto hint = evaluate(SymInt(expr), hints_)) told["hint"] = {{"as_int", *hint}};
+    return {{"as_expr", std::move(told)}};
+  }
+
+  Json ranges() const {
+    Json told = Json::object();
+    for (const auto& [text, range] : ranges_) {
+      const auto expr = parse_sym(text);
+      if (!expr) continue;
+      auto is_met = [&](Symbol symbol) { return met_.contains(std::string(symbol.str())); };
+      if (!std::ranges::all_of(symbols_of(*expr), is_met)) continue;
+      told[text] = {{"min_val", range.min == Range::min_bound ? Json(nullptr) : Json(range.min)},
+                    {"max_val", range.max == Range::max_bound ? Json(nullptr) : Json(range.max)}};
+    }
+    return told;
+  }
+
+ private:
+  void choose_hint(const std::string& symbol) {
+    if (!met_.insert(symbol).second || is_unbacked(symbol)) return;
+    const auto found = ranges_.find(symbol);
+    const Range range = found == ranges_.end() ? Range{} : found->second;
+    const std::int64_t low = std::max<std::int64_t>(range.min, 2);
+    std::int64_t hint = low;
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      if (!is_prime(low + i) || taken_.contains(low + i)) continue;
+      hint = low + i;
+      break;
+    }
+    hints_[symbol] = std::min(hint, range.max);
+    taken_.insert(hints_[symbol]);
+  }
+
+  const Ranges& ranges_;
+  std::set<std::string> met_;
+  std::set<std::int64_t> taken_;
+  std::map<std::string, std::int64_t, std::less<>> hints_;
+};
+
+// A list of these kinds is `list`; elements of a list that `tells_kinds` keep theirs.
+struct Pt2List {
+  std::string_view first;
+  std::string_view second;
+  std::string_view list;
+  bool tells_kinds = false;
+};
+constexpr std::array<Pt2List, 11> pt2_lists = {{{"as_int", "", "as_ints"},
+                                                {"as_tensor", "", "as_tensors"},
+                                                {"as_bool", "", "as_bools"},
+                                                {"as_float", "", "as_floats"},
+                                                {"as_string", "", "as_strings"},
+                                                {"as_int", "as_sym_int", "as_sym_ints"},
+                                                {"as_float", "as_sym_float", "as_sym_floats"},
+                                                {"as_bool", "as_sym_bool", "as_sym_bools"},
+                                                {"as_tensor", "as_none", "as_optional_tensors", true},
+                                                {"as_tensors", "", "as_nested_tensors"},
+                                                {"as_ints", "", "as_int_lists"}}};
+
+std::string torch_target(std::string_view op) {
+  for (std::string_view own : {"_operator.", "torch.", "math."}) {
+    if (op.starts_with(own)) return std::string(op);
+  }
+  return fmt::format("torch.ops.{}", op);
+}
+
+bool is_torch_view(const Node& node) {
+  const OpDef* def = node.def();
+  return def != nullptr && !def->args.empty() && def->args[0].is_aliased && !def->args[0].is_written;
+}
+
+bool is_reshape(const Node& node) {
+  return node.def() != nullptr && node.def()->view_kind == ViewKind::Reshape;
+}
+
+// The compiler has dropped layouts: what is a strided view in torch is a dense tensor here.
+bool has_dense_views(const Graph& graph) {
+  bool has_views = false;
+  for (const Node& node : graph.nodes()) {
+    for (const Value* result : node.results()) {
+      if (result->type().is_tensor() && !result->type().tensor.is_contiguous()) return false;
+    }
+    has_views |= is_torch_view(node) && !is_reshape(node);
+  }
+  return has_views;
+}
+
+// The twin of a view with memory of its own: "library.view_copy.overload"; the view itself without one.
+std::string copy_twin(const Node& node) {
+  std::string twin(node.op().str());
+  const std::size_t dot = twin.rfind('.');
+  if (dot == twin.npos) return twin;
+  twin.insert(dot, "_copy");
+  return node.graph().ops().find(Symbol(twin)) == nullptr ? std::string(node.op().str()) : twin;
+}
+
+Json source_json(const SourceLocation& source) {
+  Json metadata = Json::object();
+  if (!source.file.empty())
+    metadata["stack_trace"] =
+        fmt::format("  File \"{}\", line {}, in forward\n{}", source.file.str(), source.line,
+                    source.line_text.empty() ? "" : fmt::format("    {}\n", source.line_text.str()));
+  if (!source.module_path.empty())
+    metadata["nn_module_stack"] =
+        fmt::format("module,{},torch.nn.modules.module.Module", source.module_path.str());
+  if (!source.original_op.empty())
+    metadata["torch_fn"] = fmt::format("{0};function.{0}", source.original_op.str());
+  return metadata;
+}
+
+Json tensor_meta(const TensorType& type, std::int64_t offset, Pt2Sizes& sizes) {
+  Json meta = {{"dtype", pt2_number(type.dtype)}, {"sizes", Json::array()}, {"requires_grad", false}};
+  for (const SymInt& size : type.sizes) meta["sizes"].push_back(sizes.size(size));
+  meta["device"] = {{"type", "cpu"}, {"index", nullptr}};
+  meta["strides"] = Json::array();
+  for (const SymInt& stride : type.is_contiguous() ? contiguous_strides(type.sizes) : type.strides)
+    meta["strides"].push_back(sizes.size(stride));
+  meta["storage_offset"] = {{"as_int", offset}};
+  meta["layout"] = strided;
+  return meta;
+}
+
+// One graph; bodies have writers of their own.
+class Pt2GraphWriter {
+ public:
+  explicit Pt2GraphWriter(Pt2Sizes& sizes) : sizes_(sizes) {}
+
+  Result<Json> write(const Graph& graph, std::span<const InputSpec> specs = {}) {
+    has_dense_views_ = has_dense_views(graph);
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      const bool is_constant = i < specs.size() && specs[i].constant.has_value();
+      TRY(Json input, is_constant ? argument(*specs[i].constant) : define(*graph.inputs()[i]));
+      inputs_.push_back(std::move(input));
+    }
+    for (const Node& node : graph.nodes()) {
+      auto told = call(node);
+      if (!told) return node_failure(node, "write_pt2", told.error().message, told.error().hint);
+      nodes_.push_back(std::move(*told));
+    }
+    for (const Argument& output : graph.outputs()) {
+      TRY(Json told, argument(output));
+      outputs_.push_back(std::move(told));
+    }
+    return Json{{"inputs", inputs_},
+                {"outputs", outputs_},
+                {"nodes", std::move(nodes_)},
+                {"tensor_values", std::move(tensors_)},
+                {"sym_int_values", std::move(sym_ints_)},
+                {"sym_bool_values", std::move(sym_bools_)},
+                {"is_single_tensor_return", false},
+                {"custom_obj_values", Json::object()},
+                {"sym_float_values", std::move(sym_floats_)}};
+  }
+
+  const Json& inputs() const { return inputs_; }
+  const Json& outputs() const { return outputs_; }
+
+ private:
+  static Failure unknown(std::string_view message, std::string_view hint = {}) {
+    return failure("write_pt2", "", message, hint);
+  }
+
+  // An input or a result: its kind and name; its type goes to the table of its kind.
+  Result<Json> define(const Value& value) {
+    const Type& type = value.type();
+    const std::string name(value.name().str());
+    switch (type.kind) {
+      case Type::Kind::Tensor:
+        tensors_[name] = tensor_meta(type.tensor, 0, sizes_);
+        return Json{{"as_tensor", {{"name", name}}}};
+      case Type::Kind::SymInt:
+        return define_symbolic(sym_ints_, "as_sym_int", name, type);
+      case Type::Kind::SymFloat:
+        return define_symbolic(sym_floats_, "as_sym_float", name, type);
+      case Type::Kind::SymBool:
+        return define_symbolic(sym_bools_, "as_sym_bool", name, type);
+      case Type::Kind::None:
+        return Json{{"as_none", true}};
+      case Type::Kind::CustomObj:
+      case Type::Kind::Token:
+      case Type::Kind::String:
+      case Type::Kind::Int:
+      case Type::Kind::Float:
+      case Type::Kind::Bool:
+        break;
+    }
+    return unknown(fmt::format("%{} is of the type {}, which is not written", name, str(type)));
+  }
+
+  Result<Json> define_symbolic(Json& table, std::string_view kind, const std::string& name,
+                               const Type& type) {
+    if (type.expr == nullptr)
+      return unknown(fmt::format("the value of %{} is not known as an expression", name));
+    table[name] = sizes_.expression(type.expr);
+    return Json{{kind, {{"as_name", name}}}};
+  }
+
+  static Result<Json> use(const Value& value) {
+    const std::string name(value.name().str());
+    switch (value.type().kind) {
+      case Type::Kind::Tensor:
+        return Json{{"as_tensor", {{"name", name}}}};
+      case Type::Kind::SymInt:
+        return Json{{"as_sym_int", {{"as_name", name}}}};
+      case Type::Kind::SymFloat:
+        return Json{{"as_sym_float", {{"as_name", name}}}};
+      case Type::Kind::SymBool:
+        return Json{{"as_sym_bool", {{"as_name", name}}}};
+      default:
+        return unknown(fmt::format("%{} is of the type {}, which is not written", name, str(value.type())));
+    }
+  }
+
+  Result<Json> argument(const Argument& told) {
+    switch (told.kind) {
+      case Argument::Kind::None:
+        return Json{{"as_none", true}};
+      case Argument::Kind::Value:
+        return use(*told.as_value());
+      case Argument::Kind::Int:
+        return Json{{"as_int", told.as_int()}};
+      case Argument::Kind::Float:
+        return Json{{"as_float", pt2_float(told.as_double())}};
+      case Argument::Kind::Bool:
+        return Json{{"as_bool", told.as_bool()}};
+      case Argument::Kind::Complex:
+        return Json{{"as_complex",
+                     {{"real", pt2_float(told.as_list()[0].as_double())},
+                      {"imag", pt2_float(told.as_list()[1].as_double())}}}};
+      case Argument::Kind::String:
+        return Json{{"as_string", told.as_symbol().str()}};
+      case Argument::Kind::ScalarType:
+        return Json{{"as_scalar_type", pt2_number(told.as_scalar_type())}};
+      case Argument::Kind::MemoryFormat:
+        return Json{{"as_memory_format", told.as_int()}};
+      case Argument::Kind::Layout:
+        return Json{{"as_layout", told.as_int()}};
+      case Argument::Kind::Device:
+        return device(told.as_symbol().str());
+      case Argument::Kind::List:
+        return list(told.as_list());
+      case Argument::Kind::Graph: {
+        TRY(Json body, Pt2GraphWriter(sizes_).write(*told.as_graph()));
+        return Json{{"as_graph", {{"name", told.as_graph()->name().str()}, {"graph", std::move(body)}}}};
+      }
+      case Argument::Kind::Operator:
+        return Json{{"as_operator", torch_target(told.as_symbol().str())}};
+      case Argument::Kind::Delegate:
+        return unknown("it calls a delegate, which torch has no form of");
+      case Argument::Kind::Map: {
+        Json entries = Json::object();
+        for (const NamedArgument& entry : told.as_map()) {
+          TRY(Json value, argument(entry.value));
+          entries[std::string(entry.name.str())] = std::move(value);
+        }
+        return Json{{"as_string_to_argument", std::move(entries)}};
+      }
+    }
+    return unknown("an argument is of an unknown kind");
+  }
+
+  static Json device(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    Json index = nullptr;
+    if (colon != text.npos) index = std::stoll(std::string(text.substr(colon + 1)));
+    return {{"as_device", {{"type", text.substr(0, colon)}, {"index", std::move(index)}}}};
+  }
+
+  Result<Json> list(std::span<const Argument> elements) {
+    Json told = Json::array();
+    std::set<std::string> kinds;
+    for (const Argument& element : elements) {
+      TRY(Json each, argument(element));
+      kinds.insert(each.begin().key());
+      told.push_back(std::move(each));
+    }
+    for (const Pt2List& known : pt2_lists) {
+      auto fits = [&](const std::string& kind) { return kind == known.first || kind == known.second; };
+      if (!std::ranges::all_of(kinds, fits)) continue;
+      if (!known.tells_kinds) {
+        for (Json& each : told) {
+          // A number among symbolic ones says that it is one.
+          const bool is_number = !known.second.empty() && each.begin().key() == known.first;
+          if (!is_number) each = Json(each.begin().value());
+        }
+      }
+      return Json{{known.list, std::move(told)}};
+    }
+    return unknown("an argument is a list of several kinds, which torch's schema has no form of");
+  }
+
+  Result<Json> call(const Node& node) {
+    const OpDef* def = node.def();
+    std::string op(node.op().str());
+    if (def != nullptr && def->origin == OpOrigin::Compiler)
+      return unknown(fmt::format("{} is the compiler's own, which torch does not have", op));
+    const bool is_higher_order = op.starts_with("higher_order.");
+    Json inputs = Json::array();
+    for (std::size_t i = 0; i < node.args().size(); ++i) {
+      const bool is_named = def != nullptr && i < def->args.size() && !is_higher_order;
+      TRY(Json told, argument(node.args()[i]));
+      inputs.push_back({{"name", is_named ? def->args[i].name.str() : ""},
+                        {"arg", std::move(told)},
+                        {"kind", positional}});
+    }
+    if (def == nullptr && !node.args().empty() && op.find('.') != op.npos && !is_higher_order &&
+        torch_target(op) != op)
+      return unknown(
+          fmt::format("the schema of {} is not known, and torch wants the names of arguments", op));
+    for (const NamedArgument& named : node.kwargs()) {
+      TRY(Json told, argument(named.value));
+      inputs.push_back({{"name", named.name.str()}, {"arg", std::move(told)}, {"kind", keyword}});
+    }
+    // torch's own views of what is a strided view there cannot be seen in another shape.
+    if (has_dense_views_ && is_reshape(node)) op = copy_twin(node);
+    if (control_flow_kind(node) ==
+        ControlFlow::Kind::WhileLoop)  // its test gives a tensor, not a tuple of one
+      inputs[0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = true;
+    TRY(Json outputs, results(node));
+    return Json{{"target", torch_target(op)},
+                {"inputs", std::move(inputs)},
+                {"outputs", std::move(outputs)},
+                {"metadata", node.source == nullptr ? Json::object() : source_json(*node.source)},
+                {"is_hop_single_tensor_return", nullptr},
+                {"name", call_name(node)}};
+  }
+
+  // torch makes a node of each result of several or of a list, and one of the call, which needs a name of
+  // its own.
+  static std::string call_name(const Node& node) {
+    std::string name(node.display_name());
+    const bool is_list =
+        node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
+    if (node.results().size() == 1 && !is_list && !has_bodies(node)) return name;
+    do name += "_call";
+    while (node.graph().has_name(Symbol(name)));
+    return name;
+  }
+
+  // What the schema gives as a list is told as one.
+  Result<Json> results(const Node& node) {
+    Json all = Json::array();
+    for (const Value* result : node.results()) {
+      TRY(Json told, define(*result));
+      all.push_back(std::move(told));
+    }
+    const OpDef* def = node.def();
+    if (def == nullptr || def->returns.size() != 1 || !def->returns[0].is_list ||
+        def->is(OpFlag::control_flow))
+      return all;
+    for (Json& each : all) each = Json(each.begin().value());
+    return Json::array({Json{{"as_tensors", std::move(all)}}});
+  }
+
+  Pt2Sizes& sizes_;
+  bool has_dense_views_ = false;
+  Json inputs_ = Json::array();
+  Json outputs_ = Json::array();
+  Json nodes_ = Json::array();
+  Json tensors_ = Json::object();
+  Json sym_ints_ = Json::object();
+  Json sym_floats_ = Json::object();
+  Json sym_bools_ = Json::object();
+};
+
+Result<Json> input_spec_json(const InputSpec& spec, const Value& input, const Json& argument) {
+  const Json named = {{"name", input.name().str()}};
+  switch (spec.kind) {
+    case InputSpec::Kind::UserInput:
+      if (spec.constant) return Json{{"constant_input", {{"name", input.name().str()}, {"value", argument}}}};
+      return Json{{"user_input", {{"arg", argument}}}};
+    case InputSpec::Kind::Parameter:
+      return Json{{"parameter", {{"arg", named}, {"parameter_name", spec.target.str()}}}};
+    case InputSpec::Kind::Buffer:
+      return Json{
+          {"buffer", {{"arg", named}, {"buffer_name", spec.target.str()}, {"persistent", spec.persistent}}}};
+    case InputSpec::Kind::Constant:
+      return Json{{"tensor_constant", {{"arg", named}, {"tensor_constant_name", spec.target.str()}}}};
+    case InputSpec::Kind::CustomObj:
+    case InputSpec::Kind::Token:
+      break;
+  }
+  return failure("write_pt2", fmt::format("input %{}", input.name().str()),
+                 "it is an object or a token, which is not written");
+}
+
+Result<Json> output_spec_json(const OutputSpec& spec, const Json& argument) {
+  auto mutation = [&](std::string_view kind, std::string_view key) {
+    return Json{{kind, {{"arg", argument.begin().value()}, {key, spec.target.str()}}}};
+  };
+  switch (spec.kind) {
+    case OutputSpec::Kind::UserOutput:
+      return Json{{"user_output", {{"arg", argument}}}};
+    case OutputSpec::Kind::BufferMutation:
+      return mutation("buffer_mutation", "buffer_name");
+    case OutputSpec::Kind::ParameterMutation:
+      return mutation("parameter_mutation", "parameter_name");
+    case OutputSpec::Kind::UserInputMutation:
+      return mutation("user_input_mutation", "user_input_name");
+    case OutputSpec::Kind::Token:
+      break;
+  }
+  return failure("write_pt2", "outputs", "a token is not written");
+}
+
+Json leaves(std::size_t count) {
+  const Json leaf = {{"type", nullptr}, {"context", nullptr}, {"children_spec", Json::array()}};
+  return {{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", Json(count, leaf)}};
+}
+
+// How arguments and results nest: a tuple of each where the program does not say.
+Json module_call(const Method& method, const Json& inputs, const Json& outputs) {
+  const Json no_kwargs = {{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}};
+  const Json both = {{"type", "builtins.tuple"},
+                     {"context", "null"},
+                     {"children_spec", Json::array({leaves(inputs.size()), no_kwargs})}};
+  const std::string in_spec = method.in_spec.empty() ? Json::array({1, both}).dump() : method.in_spec;
+  const std::string out_spec =
+      method.out_spec.empty() ? Json::array({1, leaves(outputs.size())}).dump() : method.out_spec;
+  return {{"fqn", ""},
+          {"signature",
+           {{"inputs", inputs},
+            {"outputs", outputs},
+            {"in_spec", in_spec},
+            {"out_spec", out_spec},
+            {"forward_arg_names", nullptr}}}};
+}
+
+}  // namespace
+
+Json pt2_tensor_meta(const TensorType& type, std::int64_t offset) {
+  const Ranges none;
+  Pt2Sizes sizes(none);
+  return tensor_meta(type, offset, sizes);
+}
+
+Result<Json> pt2_program(const Program& program, const Method& method) {
+  Pt2Sizes sizes(program.ranges);
+  Pt2GraphWriter writer(sizes);
+  TRY(Json graph, writer.write(*method.graph, method.inputs));
+  Json signature = {{"input_specs", Json::array()}, {"output_specs", Json::array()}};
+  Json user_inputs = Json::array();
+  Json user_outputs = Json::array();
+  for (std::size_t i = 0; i < method.inputs.size(); ++i) {
+    const Json& argument = writer.inputs()[i];
+    TRY(Json spec, input_spec_json(method.inputs[i], *method.graph->inputs()[i], argument));
+    signature["input_specs"].push_back(std::move(spec));
+    if (method.inputs[i].kind == InputSpec::Kind::UserInput) user_inputs.push_back(argument);
+  }
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+    const Json& argument = writer.outputs()[i];
+    TRY(Json spec, output_spec_json(method.outputs[i], argument));
+    signature["output_specs"].push_back(std::move(spec));
+    if (method.outputs[i].kind == OutputSpec::Kind::UserOutput) user_outputs.push_back(argument);
+  }
+  Json calls = Json::array({module_call(method, user_inputs, user_outputs)});
+  return Json{{"graph_module",
+               {{"graph", std::move(graph)},
+                {"signature", std::move(signature)},
+                {"module_call_graph", std::move(calls)},
+                {"metadata", Json::object()},
+                {"treespec_namedtuple_fields", Json::object()}}},
+              {"opset_version", {{"aten", aten_opset}}},
+              {"range_constraints", sizes.ranges()},
+              {"schema_version", {{"major", schema_major}, {"minor", schema_minor}}},
+              {"verifiers", Json::array({"TRAINING"})},
+              {"torch_version", "<=2.4"},
+              {"guards_code", Json::array()}};
+}
+
+}  // namespace depute

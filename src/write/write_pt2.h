@@ -1,0 +1,16 @@
+// Writes programs as .pt2 archives, which torch.export.load and read/read_pt2.cpp read.
+//
+//   part/models/model.json, part/data/weights/model_weights_config.json, part/data/weights/weight_0, ...
+#pragma once
+
+#include "depute/program.h"
+#include "depute/result.h"
+#include "support/output.h"
+
+namespace depute {
+
+// A program of one method, before any part of it was delegated. Tensors that share memory go on sharing it.
+// The output is the caller's to commit.
+Status write_pt2(const Program& program, Output& output);
+
+}  // namespace depute
