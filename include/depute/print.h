@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 
+#include "depute/data_place.h"
 #include "depute/program.h"
 
 #pragma GCC visibility push(default)
@@ -17,6 +20,9 @@ struct PrintOptions {
   std::size_t max_inline_bytes = 256;
   bool originals = false;  // also the subprograms that delegates were made from
   bool sources = false;    // also where nodes come from: from "model.py":12 "features.0"
+  // Asked about the bytes of larger ones: where they lie is printed as file("path", offset, size), which
+  // reads them back without a copy. Nothing for what is to be elided.
+  std::function<std::optional<DataPlace>(const Storage&)> place_of_data = {};
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});
