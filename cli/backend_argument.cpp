@@ -6,11 +6,30 @@
 
 namespace depute {
 
+namespace {
+
+// Behind "exec:" or "METHOD:exec:"; npos where the backend is no program.
+std::size_t start_of_program(std::string_view text) {
+  constexpr std::string_view word = "exec:";
+  if (text.starts_with(word)) return word.size();
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos || !text.substr(colon + 1).starts_with(word)) return text.npos;
+  return colon + 1 + word.size();
+}
+
+}  // namespace
+
 Result<BackendRequest> parse_backend_argument(const std::string& text) {
   BackendRequest request;
   std::size_t colon = text.find(':');
   request.name = text.substr(0, colon);
-  if (colon != std::string::npos) {
+  if (const std::size_t program = start_of_program(text); program != std::string::npos) {
+    if (program > std::string_view("exec:").size())
+      request.method = text.substr(0, program - std::string_view(":exec:").size());
+    colon = text.find(':', program);
+    request.program = text.substr(program, colon == std::string::npos ? colon : colon - program);
+    request.name = request.program;
+  } else if (colon != std::string::npos) {
     const std::size_t next = text.find(':', colon + 1);
     const std::string word = text.substr(colon + 1, next == std::string::npos ? next : next - colon - 1);
     if (!word.empty() && word.find('=') == std::string::npos) {

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "depute/filtered_partitioner.h"
+#include "lower/support_json.h"
 
 namespace depute {
 namespace {
@@ -57,27 +58,6 @@ std::string text_of(const BackendEntry& entry) {
   for (const SupportRow& row : rows) width = std::max(width, row.op.size());
   for (const SupportRow& row : rows) text += fmt::format("  {:<{}}  {}\n", row.op, width, text_of(row));
   return text;
-}
-
-Json json_of(const SupportLimit& limit) {
-  Json json = {{"of", limit.of}, {"kind", limit.kind}};
-  if (limit.least) json["least"] = *limit.least;
-  if (limit.most) json["most"] = *limit.most;
-  if (!limit.values.empty()) json["values"] = limit.values;
-  return json;
-}
-
-Json json_of(const SupportRow& row) {
-  Json json = {{"op", row.op}, {"conditions", row.conditions}};
-  json["types"] = row.types;
-  json["mixes_types"] = row.mixes_types;
-  json["layouts"] = row.layouts;
-  json["forms"] = Json::array();
-  for (const std::vector<SupportLimit>& form : row.forms) {
-    Json& limits = json["forms"].emplace_back(Json::array());
-    for (const SupportLimit& limit : form) limits.push_back(json_of(limit));
-  }
-  return json;
 }
 
 Json json_of(const BackendEntry& entry) {

@@ -19,6 +19,8 @@
 #include "support/guarded.h"
 #include "support/printable.h"
 #include "support/temporary_file.h"
+#include "support/temporary_folder.h"
+#include "worker/worker_process.h"
 
 namespace depute {
 
@@ -74,7 +76,9 @@ void fill_standard_streams() {
 }
 
 extern "C" void clean_up_and_end(int signal) {
+  end_worker_processes();
   remove_temporary_files();
+  remove_temporary_folders();
   raise(signal);  // as it would have been without this handler
 }
 
@@ -104,7 +108,11 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
         extract_command(compiler), backends_command(compiler), verify_command()};
     // Of a process that was started without even its own name there are no arguments.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
-    return run_words(words.subspan(words.empty() ? 0 : 1), commands);
+    const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);
+    // The compiler lives on, and with it workers that wait for a next request.
+    end_worker_processes();
+    remove_temporary_folders();
+    return code;
   } catch (const std::exception& exception) {
     return report_error(diagnostic_of(exception));
   }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/constant_argument.h"
 #include "depute/print.h"
+#include "depute/worker.h"
 #include "read/read_program.h"
 #include "support/byte_size.h"
 #include "support/mapped_file.h"
@@ -107,6 +108,16 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .target = &arguments.jobs,
        .help = "Threads; default: all. The output does not depend on it",
        .range = {{1, 1024}}},
+      {.names = "--worker-time",
+       .target = &arguments.worker_time,
+       .help = "Seconds that a backend which is a program of its own has for each answer; default: 600",
+       .value = "SECONDS",
+       .range = {{1, 1 << 20}}},
+      {.names = "--worker-space",
+       .target = &arguments.worker_space,
+       .help = "MiB that it may write; default: 8192",
+       .value = "MIB",
+       .range = {{1, 1 << 24}}},
       {.names = "--cache",
        .target = &arguments.cache,
        .help = "A folder that keeps what backends make, by content: the next lowering takes it from there",
@@ -204,6 +215,13 @@ Status add_kernels(const std::vector<std::string>& files, Compiler& compiler) {
   return {};
 }
 
+WorkerOptions read_worker_options(const RequestArguments& arguments) {
+  WorkerOptions options;
+  if (arguments.worker_time > 0) options.seconds = arguments.worker_time;
+  if (arguments.worker_space > 0) options.max_bytes = std::uint64_t(arguments.worker_space) << 20;
+  return options;
+}
+
 }  // namespace
 
 bool writes_standard_output(const CompileOptions& options) {
@@ -213,6 +231,7 @@ bool writes_standard_output(const CompileOptions& options) {
 
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
   TRY_STATUS(add_kernels(arguments.kernels, compiler));
+  TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
   Status dumped;
   if (!arguments.dump_after.empty()) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;

@@ -26,6 +26,8 @@ struct RequestArguments {
   std::string cache_size;
   std::string dump_after;
   int jobs = 0;
+  int worker_time = 0;   // seconds; 0: not said
+  int worker_space = 0;  // MiB; 0: not said
   bool together = false;
   bool verify = false;
 };

@@ -39,8 +39,9 @@
 namespace depute {
 
 struct BackendRequest {
-  std::string name = {};    // as registered: "xnnpack"
-  std::string method = {};  // the only one it is asked about; empty: all
+  std::string name = {};     // as registered: "xnnpack"
+  std::string program = {};  // of a worker (worker.h), which add_workers() gives a name
+  std::string method = {};   // the only one it is asked about; empty: all
   BackendOptions options = {};
   // The caller's own, in the place of the one that the registered backend makes of the options; `name` is
   // then what reports call it. What it tags goes to the backends that its result names.
@@ -107,6 +108,8 @@ class Compiler {
   explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
 
   Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
+  // In the place of those that have its name or its backend's id.
+  Status put(BackendEntry entry) { return registry_.put(std::move(entry)); }
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
     return registry_.add_kernels(manifest, name);
   }

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "depute/data_place.h"
 #include "depute/program.h"
 
 #pragma GCC visibility push(default)
@@ -23,6 +26,9 @@ struct PrintOptions {
   bool marks = true;       // tags and debug handles of nodes
   // Names that values have in the place of their own.
   const ValueNames* names = nullptr;
+  // Asked about the bytes of larger ones: where they lie is printed as file("path", offset, size), which
+  // reads them back without a copy. Nothing for what is to be elided.
+  std::function<std::optional<DataPlace>(const Storage&)> place_of_data = {};
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});

@@ -65,6 +65,8 @@ class Registry {
   // then none of its ops is there.
   // One without make_partitioner or support can be lowered to by partitioners that the caller has.
   Status add(BackendEntry entry);
+  // The same in the place of entries that have its name or its backend's id; their ops stay.
+  Status put(BackendEntry entry);
   // Ops of libraries that the application has, and the kernels that it registers for them: a line each of a
   // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"); all lines or, when one is
   // wrong, none. `name` is the manifest's, for messages.

@@ -214,9 +214,13 @@ Result<StoragePtr> Parser::file() {
   std::size_t position = in_.position();
   TRY(std::string name, in_.string("a file"));
   auto path = std::filesystem::path(in_.file_name()).parent_path() / name;
-  auto mapped = MappedFile::open(path.string());
-  if (!mapped) return in_.fault_at(position, mapped.error().str());
-  std::span<const std::byte> all = (*mapped)->bytes();
+  std::shared_ptr<const MappedFile>& mapped = files_[path.string()];
+  if (mapped == nullptr) {
+    auto opened = MappedFile::open(path.string());
+    if (!opened) return in_.fault_at(position, opened.error().str());
+    mapped = *std::move(opened);
+  }
+  std::span<const std::byte> all = mapped->bytes();
   if (in_.accept(',')) {
     TRY(std::int64_t start, in_.integer("a start"));
     TRY_STATUS(in_.expect(','));
@@ -227,7 +231,7 @@ Result<StoragePtr> Parser::file() {
     all = all.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(size));
   }
   TRY_STATUS(in_.expect(')'));
-  return Storage::mapped(*mapped, all);
+  return Storage::mapped(mapped, all);
 }
 
 Status Parser::delegate(ProgramScope& scope) {

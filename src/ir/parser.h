@@ -122,7 +122,8 @@ class Parser {
   Lexer in_;
   std::shared_ptr<const OpTable> ops_;
   int nesting_ = 0;
-  std::size_t random_bytes_ = 0;  // asked for so far
+  std::size_t random_bytes_ = 0;                                              // asked for so far
+  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by path: each is mapped once
 
   // The parts of the node that is being read; members so that their memory is used again.
   std::vector<Argument> args_;

@@ -46,7 +46,8 @@ void Printer::content(Symbol key, const TensorData& data) {
     return;
   }
   if (storage.is_elided() || storage.size() > options_.max_inline_bytes) {
-    return elided(data.byte_size(), content_hash(data));
+    if (!place(key, data)) elided(data.byte_size(), content_hash(data));
+    return;
   }
   auto [first, is_new] = printed_storages_.try_emplace(&storage, key);
   std::size_t start = out_.size();
@@ -61,6 +62,35 @@ void Printer::content(Symbol key, const TensorData& data) {
   if (data.offset == 0) return;
   out_ += " at ";
   number(data.offset);
+}
+
+// The place of a large storage, or the data further up that has it already. False when it has none.
+bool Printer::place(Symbol key, const TensorData& data) {
+  const Storage* storage = data.storage.get();
+  if (auto first = printed_storages_.find(storage); first != printed_storages_.end()) {
+    out_ += "view(";
+    quoted(first->second.str());
+    out_ += ')';
+  } else if (place(*storage)) {
+    printed_storages_.emplace(storage, key);
+  } else {
+    return false;
+  }
+  if (data.offset != 0) {
+    out_ += " at ";
+    number(data.offset);
+  }
+  return true;
+}
+
+bool Printer::place(const Storage& storage) {
+  if (!options_.place_of_data || storage.is_elided()) return false;
+  const std::optional<DataPlace> place = options_.place_of_data(storage);
+  if (!place) return false;
+  out_ += "file(";
+  quoted(place->path);
+  out_ += ", " + std::to_string(place->offset) + ", " + std::to_string(place->size) + ")";
+  return true;
 }
 
 bool Printer::elements(const TensorData& data) {
@@ -78,7 +108,8 @@ bool Printer::elements(const TensorData& data) {
 
 void Printer::bytes(const Storage* storage) {
   if (storage->is_elided() || storage->size() > options_.max_inline_bytes) {
-    return elided(storage->size(), content_hash(*storage));
+    if (!place(*storage)) elided(storage->size(), content_hash(*storage));
+    return;
   }
   bytes(storage->bytes());
 }

@@ -34,6 +34,8 @@ class Printer {
   void list(std::span<const Argument> elements);
 
   void data(Symbol key, const TensorData& data);
+  bool place(Symbol key, const TensorData& data);
+  bool place(const Storage& storage);
   bool elements(const TensorData& data);
   void content(Symbol key, const TensorData& data);
   void bytes(const Storage* storage);

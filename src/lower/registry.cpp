@@ -54,6 +54,19 @@ Status Registry::add(BackendEntry entry) {
   return added;
 }
 
+Status Registry::put(BackendEntry entry) {
+  std::vector<BackendEntry> before;
+  before.swap(entries_);
+  std::vector<BackendEntry> others;
+  for (BackendEntry& each : before) {
+    const bool is_same =
+        entry.backend != nullptr && (each.name == entry.name || each.backend->id() == entry.backend->id());
+    if (!is_same) others.push_back(std::move(each));
+  }
+  entries_ = std::move(others);
+  return add(std::move(entry));
+}
+
 Status Registry::add_kernels(std::string_view manifest, std::string_view name) {
   TRY(std::vector<ManifestOp> ops, parse_kernel_manifest(manifest, name));
   return all_or_nothing(*ops_, [&]() -> Status {

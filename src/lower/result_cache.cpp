@@ -14,6 +14,7 @@
 
 #include "depute/equal.h"
 #include "depute/version.h"
+#include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -52,14 +53,6 @@ Hash128 hash_of_compiler() {
   return hasher.finish();
 }
 
-// Made bytes are not kept.
-template <typename Use>
-auto with_bytes(const Storage& storage, Use&& use) {
-  if (!storage.is_lazy()) return use(storage.bytes());
-  const std::vector<std::byte> made = storage.produce();
-  return use(std::span<const std::byte>(made));
-}
-
 Hash128 bytes_hash(const Storage& storage) {
   if (storage.is_zeros()) return hash128_of_zeros(storage.size());
   return with_bytes(storage, [](std::span<const std::byte> bytes) { return hash128(bytes); });
@@ -70,40 +63,10 @@ void add_hash(Hasher& hasher, const Hash128& hash) {
   hasher.add(hash.high);
 }
 
-// The constant of the partition that a storage is, by its name.
-const Symbol* constant_of(const Program& partition, const Storage& storage) {
-  for (const auto& [key, data] : partition.data) {
-    if (dense_bytes(data).get() == &storage) return &key;
-  }
-  return nullptr;
-}
-
-Json json_of(const DelegateDebugId& id) {
-  if (const auto* number = std::get_if<std::int64_t>(&id)) return *number;
-  return std::get<std::string>(id);
-}
-
-Json json_of(const TensorType& type) {
-  Json sizes = Json::array();
-  Json strides = Json::array();
-  for (const SymInt& size : type.sizes) sizes.push_back(size.value());
-  for (const SymInt& stride : type.strides) strides.push_back(stride.value());
-  return {{"dtype", static_cast<int>(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
-}
-
-TensorType type_of(const Json& json) {
-  Dims sizes;
-  Dims strides;
-  for (const Json& size : json.at("sizes")) sizes.push_back(SymInt(size.get<std::int64_t>()));
-  for (const Json& stride : json.at("strides")) strides.push_back(SymInt(stride.get<std::int64_t>()));
-  return make_tensor(static_cast<ScalarType>(json.at("dtype").get<int>()), std::move(sizes),
-                     std::move(strides));
-}
-
 // Writes blobs and tells where they lie.
 class EntryWriter {
  public:
-  EntryWriter(OutputFile& out, const Program& partition) : out_(out), partition_(partition) {}
+  explicit EntryWriter(OutputFile& out) : out_(out) {}
 
   Result<Json> blob(const Storage& storage) {
     const std::uint64_t offset = (out_.position() + blob_alignment - 1) / blob_alignment * blob_alignment;
@@ -114,20 +77,8 @@ class EntryWriter {
     });
   }
 
-  Result<Json> data(const NamedData& named) {
-    Json json = {{"key", named.key}, {"alignment", named.alignment}, {"tag", named.external_tag}};
-    if (named.layout) json["layout"] = json_of(*named.layout);
-    if (const Symbol* constant = constant_of(partition_, *named.storage)) {
-      json["constant"] = std::string(constant->str());
-    } else {
-      TRY(json["blob"], blob(*named.storage));
-    }
-    return json;
-  }
-
  private:
   OutputFile& out_;
-  const Program& partition_;
 };
 
 class EntryReader {
@@ -137,29 +88,7 @@ class EntryReader {
 
   Result<PreprocessResult> run() {
     TRY(Json json, description());
-    PreprocessResult result;
-    TRY(result.processed_bytes, blob(json.at("payload")));
-    for (const Json& row : json.at("map")) {
-      DelegateDebugId id = std::int64_t{0};
-      if (row.at(0).is_string()) {
-        id = row.at(0).get<std::string>();
-      } else {
-        id = row.at(0).get<std::int64_t>();
-      }
-      result.debug_handle_map.emplace_back(std::move(id), row.at(1).get<std::vector<std::uint32_t>>());
-    }
-    for (const Json& row : json.at("data")) {
-      NamedData named{.key = row.at("key").get<std::string>(),
-                      .storage = {},
-                      .alignment = row.at("alignment").get<std::size_t>(),
-                      .external_tag = row.at("tag").get<std::string>()};
-      if (row.contains("layout")) named.layout = type_of(row.at("layout"));
-      TRY(named.storage, row.contains("constant") ? constant(row.at("constant")) : blob(row.at("blob")));
-      result.data_store_output.push_back(std::move(named));
-    }
-    result.delegate_info = json.at("info").get<std::string>();
-    result.arena_padding = json.at("padding").get<std::uint32_t>();
-    return result;
+    return result_of_json(json, partition_, [&](const Json& place) { return blob(place); });
   }
 
  private:
@@ -189,12 +118,6 @@ class EntryReader {
     if (!hash) return damaged("a checksum is none");
     TRY(auto bytes, part(place.at("at").get<std::uint64_t>(), place.at("size").get<std::uint64_t>(), *hash));
     return Storage::mapped(file_, bytes);
-  }
-
-  Result<std::shared_ptr<const Storage>> constant(const Json& name) const {
-    const TensorData* data = partition_.find_data(Symbol(name.get<std::string>()));
-    if (data == nullptr) return damaged("it names a constant that is not there");
-    return dense_bytes(*data);
   }
 
   std::shared_ptr<const MappedFile> file_;
@@ -270,18 +193,10 @@ Status ResultCache::write(const std::string& path, const Program& partition,
                           const PreprocessResult& result) const {
   return guarded([&]() -> Status {
     TRY(OutputFile out, OutputFile::create(path));
-    EntryWriter writer(out, partition);
+    EntryWriter writer(out);
     TRY_STATUS(out.skip_to(entry_header));
-    Json json = {{"info", result.delegate_info}, {"padding", result.arena_padding}};
-    TRY(json["payload"], writer.blob(*result.processed_bytes));
-    json["map"] = Json::array();
-    for (const auto& [id, handles] : result.debug_handle_map)
-      json["map"].push_back(Json::array({json_of(id), handles}));
-    json["data"] = Json::array();
-    for (const NamedData& named : result.data_store_output) {
-      TRY(Json row, writer.data(named));
-      json["data"].push_back(std::move(row));
-    }
+    TRY(const Json json,
+        json_of_result(result, partition, [&](const Storage& storage) { return writer.blob(storage); }));
     const std::string text = json.dump();
     const auto description = std::as_bytes(std::span(text));
     EntryHeader header{out.position(), description.size(), hash128(description)};

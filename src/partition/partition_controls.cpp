@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "depute/filtered_partitioner.h"
+#include "partition/region_words.h"
 #include "support/try.h"
 
 namespace depute {
@@ -87,6 +88,23 @@ Result<PartitionControls> take_partition_controls(std::string_view backend, KeyV
   }
   options = std::move(rest);
   return controls;
+}
+
+namespace {
+
+template <typename T, std::size_t count>
+std::string_view word_of(const std::pair<std::string_view, T> (&words)[count], T value) {
+  return std::ranges::find(words, value, &std::pair<std::string_view, T>::second)->first;
+}
+
+}  // namespace
+
+std::string_view word_of(RegionMode mode) {
+  return word_of(modes, mode);
+}
+
+std::string_view word_of(Horizontal horizontal) {
+  return word_of(horizontals, horizontal);
 }
 
 std::vector<std::pair<std::string, std::string>> partition_control_meanings() {

@@ -111,7 +111,6 @@ std::shared_ptr<const MappedFile> MappedFile::in_memory(std::span<const std::byt
   return file;
 }
 
-// Owns the descriptor, whatever happens.
 Result<std::shared_ptr<const MappedFile>> MappedFile::take(int descriptor, const std::string& path) {
   std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor, {}));
   struct stat info{};

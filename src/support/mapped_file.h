@@ -24,6 +24,8 @@ class MappedFile {
   // Bytes that lie in memory already, as long as `owner` lives; `name` stands for the path.
   static std::shared_ptr<const MappedFile> in_memory(std::span<const std::byte> bytes,
                                                      std::shared_ptr<const void> owner, std::string name);
+  // A file or stream that is open already; owns the descriptor, whatever happens.
+  static Result<std::shared_ptr<const MappedFile>> take(int descriptor, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -35,7 +37,6 @@ class MappedFile {
   }  // for copy_file_range; -1 for a stream; owned by this object
 
  private:
-  static Result<std::shared_ptr<const MappedFile>> take(int descriptor, const std::string& path);
   MappedFile(std::string path, int descriptor, std::span<const std::byte> bytes)
       : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
 

@@ -1,0 +1,92 @@
+// A backend as a program of its own, which `--backend NAME` finds as depute-backend-NAME: the worker's side
+// of docs/backend-protocol.md.
+//
+//   #include <depute/serve_backend.h>
+//   int main(int argc, char** argv) { return depute::serve_backend<MyPartitioner, MyBackend>(argc, argv); }
+//
+// The same classes work in process, in a Compiler's registry. A partitioner is made by
+// `static Result<std::unique_ptr<Partitioner>> make(const BackendOptions&)`, or without options where it has
+// none. What else there is to tell of a backend are static functions, each of which may be left out:
+//
+//   MyPartitioner::options()     std::vector<std::pair<std::string, std::string>>: key, meaning
+//   MyPartitioner::support()     std::vector<SupportRow>: what it takes
+//   MyBackend::description()     one line for `depute backends`
+//   MyBackend::version()         of what makes the bytes, for people: "chip compiler 3.1, chip 7"
+//   MyBackend::libraries()       std::vector<std::string>: of its own ops
+//   MyBackend::ops()             std::vector<BackendOpSpec>; their `infer` stays in the process
+//
+// Standard output is the worker's answers: whatever else writes there, a vendor's library say, goes to
+// standard error instead.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "depute/backend.h"
+#include "depute/partitioner.h"
+#include "depute/registry.h"
+#include "depute/result.h"
+
+#pragma GCC visibility push(default)
+
+namespace depute {
+
+// What a worker tells beside its entry.
+struct WorkerTraits {
+  std::string version = {};
+  bool together = false;  // preprocess_multimethod has to see all partitions of a program at once
+};
+
+// Answers until its input ends; gives the exit code of the process. With arguments it says what it is: as
+// `--version` and `--help` do.
+int serve_backend(int argc, char** argv, BackendEntry entry, const WorkerTraits& traits = {});
+// The same for a registered backend.
+int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
+                  const WorkerTraits& traits = {});
+
+// The classes as an entry of a registry: to have them in process.
+template <typename MyPartitioner, typename MyBackend>
+BackendEntry entry_of(std::string name) {
+  BackendEntry entry;
+  entry.name = std::move(name);
+  entry.backend = std::make_unique<MyBackend>();
+  if constexpr (requires { MyBackend::description(); }) entry.description = MyBackend::description();
+  if constexpr (requires { MyBackend::libraries(); }) entry.libraries = MyBackend::libraries();
+  if constexpr (requires { MyBackend::ops(); }) entry.ops = MyBackend::ops();
+  if constexpr (requires { MyPartitioner::options(); }) entry.options = MyPartitioner::options();
+  if constexpr (requires { MyPartitioner::support(); })
+    entry.support = [] { return MyPartitioner::support(); };
+  if constexpr (requires(const BackendOptions& options) { MyPartitioner::make(options); }) {
+    entry.make_partitioner = [](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
+      return MyPartitioner::make(options);
+    };
+  } else {
+    entry.make_partitioner =
+        [own = entry.name](const BackendOptions& options) -> Result<std::unique_ptr<Partitioner>> {
+      if (!options.empty())
+        return failure("usage", "--backend " + own, "unknown option '" + options[0].first + "'",
+                       "`depute backends " + own + "` lists the options");
+      return std::make_unique<MyPartitioner>();
+    };
+  }
+  return entry;
+}
+
+// The name that a worker's program has: "/bin/depute-backend-chip" -> "chip".
+std::string worker_name(const char* program);
+
+template <typename MyPartitioner, typename MyBackend>
+int serve_backend(int argc, char** argv) {
+  WorkerTraits traits;
+  if constexpr (requires { MyBackend::version(); }) traits.version = MyBackend::version();
+  traits.together = !std::is_same_v<decltype(&MyBackend::preprocess_multimethod),
+                                    decltype(&Backend::preprocess_multimethod)>;
+  return serve_backend(argc, argv, entry_of<MyPartitioner, MyBackend>(worker_name(argc > 0 ? argv[0] : "")),
+                       traits);
+}
+
+}  // namespace depute
+
+#pragma GCC visibility pop

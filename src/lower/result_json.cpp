@@ -1,0 +1,116 @@
+#include "lower/result_json.h"
+
+#include <fmt/format.h>
+
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+using ResultJson = nlohmann::json;
+
+// The constant of the partition that a storage is, by its name.
+const Symbol* constant_of(const Program& partition, const Storage& storage) {
+  for (const auto& [key, data] : partition.data) {
+    if (dense_bytes(data).get() == &storage) return &key;
+  }
+  return nullptr;
+}
+
+ResultJson json_of(const DelegateDebugId& id) {
+  if (const auto* number = std::get_if<std::int64_t>(&id)) return *number;
+  return std::get<std::string>(id);
+}
+
+DelegateDebugId id_of(const ResultJson& json) {
+  if (json.is_string()) return json.get<std::string>();
+  return json.get<std::int64_t>();
+}
+
+ResultJson json_of(const TensorType& type) {
+  ResultJson sizes = ResultJson::array();
+  ResultJson strides = ResultJson::array();
+  for (const SymInt& size : type.sizes) sizes.push_back(size.value());
+  for (const SymInt& stride : type.strides) strides.push_back(stride.value());
+  return {{"dtype", name(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
+}
+
+Result<TensorType> type_of(const ResultJson& json) {
+  const auto dtype = scalar_type_from_name(json.at("dtype").get<std::string>());
+  if (!dtype)
+    return failure("result", "layout.dtype", fmt::format("there is no type {}", json.at("dtype").dump()));
+  Dims sizes;
+  Dims strides;
+  for (const ResultJson& size : json.at("sizes")) sizes.push_back(SymInt(size.get<std::int64_t>()));
+  for (const ResultJson& stride : json.value("strides", ResultJson::array()))
+    strides.push_back(SymInt(stride.get<std::int64_t>()));
+  if (!strides.empty() && strides.size() != sizes.size())
+    return failure("result", "layout.strides", "there is not one for each size");
+  return make_tensor(*dtype, std::move(sizes), std::move(strides));
+}
+
+Result<ResultJson> json_of(const NamedData& named, const Program& partition, const WriteBytes& write) {
+  ResultJson json = {{"key", named.key}, {"alignment", named.alignment}, {"tag", named.external_tag}};
+  if (named.layout) json["layout"] = json_of(*named.layout);
+  if (const Symbol* constant = constant_of(partition, *named.storage)) {
+    json["constant"] = std::string(constant->str());
+  } else {
+    TRY(json["blob"], write(*named.storage));
+  }
+  return json;
+}
+
+Result<std::shared_ptr<const Storage>> constant_bytes(const std::string& name, const Program& partition) {
+  const TensorData* data = partition.find_data(Symbol(name));
+  if (data == nullptr)
+    return failure("result", "data", fmt::format("it names a constant that is not there: '{}'", name));
+  return dense_bytes(*data);
+}
+
+Result<NamedData> data_of(const ResultJson& row, const Program& partition, const ReadBytes& read) {
+  NamedData named{.key = row.at("key").get<std::string>(),
+                  .storage = {},
+                  .alignment = row.value("alignment", std::size_t{16}),
+                  .external_tag = row.value("tag", std::string())};
+  if (row.contains("layout")) {
+    TRY(named.layout, type_of(row.at("layout")));
+  }
+  TRY(named.storage, row.contains("constant")
+                         ? constant_bytes(row.at("constant").get<std::string>(), partition)
+                         : read(row.at("blob")));
+  return named;
+}
+
+}  // namespace
+
+Result<ResultJson> json_of_result(const PreprocessResult& result, const Program& partition,
+                                  const WriteBytes& write) {
+  ResultJson json = {{"info", result.delegate_info}, {"padding", result.arena_padding}};
+  TRY(json["payload"], write(*result.processed_bytes));
+  json["map"] = ResultJson::array();
+  for (const auto& [id, handles] : result.debug_handle_map)
+    json["map"].push_back(ResultJson::array({json_of(id), handles}));
+  json["data"] = ResultJson::array();
+  for (const NamedData& named : result.data_store_output) {
+    TRY(ResultJson row, json_of(named, partition, write));
+    json["data"].push_back(std::move(row));
+  }
+  return json;
+}
+
+Result<PreprocessResult> result_of_json(const ResultJson& json, const Program& partition,
+                                        const ReadBytes& read) {
+  PreprocessResult result;
+  TRY(result.processed_bytes, read(json.at("payload")));
+  for (const ResultJson& row : json.value("map", ResultJson::array()))
+    result.debug_handle_map.emplace_back(id_of(row.at(0)), row.at(1).get<std::vector<std::uint32_t>>());
+  for (const ResultJson& row : json.value("data", ResultJson::array())) {
+    TRY(NamedData named, data_of(row, partition, read));
+    result.data_store_output.push_back(std::move(named));
+  }
+  result.delegate_info = json.value("info", std::string());
+  result.arena_padding = json.value("padding", std::uint32_t{0});
+  return result;
+}
+
+}  // namespace depute

@@ -1,0 +1,14 @@
+// How options and protocols spell the ways in which regions grow: "fx", "near". take_partition_controls()
+// (filtered_partitioner.h) reads them.
+#pragma once
+
+#include <string_view>
+
+#include "depute/region_options.h"
+
+namespace depute {
+
+std::string_view word_of(RegionMode mode);
+std::string_view word_of(Horizontal horizontal);
+
+}  // namespace depute

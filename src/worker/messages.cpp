@@ -1,0 +1,437 @@
+#include "worker/messages.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "depute/filtered_partitioner.h"
+#include "ir/walk.h"
+#include "lower/support_json.h"
+#include "partition/region_words.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+using NodeNumbers = std::unordered_map<const Node*, std::size_t>;
+
+NodeNumbers numbers_of(const std::vector<const Node*>& nodes) {
+  NodeNumbers numbers;
+  numbers.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) numbers.emplace(nodes[i], i);
+  return numbers;
+}
+
+Failure bad_message(std::string_view where, std::string_view what) {
+  return failure("worker.bad-answer", where, what);
+}
+
+Result<std::vector<const Node*>> nodes_of(const Message& numbers, const std::vector<const Node*>& nodes) {
+  std::vector<const Node*> found;
+  found.reserve(numbers.size());
+  for (const Message& number : numbers) {
+    const bool is_known = number.is_number_unsigned() && number.get<std::uint64_t>() < nodes.size();
+    if (!is_known)
+      return bad_message("nodes",
+                         fmt::format("there is no node {}: there are {}", number.dump(), nodes.size()));
+    found.push_back(nodes[number.get<std::size_t>()]);
+  }
+  return found;
+}
+
+// --- bytes of compile specs
+
+bool is_plain_text(std::span<const std::byte> bytes) {
+  for (std::byte byte : bytes) {
+    const auto c = static_cast<unsigned char>(byte);
+    if (c < 0x20 || c >= 0x7f) return false;
+  }
+  return true;
+}
+
+std::string hex_of(std::span<const std::byte> bytes) {
+  std::string text;
+  for (std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+// --- answers about nodes
+
+std::string_view word_of(Support support) {
+  switch (support) {
+    case Support::Supported:
+      return "take";
+    case Support::Neutral:
+      return "take_if_useful";
+    case Support::Unsupported:
+      break;
+  }
+  return "refuse";
+}
+
+// Nodes with the same answer are told together.
+class GroupedAnswers {
+ public:
+  void add(const NodeSupport& support, std::size_t number) {
+    const Verdict& why = support.refusal;
+    auto key = std::tuple(support.support, support.gain, why.rule, why.seen, why.allowed);
+    auto [found, is_new] = rows_.try_emplace(std::move(key), json_.size());
+    if (is_new) json_.push_back(row_of(support));
+    json_[found->second]["nodes"].push_back(number);
+  }
+  Message take() && { return std::move(json_); }
+
+ private:
+  static Message row_of(const NodeSupport& support) {
+    Message row = {{"answer", word_of(support.support)}};
+    if (support.support == Support::Unsupported) {
+      row["rule"] = support.refusal.rule;
+      row["seen"] = support.refusal.seen;
+      row["allowed"] = support.refusal.allowed;
+    } else {
+      row["gain"] = support.gain;
+    }
+    row["nodes"] = Message::array();
+    return row;
+  }
+
+  Message json_ = Message::array();
+  std::map<std::tuple<Support, std::uint64_t, std::string, std::string, std::string>, std::size_t> rows_;
+};
+
+Result<NodeSupport> node_support_of(const Message& row) {
+  const auto answer = row.at("answer").get<std::string>();
+  if (answer == "take") return take(row.value("gain", std::uint64_t{1}));
+  if (answer == "take_if_useful") {
+    NodeSupport support = take_if_useful();
+    support.gain = row.value("gain", support.gain);
+    return support;
+  }
+  if (answer == "refuse")
+    return refuse(row.value("rule", std::string("op")), row.value("seen", std::string()),
+                  row.value("allowed", std::string()));
+  return bad_message("answer", fmt::format("'{}' is none of take, take_if_useful, refuse", answer));
+}
+
+constexpr std::pair<std::string_view, MovedData> moved_words[] = {
+    {"none", MovedData::None},
+    {"constants", MovedData::Constants},
+    {"constants_and_state", MovedData::ConstantsAndState},
+    {"everything", MovedData::Everything}};
+
+Result<MovedData> moved_data_of(const std::string& word) {
+  for (const auto& [known, data] : moved_words) {
+    if (known == word) return data;
+  }
+  return bad_message("moved_data", fmt::format("'{}' is no way to move data", word));
+}
+
+Message regions_json(const RegionOptions& regions) {
+  return {{"mode", word_of(regions.mode)},
+          {"horizontal", word_of(regions.horizontal)},
+          {"min_nodes", regions.min_nodes},
+          {"max_nodes", regions.max_nodes}};
+}
+
+// As the options of --backend that say the same.
+Result<RegionOptions> regions_of(const Message& json) {
+  KeyValues options;
+  for (const auto& [key, value] : json.items())
+    options.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  TRY(const PartitionControls controls, take_partition_controls("the worker's", options));
+  if (!options.empty())
+    return bad_message("regions", fmt::format("'{}' says nothing about regions", options[0].first));
+  RegionOptions regions;
+  regions.mode = controls.mode.value_or(regions.mode);
+  regions.horizontal = controls.horizontal.value_or(regions.horizontal);
+  regions.min_nodes = controls.min_nodes.value_or(regions.min_nodes);
+  regions.max_nodes = controls.max_nodes.value_or(regions.max_nodes);
+  return regions;
+}
+
+// --- tags
+
+const Value* input_named(const Method& method, const std::string& name) {
+  for (const Value* input : method.graph->inputs()) {
+    if (input->name().str() == name) return input;
+  }
+  return nullptr;
+}
+
+Result<const Value*> constant_of(const Method& method, const Message& name) {
+  const Value* value = input_named(method, name.get<std::string>());
+  if (value != nullptr) return value;
+  return bad_message("constants", fmt::format("there is no input {}", name.dump()));
+}
+
+}  // namespace
+
+std::vector<const Node*> numbered_nodes(const Method& method) {
+  std::vector<const Node*> nodes;
+  for (const auto& body : method.bodies) {
+    for (const Node& node : body->nodes()) nodes.push_back(&node);
+  }
+  for (const Node& node : method.graph->nodes()) nodes.push_back(&node);
+  return nodes;
+}
+
+Message json_of(const Diagnostic& diagnostic) {
+  return {{"code", diagnostic.code},
+          {"where", diagnostic.where},
+          {"message", diagnostic.message},
+          {"hint", diagnostic.hint},
+          {"source", diagnostic.source}};
+}
+
+Diagnostic diagnostic_of_json(const Message& json) {
+  if (json.is_string()) return {.code = "worker", .message = json.get<std::string>()};
+  return {.code = json.value("code", std::string("worker")),
+          .where = json.value("where", std::string()),
+          .message = json.at("message").get<std::string>(),
+          .hint = json.value("hint", std::string()),
+          .source = json.value("source", std::string())};
+}
+
+Result<std::vector<std::byte>> bytes_of_hex(const std::string& text) {
+  std::vector<std::byte> bytes(text.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    const char* first = text.data() + 2 * i;
+    if (std::from_chars(first, first + 2, value, 16).ptr != first + 2)
+      return bad_message("hex", "it is no hex");
+    bytes[i] = static_cast<std::byte>(value);
+  }
+  if (text.size() % 2 != 0) return bad_message("hex", "it has an odd number of digits");
+  return bytes;
+}
+
+Message json_of(std::span<const CompileSpec> specs) {
+  Message json = Message::array();
+  for (const CompileSpec& spec : specs) {
+    Message& row = json.emplace_back(Message{{"key", spec.key}});
+    if (is_plain_text(spec.value)) {
+      row["text"] = std::string(reinterpret_cast<const char*>(spec.value.data()), spec.value.size());
+    } else {
+      row["hex"] = hex_of(spec.value);
+    }
+  }
+  return json;
+}
+
+Result<std::vector<CompileSpec>> compile_specs_of(const Message& json) {
+  std::vector<CompileSpec> specs;
+  for (const Message& row : json) {
+    CompileSpec& spec = specs.emplace_back(CompileSpec{.key = row.at("key").get<std::string>()});
+    if (row.contains("hex")) {
+      TRY(spec.value, bytes_of_hex(row.at("hex").get<std::string>()));
+    } else {
+      spec.value = bytes(row.value("text", std::string()));
+    }
+  }
+  return specs;
+}
+
+Message json_of(const BackendOptions& options) {
+  Message json = Message::array();
+  for (const auto& [key, value] : options) json.push_back(Message::array({key, value}));
+  return json;
+}
+
+BackendOptions options_of(const Message& json) {
+  BackendOptions options;
+  for (const Message& pair : json)
+    options.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
+  return options;
+}
+
+Message json_of(const Proposal& proposal, const Method& method) {
+  const ProposeOptions& options = proposal.options;
+  const std::vector<const Node*> nodes = numbered_nodes(method);
+  GroupedAnswers answers;
+  for (std::size_t i = 0; i < nodes.size(); ++i) answers.add(proposal.support(*nodes[i]), i);
+  Message json = {{"answers", std::move(answers).take()},
+                  {"owner", options.owner},
+                  {"backend", options.spec.backend_id},
+                  {"specs", json_of(options.spec.compile_specs)},
+                  {"regions", regions_json(options.regions)},
+                  {"cost", {{"launch", options.cost.launch}, {"per_kib", options.cost.per_kib}}},
+                  {"max_values", options.max_values},
+                  {"take_delegates", options.take_delegates}};
+  for (const auto& [word, data] : moved_words) {
+    if (data == options.moved_data) json["moved_data"] = word;
+  }
+  const NodeNumbers numbers = numbers_of(nodes);
+  Message& groups = json["groups"] = Message::array();
+  for (const auto& group : options.groups) {
+    Message& row = groups.emplace_back(Message::array());
+    for (const Node* node : group) row.push_back(numbers.at(node));
+  }
+  return json;
+}
+
+Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
+                             const std::string& backend_id) {
+  const std::vector<const Node*> nodes = numbered_nodes(method);
+  auto answers = std::make_shared<std::unordered_map<const Node*, NodeSupport>>();
+  for (const Message& row : json.at("answers")) {
+    TRY(const NodeSupport support, node_support_of(row));
+    TRY(const std::vector<const Node*> of_row, nodes_of(row.at("nodes"), nodes));
+    for (const Node* node : of_row) {
+      if (!answers->emplace(node, support).second)
+        return bad_message("answers", fmt::format("there are two for the node {}", node->display_name()));
+    }
+  }
+  Proposal proposal;
+  proposal.support = [answers](const Node& node) {
+    const auto found = answers->find(&node);
+    return found == answers->end() ? refuse("op", node.op().str()) : found->second;
+  };
+  ProposeOptions& options = proposal.options;
+  options.owner = json.value("owner", name);
+  options.spec.backend_id = json.value("backend", backend_id);
+  TRY(options.spec.compile_specs, compile_specs_of(json.value("specs", Message::array())));
+  TRY(options.regions, regions_of(json.value("regions", Message::object())));
+  TRY(options.moved_data, moved_data_of(json.value("moved_data", std::string("constants"))));
+  options.max_values = json.value("max_values", options.max_values);
+  options.take_delegates = json.value("take_delegates", false);
+  const Message cost = json.value("cost", Message::object());
+  options.cost = {.launch = cost.value("launch", std::uint64_t{0}),
+                  .per_kib = cost.value("per_kib", std::uint64_t{0})};
+  for (const Message& group : json.value("groups", Message::array())) {
+    TRY(std::vector<const Node*> members, nodes_of(group, nodes));
+    options.groups.push_back(std::move(members));
+  }
+  return proposal;
+}
+
+Message json_of(const PartitionResult& result, const Method& method) {
+  const NodeNumbers numbers = numbers_of(numbered_nodes(method));
+  Message tags = Message::array();
+  std::unordered_map<Symbol, std::size_t> places;
+  for (const auto& [tag, spec] : result.partition_tags) {
+    places.emplace(tag, tags.size());
+    tags.push_back({{"tag", tag.str()},
+                    {"backend", spec.backend_id},
+                    {"specs", json_of(spec.compile_specs)},
+                    {"nodes", Message::array()},
+                    {"constants", Message::array()}});
+  }
+  // A tag without a spec is told, and refused by who asked.
+  const auto row_of = [&](Symbol tag) -> Message& {
+    auto [found, is_new] = places.try_emplace(tag, tags.size());
+    if (is_new)
+      tags.push_back({{"tag", tag.str()}, {"nodes", Message::array()}, {"constants", Message::array()}});
+    return tags[found->second];
+  };
+  for (const auto& [node, tag] : result.node_tags) row_of(tag)["nodes"].push_back(numbers.at(node));
+  for (const auto& [value, tag] : result.constant_tags)
+    row_of(tag)["constants"].push_back(value->name().str());
+  Message no_copy = Message::array();
+  for (const Value* value : result.no_copy) no_copy.push_back(value->name().str());
+  Message verdicts = Message::array();
+  std::map<std::tuple<bool, std::string, std::string, std::string, std::string>, std::size_t> rows;
+  for (const auto& [node, verdict] : result.verdicts) {
+    auto key = std::tuple(verdict.delegated, verdict.owner, verdict.rule, verdict.seen, verdict.allowed);
+    auto [found, is_new] = rows.try_emplace(std::move(key), verdicts.size());
+    if (is_new)
+      verdicts.push_back({{"delegated", verdict.delegated},
+                          {"owner", verdict.owner},
+                          {"rule", verdict.rule},
+                          {"seen", verdict.seen},
+                          {"allowed", verdict.allowed},
+                          {"nodes", Message::array()}});
+    verdicts[found->second]["nodes"].push_back(numbers.at(node));
+  }
+  return {{"tags", tags}, {"no_copy", no_copy}, {"verdicts", verdicts}};
+}
+
+Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
+                                            const std::string& name, const std::string& backend_id) {
+  const std::vector<const Node*> nodes = numbered_nodes(method);
+  PartitionResult result;
+  std::unordered_map<const Node*, Symbol> tag_of;
+  std::unordered_map<const Node*, Verdict> verdict_of;
+  for (const Message& row : json.at("tags")) {
+    const Symbol tag(row.at("tag").get<std::string>());
+    DelegationSpec spec{.backend_id = row.value("backend", backend_id)};
+    TRY(spec.compile_specs, compile_specs_of(row.value("specs", Message::array())));
+    if (!result.partition_tags.emplace(tag, std::move(spec)).second)
+      return bad_message("tags", fmt::format("'{}' is there twice", tag.str()));
+    TRY(const std::vector<const Node*> of_tag, nodes_of(row.at("nodes"), nodes));
+    for (const Node* node : of_tag) {
+      if (!tag_of.emplace(node, tag).second)
+        return bad_message("tags", fmt::format("the node {} has two", node->display_name()));
+      verdict_of[node] = {.delegated = true, .owner = name};
+    }
+    for (const Message& constant : row.value("constants", Message::array())) {
+      TRY(const Value* value, constant_of(method, constant));
+      result.constant_tags.emplace_back(value, tag);
+    }
+  }
+  for (const Message& constant : json.value("no_copy", Message::array())) {
+    TRY(const Value* value, constant_of(method, constant));
+    result.no_copy.push_back(value);
+  }
+  for (const Message& row : json.value("verdicts", Message::array())) {
+    const Verdict verdict{.delegated = row.value("delegated", false),
+                          .owner = row.value("owner", std::string()),
+                          .rule = row.value("rule", std::string()),
+                          .seen = row.value("seen", std::string()),
+                          .allowed = row.value("allowed", std::string())};
+    TRY(const std::vector<const Node*> of_row, nodes_of(row.at("nodes"), nodes));
+    for (const Node* node : of_row) verdict_of[node] = verdict;
+  }
+  for (const Graph* graph : graphs_of(method)) {
+    for (const Node& node : graph->nodes()) {
+      if (const auto tag = tag_of.find(&node); tag != tag_of.end()) result.node_tags.push_back(*tag);
+      const auto told = verdict_of.find(&node);
+      result.verdicts.emplace_back(
+          &node, told != verdict_of.end()
+                     ? told->second
+                     : Verdict{.delegated = false, .rule = "op", .seen = std::string(node.op().str())});
+    }
+  }
+  return result;
+}
+
+Message json_of(const WorkerDescription& description) {
+  Message json = {{"protocol", description.protocol},
+                  {"id", description.id},
+                  {"description", description.description},
+                  {"version", description.version},
+                  {"cache_version", description.cache_version},
+                  {"options", json_of(description.options)},
+                  {"together", description.together},
+                  {"libraries", description.libraries},
+                  {"ops", Message::array()},
+                  {"support", Message::array()}};
+  for (const BackendOpSpec& op : description.ops)
+    json["ops"].push_back(
+        {{"name", op.name}, {"pattern", op.pattern}, {"kernel", op.kernel}, {"schema", op.schema}});
+  for (const SupportRow& row : description.support) json["support"].push_back(json_of(row));
+  return json;
+}
+
+WorkerDescription description_of(const Message& json) {
+  WorkerDescription description{.protocol = json.at("protocol").get<int>(),
+                                .id = json.at("id").get<std::string>(),
+                                .description = json.value("description", std::string()),
+                                .version = json.value("version", std::string()),
+                                .cache_version = json.value("cache_version", std::string()),
+                                .options = options_of(json.value("options", Message::array())),
+                                .libraries = json.value("libraries", std::vector<std::string>()),
+                                .together = json.value("together", false)};
+  for (const Message& op : json.value("ops", Message::array()))
+    description.ops.push_back({.name = op.at("name").get<std::string>(),
+                               .pattern = op.value("pattern", std::string()),
+                               .kernel = op.value("kernel", std::string()),
+                               .schema = op.value("schema", std::string())});
+  for (const Message& row : json.value("support", Message::array()))
+    description.support.push_back(support_row_of(row));
+  return description;
+}
+
+}  // namespace depute

@@ -1,0 +1,63 @@
+// The messages between a compiler and a worker as JSON (docs/backend-protocol.md), for both sides of it. What
+// reads them throws what nlohmann::json throws for JSON of another form.
+//
+// Nodes are told by their numbers: those of a method in the order of their lines in the text form, from 0.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/backend.h"
+#include "depute/partitioner.h"
+#include "depute/proposal.h"
+#include "depute/registry.h"
+#include "depute/result.h"
+
+namespace depute {
+
+using Message = nlohmann::ordered_json;
+
+std::vector<const Node*> numbered_nodes(const Method& method);
+
+Message json_of(const Diagnostic& diagnostic);
+Diagnostic diagnostic_of_json(const Message& json);
+
+Result<std::vector<std::byte>> bytes_of_hex(const std::string& text);
+
+Message json_of(std::span<const CompileSpec> specs);
+Result<std::vector<CompileSpec>> compile_specs_of(const Message& json);
+
+Message json_of(const BackendOptions& options);
+BackendOptions options_of(const Message& json);
+
+// {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]}, {"answer": "refuse", "rule": .., "nodes":
+// [2]}],
+//  "groups": [[0, 1]], "specs": [], ...}. A node that is not named is refused.
+Message json_of(const Proposal& proposal, const Method& method);
+// `name` and `backend_id` stand for what is not said.
+Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
+                             const std::string& backend_id);
+
+// {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
+//  "verdicts": [{"rule": .., "nodes": [1]}]}
+Message json_of(const PartitionResult& result, const Method& method);
+Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
+                                            const std::string& name, const std::string& backend_id);
+
+// What a worker says of itself.
+struct WorkerDescription {
+  int protocol = 0;
+  std::string id, description, version, cache_version;
+  std::vector<std::pair<std::string, std::string>> options;
+  std::vector<SupportRow> support;
+  std::vector<std::string> libraries;
+  std::vector<BackendOpSpec> ops;
+  bool together = false;  // partitions are preprocessed all at once
+};
+Message json_of(const WorkerDescription& description);
+WorkerDescription description_of(const Message& json);
+
+}  // namespace depute

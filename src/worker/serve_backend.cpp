@@ -1,0 +1,288 @@
+// The worker's side of the protocol: reads a request a line from standard input, answers with a line, or one
+// for each partition, and writes the bytes of results into files of the folder that it runs in.
+#include "depute/serve_backend.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <unordered_map>
+
+#include "depute/compiler.h"
+#include "depute/parse.h"
+#include "depute/worker.h"
+#include "lower/result_json.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "support/try.h"
+#include "worker/messages.h"
+
+namespace depute {
+namespace {
+
+constexpr std::size_t bytes_alignment = 64;
+
+class BackendServer {
+ public:
+  BackendServer(const Registry& registry, const BackendEntry& entry, const WorkerTraits& traits, int output)
+      : registry_(registry), entry_(entry), traits_(traits), output_(output) {}
+
+  // False when nobody reads the answer.
+  bool answer(const std::string& line) {
+    Status answered = guarded([&]() -> Status {
+      try {
+        return answer(Message::parse(line));
+      } catch (const nlohmann::json::exception& exception) {
+        return failure("protocol", "", fmt::format("the request cannot be read: {}", exception.what()));
+      }
+    });
+    return answered ? is_open_ : say({{"error", json_of(answered.error())}});
+  }
+
+ private:
+  Status answer(const Message& request) {
+    const auto call = request.at("call").get<std::string>();
+    if (call == "describe") return describe(request);
+    if (call == "options") return options(request);
+    if (call == "keep") return keep(request);
+    if (call == "partition") return partition(request);
+    if (call == "preprocess") return preprocess(request);
+    return failure("protocol", "call", fmt::format("there is no call '{}'", call));
+  }
+
+  Status describe(const Message& request) {
+    WorkerDescription description{.protocol = worker_protocol,
+                                  .id = std::string(entry_.backend->id()),
+                                  .description = entry_.description,
+                                  .version = traits_.version,
+                                  .cache_version = entry_.backend->cache_version(),
+                                  .options = entry_.options,
+                                  .libraries = entry_.libraries,
+                                  .ops = entry_.ops,
+                                  .together = traits_.together};
+    if (const int asked = request.value("protocol", 0); asked != worker_protocol)
+      return failure("protocol", "",
+                     fmt::format("this worker speaks protocol {}, not {}", worker_protocol, asked));
+    if (entry_.support) description.support = entry_.support();
+    say(json_of(description));
+    return {};
+  }
+
+  Result<std::unique_ptr<Partitioner>> partitioner(const Message& request) const {
+    return make_partitioner(entry_, options_of(request.value("options", Message::array())));
+  }
+
+  Status options(const Message& request) {
+    TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
+    const OpsToNotDecompose kept = made->ops_to_not_decompose(Program(registry_.ops()));
+    Message answer = {{"keep", Message::array()}, {"asks", kept.filter != nullptr}};
+    for (Symbol op : kept.ops) answer["keep"].push_back(op.str());
+    say(answer);
+    return {};
+  }
+
+  Status keep(const Message& request) {
+    TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
+    TRY(const Program program, parse_program(request.at("node").get<std::string>(), "node", registry_.ops()));
+    const OpsToNotDecompose kept = made->ops_to_not_decompose(program);
+    const Node* node = program.methods.empty() ? nullptr : program.methods[0]->graph->first();
+    if (node == nullptr) return failure("protocol", "node", "there is no node");
+    say({{"keep", !kept.filter || kept.filter(*node)}});
+    return {};
+  }
+
+  Result<Program> read_program(const std::string& path) const {
+    TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+    const auto text = file->bytes();
+    return parse_program({reinterpret_cast<const char*>(text.data()), text.size()}, path, registry_.ops());
+  }
+
+  Status partition(const Message& request) {
+    TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
+    TRY(const Program program, read_program(request.at("program").get<std::string>()));
+    const Method* method = program.find_method(request.at("method").get<std::string>());
+    if (method == nullptr) return failure("protocol", "method", "there is no such method");
+    TRY(const std::optional<Proposal> proposal, made->proposal(program, *method));
+    // What is a function of the worker's own cannot be told: then it draws the regions itself.
+    if (proposal && !proposal->options.regions.worth) {
+      say(json_of(*proposal, *method));
+      return {};
+    }
+    TRY(const PartitionResult result, made->partition(program, *method));
+    say(json_of(result, *method));
+    return {};
+  }
+
+  // The partitions of a request, by method, as they are handed to the backend.
+  struct Given {
+    std::vector<Program> programs;
+    std::vector<std::vector<CompileSpec>> specs;
+    std::vector<MethodPartitions> methods;
+  };
+
+  Result<Given> read_partitions(const Message& request) const {
+    Given given;
+    const Message& rows = request.at("partitions");
+    given.programs.reserve(rows.size());
+    given.specs.reserve(rows.size());
+    for (const Message& row : rows) {
+      TRY(Program program, read_program(row.at("program").get<std::string>()));
+      given.programs.push_back(std::move(program));
+      TRY(std::vector<CompileSpec> specs, compile_specs_of(row.value("specs", Message::array())));
+      given.specs.push_back(std::move(specs));
+      const auto method = row.value("method", std::string("forward"));
+      if (given.methods.empty() || given.methods.back().method != method)
+        given.methods.push_back({method, {}});
+      given.methods.back().partitions.push_back({&given.programs.back(), given.specs.back()});
+    }
+    return given;
+  }
+
+  Status preprocess(const Message& request) {
+    TRY(const Given given, read_partitions(request));
+    TRY(const std::vector<std::vector<PreprocessResult>> results, make(given));
+    TRY(OutputFile out, OutputFile::create(fmt::format("result{}", ++count_)));
+    const std::string name = fmt::format("result{}", count_);
+    std::vector<Message> answers;
+    std::size_t at = 0;
+    for (const auto& of_method : results) {
+      for (const PreprocessResult& result : of_method) {
+        TRY(const nlohmann::json json,
+            json_of_result(result, given.programs.at(at++),
+                           [&](const Storage& storage) { return write(out, name, storage); }));
+        answers.push_back({{"result", Message(json)}});
+      }
+    }
+    TRY_STATUS(out.commit());
+    for (const Message& answer : answers) say(answer);
+    return {};
+  }
+
+  // A single partition is preprocessed for its own error, in the backend's own words.
+  Result<std::vector<std::vector<PreprocessResult>>> make(const Given& given) const {
+    std::vector<std::vector<PreprocessResult>> results;
+    if (!traits_.together) {
+      for (const auto& [method, partitions] : given.methods) {
+        results.emplace_back();
+        for (const Partition& partition : partitions) {
+          TRY(PreprocessResult result,
+              entry_.backend->preprocess(*partition.program, partition.compile_specs));
+          TRY_STATUS(check(result));
+          results.back().push_back(std::move(result));
+        }
+      }
+      return results;
+    }
+    TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, 1));
+    for (const auto& [method, partitions] : given.methods) {
+      const auto found = std::ranges::find(all, method, &MethodResults::method);
+      if (found == all.end() || found->results.size() != partitions.size())
+        return failure("backend", method, "it gave not one result for each partition");
+      for (const PreprocessResult& result : found->results) TRY_STATUS(check(result));
+      results.push_back(std::move(found->results));
+    }
+    return results;
+  }
+
+  static Status check(const PreprocessResult& result) {
+    if (result.processed_bytes == nullptr) return failure("backend", "", "it returned no bytes");
+    for (const NamedData& named : result.data_store_output) {
+      if (named.storage == nullptr) return failure("backend", named.key, "named data without bytes");
+    }
+    return {};
+  }
+
+  static Result<nlohmann::json> write(OutputFile& out, const std::string& name, const Storage& storage) {
+    const std::uint64_t at = (out.position() + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
+    TRY_STATUS(out.skip_to(at));
+    TRY_STATUS(with_bytes(storage, [&](std::span<const std::byte> bytes) { return out.write(bytes); }));
+    return nlohmann::json{{"file", name}, {"at", at}, {"size", storage.size()}};
+  }
+
+  bool say(const Message& message) {
+    const std::string text = message.dump(-1, ' ', true, Message::error_handler_t::replace) + "\n";
+    for (std::string_view rest = text; is_open_ && !rest.empty();) {
+      const ssize_t count = ::write(output_, rest.data(), rest.size());
+      if (count < 0 && errno == EINTR) continue;
+      is_open_ = count > 0;
+      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    }
+    return is_open_;
+  }
+
+  const Registry& registry_;
+  const BackendEntry& entry_;
+  const WorkerTraits& traits_;
+  int output_;
+  bool is_open_ = true;
+  int count_ = 0;  // of requests with results
+};
+
+// Our answers go where standard output went; all else that is printed goes to standard error.
+int take_standard_output() {
+  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return output;
+}
+
+constexpr std::string_view usage_text =
+    "A worker of depute: it speaks the protocol of docs/backend-protocol.md on its standard streams.\n"
+    "`depute lower MODEL.pt2 --backend exec:{}` runs it.\n";
+
+int tell(const char* program, const BackendEntry& entry, const WorkerTraits& traits, std::string_view word) {
+  if (word == "--version") {
+    fmt::print("{} {}\n", entry.name, traits.version.empty() ? version() : traits.version);
+    return 0;
+  }
+  std::FILE* stream = word == "--help" ? stdout : stderr;
+  fmt::print(stream, fmt::runtime(usage_text), program);
+  return word == "--help" ? 0 : 2;
+}
+
+}  // namespace
+
+std::string worker_name(const char* program) {
+  constexpr std::string_view prefix = "depute-backend-";
+  std::string name = std::filesystem::path(program).stem().string();
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
+                  const WorkerTraits& traits) {
+  const BackendEntry* entry = registry.find(name);
+  if (entry == nullptr) {
+    fmt::print(stderr, "there is no backend '{}'\n", name);
+    return 2;
+  }
+  if (argc > 1) return tell(argv[0], *entry, traits, argv[1]);
+  std::signal(SIGPIPE, SIG_IGN);
+  BackendServer server(registry, *entry, traits, take_standard_output());
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    if (!server.answer(line)) break;
+  }
+  // Nobody needs the memory to be taken apart piece by piece.
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+int serve_backend(int argc, char** argv, BackendEntry entry, const WorkerTraits& traits) {
+  Registry registry;
+  const std::string name = entry.name;
+  if (Status added = registry.add(std::move(entry)); !added) {
+    fmt::print(stderr, "{}\n", added.error().str());
+    return 2;
+  }
+  return serve_backend(argc, argv, registry, name, traits);
+}
+
+}  // namespace depute

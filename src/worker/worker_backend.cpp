@@ -1,0 +1,365 @@
+// The compiler's side of the protocol: a backend and a partitioner that ask a worker.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include "depute/print.h"
+#include "depute/propose_partitions.h"
+#include "depute/serve_backend.h"
+#include "depute/worker.h"
+#include "ir/text.h"
+#include "lower/result_json.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/try.h"
+#include "worker/worker_connection.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The processes of one worker: as many as are needed side by side.
+class WorkerPool {
+ public:
+  WorkerPool(std::string name, std::string program, const WorkerOptions& options)
+      : name_(std::move(name)), program_(std::move(program)), options_(options) {}
+
+  // One that nobody uses, or a new one.
+  Result<std::unique_ptr<WorkerConnection>> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto connection = std::move(idle_.back());
+        idle_.pop_back();
+        return connection;
+      }
+    }
+    TRY(auto connection, WorkerConnection::open(program_, options_));
+    const std::lock_guard lock(mutex_);
+    if (id_.empty()) id_ = connection->description().id;
+    if (id_ != connection->description().id)
+      return connection->fail(WorkerFault::BadAnswer, fmt::format("its id was '{}', and is '{}' now", id_,
+                                                                  connection->description().id));
+    return connection;
+  }
+
+  void give_back(std::unique_ptr<WorkerConnection> connection) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+
+  void end_all() {
+    std::vector<std::unique_ptr<WorkerConnection>> ended;
+    const std::lock_guard lock(mutex_);
+    ended.swap(idle_);
+  }
+
+  // Asks one process something; it is there for others again unless this failed. What JSON of another form
+  // throws is an error of the worker.
+  template <typename Ask>
+  auto with(Ask&& ask) -> decltype(ask(std::declval<WorkerConnection&>())) {
+    TRY(std::unique_ptr<WorkerConnection> connection, take());
+    try {
+      auto answer = ask(*connection);
+      if (!answer && answer.error().code != "usage") return answer;
+      connection->forget_input();
+      give_back(std::move(connection));
+      return answer;
+    } catch (const nlohmann::json::exception& exception) {
+      return connection->bad_answer(diagnostic_of(exception));
+    }
+  }
+
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::string program_;
+  WorkerOptions options_;
+  std::mutex mutex_;
+  std::string id_;
+  std::vector<std::unique_ptr<WorkerConnection>> idle_;
+};
+
+// What reads an answer fails as the worker does.
+template <typename T>
+Result<T> checked(WorkerConnection& worker, Result<T> read) {
+  if (read) return read;
+  return worker.bad_answer(read.error());
+}
+
+// --- the backend
+
+class WorkerBackend : public Backend {
+ public:
+  WorkerBackend(std::shared_ptr<WorkerPool> pool, const WorkerDescription& description)
+      : pool_(std::move(pool)),
+        id_(description.id),
+        cache_version_(description.cache_version),
+        together_(description.together) {}
+
+  std::string_view id() const override { return id_; }
+  std::string cache_version() const override { return together_ ? std::string() : cache_version_; }
+
+  Result<PreprocessResult> preprocess(const Program& program,
+                                      std::span<const CompileSpec> specs) const override {
+    const Partition partition{.program = &program, .compile_specs = specs};
+    TRY(std::vector<MethodResults> results, ask({{{.method = "forward", .partitions = {partition}}}}));
+    return std::move(results[0].results[0]);
+  }
+
+  // Results are files that the worker could still change: it has ended before they are used.
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    auto results =
+        together_ ? ask({methods.begin(), methods.end()}) : Backend::preprocess_multimethod(methods, jobs);
+    pool_->end_all();
+    if (!results) return results;
+    for (const MethodResults& method : *results) {
+      for (const PreprocessResult& result : method.results) TRY_STATUS(check_files(result));
+    }
+    return results;
+  }
+
+ private:
+  Result<std::vector<MethodResults>> ask(const std::vector<MethodPartitions>& methods) const {
+    return pool_->with([&](WorkerConnection& worker) -> Result<std::vector<MethodResults>> {
+      Message request = {{"call", "preprocess"}, {"partitions", Message::array()}};
+      for (const auto& [method, partitions] : methods) {
+        for (const Partition& partition : partitions) {
+          TRY(const std::string path, worker.write_program(*partition.program));
+          request["partitions"].push_back(
+              {{"method", method}, {"program", path}, {"specs", json_of(partition.compile_specs)}});
+        }
+      }
+      // One line for each partition, in their order.
+      std::vector<MethodResults> results;
+      bool is_first = true;
+      for (const auto& [method, partitions] : methods) {
+        MethodResults& of_method = results.emplace_back(MethodResults{method, {}});
+        for (const Partition& partition : partitions) {
+          TRY(const Message answer,
+              std::exchange(is_first, false) ? worker.ask(request) : worker.next_line());
+          const ReadBytes bytes = [&](const nlohmann::json& place) { return worker.bytes(Message(place)); };
+          TRY(PreprocessResult result, checked(worker, result_of_json(nlohmann::json(answer.at("result")),
+                                                                      *partition.program, bytes)));
+          of_method.results.push_back(std::move(result));
+        }
+      }
+      return results;
+    });
+  }
+
+  static Status check_file(const Storage& storage) {
+    const MappedFile* file = storage.file();
+    if (file == nullptr || file->descriptor() < 0) return {};
+    struct stat info{};
+    const auto end = static_cast<std::size_t>(storage.bytes().data() + storage.size() - file->bytes().data());
+    if (fstat(file->descriptor(), &info) == 0 && static_cast<std::size_t>(info.st_size) >= end) return {};
+    return failure("worker.bad-answer", file->path(), "the file became shorter after it was told of");
+  }
+
+  static Status check_files(const PreprocessResult& result) {
+    TRY_STATUS(check_file(*result.processed_bytes));
+    for (const NamedData& named : result.data_store_output) TRY_STATUS(check_file(*named.storage));
+    return {};
+  }
+
+  std::shared_ptr<WorkerPool> pool_;
+  std::string id_;
+  std::string cache_version_;
+  bool together_;
+};
+
+// --- the partitioner
+
+std::string value_text(const Value& value) {
+  const std::string_view name = value.name().str();
+  return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
+}
+
+// A node as a program of its own: its tensors are the inputs.
+std::string alone(const Node& node) {
+  std::string inputs;
+  std::vector<const Value*> seen;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const Value* value = node.operand(i);
+    if (value == nullptr || std::ranges::find(seen, value) != seen.end()) continue;
+    seen.push_back(value);
+    inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", value_text(*value), str(value->type()));
+  }
+  return fmt::format("program\nmethod forward({}) {{\n  {}\n  return\n}}\n", inputs, print(node));
+}
+
+class WorkerPartitioner : public Partitioner {
+ public:
+  // Asks the worker whether it knows the options.
+  static Result<std::unique_ptr<Partitioner>> make(std::shared_ptr<WorkerPool> pool, std::string id,
+                                                   const BackendOptions& options) {
+    std::unique_ptr<WorkerPartitioner> made(new WorkerPartitioner(std::move(pool), std::move(id), options));
+    TRY_STATUS(made->ask_options());
+    return made;
+  }
+
+  OpsToNotDecompose ops_to_not_decompose(const Program&) const override {
+    OpsToNotDecompose kept{.ops = keeps_, .filter = {}};
+    if (asks_) kept.filter = [this](const Node& node) { return keeps(node); };
+    return kept;
+  }
+
+  Result<PartitionResult> partition(const Program& program, const Method& method) const override {
+    TRY(const Answer answer, ask(program, method));
+    if (answer.proposal) return propose_partitions(program, method, *answer.proposal);
+    return answer.result;
+  }
+
+  Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override {
+    TRY(Answer answer, ask(program, method));
+    return std::move(answer.proposal);
+  }
+
+ private:
+  struct Answer {
+    std::optional<Proposal> proposal;
+    PartitionResult result;
+  };
+
+  WorkerPartitioner(std::shared_ptr<WorkerPool> pool, std::string id, BackendOptions options)
+      : pool_(std::move(pool)), id_(std::move(id)), options_(std::move(options)) {}
+
+  Status ask_options() {
+    return pool_->with([&](WorkerConnection& worker) -> Status {
+      TRY(const Message answer, worker.ask({{"call", "options"}, {"options", json_of(options_)}}));
+      for (const std::string& op : answer.value("keep", std::vector<std::string>())) keeps_.emplace_back(op);
+      asks_ = answer.value("asks", false);
+      return {};
+    });
+  }
+
+  // A worker that fails here fails again where that is told.
+  bool keeps(const Node& node) const {
+    const auto answer = pool_->with([&](WorkerConnection& worker) -> Result<bool> {
+      TRY(const Message kept,
+          worker.ask({{"call", "keep"}, {"options", json_of(options_)}, {"node", alone(node)}}));
+      return kept.at("keep").get<bool>();
+    });
+    return answer && *answer;
+  }
+
+  Result<Answer> ask(const Program& program, const Method& method) const {
+    return pool_->with([&](WorkerConnection& worker) -> Result<Answer> {
+      TRY(const std::string path, worker.write_program(program));
+      TRY(const Message told, worker.ask({{"call", "partition"},
+                                          {"options", json_of(options_)},
+                                          {"program", path},
+                                          {"method", method.name.str()}}));
+      Answer answer;
+      if (told.contains("answers")) {
+        TRY(answer.proposal, checked(worker, proposal_of(told, method, pool_->name(), id_)));
+      } else {
+        TRY(answer.result, checked(worker, partition_result_of(told, method, pool_->name(), id_)));
+      }
+      return answer;
+    });
+  }
+
+  std::shared_ptr<WorkerPool> pool_;
+  std::string id_;
+  BackendOptions options_;
+  std::vector<Symbol> keeps_;
+  bool asks_ = false;
+};
+
+bool is_program(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::string_view fault_id(WorkerFault fault) {
+  switch (fault) {
+    case WorkerFault::NotStarted:
+      return "not-started";
+    case WorkerFault::Version:
+      return "version";
+    case WorkerFault::Crashed:
+      return "crashed";
+    case WorkerFault::Ended:
+      return "ended";
+    case WorkerFault::TimedOut:
+      return "timed-out";
+    case WorkerFault::TooLarge:
+      return "too-large";
+    case WorkerFault::BadAnswer:
+      return "bad-answer";
+    case WorkerFault::Refused:
+      return "refused";
+  }
+  return "";
+}
+
+std::string find_worker(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  if (path == nullptr || name.empty() || name.find('/') != name.npos) return {};
+  const std::string file = fmt::format("depute-backend-{}", name);
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const fs::path program = fs::path(rest.substr(0, end)) / file;
+    if (end > 0 && is_program(program)) return fs::absolute(program).string();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
+                                    const WorkerOptions& options) {
+  return guarded([&]() -> Result<BackendEntry> {
+    const std::string absolute = fs::absolute(program).string();
+    auto pool = std::make_shared<WorkerPool>(std::string(name), absolute, options);
+    TRY(const WorkerDescription description,
+        pool->with([](WorkerConnection& worker) { return Result<WorkerDescription>(worker.description()); }));
+    BackendEntry entry;
+    entry.name = name;
+    entry.description = description.version.empty()
+                            ? description.description
+                            : fmt::format("{} ({})", description.description, description.version);
+    entry.backend = std::make_unique<WorkerBackend>(pool, description);
+    entry.make_partitioner = [pool, id = description.id](const BackendOptions& own) {
+      return WorkerPartitioner::make(pool, id, own);
+    };
+    entry.support = [rows = description.support] { return rows; };
+    entry.options = description.options;
+    entry.libraries = description.libraries;
+    entry.ops = description.ops;
+    return entry;
+  });
+}
+
+Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, const WorkerOptions& options) {
+  for (BackendRequest& request : requests) {
+    if (request.partitioner != nullptr) continue;
+    std::string program = request.program;
+    if (!program.empty()) {
+      request.name = worker_name(program.c_str());
+      request.program.clear();
+      if (!is_program(program))
+        return failure("usage", "--backend", fmt::format("'{}' is no program that can be run", program));
+    } else if (compiler.registry().find(request.name) == nullptr) {
+      program = find_worker(request.name);
+    }
+    if (program.empty()) continue;
+    TRY(BackendEntry entry, worker_backend(request.name, program, options));
+    TRY_STATUS(compiler.put(std::move(entry)));
+  }
+  return {};
+}
+
+}  // namespace depute

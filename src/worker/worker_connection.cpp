@@ -1,0 +1,222 @@
+#include "worker/worker_connection.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "depute/data_place.h"
+#include "depute/print.h"
+#include "lower/result_json.h"
+#include "support/guarded.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "support/printable.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Constants up to this size are spelled out in the text.
+constexpr std::size_t max_spelled_bytes = 64;
+constexpr std::size_t data_alignment = 64;
+
+// The file is still the one that was opened under this path.
+bool is_still_there(const MappedFile& file) {
+  struct stat now{};
+  struct stat opened{};
+  return stat(file.path().c_str(), &now) == 0 && fstat(file.descriptor(), &opened) == 0 &&
+         now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
+}
+
+// Says where data lie, and writes those that lie in no file.
+class DataFolder {
+ public:
+  explicit DataFolder(std::string path) : path_(std::move(path)) {}
+
+  std::optional<DataPlace> place(const Storage& storage) {
+    if (auto place = place_in_file(storage); place && is_still_there(*storage.file())) {
+      place->path = fs::absolute(place->path).string();
+      return place;
+    }
+    if (!status_) return std::nullopt;
+    Result<DataPlace> written = write(storage);
+    if (written) return *written;
+    status_ = Failure(written.error());
+    return std::nullopt;
+  }
+
+  Status finish() {
+    TRY_STATUS(std::move(status_));
+    return out_ ? out_->commit() : Status();
+  }
+
+ private:
+  Result<DataPlace> write(const Storage& storage) {
+    if (!out_) {
+      TRY(OutputFile out, OutputFile::create(path_));
+      out_.emplace(std::move(out));
+    }
+    const std::uint64_t offset = (out_->position() + data_alignment - 1) / data_alignment * data_alignment;
+    TRY_STATUS(out_->skip_to(offset));
+    TRY_STATUS(with_bytes(storage, [&](std::span<const std::byte> bytes) { return out_->write(bytes); }));
+    return DataPlace{.path = path_, .offset = offset, .size = storage.size()};
+  }
+
+  std::string path_;
+  std::optional<OutputFile> out_;
+  Status status_;
+};
+
+Status write_text_file(const std::string& path, std::string_view text) {
+  TRY(OutputFile out, OutputFile::create(path));
+  TRY_STATUS(out.write(std::as_bytes(std::span(text))));
+  return out.commit();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::string& program,
+                                                                 const WorkerOptions& options) {
+  TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));
+  std::unique_ptr<WorkerConnection> made(new WorkerConnection(std::move(folder), program, options));
+  const std::string work = made->folder_.path() + "/work";
+  for (const std::string& inner : {work, made->folder_.path() + "/in"}) {
+    if (mkdir(inner.c_str(), 0700) != 0) return failure("write", inner, std::strerror(errno));
+  }
+  made->work_ = ::open(work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  TRY(made->process_, WorkerProcess::start(program, work, options));
+  TRY_STATUS(made->describe());
+  return made;
+}
+
+WorkerConnection::~WorkerConnection() {
+  process_.reset();  // before its folder
+  if (work_ >= 0) ::close(work_);
+}
+
+Status WorkerConnection::describe() {
+  TRY(const Message answer, ask({{"call", "describe"}, {"protocol", worker_protocol}}));
+  try {
+    const int protocol = answer.at("protocol").get<int>();
+    if (protocol != worker_protocol)
+      return fail(WorkerFault::Version, fmt::format("it speaks protocol {}, and this compiler speaks {}",
+                                                    protocol, worker_protocol));
+    description_ = description_of(answer);
+  } catch (const nlohmann::json::exception& exception) {
+    return bad_answer(diagnostic_of(exception));
+  }
+  if (description_.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
+  return {};
+}
+
+Result<std::string> WorkerConnection::write_program(const Program& program) {
+  const std::string stem = fmt::format("{}/in/{}", folder_.path(), ++inputs_);
+  written_.push_back(stem + ".ir");
+  written_.push_back(stem + ".bin");
+  DataFolder data(stem + ".bin");
+  const PrintOptions options = {.max_inline_bytes = max_spelled_bytes,
+                                .place_of_data = [&](const Storage& storage) { return data.place(storage); }};
+  const std::string text = print(program, options);
+  TRY_STATUS(data.finish());
+  TRY_STATUS(write_text_file(stem + ".ir", text));
+  return stem + ".ir";
+}
+
+void WorkerConnection::forget_input() {
+  for (const std::string& path : written_) ::unlink(path.c_str());
+  written_.clear();
+  result_.reset();
+  result_name_.clear();
+}
+
+Result<Message> WorkerConnection::ask(const Message& request) {
+  request_ = request;
+  return read(process_->ask(request.dump(-1, ' ', true, Message::error_handler_t::replace)));
+}
+
+Result<Message> WorkerConnection::next_line() {
+  return read(process_->next_line());
+}
+
+Result<Message> WorkerConnection::read(Result<std::string> line) {
+  if (!line) return keep_input(Failure(line.error()));
+  Message answer = Message::parse(*line, nullptr, false);
+  if (answer.is_discarded() || !answer.is_object())
+    return fail(WorkerFault::BadAnswer,
+                fmt::format("its answer is no JSON object: '{}'", printable(line->substr(0, 80))));
+  if (!answer.contains("error")) return answer;
+  try {
+    Diagnostic told = diagnostic_of_json(answer.at("error"));
+    if (told.code == "usage") return Failure(std::move(told));
+    Failure refused = fail(WorkerFault::Refused, told.message);
+    if (!told.where.empty()) refused.error().where += ": " + told.where;
+    refused.error().hint = told.hint;
+    refused.error().source = told.source;
+    return refused;
+  } catch (const nlohmann::json::exception& exception) {
+    return bad_answer(diagnostic_of(exception));
+  }
+}
+
+Failure WorkerConnection::bad_answer(const Diagnostic& fault) {
+  return fail(WorkerFault::BadAnswer,
+              fmt::format("its answer to '{}' cannot be read: {}{}{}", request_.value("call", std::string()),
+                          printable(fault.where), fault.where.empty() ? "" : ": ", printable(fault.message)));
+}
+
+Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
+  return keep_input(process_->fail(fault, std::move(message)));
+}
+
+// The input of a call that has one stays; all else goes.
+Failure WorkerConnection::keep_input(Failure failure) {
+  if (!options_.keeps_input || written_.empty() || folder_.path().empty()) return failure;
+  const Message replay = {{"program", program_}, {"request", request_}};
+  remove_folder(folder_.path() + "/work");
+  if (!write_text_file(folder_.path() + "/replay.json", replay.dump(1) + "\n")) return failure;
+  failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
+  folder_.release();
+  return failure;
+}
+
+// No link, no folder, no pipe: a file that lies where the worker was told to write.
+Result<std::shared_ptr<const MappedFile>> WorkerConnection::open_result(const std::string& name) {
+  if (name == result_name_ && result_ != nullptr) return result_;
+  if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
+    return failure("file", printable(name), "it is no name of a file in the worker's folder");
+  const int descriptor = openat(work_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return failure("file", printable(name), std::strerror(errno));
+  struct stat info{};
+  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
+    ::close(descriptor);
+    return failure("file", printable(name), "it is no regular file of its own");
+  }
+  TRY(result_, MappedFile::take(descriptor, name));
+  result_name_ = name;
+  unlinkat(work_, name.c_str(), 0);  // its bytes are there as long as somebody needs them
+  return result_;
+}
+
+Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const Message& place) {
+  if (place.contains("text")) return storage_of(place.at("text").get<std::string>());
+  if (place.contains("hex")) {
+    TRY(auto made, bytes_of_hex(place.at("hex").get<std::string>()));
+    return Storage::owned(std::move(made));
+  }
+  TRY(auto file, open_result(place.at("file").get<std::string>()));
+  const auto all = file->bytes();
+  const auto at = place.value("at", std::uint64_t{0});
+  const auto size = place.value("size", std::uint64_t{all.size()});
+  if (at > all.size() || size > all.size() - at)
+    return failure("file", file->path(),
+                   fmt::format("it has {} bytes, and {} from {} are named", all.size(), size, at));
+  return Storage::mapped(std::move(file), all.subspan(at, size));
+}
+
+}  // namespace depute

@@ -1,0 +1,75 @@
+// A worker that runs, and the folder that it is spoken with through: programs go there as text, results come
+// back as files.
+//
+//   /tmp/depute-worker-k3Jd2f/in/     what we write: 1.ir, and 1.bin for data that lie in no file
+//                            /work/   the worker's own, where it runs and may write
+//
+// After a failure the folder stays with in/ and replay.json: what it was asked, for `depute replay`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "depute/program.h"
+#include "depute/result.h"
+#include "depute/worker.h"
+#include "support/temporary_folder.h"
+#include "worker/messages.h"
+#include "worker/worker_process.h"
+
+namespace depute {
+
+class WorkerConnection {
+ public:
+  // Starts the program and asks what it is.
+  static Result<std::unique_ptr<WorkerConnection>> open(const std::string& program,
+                                                        const WorkerOptions& options);
+
+  const WorkerDescription& description() const { return description_; }
+
+  // Writes the program for the worker; what is gone with the next call of forget_input().
+  Result<std::string> write_program(const Program& program);
+  void forget_input();
+
+  // What the worker answers; an error of its own is one of ours.
+  Result<Message> ask(const Message& request);
+  // A further line of the same answer.
+  Result<Message> next_line();
+
+  // The bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}, a file
+  // in the worker's folder, which is mapped.
+  Result<std::shared_ptr<const Storage>> bytes(const Message& place);
+
+  // A failure with the place where its input is kept.
+  Failure fail(WorkerFault fault, std::string message);
+  // An error about an answer, as a failure of the worker.
+  Failure bad_answer(const Diagnostic& fault);
+
+ private:
+  WorkerConnection(TemporaryFolder folder, std::string program, const WorkerOptions& options)
+      : folder_(std::move(folder)), program_(std::move(program)), options_(options) {}
+  Status describe();
+  Result<Message> read(Result<std::string> line);
+  Failure keep_input(Failure failure);
+  Result<std::shared_ptr<const MappedFile>> open_result(const std::string& name);
+
+  TemporaryFolder folder_;
+  std::string program_;
+  WorkerOptions options_;
+  std::unique_ptr<WorkerProcess> process_;
+  WorkerDescription description_;
+  Message request_;  // the last one
+  int inputs_ = 0;
+  std::vector<std::string> written_;
+  std::string result_name_;
+  std::shared_ptr<const MappedFile> result_;
+  int work_ = -1;  // the worker's folder, as it was when it was empty
+
+ public:
+  ~WorkerConnection();
+  WorkerConnection(const WorkerConnection&) = delete;
+  WorkerConnection& operator=(const WorkerConnection&) = delete;
+};
+
+}  // namespace depute

@@ -1,0 +1,359 @@
+#include "worker/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/printable.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto between_looks = 50ms;      // at a worker that says nothing
+constexpr auto time_to_end = 200ms;       // for a worker that was told that there is nothing more to do
+constexpr std::size_t kept_words = 4096;  // of standard error
+constexpr std::size_t told_lines = 8;
+
+// What a signal handler may read. A worker beyond the last place ends by the end of its input.
+std::array<std::atomic<pid_t>, 1100> running;
+
+int remember_worker(pid_t pid) {
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    pid_t none = 0;
+    if (running[i].compare_exchange_strong(none, pid)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void close_end(int& descriptor) {
+  if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
+}
+
+// A pair of descriptors that no other program inherits.
+struct Pipe {
+  int ours = -1, theirs = -1;
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_end(ours);
+    close_end(theirs);
+  }
+  bool open_from_worker() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    ours = ends[0];
+    theirs = ends[1];
+    return fcntl(ours, F_SETFL, O_NONBLOCK) == 0;
+  }
+  // A socket, since to write where nobody reads is an error of one write and no signal.
+  bool open_to_worker() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
+    ours = ends[0];
+    theirs = ends[1];
+    return true;
+  }
+};
+
+std::vector<std::string> environment_of(const std::string& folder) {
+  std::vector<std::string> lines = {"LANG=C.UTF-8", "HOME=" + folder, "TMPDIR=" + folder};
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) {
+    if (const char* value = std::getenv(name)) lines.push_back(fmt::format("{}={}", name, value));
+  }
+  return lines;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+// The attributes and actions of one posix_spawn.
+class Spawn {
+ public:
+  Spawn() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+  }
+  ~Spawn() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  Spawn(const Spawn&) = delete;
+  Spawn& operator=(const Spawn&) = delete;
+
+  void put(int descriptor, int standard) {
+    posix_spawn_file_actions_adddup2(&actions_, descriptor, standard);
+  }
+
+  // 0, or the system's reason.
+  int run(pid_t& pid, const std::string& program, const std::string& folder) {
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+    posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
+    sigset_t all{};
+    sigset_t none{};
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    std::vector<std::string> words = {program};
+    std::vector<std::string> environment = environment_of(folder);
+    return posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers(words).data(),
+                       pointers(environment).data());
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+// One file may be no larger than all together, and a crash leaves no image of the memory.
+void limit_files(pid_t pid, std::uint64_t max_bytes) {
+  const rlimit size{max_bytes, max_bytes};
+  const rlimit no_core{0, 0};
+  prlimit(pid, RLIMIT_FSIZE, &size, nullptr);
+  prlimit(pid, RLIMIT_CORE, &no_core, nullptr);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  return bytes >= (1U << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} bytes", bytes);
+}
+
+// The last lines that say something.
+std::vector<std::string> last_lines(std::string_view words) {
+  std::vector<std::string> lines;
+  while (!words.empty() && lines.size() < told_lines) {
+    const std::size_t end = words.rfind('\n');
+    std::string_view line = end == words.npos ? words : words.substr(end + 1);
+    if (!line.empty()) lines.push_back(fmt::format("its last words: {}", line.substr(0, 400)));
+    words = end == words.npos ? std::string_view() : words.substr(0, end);
+  }
+  std::ranges::reverse(lines);
+  return lines;
+}
+
+}  // namespace
+
+void end_worker_processes() {
+  for (std::atomic<pid_t>& pid : running) {
+    if (const pid_t group = pid.load(); group > 0) ::kill(-group, SIGKILL);
+  }
+}
+
+std::uint64_t bytes_on_disk(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    struct stat info{};
+    if (lstat(entry->path().c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& program,
+                                                            const std::string& folder,
+                                                            const WorkerOptions& limits) {
+  std::unique_ptr<WorkerProcess> process(new WorkerProcess(program, folder, limits));
+  TRY_STATUS(process->spawn());
+  return process;
+}
+
+Status WorkerProcess::spawn() {
+  Pipe in;
+  Pipe out;
+  Pipe err;
+  if (!in.open_to_worker() || !out.open_from_worker() || !err.open_from_worker())
+    return fail(WorkerFault::NotStarted, std::strerror(errno));
+  Spawn worker;
+  worker.put(in.theirs, STDIN_FILENO);
+  worker.put(out.theirs, STDOUT_FILENO);
+  worker.put(err.theirs, STDERR_FILENO);
+  if (const int reason = worker.run(pid_, program_, folder_); reason != 0) {
+    pid_ = -1;
+    return fail(WorkerFault::NotStarted, std::strerror(reason));
+  }
+  slot_ = remember_worker(pid_);
+  limit_files(pid_, limits_.max_bytes);
+  in_ = std::exchange(in.ours, -1);
+  out_ = std::exchange(out.ours, -1);
+  err_ = std::exchange(err.ours, -1);
+  return {};
+}
+
+WorkerProcess::~WorkerProcess() {
+  end();
+}
+
+// The end of its input tells a worker to end; who does not is ended, and so is what it has started.
+void WorkerProcess::end() {
+  close_end(in_);
+  if (pid_ > 0) {
+    const auto last = Clock::now() + time_to_end;
+    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
+    ::kill(-pid_, SIGKILL);
+    if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
+    if (!is_reaped_) waitpid(pid_, &status_, 0);
+    pid_ = -1;
+  }
+  close_end(out_);
+  close_end(err_);
+}
+
+// Its number stays its own until end(): nobody else is killed by it.
+bool WorkerProcess::has_ended() {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_view hint) {
+  if (pid_ > 0) {
+    ::kill(-pid_, SIGKILL);
+    read_words();
+    end();
+  }
+  Failure made = failure(fmt::format("worker.{}", fault_id(fault)), program_, message, hint);
+  made.error().details = last_lines(words_);
+  return made;
+}
+
+Failure WorkerProcess::ended() {
+  const auto last = Clock::now() + 1s;  // between the end of its output and its own
+  while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
+  if (!has_ended()) return fail(WorkerFault::Ended, "it closed its standard output before it had answered");
+  read_words();
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  if (info.si_code == CLD_EXITED)
+    return fail(WorkerFault::Ended,
+                fmt::format("it ended with exit code {} before it had answered", info.si_status));
+  if (info.si_status == SIGXFSZ)
+    return fail(WorkerFault::TooLarge,
+                fmt::format("it wrote a file of more than {}", size_text(limits_.max_bytes)),
+                "--worker-space allows more");
+  return fail(WorkerFault::Crashed,
+              fmt::format("signal {} ended it ({})", info.si_status, strsignal(info.si_status)));
+}
+
+Result<std::string> WorkerProcess::ask(std::string_view line) {
+  if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
+  if (!answer_.empty())
+    return fail(WorkerFault::BadAnswer,
+                fmt::format("it said more than it was asked: '{}'", printable(answer_.substr(0, 80))));
+  return wait_for_line(std::string(line) + "\n");
+}
+
+Result<std::string> WorkerProcess::next_line() {
+  if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
+  return wait_for_line({});
+}
+
+Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
+  const auto last = Clock::now() + std::chrono::seconds(limits_.seconds);
+  auto look = Clock::now() + between_looks;
+  bool is_open = true;
+  std::string line;
+  while (true) {
+    if (take_line(line)) return line;
+    if (answer_.size() > max_worker_answer_bytes)
+      return fail(WorkerFault::TooLarge,
+                  fmt::format("its answer is longer than {}", size_text(max_worker_answer_bytes)));
+    if (!is_open) return ended();
+    std::array<pollfd, 3> ends = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
+                                  pollfd{to_write.empty() ? -1 : in_, POLLOUT, 0}};
+    poll(ends.data(), ends.size(), static_cast<int>(between_looks / 1ms));
+    if (ends[2].revents != 0) TRY_STATUS(write_some(to_write));
+    if (ends[1].revents != 0) read_words();
+    if (ends[0].revents != 0) is_open = read_answer();
+    const auto now = Clock::now();
+    if (now < look) continue;
+    look = now + between_looks;
+    TRY_STATUS(check_space());
+    // What it started may hold its output open.
+    if (is_open && ends[0].revents == 0 && has_ended())
+      is_open = read_answer() && answer_.find('\n') != answer_.npos;
+    if (now >= last)
+      return fail(WorkerFault::TimedOut, fmt::format("it gave no answer in {} s", limits_.seconds),
+                  "--worker-time allows more");
+  }
+}
+
+Status WorkerProcess::write_some(std::string_view& text) {
+  const ssize_t count = ::send(in_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count >= 0) {
+    text.remove_prefix(static_cast<std::size_t>(count));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    text = {};  // it does not listen any more; what it has said is read
+  }
+  return {};
+}
+
+// False at the end. Reads some, so that a flood cannot keep us from looking at the clock.
+bool WorkerProcess::read_answer() {
+  std::array<char, 1 << 16> buffer;
+  for (int i = 0; i < 16 && answer_.size() <= max_worker_answer_bytes; ++i) {
+    const ssize_t count = ::read(out_, buffer.data(), buffer.size());
+    if (count == 0) return false;
+    if (count < 0) return errno == EAGAIN || errno == EINTR;
+    answer_.append(buffer.data(), static_cast<std::size_t>(count));
+    if (static_cast<std::size_t>(count) < buffer.size()) return true;
+  }
+  return true;
+}
+
+void WorkerProcess::read_words() {
+  std::array<char, 1 << 16> buffer;
+  for (int i = 0; i < 16 && err_ >= 0; ++i) {
+    const ssize_t count = ::read(err_, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;
+    if (count == 0) return close_end(err_);
+    words_.append(buffer.data(), static_cast<std::size_t>(count));
+    if (words_.size() > kept_words) words_.erase(0, words_.size() - kept_words);
+  }
+}
+
+bool WorkerProcess::take_line(std::string& line) {
+  const std::size_t end = answer_.find('\n');
+  if (end == answer_.npos) return false;
+  line = answer_.substr(0, end);
+  answer_.erase(0, end + 1);
+  return true;
+}
+
+Status WorkerProcess::check_space() {
+  if (bytes_on_disk(folder_) <= limits_.max_bytes) return {};
+  return fail(WorkerFault::TooLarge,
+              fmt::format("it wrote more than {} into its folder", size_text(limits_.max_bytes)),
+              "--worker-space allows more");
+}
+
+}  // namespace depute
