@@ -437,6 +437,8 @@ def _passes(passes):
     for each in passes:
         if not callable(each):
             raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(each)}")
+        if any(base.__module__.startswith("torch.fx.passes") for base in type(each).__mro__):
+            raise TypeError(f"{_kind(each)} is a pass over a GraphModule: give depute.compat.executorch.transform(it)")
     return passes
 
 

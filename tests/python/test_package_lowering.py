@@ -1,6 +1,7 @@
 """Lowering from Python: the functions of executorch.exir, and what they give in the stock runtime."""
 
 import concurrent.futures
+import copy
 import io
 import json
 import re
@@ -227,6 +228,44 @@ def test_passes_change_programs_before_partitioners_are_asked():
     assert "aten.tan.default" in seen[0] and "aten.sin.default" in seen[1].text()
     again = depute.to_edge(exported).transform([tan_to_sin]).to_backend("xnnpack")
     assert_close(run(again.to_executorch(), x)[0], want, "output")
+
+
+def test_copies_of_managers_go_ways_of_their_own():
+    _, exported = small()
+    edge = depute.to_edge(exported, constant_methods={"n": 3})
+    other = copy.deepcopy(edge)
+    next(iter(other.program.graph.nodes)).meta["mine"] = 1
+    assert "mine" not in next(iter(edge.program.graph.nodes)).meta
+    lowered = edge.to_backend("xnnpack")
+    for manager in (edge, lowered, lowered.to_executorch()):
+        again = copy.deepcopy(manager)
+        assert type(again) is type(manager) and again.program == manager.program and again.config_methods == {"n"}
+        assert again.report().to_dict() == manager.report().to_dict()
+    assert again.buffer == lowered.to_executorch().buffer
+
+
+def test_modules_of_methods_compute_in_torch():
+    model, exported = small()
+    x = torch.randn(2, 4)
+    edge = depute.to_edge(exported)
+    assert_close(edge.exported_program().module()(x), model(x), "output")
+    with pytest.raises(depute.Error, match="delegate"):
+        edge.to_backend("xnnpack").exported_program().module()
+
+
+def test_what_cannot_be_had_is_told_at_once():
+    model, exported = small()
+    for function in (depute.to_edge, depute.to_edge_transform_and_lower):
+        with pytest.raises(ValueError, match="debug_map"):
+            function(exported, generate_etrecord=True)
+        with pytest.raises(depute.Error, match="a method of this name"):
+            function(exported, constant_methods={"forward": 1})
+        with pytest.raises(TypeError, match="Small; export it first"):
+            function(model)
+    with pytest.raises(depute.Error, match="a method of this name"):
+        depute.EdgeProgramManager(depute.load(DIGITS), constant_methods={"forward": 1})
+    with pytest.raises(TypeError, match="calibrate: .* not list"):
+        depute.to_edge_transform_and_lower(exported, quantize="static", calibrate=[torch.ones(1, 2, 4)])
 
 
 def test_passes_that_go_wrong():
