@@ -172,6 +172,7 @@ struct LowerArguments {
   std::string cache;
   std::optional<std::uint64_t> cache_size;
   bool edge_forms;
+  bool advise;
 };
 
 LowerOptions lower_options(const LowerArguments& arguments) {
@@ -180,7 +181,9 @@ LowerOptions lower_options(const LowerArguments& arguments) {
                        .cache = {.folder = arguments.cache},
                        .jobs = arguments.jobs,
                        .verify_each_pass = arguments.check,
-                       .tell_why_apart = true};
+                       .tell_why_apart = true,
+                       .tell_page_facts = true,
+                       .tell_advice = arguments.advise};
   if (arguments.cache_size) options.cache.max_bytes = *arguments.cache_size;
   for (const auto& [symbol, range] : arguments.bounds) options.bounds[symbol] = {range.first, range.second};
   for (const std::string& rule : arguments.quantise)
@@ -208,11 +211,12 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
                                        std::vector<std::string> quantise,
                                        std::vector<std::pair<std::string, std::string>> calibrate, int jobs,
                                        bool check, std::string cache, std::optional<std::uint64_t> cache_size,
-                                       bool edge_forms, const nb::object& executor, const nb::object& watch) {
+                                       bool edge_forms, bool advise, const nb::object& executor,
+                                       const nb::object& watch) {
   Call call(backends, executor, watch);
   LowerOptions options =
       lower_options({plan_together, std::move(bounds), std::move(quantise), std::move(calibrate), jobs, check,
-                     std::move(cache), cache_size, edge_forms});
+                     std::move(cache), cache_size, edge_forms, advise});
   options.backends = call.requests(requests);
   for (const nb::object& transform : transforms) {
     options.transforms.push_back(python_transform(transform, call.raised()));
@@ -235,6 +239,7 @@ std::pair<ProgramHandle, Report> to_edge(const ProgramHandle& handle, const std:
   for (const std::string& op : keep) kept.ops.emplace_back(op);
   Program program = call.run([&] { return normalise(clone(*handle.program), options); });
   Report report = make_report(program);
+  add_page_facts(report, program);
   return {hold(std::move(program)), std::move(report)};
 }
 
@@ -271,6 +276,32 @@ std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report r
   return {hold(std::move(program)), std::move(report)};
 }
 
+// What would become of the program if it was written now.
+Report explained(const ProgramHandle& handle, Report report) {
+  Call call({});
+  return call.run([&]() -> Result<Report> {
+    report.delegates.clear();
+    Result<Program> program = lower_leftovers(clone(*handle.program));
+    if (program) {
+      add_delegates(report, *program);
+      return call.compiler().explain(std::move(report), *program);
+    }
+    add_delegates(report, *handle.program);
+    report.refusals.push_back({.method = {}, .graph = {}, .node = {}, .cause = program.error()});
+    return report;
+  });
+}
+
+// And what emit() wrote.
+Report written(const ProgramHandle& handle, Report report, const WriteOptions& options, nb::bytes pte,
+               const WriteSummary& summary, const std::string& name) {
+  Call call({});
+  const std::span bytes(static_cast<const std::byte*>(pte.data()), pte.size());
+  return call.run([&] {
+    return call.compiler().explain(std::move(report), *handle.program, options, {name, bytes, summary});
+  });
+}
+
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
                            const std::string& ptd) {
@@ -298,7 +329,7 @@ nb::tuple emit(const ProgramHandle& handle, const WriteOptions& options, const s
   PteBytes bytes = call.run([&] { return call.compiler().emit(*handle.program, options, name); });
   nb::dict external;
   for (const auto& [path, content] : bytes.external) external[path.c_str()] = bytes_of(content);
-  return nb::make_tuple(bytes_of(bytes.pte), external, bytes.summary.warnings);
+  return nb::make_tuple(bytes_of(bytes.pte), external, std::move(bytes.summary));
 }
 
 std::string debug_map(const ProgramHandle& handle, const WriteOptions& options, const std::string& name) {
@@ -364,14 +395,17 @@ void bind_compiler(nb::module_& module) {
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);
   module.def("lower", &lower, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg("executor").none(),
-             nb::arg("watch").none());
+             nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_edge", &to_edge, nb::arg(), nb::arg(), nb::arg("edge_forms") = false);
   module.def("to_backend", &partitioned, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("executor").none(), nb::arg("watch").none());
   module.def("to_backend_whole", &whole);
   module.def("lower_leftovers", &leftovers);
+  nb::class_<WriteSummary>(module, "WriteSummary").def_ro("warnings", &WriteSummary::warnings);
   module.def("emit", &emit);
+  module.def("explained", &explained);
+  module.def("written", &written);
   module.def("debug_map", &debug_map);
   module.def("command_line", &command_line);
   module.def("backend_argument", &backend_argument);

@@ -14,6 +14,7 @@ namespace depute::python {
 void bind_report(nb::module_& module) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Report>(module, "Report", "What happened to a program.")
+      .def_rw("input", &Report::input)
       .def("summary", &summary_text, nb::arg("verbose"), WithoutGil())
       .def(
           "explain",
@@ -27,7 +28,13 @@ void bind_report(nb::module_& module) {
       .def("non_delegated_nodes", &Report::non_delegated_nodes)
       .def("coverage", &Report::coverage);
   module.def(
-      "make_report", [](const ProgramHandle& handle) { return make_report(*handle.program); }, WithoutGil());
+      "make_report",
+      [](const ProgramHandle& handle) {
+        Report report = make_report(*handle.program);
+        add_page_facts(report, *handle.program);
+        return report;
+      },
+      WithoutGil());
   module.def(
       "delegation_info",
       [](const ProgramHandle& handle) {

@@ -286,6 +286,7 @@ Result<PageCounts> plan_again(const Program& program, const Registry& registry, 
 
 void add_advice(Report& report, const Program& program, const Registry& registry,
                 const LowerOptions& options) {
+  report.page->advice.emplace();
   report.page->is_advice_left_out = report.nodes.size() > max_advised_nodes;
   if (report.page->is_advice_left_out) return;
   report.page->advice =
@@ -302,13 +303,13 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   TRY_STATUS(narrow_ranges(program, options.bounds));
   TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs, options.calibrations));
   std::optional<Program> before;  // what is planned again for the page's advice
-  if (options.tell_page_facts) before = clone(program);
+  if (options.tell_advice) before = clone(program);
   TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
   timer.done("normalise");
   observe(options, "normalise", program);
   Report report = make_report(program);
   report.quantised = std::move(quantised);
-  if (options.tell_page_facts) report.page = std::make_shared<PageFacts>(page_facts(program));
+  if (options.tell_page_facts || options.tell_advice) add_page_facts(report, program);
   TRY(program, hand_over(std::move(program), backends, registry, options, false, report));
   TRY(program, lower_leftovers(std::move(program), options));
   add_delegates(report, program);
@@ -339,14 +340,13 @@ WriteOptions write_options(const CompileOptions& options) {
 }
 
 // What would be refused if the program was to be written.
-void find_refusals(const CompileOptions& options, Compiled& compiled) {
+void find_refusals(const Program& program, const WriteOptions& write, Report& report) {
   std::vector<Refusal> refusals;
-  const Result<Plan> plan = make_plan(compiled.program, plan_options(write_options(options)), refusals);
-  add_refusals(compiled.report, compiled.program, refusals);
+  const Result<Plan> plan = make_plan(program, plan_options(write), refusals);
+  add_refusals(report, program, refusals);
   if (!plan) return;
-  compiled.report.planned = planned_facts(*plan);
-  if (compiled.report.page != nullptr)
-    add_memory(*compiled.report.page, compiled.report, compiled.program, *plan);
+  report.planned = planned_facts(*plan);
+  if (report.page != nullptr) add_memory(*report.page, report, program, *plan);
 }
 
 // Several patterns may have one file.
@@ -403,18 +403,31 @@ Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, Outpu
   return outputs.open(path);
 }
 
-// What the page draws of the plan and of the output.
-Status add_written(const CompileOptions& options, const OutputSet& outputs, const Registry& registry,
-                   const Plan& plan, Compiled& compiled) {
-  add_memory(*compiled.report.page, compiled.report, compiled.program, plan);
-  TRY(std::shared_ptr<const MappedFile> file, outputs.written(options.output));
-  Result<ByteLedger> ledger = byte_ledger(file->bytes(), options.output, registry);
+// What the page draws of the plan and of the output's bytes.
+void draw_output(Report& report, const Program& program, const Plan& plan, std::span<const std::byte> pte,
+                 const Registry& registry) {
+  add_memory(*report.page, report, program, plan);
+  Result<ByteLedger> ledger = byte_ledger(pte, report.output, registry);
   if (ledger) {
-    add_ledger(*compiled.report.page, std::move(*ledger));
+    add_ledger(*report.page, std::move(*ledger));
   } else {
-    compiled.report.notes.push_back("the page does not tell where bytes are: " + ledger.error().str());
+    report.notes.push_back("the page does not tell where bytes are: " + ledger.error().str());
   }
-  return {};
+}
+
+void tell_output(Report& report, const std::string& name, const WriteSummary& written, const Plan& plan) {
+  report.output = name;
+  report.output_bytes = written.file_bytes;
+  for (const WrittenFile& file : written.external_files) {
+    report.external_files.push_back({file.path, file.bytes});
+  }
+  for (const std::string& warning : written.warnings) report.notes.push_back(warning);
+  for (const std::string& module : plan.kernel_modules) {
+    report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
+  }
+  for (const std::string& kernel : plan.own_kernels) {
+    report.notes.push_back(fmt::format("the program needs {}, which the application registers", kernel));
+  }
 }
 
 Status write_planned(const CompileOptions& options, const Registry& registry, const Plan& plan,
@@ -428,19 +441,10 @@ Status write_planned(const CompileOptions& options, const Registry& registry, co
     TRY_STATUS(write_text(outputs, options.debug_map, debug_map_json(program, plan, options.output)));
   }
   timer.done("write");
-  report.output = options.output;
-  report.output_bytes = written.file_bytes;
-  for (const WrittenFile& file : written.external_files) {
-    report.external_files.push_back({file.path, file.bytes});
-  }
-  if (report.page != nullptr) TRY_STATUS(add_written(options, outputs, registry, plan, compiled));
-  for (std::string& warning : written.warnings) report.notes.push_back(std::move(warning));
-  for (const std::string& module : plan.kernel_modules) {
-    report.notes.push_back(fmt::format("the program needs kernels of the Python module {}", module));
-  }
-  for (const std::string& kernel : plan.own_kernels) {
-    report.notes.push_back(fmt::format("the program needs {}, which the application registers", kernel));
-  }
+  tell_output(report, options.output, written, plan);
+  if (report.page == nullptr) return {};
+  TRY(std::shared_ptr<const MappedFile> file, outputs.written(options.output));
+  draw_output(report, program, plan, file->bytes(), registry);
   return {};
 }
 
@@ -505,7 +509,7 @@ Status write_required(const CompileOptions& options, const Registry& registry, S
 Status finish(const CompileOptions& options, const Registry& registry, StepTimer& timer, OutputSet& outputs,
               Compiled& compiled) {
   if (!options.output.empty()) return write_required(options, registry, timer, outputs, compiled);
-  find_refusals(options, compiled);
+  find_refusals(compiled.program, write_options(options), compiled.report);
   timer.done("plan");
   compiled.report.unmet = unmet(compiled.report, options.requirements, false);
   return {};
@@ -535,8 +539,10 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   StepTimer timer(times);
   LowerOptions lower = options.lower;
   lower.tell_why_apart |= options.output.empty() || !options.reports.empty();
-  lower.tell_page_facts |= std::ranges::any_of(
+  const bool has_page = std::ranges::any_of(
       options.reports, [](const std::string& report) { return format_of(report).has_page_facts; });
+  lower.tell_page_facts |= has_page;
+  lower.tell_advice |= has_page;
   TRY(Program program, read_inputs(options, registry));
   if (!options.calibrate.empty()) lower.calibrations.clear();
   for (const auto& [method, file] : options.calibrate) {
@@ -554,6 +560,11 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   TRY_STATUS(write_reports(options, compiled.report, outputs));
   TRY_STATUS(outputs.put_in_place());
   return compiled;
+}
+
+// Copies of a report share a page, which is about to become this one's own.
+void own_page(Report& report) {
+  if (report.page != nullptr) report.page = std::make_shared<PageFacts>(*report.page);
 }
 
 }  // namespace
@@ -610,6 +621,25 @@ Result<PteBytes> Compiler::emit(const Program& program, const WriteOptions& opti
     WriteOptions verified = options;
     verified.verified = true;  // make_plan() has seen to it
     return write_pte_bytes(program, plan, verified, name);
+  });
+}
+
+Result<Report> Compiler::explain(Report report, const Program& program, const WriteOptions& options) const {
+  return guarded([&]() -> Result<Report> {
+    own_page(report);
+    find_refusals(program, options, report);
+    return report;
+  });
+}
+
+Result<Report> Compiler::explain(Report report, const Program& program, const WriteOptions& options,
+                                 const Written& written) const {
+  return guarded([&]() -> Result<Report> {
+    own_page(report);
+    TRY(Plan plan, make_plan(program, plan_options(options)));
+    tell_output(report, written.name, written.summary, plan);
+    if (report.page != nullptr) draw_output(report, program, plan, written.pte, registry_);
+    return report;
   });
 }
 

@@ -69,9 +69,11 @@ struct LowerOptions {
   bool verified = false;  // verify_input() has passed the program, as it has what load() gives
   // Report::apart: why backends have several delegates. compile() asks for it when someone reads the report.
   bool tell_why_apart = false;
-  // Report::page: the graph, its costs, and what would change under other options, for which partitions are
-  // planned again. compile() asks for it when a report is a page.
+  // Report::page: the graph and its costs. compile() asks for it when a report is a page.
   bool tell_page_facts = false;
+  // And what would change under other options, for which partitions are planned again. compile() asks for it
+  // when a report is a page.
+  bool tell_advice = false;
   // Called with each step's and pass's name and the program it gave.
   std::function<void(std::string_view step, const Program& program)> observe = {};
 };
@@ -80,6 +82,13 @@ struct LowerOptions {
 struct Compiled {
   Program program;  // normalised and lowered
   Report report;
+};
+
+// What emit() gave.
+struct Written {
+  std::string name;
+  std::span<const std::byte> pte;
+  WriteSummary summary;
 };
 
 // From files to files. "-" is standard input, or standard output.
@@ -142,6 +151,14 @@ class Compiler {
   // What compile() writes as its debug map, for the bytes that emit() gives with the same options.
   Result<std::string> debug_map(const Program& program, const WriteOptions& options = {},
                                 const std::string& name = "program.pte") const;
+
+  // The report of what lower() gave, with what would be refused if that was written, as compile() tells it
+  // without an output; its page has the planned memory.
+  Result<Report> explain(Report report, const Program& program, const WriteOptions& options = {}) const;
+  // The report with what emit() wrote under the same options; its page has the planned memory and where the
+  // bytes are.
+  Result<Report> explain(Report report, const Program& program, const WriteOptions& options,
+                         const Written& written) const;
 
   // All files are checked before any work (none is an input or another one, each can be written), and appear
   // together at the end. A failure leaves none behind, and existing ones as they were.

@@ -92,7 +92,7 @@ struct Report {
   std::vector<std::string> notes;  // what the user should know of the program that was written
   std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no program was written
   std::vector<LockChange> lock_changes;  // compile(): what is not as the lock says; then none was, either
-  // What the HTML page shows beside all this: LowerOptions::tell_page_facts.
+  // What the HTML page shows beside all this: LowerOptions::tell_page_facts, add_page_facts().
   std::shared_ptr<PageFacts> page = nullptr;
 
   std::uint64_t delegated_nodes() const;
@@ -106,6 +106,8 @@ struct Report {
 
 // Starts the report with every node on the portable runtime.
 Report make_report(const Program& normalised);
+// Adds the graph and its costs, of the program that make_report() was given.
+void add_page_facts(Report& report, const Program& normalised);
 // Adds what one backend's lowering decided.
 void add_verdicts(Report& report, std::string_view backend_name, const std::vector<NodeVerdict>& verdicts);
 void add_apart(Report& report, AllApart apart);

@@ -122,6 +122,8 @@ def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_
     source = as_program(program)
     if method not in source.methods:
         raise KeyError(f"there is no method {method!r}; there are {', '.join(source.methods)}")
+    if hasattr(inputs, "dtype"):
+        raise TypeError("inputs: expected a tuple, as torch.export.export takes it: (x,)")
     inputs = tuple(inputs) if inputs is not None else random_inputs(source.methods[method])
     with watching(progress, "verify", "run") as watch:
         runner = _Runner(watch)
@@ -286,7 +288,7 @@ def compare(name, expected, actual, tolerance):
         kinds = [f"{str(each.dtype).removeprefix('torch.')}{list(each.shape)}" for each in (actual, expected)]
         return OutputError(name, float("inf"), 1, tolerance, f"{kinds[0]} instead of {kinds[1]}")
     wide = torch.complex128 if expected.is_complex() else torch.float64
-    a, b = expected.to(wide).flatten(), actual.to(wide).flatten()
+    a, b = (each.detach().to(wide).flatten() for each in (expected, actual))
     same = (a == b) | (a.isnan() & b.isnan())
     difference = torch.where(same, 0, (a - b).abs()).nan_to_num(nan=float("inf"))
     finite = a.abs()[a.isfinite()]

@@ -7,6 +7,7 @@ Each step gives a new manager and leaves the old one as it was.
 """
 
 import contextlib
+import copy
 import os
 import tempfile
 
@@ -86,6 +87,8 @@ class ExecutorchBackendConfig:
 class _Manager:
     """What both managers have: a program, its report, and methods that return constants."""
 
+    _whole_report = None  # made when it is asked for
+
     @property
     def methods(self):
         """The names of the programs that were given."""
@@ -103,8 +106,10 @@ class _Manager:
         return self.program.methods[method_name]
 
     def report(self):
-        """What happened so far: a Report."""
-        return Report(self._report)
+        """What happened so far, and what would be refused or was written: a Report."""
+        if self._whole_report is None:
+            self._whole_report = self._told()
+        return Report(self._whole_report)
 
     def explain(self, node=""):
         """Why each node is or is not delegated, as text."""
@@ -112,6 +117,11 @@ class _Manager:
 
     def get_delegation_info(self):
         return get_delegation_info(self.program)
+
+    def __deepcopy__(self, memo):
+        copied = copy.copy(self)  # what it has of the compiler is for reading
+        copied.program = copy.deepcopy(self.program, memo)
+        return copied
 
     def _repr_html_(self):
         return self.report()._repr_html_()
@@ -126,7 +136,7 @@ class EdgeProgramManager(_Manager):
         programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
         self.program = as_one_program(programs)
         self._report = _depute.make_report(self.program._native)
-        self._constants = dict(_checked_constants(constant_methods))
+        self._constants = dict(_checked_constants(constant_methods, self.program._native))
         self._preserved = []
 
     @classmethod
@@ -135,6 +145,9 @@ class EdgeProgramManager(_Manager):
         manager.program, manager._report, manager._constants = program, report, dict(constants)
         manager._preserved = list(preserved)
         return manager
+
+    def _told(self):
+        return _depute.explained(self.program._native, self._report)
 
     def transform(self, passes):
         """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order."""
@@ -146,6 +159,7 @@ class EdgeProgramManager(_Manager):
         return self._with(native, self._report if not passes else report)
 
     def _with(self, native, report):
+        report.input = self._report.input
         return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved)
 
     def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0, progress=None):
@@ -191,10 +205,19 @@ class ExecutorchProgramManager(_Manager):
         self._report = report
         self._config = config
         self._constants = constants
-        self._pte, self._external, self.warnings = self._emit("program.pte")
+        self._pte, self._external, self._summary = self._emit("program.pte")
 
     def _emit(self, name):
         return _depute.emit(self.program._native, self._config._write_options(name), name)
+
+    def _told(self):
+        options = self._config._write_options("program.pte")
+        return _depute.written(self.program._native, self._report, options, self._pte, self._summary, "program.pte")
+
+    @property
+    def warnings(self):
+        """What the user should know of the program that was written."""
+        return self._summary.warnings
 
     @property
     def buffer(self):
@@ -219,7 +242,7 @@ class ExecutorchProgramManager(_Manager):
         """Writes the .pte, with its .ptd files beside it, named after it. Each appears whole or not at all."""
         path = os.fspath(path)
         # Where there are .ptd files, the .pte has their names, which follow from its own.
-        content, external, _warnings = self._emit(path) if self._external else (self._pte, {}, [])
+        content, external, _summary = self._emit(path) if self._external else (self._pte, {}, None)
         for name, of_file in external.items():
             write_whole(name, of_file)
         write_whole(path, content)
@@ -253,11 +276,13 @@ def to_edge(programs, constant_methods=None, compile_config=None, generate_etrec
     progress: as to_edge_transform_and_lower has it.
     """
     config = _edge_config(compile_config)
+    _refuse_etrecord(generate_etrecord)
     with waiting(progress, "to_edge"):
         program = as_one_program(programs)
         preserved = [op_name(op) for op in config.preserve_ops]
         native, report = _depute.to_edge(program._native, preserved)
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods), preserved)
+    report.input = _input_name(programs)
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native), preserved)
 
 
 def to_edge_transform_and_lower(
@@ -279,6 +304,7 @@ def to_edge_transform_and_lower(
     executor=None,
     retries=0,
     progress=None,
+    advise=False,
 ):
     """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
 
@@ -293,8 +319,9 @@ def to_edge_transform_and_lower(
     cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
     processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times. progress
     is a class like tqdm, for a bar of what takes longer than a second; False: no bar; None: on terminals and in
-    notebooks, where tqdm is there.
+    notebooks, where tqdm is there. advise plans again under other options: the report's page tells what they gain.
     """
+    _refuse_etrecord(generate_etrecord)
     if _edge_config(compile_config).preserve_ops:
         raise ValueError("preserve_ops: name the ops in a partitioner's ops_to_not_decompose, so that someone takes them")
     quantize = [quantize] if isinstance(quantize, str) else list(quantize)
@@ -317,10 +344,18 @@ def to_edge_transform_and_lower(
             os.fspath(cache or ""),
             cache_size,
             knows_edge_forms(asked),
+            bool(advise),
             run_on(executor, retries, watch),
             watch,
         )
-    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods))
+    report.input = _input_name(programs)
+    return EdgeProgramManager._made(Program(native), report, _checked_constants(constant_methods, native))
+
+
+def _input_name(programs):
+    """The file that a report calls its input: the first of several methods, none for a program in memory."""
+    first = next(iter(programs.values()), None) if isinstance(programs, dict) else programs
+    return os.fspath(first) if isinstance(first, (str, os.PathLike)) else ""
 
 
 @contextlib.contextmanager
@@ -336,8 +371,10 @@ def _is_by_method(calibrate):
 
 
 def _npz_file(inputs, folder, i):
-    if not hasattr(inputs, "items"):
+    if isinstance(inputs, (str, os.PathLike)):
         return os.fspath(inputs)
+    if not hasattr(inputs, "items"):
+        raise TypeError(f"calibrate: expected a .npz file or a dict from inputs to samples, not {_kind(inputs)}")
     import numpy
 
     file = os.path.join(folder, f"calibrate{i or ''}.npz")
@@ -400,7 +437,14 @@ def _passes(passes):
     for each in passes:
         if not callable(each):
             raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(each)}")
+        if any(base.__module__.startswith("torch.fx.passes") for base in type(each).__mro__):
+            raise TypeError(f"{_kind(each)} is a pass over a GraphModule: give depute.compat.executorch.transform(it)")
     return passes
+
+
+def _refuse_etrecord(wanted):
+    if wanted:
+        raise ValueError("generate_etrecord: there are no ETRecords here; to_executorch().debug_map() joins a profile with the model's lines")
 
 
 def _edge_config(config):
@@ -411,12 +455,13 @@ def _edge_config(config):
     return config
 
 
-def _checked_constants(constants):
+def _checked_constants(constants, native):
     if constants is None:
         return {}
     if not isinstance(constants, dict):
         raise TypeError(f"constant_methods: expected a dict from names to values, not {_kind(constants)}")
-    _constant_methods(constants)  # so that what is wrong is told here
+    if constants:
+        _depute.add_constant_methods(native, _constant_methods(constants))  # so that what is wrong is told here
     return constants
 
 

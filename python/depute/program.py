@@ -194,6 +194,10 @@ class Method:
 
         return exported_program_of(self)
 
+    def module(self):
+        """A torch.nn.Module that computes the method in torch: to_torch().module()."""
+        return self.to_torch().module()
+
     def text(self, **options):
         return Program(self.program._native.only_method(self.name)).text(**options)
 
@@ -212,6 +216,9 @@ class Program:
             raise TypeError(f"programs are made by depute.load and its like, not of {_kind(native)}")
         self._native = native
         self._methods = None
+
+    def __deepcopy__(self, memo):
+        return Program(self._native)  # nobody edits it, but for the meta of nodes, which are read anew
 
     @property
     def methods(self):
@@ -382,7 +389,8 @@ def as_program(given):
         return _load(given)
     if type(given).__name__ == "ExportedProgram":
         return from_torch(given)
-    raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}")
+    export = "; export it first, with torch.export.export(model, inputs)" if callable(getattr(given, "forward", None)) else ""
+    raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}{export}")
 
 
 def as_one_program(given):

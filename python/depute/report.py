@@ -37,7 +37,7 @@ class Report:
         return json.loads(self._native.json())
 
     def to_html(self):
-        """The report as a page of its own."""
+        """The report as a page of its own, that of `--report FILE.html`."""
         return self._native.html()
 
     def _repr_html_(self):

@@ -53,7 +53,7 @@ std::string report_html(const Report& report) {
     html += page.substr(start, at - start);
     const std::size_t end = page.find("}}", at);
     const std::string_view part = page.substr(at + 2, end - at - 2);
-    if (part == "title") html += escape_html(file_name(report.input));
+    if (part == "title") html += report.input.empty() ? "Program" : escape_html(file_name(report.input));
     if (part == "style") html += page_parts::style();
     if (part == "data") html += escape_json(page_json(report));
     if (part == "scripts") {

@@ -116,6 +116,10 @@ PageFacts page_facts(const Program& normalised) {
   return PageReader(normalised).run();
 }
 
+void add_page_facts(Report& report, const Program& normalised) {
+  report.page = std::make_shared<PageFacts>(page_facts(normalised));
+}
+
 PageCounts counts_of(const Report& report) {
   return {.delegates = report.delegates.size(),
           .delegated = report.delegated_nodes(),

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,11 +90,11 @@ struct PageFacts {
   std::vector<std::uint64_t> type_bytes;  // of each, at the largest sizes; 0: not known
   std::vector<PageGraph> graphs;
   std::vector<PageNode> nodes;
-  std::vector<PageMemory> memory;   // methods in order of name
-  std::vector<LedgerEntry> ledger;  // of the output, the largest first
-  std::uint64_t ledger_rest = 0;    // bytes of what is not listed
-  std::vector<Advice> advice;       // what gains most first
-  bool is_advice_left_out = false;  // the program is too large to be planned again
+  std::vector<PageMemory> memory;             // methods in order of name
+  std::vector<LedgerEntry> ledger;            // of the output, the largest first
+  std::uint64_t ledger_rest = 0;              // bytes of what is not listed
+  std::optional<std::vector<Advice>> advice;  // what gains most first; none: nothing was planned again
+  bool is_advice_left_out = false;            // the program is too large to be planned again
 };
 
 // Of a normalised program, for which make_report() made the report.

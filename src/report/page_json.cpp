@@ -170,8 +170,9 @@ class PageWriter {
   }
 
   Json advice() const {
+    if (!facts_->advice) return nullptr;
     Json all = Json::array();
-    for (const Advice& each : facts_->advice) {
+    for (const Advice& each : *facts_->advice) {
       all.push_back({{"what", each.what},
                      {"flags", each.flags},
                      {"note", each.note},

@@ -48,9 +48,10 @@ SUPPORTED = (
 )
 
 
-def page_data(page: Path) -> dict:
-    """What an HTML report carries for its scripts."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
+def page_data(page: Path | str) -> dict:
+    """What an HTML report, a file or its text, carries for its scripts."""
+    text = page.read_text() if isinstance(page, Path) else page
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
 
 
 def sample(name: str) -> Path:

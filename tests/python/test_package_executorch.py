@@ -18,6 +18,7 @@ from executorch.exir.backend.test.backend_with_preprocess_all_demo import Backen
 from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from executorch.exir.backend.utils import tag_constant_data
 from executorch.exir.dialects._ops import ops as upstream_ops
+from executorch.exir.pass_base import ExportPass
 from executorch.exir.tensor_layout import TensorLayout
 from executorch.runtime import Runtime
 from harness import assert_close, lower, read_cases, sample
@@ -476,3 +477,65 @@ def test_tensors_of_named_data_have_their_types(monkeypatch, products, tmp_path)
     edge.to_executorch(depute.ExecutorchBackendConfig(external_constants=True)).save(tmp_path / "m.pte")
     shown = [line for path in tmp_path.glob("*.ptd") for line in command("show", path).stdout.splitlines() if '"table"' in line]
     assert len(shown) == 1 and "i16[2, 3]" in shown[0], shown
+
+
+# --- passes
+
+
+class Renames(ExportPass):
+    """tan becomes sin."""
+
+    def call_operator(self, op, args, kwargs, meta):
+        op = upstream_ops.edge.aten.sin.default if op == upstream_ops.edge.aten.tan.default else op
+        return super().call_operator(op, args, kwargs, meta)
+
+
+@pytest.mark.parametrize("name", ["mlp", "cond", "mutbuf", "dynamic", "multi", "extra/loops"])
+def test_passes_of_executorch_leave_what_they_do_not_change(name):
+    edge = depute.to_edge(sample(name)).transform([compat.transform(ExportPass())])
+    assert_computes(edge.to_backend("xnnpack").to_executorch().buffer, name)
+
+
+def test_passes_of_executorch_change_programs(products):
+    x = torch.randn(4, 4)
+    weight = products.state_dict["weight"]
+    seen = []
+    passes = compat.transform(lambda module: seen.append(module), Renames(), lambda module: seen.append(module))
+    edge = depute.to_edge_transform_and_lower({"a": products, "b": products}, transform_passes=[passes], partitioner="xnnpack")
+    want = torch.relu(torch.sin(torch.mm(x, weight) + x) + x)
+    for method in ("a", "b"):
+        assert_close(run(edge.to_executorch().buffer, [x], method)[0], want, method)
+    assert len(seen) == 4 and all(isinstance(each, torch.fx.GraphModule) for each in seen)
+
+
+def test_passes_of_executorch_may_rename_what_is_returned():
+    class Tan(torch.nn.Module):
+        def forward(self, x):
+            return torch.tan(x)
+
+    x = torch.randn(4)
+    edge = depute.to_edge(torch.export.export(Tan(), (x,))).transform([compat.transform(Renames())])
+    assert_close(run(edge.to_executorch().buffer, [x])[0], torch.sin(x), "sin")
+
+
+def test_passes_of_executorch_keep_the_models_lines(products):
+    edge = depute.to_edge(products)
+    sources = [[str(node.source) for node in each.program.graph.nodes if node.source] for each in (edge, edge.transform([compat.transform(Renames())]))]
+    assert sources[0] == sources[1] and "test_package_executorch.py" in sources[0][0]
+
+
+def test_passes_of_executorch_that_cannot_be_applied(products):
+    lowered = depute.to_edge(products).to_backend("xnnpack")
+    with pytest.raises(depute.Error, match="before parts are delegated"):
+        lowered.transform([compat.transform(Renames())])
+    with pytest.raises(TypeError, match="not type|a pass over a GraphModule"):
+        compat.transform(Renames)
+    with pytest.raises(TypeError, match="compat.executorch.transform"):
+        depute.to_edge(products).transform([Renames()])
+
+    def fails(module):
+        raise ZeroDivisionError("in the pass")
+
+    with pytest.raises(Exception, match="running the 'fails' pass") as caught:  # as ExecuTorch tells of it
+        depute.to_edge_transform_and_lower(products, transform_passes=[compat.transform(fails)])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -1,19 +1,21 @@
 """Lowering from Python: the functions of executorch.exir, and what they give in the stock runtime."""
 
 import concurrent.futures
+import copy
 import io
 import json
 import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import depute
 import numpy
 import pytest
 import torch
 from executorch.runtime import Runtime
-from harness import QUANTUM, ROOT, SUPPORTED, TIMEOUT, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, read_cases, sample
+from harness import QUANTUM, ROOT, SUPPORTED, TIMEOUT, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, page_data, read_cases, sample
 
 DIGITS = ROOT / "examples" / "digits" / "digits.pt2"
 
@@ -228,6 +230,44 @@ def test_passes_change_programs_before_partitioners_are_asked():
     assert_close(run(again.to_executorch(), x)[0], want, "output")
 
 
+def test_copies_of_managers_go_ways_of_their_own():
+    _, exported = small()
+    edge = depute.to_edge(exported, constant_methods={"n": 3})
+    other = copy.deepcopy(edge)
+    next(iter(other.program.graph.nodes)).meta["mine"] = 1
+    assert "mine" not in next(iter(edge.program.graph.nodes)).meta
+    lowered = edge.to_backend("xnnpack")
+    for manager in (edge, lowered, lowered.to_executorch()):
+        again = copy.deepcopy(manager)
+        assert type(again) is type(manager) and again.program == manager.program and again.config_methods == {"n"}
+        assert again.report().to_dict() == manager.report().to_dict()
+    assert again.buffer == lowered.to_executorch().buffer
+
+
+def test_modules_of_methods_compute_in_torch():
+    model, exported = small()
+    x = torch.randn(2, 4)
+    edge = depute.to_edge(exported)
+    assert_close(edge.exported_program().module()(x), model(x), "output")
+    with pytest.raises(depute.Error, match="delegate"):
+        edge.to_backend("xnnpack").exported_program().module()
+
+
+def test_what_cannot_be_had_is_told_at_once():
+    model, exported = small()
+    for function in (depute.to_edge, depute.to_edge_transform_and_lower):
+        with pytest.raises(ValueError, match="debug_map"):
+            function(exported, generate_etrecord=True)
+        with pytest.raises(depute.Error, match="a method of this name"):
+            function(exported, constant_methods={"forward": 1})
+        with pytest.raises(TypeError, match="Small; export it first"):
+            function(model)
+    with pytest.raises(depute.Error, match="a method of this name"):
+        depute.EdgeProgramManager(depute.load(DIGITS), constant_methods={"forward": 1})
+    with pytest.raises(TypeError, match="calibrate: .* not list"):
+        depute.to_edge_transform_and_lower(exported, quantize="static", calibrate=[torch.ones(1, 2, 4)])
+
+
 def test_passes_that_go_wrong():
     def fails(program):
         raise ZeroDivisionError("in the pass")
@@ -257,6 +297,49 @@ def test_reports_have_the_numbers_of_the_command_line(tmp_path):
     assert json.dumps(report.to_dict()) and "Total delegated subgraphs: 1" in repr(report)
     assert "<iframe" in report._repr_html_() and "srcdoc" in edge._repr_html_() and "<html" in report.to_html()
     assert "method forward" in depute.load(sample("mlp")).explain("xnnpack")
+
+
+@pytest.mark.parametrize("name", ["conv_relu_tan", "cond", "dynamic", "multi_encode"])
+def test_pages_are_those_of_the_command_line(name, tmp_path):
+    files = [tmp_path / "page.html", tmp_path / "report.json"]
+    edge = depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack", advise=True)
+    for words, report in ((["lower", "-o", tmp_path / "program.pte"], edge.to_executorch().report()), (["explain"], edge.report())):
+        done = command_line(*words, sample(name), "--backend", "xnnpack", *[word for file in files for word in ("--report", file)])
+        assert done.code == 0
+        want, page = page_data(files[0]), page_data(report.to_html())
+        assert page["graphs"] and page["memory"] and (bool(page["ledger"]["entries"]) == ("lower" in words))
+        for told, wanted in ((page, want), (report.to_dict(), json.loads(files[1].read_text()))):
+            for each in (told, wanted):
+                each["times_ms"], each["output"] = None, each["output"] and Path(each["output"]).name
+            assert told == wanted
+
+
+def test_pages_of_all_that_has_a_report():
+    _, exported = small()
+    edge = depute.to_edge(exported)
+    lowered = edge.to_backend("xnnpack")
+    made = depute.EdgeProgramManager(lowered.program)
+    config = depute.ExecutorchBackendConfig(external_constants=True)
+    for manager in (edge, edge.transform([lambda program: program]), lowered, made, lowered.to_executorch(config)):
+        page = page_data(manager.report().to_html())
+        assert page["advice"] is None  # nothing was planned again
+        assert len(page["nodes"]["macs"]) == len(page["nodes"]["name"]) > 0 and page["memory"][0]["blocks"]
+        assert page["input"] == "" and "A program in memory" in manager.report().to_html()
+    assert page["output"] == "program.pte" and page["external_files"][0]["path"] == "program.ptd"
+    assert page["output_bytes"] == len(lowered.to_executorch(config).buffer) == sum(entry[0] for entry in page["ledger"]["entries"])
+    # A report that was given does not change with what is made afterwards.
+    before = edge.report().to_dict()
+    edge.to_executorch().report().to_html()
+    assert edge.report().to_dict() == before and not before["delegates"] and len(lowered.report().to_dict()["delegates"]) == 1
+
+
+def test_reports_tell_what_would_be_refused():
+    text = "program\n\nmethod forward(%x: f32[4]) {\n  %y: f32[4] = aten.bernoulli.default(%x)\n  return %y\n}\n"
+    edge = depute.to_edge(depute.parse(text))
+    (refusal,) = edge.report().to_dict()["refusals"]
+    assert refusal["code"] == "plan.no-kernel" and refusal["node"] == "y" and "no kernel" in edge.explain()
+    with pytest.raises(depute.Error, match="bernoulli"):
+        edge.to_executorch()
 
 
 def test_delegation_info_is_exirs():

@@ -332,6 +332,18 @@ def test_so_many_delegates_are_run_alone(chain, lower_with_fault, monkeypatch):
     assert len(asked) == len(set(asked)) == 5 and check.fault is None and "no delegate or kernel differs" in check.note
 
 
+def test_inputs_are_a_tuple(chain):
+    with pytest.raises(TypeError, match="expected a tuple"):
+        depute.verify(chain, b"", torch.ones(2, 4))
+
+
+@pytest.mark.filterwarnings("error:Converting a tensor:UserWarning")
+def test_weights_that_learn_are_compared_all_the_same():
+    exported = torch.export.export(torch.nn.Linear(4, 3).eval(), (torch.ones(2, 4),))
+    check = depute.verify(exported, depute.to_edge(exported).to_executorch(), (torch.ones(2, 4),))
+    assert check.ok and check.reference == "torch" and check.outputs[0].ok
+
+
 def test_another_model_has_no_fault_of_its_own():
     exported = torch.export.export(Kernels(), (torch.randn(3),))
     lowered = depute.to_edge_transform_and_lower(exported).to_executorch()

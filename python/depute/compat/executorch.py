@@ -21,6 +21,7 @@ from executorch.exir.backend.backend_details import BackendDetails as _BackendDe
 from executorch.exir.backend.compile_spec_schema import CompileSpec as _CompileSpec
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
+from executorch.exir.program._program import _transform
 from executorch.exir.tensor import enum_to_scalar_map
 from executorch.exir.verification.verifier import EXIREdgeDialectVerifier
 from torch.export.graph_signature import OutputKind
@@ -32,7 +33,7 @@ from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
 from ..manager import EdgeProgramManager, _kind
 from ..partitioning import Partitioner, PartitionResult
-from ..program import Program
+from ..program import Program, as_one_program, from_torch
 
 # Ops that backends asked to see whole are not checked for being core ones.
 _CONFIG = EdgeCompileConfig(_check_ir_validity=False)
@@ -105,9 +106,9 @@ def _renamed(program, signature_and_calls):
     for spec in signature.output_specs:
         if spec.kind is OutputKind.USER_INPUT_MUTATION:
             spec.target = names.get(spec.target, spec.target)
-    for call in calls:
-        for argument in [*call.signature.inputs, *call.signature.outputs] if call.signature is not None else []:
-            argument.name = names.get(argument.name, argument.name)
+    for call in calls:  # as ExecuTorch has them: a pass may rename what is returned
+        if call.signature is not None:
+            call.signature.inputs, call.signature.outputs = [], []
     return signature, calls
 
 
@@ -163,6 +164,27 @@ def edge_program_manager(edge):
     program = Program(_depute.lower_leftovers(edge.program._native, edge._report)[0])
     programs = {name: edge_program(method) for name, method in program.methods.items()}
     return _EdgeProgramManager(programs, dict(edge._constants), _CONFIG)
+
+
+# --- passes
+
+
+def transform(*passes):
+    """Passes of ExecuTorch over graph modules as one for transform_passes and transform(), in their order.
+
+    They are given each method in the Edge dialect; parts must not be delegated yet.
+    """
+    for each in passes:
+        if not callable(each) or isinstance(each, type):
+            raise TypeError(f"expected a pass over a GraphModule, not {_kind(each)}")
+
+    def transformed(program):
+        if program.lowered_modules():
+            raise Error("compat", "", "passes of ExecuTorch come before parts are delegated", "give them as transform_passes")
+        methods = {name: _transform(edge_program(method), *passes) for name, method in program.methods.items()}
+        return as_one_program({name: from_torch(method) for name, method in methods.items()})
+
+    return transformed
 
 
 # --- partitioners

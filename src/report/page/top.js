@@ -47,7 +47,7 @@ function showFigures() {
   if (sizes.length) figures.push(figure("Peak memory", bytesText(largest[1]), sizes.length > 1 ? "planned, of " + largest[0] : "planned for values"));
   figures.push(timeFigure());
   byId("figures").replaceChildren(...figures);
-  byId("written").textContent = data.input + (data.output ? " \u2192 " + data.output : ", explained; no program was written");
+  byId("written").textContent = (data.input || "A program in memory") + (data.output ? " \u2192 " + data.output : ", explained; no program was written");
 }
 
 // Before and after in one line: "24 -> 1 delegates".
@@ -81,6 +81,8 @@ function copyButton(words) {
 }
 
 function showAdvice() {
+  byId("todo").hidden = !data.advice;
+  if (!data.advice) return;
   byId("advice").replaceChildren(...data.advice.slice(0, 6).map(adviceItem));
   let lead = "Each was planned again; the counts are those you will get.";
   if (data.advice_left_out) lead = "The program is too large to be planned again for each change; the reasons below tell what is left.";
