@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::string_view entry_magic = "DEPUTER1";
+constexpr std::string_view entry_magic = "DEPUTER2";
 constexpr std::string_view entry_suffix = ".result";
 constexpr std::size_t entry_header = 64;
 constexpr std::size_t blob_alignment = 64;
@@ -159,6 +159,7 @@ class EntryReader {
     }
     result.delegate_info = json.at("info").get<std::string>();
     result.arena_padding = json.at("padding").get<std::uint32_t>();
+    result.inline_bytes = json.at("inline").get<bool>();
     return result;
   }
 
@@ -272,7 +273,8 @@ Status ResultCache::write(const std::string& path, const Program& partition,
     TRY(OutputFile out, OutputFile::create(path));
     EntryWriter writer(out, partition);
     TRY_STATUS(out.skip_to(entry_header));
-    Json json = {{"info", result.delegate_info}, {"padding", result.arena_padding}};
+    Json json = {
+        {"info", result.delegate_info}, {"padding", result.arena_padding}, {"inline", result.inline_bytes}};
     TRY(json["payload"], writer.blob(*result.processed_bytes));
     json["map"] = Json::array();
     for (const auto& [id, handles] : result.debug_handle_map)
