@@ -161,16 +161,17 @@ class PythonPartitioner final : public Partitioner {
 
 // What _callbacks.preprocess() gives.
 using HandleRow = std::pair<std::variant<std::int64_t, std::string>, std::vector<std::uint32_t>>;
-using ResultRow = std::tuple<nb::bytes, std::vector<HandleRow>, nb::object, std::string, std::uint32_t>;
+using ResultRow = std::tuple<nb::bytes, std::vector<HandleRow>, nb::object, std::string, std::uint32_t, bool>;
 
 PreprocessResult result_of(const nb::object& given) {
-  auto [bytes, handles, data, info, padding] = nb::cast<ResultRow>(given);
+  auto [bytes, handles, data, info, padding, is_inline] = nb::cast<ResultRow>(given);
   PreprocessResult result;
   result.processed_bytes = Storage::owned(bytes_of(bytes));
   result.debug_handle_map = handles;
   if (!data.is_none()) result.data_store_output = nb::cast<const NamedDataStore&>(data).entries();
   result.delegate_info = info;
   result.arena_padding = padding;
+  result.inline_bytes = is_inline;
   return result;
 }
 
@@ -314,7 +315,7 @@ std::unique_ptr<Backend> executor_backend(const std::string& id, nb::object run,
 using DataRow = std::tuple<std::string, nb::bytes, std::size_t, std::string,
                            std::optional<std::pair<std::string, std::vector<std::int64_t>>>>;
 using ResultRows =
-    std::tuple<nb::bytes, std::vector<HandleRow>, std::vector<DataRow>, std::string, std::uint32_t>;
+    std::tuple<nb::bytes, std::vector<HandleRow>, std::vector<DataRow>, std::string, std::uint32_t, bool>;
 
 nb::tuple rows_of(const PreprocessResult& result) {
   std::vector<DataRow> data;
@@ -328,11 +329,12 @@ nb::tuple rows_of(const PreprocessResult& result) {
   }
   nb::bytes payload =
       result.processed_bytes == nullptr ? nb::bytes("", 0) : bytes_of(result.processed_bytes->bytes());
-  return nb::make_tuple(payload, result.debug_handle_map, data, result.delegate_info, result.arena_padding);
+  return nb::make_tuple(payload, result.debug_handle_map, data, result.delegate_info, result.arena_padding,
+                        result.inline_bytes);
 }
 
 PreprocessResult result_of_rows(const nb::object& rows) {
-  auto [bytes, handles, data, info, padding] = nb::cast<ResultRows>(rows);
+  auto [bytes, handles, data, info, padding, is_inline] = nb::cast<ResultRows>(rows);
   PreprocessResult result;
   result.processed_bytes = Storage::owned(bytes_of(bytes));
   result.debug_handle_map = handles;
@@ -344,6 +346,7 @@ PreprocessResult result_of_rows(const nb::object& rows) {
   }
   result.delegate_info = info;
   result.arena_padding = padding;
+  result.inline_bytes = is_inline;
   return result;
 }
 

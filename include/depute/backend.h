@@ -33,6 +33,9 @@ struct PreprocessResult {
   // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
   // later. At most max_arena_padding.
   std::uint32_t arena_padding = 0;
+  // True: the runtime half still reads the bytes when the method runs, so they lie in the flatbuffer, which
+  // stays in memory. False: they may be a segment, which the runtime frees once they are loaded.
+  bool inline_bytes = false;
 };
 
 // A stretch of a payload's bytes, and what it is for.

@@ -100,6 +100,7 @@ struct Delegate {
   std::vector<NamedData> named_data;
   std::string delegate_info;
   std::uint32_t arena_padding = 0;  // bytes that its runtime half may read past the end of a tensor
+  bool inline_bytes = false;        // its bytes are read while it runs: they are never a segment
   std::shared_ptr<const Program>
       original;  // the subprogram that was handed over; one method, its graph inputs in call order
 };

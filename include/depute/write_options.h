@@ -27,7 +27,8 @@ struct WriteOptions {
   // stays in the .pte. Named data with a tag go to the file of the tag in any case: external_path().
   std::vector<DataFile> ptd = {};
   // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
-  // flatbuffer, whose size is bounded (2 GiB).
+  // flatbuffer, whose size is bounded (2 GiB). Those of backends that need it lie there in any case
+  // (PreprocessResult::inline_bytes).
   bool extract_delegate_segments = true;
   // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
   std::uint64_t segment_alignment = 128;

@@ -179,7 +179,7 @@ def _result_row(backend, result, function):
     padding = getattr(result, "arena_padding", 0)
     if not isinstance(padding, int) or not 0 <= padding < 2**32:
         raise TypeError(f"{who}: arena_padding is {padding!r}; it is a number of bytes")
-    return (content, handles, data, str(info), padding)
+    return (content, handles, data, str(info), padding, bool(getattr(result, "inline_bytes", False)))
 
 
 def _handle_rows(who, handles):

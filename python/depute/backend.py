@@ -22,7 +22,8 @@ class PreprocessResult:
     processed_bytes: what its runtime half gets. debug_handle_map: {id: (debug handles of nodes, ...)}, as
     DelegateMappingBuilder gives it. data_store_output: a NamedDataStore, or what its
     get_named_data_store_output() gives. delegate_info: text for developer tools. arena_padding: bytes that the
-    runtime half may read past the end of a tensor it is given.
+    runtime half may read past the end of a tensor it is given. inline_bytes: the runtime half still reads the bytes
+    when the method runs, so they are never a segment, which it frees.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class PreprocessResult:
         *,
         delegate_info="",
         arena_padding=0,
+        inline_bytes=False,
     ):
         self.processed_bytes = processed_bytes
         self.debug_handle_map = debug_handle_map
@@ -41,6 +43,7 @@ class PreprocessResult:
         self._delegate_info_meta = _delegate_info_meta
         self.delegate_info = delegate_info
         self.arena_padding = arena_padding
+        self.inline_bytes = inline_bytes
 
 
 class BackendDetails:

@@ -241,6 +241,7 @@ Difference compare_delegates(const Delegate& a, const Delegate& b) {
     return "named data";
   if (a.delegate_info != b.delegate_info) return differ("info", a.delegate_info, b.delegate_info);
   if (a.arena_padding != b.arena_padding) return "arena padding";
+  if (a.inline_bytes != b.inline_bytes) return "inline bytes";
   return std::nullopt;
 }
 

@@ -274,6 +274,7 @@ Status Parser::delegate_entry(Delegate& delegate, std::string_view word) {
     return {};
   }
   if (word == "blob") {
+    delegate.inline_bytes = in_.accept_word("inline");
     TRY(delegate.processed_bytes, bytes());
     return {};
   }

@@ -160,7 +160,7 @@ void Printer::delegate(const Delegate& delegate) {
   }
   if (delegate.processed_bytes != nullptr) {
     line();
-    out_ += "blob ";
+    out_ += delegate.inline_bytes ? "blob inline " : "blob ";
     bytes(delegate.processed_bytes.get());
     out_ += '\n';
   }

@@ -116,6 +116,7 @@ class StructuralHasher {
     }
     add(delegate.delegate_info);
     add(delegate.arena_padding);
+    add(delegate.inline_bytes ? 1 : 0);
     storage(delegate.processed_bytes.get(), with_data);
   }
 

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::string_view entry_magic = "DEPUTER1";
+constexpr std::string_view entry_magic = "DEPUTER2";
 constexpr std::string_view entry_suffix = ".result";
 constexpr std::size_t entry_header = 64;
 constexpr std::size_t blob_alignment = 64;

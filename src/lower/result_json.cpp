@@ -85,7 +85,8 @@ Result<NamedData> data_of(const ResultJson& row, const Program& partition, const
 
 Result<ResultJson> json_of_result(const PreprocessResult& result, const Program& partition,
                                   const WriteBytes& write) {
-  ResultJson json = {{"info", result.delegate_info}, {"padding", result.arena_padding}};
+  ResultJson json = {
+      {"info", result.delegate_info}, {"padding", result.arena_padding}, {"inline", result.inline_bytes}};
   TRY(json["payload"], write(*result.processed_bytes));
   json["map"] = ResultJson::array();
   for (const auto& [id, handles] : result.debug_handle_map)
@@ -110,6 +111,7 @@ Result<PreprocessResult> result_of_json(const ResultJson& json, const Program& p
   }
   result.delegate_info = json.value("info", std::string());
   result.arena_padding = json.value("padding", std::uint32_t{0});
+  result.inline_bytes = json.value("inline", false);
   return result;
 }
 

@@ -264,7 +264,7 @@ class BackendRun {
     auto is_same_data = [](const NamedData& one, const NamedData& other) { return equal(one, other); };
     return is_same_storage(a.processed_bytes, b.processed_bytes) &&
            a.debug_handle_map == b.debug_handle_map && a.delegate_info == b.delegate_info &&
-           a.arena_padding == b.arena_padding &&
+           a.arena_padding == b.arena_padding && a.inline_bytes == b.inline_bytes &&
            std::ranges::equal(a.data_store_output, b.data_store_output, is_same_data);
   }
 

@@ -116,8 +116,11 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
   delegate->named_data = std::move(result.data_store_output);
   delegate->delegate_info = std::move(result.delegate_info);
   delegate->arena_padding = result.arena_padding;
-  for (const auto& nested : partition.program->delegates)
+  delegate->inline_bytes = result.inline_bytes;
+  for (const auto& nested : partition.program->delegates) {
     delegate->arena_padding = std::max(delegate->arena_padding, nested->arena_padding);
+    delegate->inline_bytes = delegate->inline_bytes || nested->inline_bytes;
+  }
   delegate->original = partition.program;
   return delegate;
 }

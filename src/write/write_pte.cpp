@@ -80,7 +80,8 @@ void add_delegates(const Program& program, const Plan& plan, const WriteOptions&
   for (std::size_t i = 0; i < program.delegates.size(); ++i) {
     if (!is_used[i]) continue;
     const auto& storage = program.delegates[i]->processed_bytes;
-    if (!options.extract_delegate_segments || storage == nullptr || storage->size() == 0) {
+    const bool is_inline = program.delegates[i]->inline_bytes || !options.extract_delegate_segments;
+    if (is_inline || storage == nullptr || storage->size() == 0) {
       layout.delegates[i] = {true, inline_blobs.add(storage)};
       continue;
     }

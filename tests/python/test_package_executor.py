@@ -86,7 +86,7 @@ class Counter(depute.BackendDetails):
             if node.op == "call_function":
                 mapping.insert_delegate_mapping_entry(nodes=node)
         payload = edge_program.text(sources=True).encode() + b"".join(spec.value for spec in compile_specs)
-        return depute.PreprocessResult(payload, mapping.get_delegate_mapping(), store, delegate_info="told", arena_padding=32)
+        return depute.PreprocessResult(payload, mapping.get_delegate_mapping(), store, delegate_info="told", arena_padding=32, inline_bytes=True)
 
 
 class FailsElsewhere(depute.BackendDetails):

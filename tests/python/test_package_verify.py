@@ -61,7 +61,7 @@ def planted(layer):
     class XnnpackBackend(depute.BackendDetails):
         @staticmethod
         def preprocess(edge_program, compile_specs):
-            bytes_, handles, data, info, padding = _depute.preprocess("XnnpackBackend", edge_program.program._native, [], [])
+            bytes_, handles, data, info, padding, is_inline = _depute.preprocess("XnnpackBackend", edge_program.program._native, [], [])
             store = depute.NamedDataStore()
             for name, weight in edge_program.state_dict.items():
                 if name != f"layers.{layer}.weight":
@@ -73,7 +73,7 @@ def planted(layer):
                 data = [(key, content.replace(before, after), *rest) for key, content, *rest in data]
             for key, content, alignment, tag, _layout in data:
                 store.add_named_data(key, content, alignment, tag)
-            return depute.PreprocessResult(bytes_, dict(handles), store, delegate_info=info, arena_padding=padding)
+            return depute.PreprocessResult(bytes_, dict(handles), store, delegate_info=info, arena_padding=padding, inline_bytes=is_inline)
 
     return XnnpackBackend
 
@@ -216,11 +216,11 @@ def abs_in_the_place_of_relu():
         def preprocess(edge_program, compile_specs):
             text = edge_program.program.text(data=True).replace("aten.relu.default", "aten.abs.default")
             changed = depute.parse(text)
-            content, handles, data, info, padding = _depute.preprocess("XnnpackBackend", changed._native, [], [])
+            content, handles, data, info, padding, is_inline = _depute.preprocess("XnnpackBackend", changed._native, [], [])
             store = depute.NamedDataStore()
             for key, content_of_key, alignment, tag, _layout in data:
                 store.add_named_data(key, content_of_key, alignment, tag)
-            return depute.PreprocessResult(content, dict(handles), store, delegate_info=info, arena_padding=padding)
+            return depute.PreprocessResult(content, dict(handles), store, delegate_info=info, arena_padding=padding, inline_bytes=is_inline)
 
     return XnnpackBackend
 

@@ -91,6 +91,7 @@ TEST(Contract, ArenaPaddingIsTheMostOfADelegateAndThoseNestedInIt) {
     add(registry, std::make_unique<FunctionBackend>(id, [padding](const Program& given) {
           Result<PreprocessResult> result = name_ops(given);
           result->arena_padding = padding;
+          result->inline_bytes = padding == 64;
           return result;
         }));
   }
@@ -100,9 +101,11 @@ TEST(Contract, ArenaPaddingIsTheMostOfADelegateAndThoseNestedInIt) {
   auto around_other = to_backend("B", inside->program, {}, registry);
   ASSERT_TRUE(around_other.has_value()) << around_other.error().str();
   EXPECT_EQ(around_other->arena_padding, 64u);
+  EXPECT_TRUE(around_other->inline_bytes);
   auto alone = to_backend("B", neg_relu(), {}, registry);
   ASSERT_TRUE(alone.has_value()) << alone.error().str();
   EXPECT_EQ(alone->arena_padding, 16u);
+  EXPECT_FALSE(alone->inline_bytes);
 }
 
 // A backend around another one's delegate knows its nodes by their own handles, or by that of the call.

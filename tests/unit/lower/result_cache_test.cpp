@@ -45,6 +45,7 @@ class VendorBackend : public Backend {
                                         .external_tag = "weights"});
     result.delegate_info = "made by version " + vendor_.version;
     result.arena_padding = 16;
+    result.inline_bytes = true;
     return result;
   }
 

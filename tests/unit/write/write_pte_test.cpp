@@ -277,6 +277,19 @@ std::pair<int, std::size_t> places(const std::string& file, const std::string& t
   return {count, first};
 }
 
+TEST_F(WritePte, DelegatesThatAreReadLaterLieInTheFlatbuffer) {
+  Program program = parse(small);
+  program.delegates[0]->inline_bytes = true;
+  ASSERT_TRUE(write(program));
+  PteFile pte = read();
+  std::vector<bool> is_inline;
+  for (const PlanDelegate& delegate : pte.methods[0].delegates) is_inline.push_back(delegate.is_inline);
+  EXPECT_THAT(is_inline, ::testing::ElementsAre(true, false, true));  // the last one has no bytes
+  const auto [count, offset] = places(bytes(), "blob of d0");
+  EXPECT_EQ(count, 2);  // that of d1, which is equal, is a segment
+  EXPECT_LT(offset, pte.flatbuffer_bytes);
+}
+
 TEST_F(WritePte, DelegatesMayLieInTheFlatbuffer) {
   Program program = parse(small);
   auto plan = make_plan(program);

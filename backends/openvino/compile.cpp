@@ -1,0 +1,75 @@
+// Checks what comes in and goes out, converts, compiles for the CPU, and exports.
+//
+// The runtime imports blobs without any property, so the only way to set one is the model's runtime
+// information:
+//
+//   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      weights of int8 alone: activations stay floats
+#include "compile.h"
+
+#include <openvino/runtime/core.hpp>
+
+#include "convert.h"
+#include "keep_precision.h"
+
+namespace depute::openvino {
+namespace {
+
+// What OpenVINO can compute with: tensors of a static size.
+Status check_value(const Value& value) {
+  if (!value.type().is_tensor() || !value.tensor().is_static() || !element_type(value.tensor().dtype))
+    return failure("openvino", value.name().str(),
+                   str(value.type()) + " is no tensor of a known size and of a type that OpenVINO has");
+  return {};
+}
+
+Status check_rank(const Value& value) {
+  if (value.tensor().rank() > 0) return {};
+  return failure(
+      "openvino", value.name().str(),
+      str(value.type()) + " comes in or goes out, and OpenVINO's runtime binds no tensor without dimensions");
+}
+
+Status check_method(const Method& method) {
+  if (method.graph->outputs().empty())
+    return failure("openvino", method.name.str(), "the partition has no results");
+  for (const Value* input : method.graph->inputs()) {
+    DEPUTE_TRY_STATUS(check_value(*input));
+    if (!method.inputs[input->index()].has_data()) DEPUTE_TRY_STATUS(check_rank(*input));
+  }
+  for (std::size_t i = 0; i < method.outputs.size(); ++i) {
+    const Argument& output = method.graph->outputs()[i];
+    if (!output.is_value()) return failure("openvino", method.name.str(), "a result is not a tensor");
+    DEPUTE_TRY_STATUS(check_value(*output.as_value()));
+    DEPUTE_TRY_STATUS(check_rank(*output.as_value()));
+    if (method.outputs[i].kind != OutputSpec::Kind::UserOutput)
+      return failure("openvino", method.name.str(),
+                     "'" + std::string(method.outputs[i].target.str()) +
+                         "' is mutated, and a blob of OpenVINO keeps no state");
+  }
+  for (const Node& node : method.graph->nodes()) {
+    if (node.def() == nullptr)
+      return node_failure(node, "openvino",
+                          "OpenVINO cannot take the unknown op " + std::string(node.op().str()));
+    for (const Value* result : node.results())
+      if (result->has_uses()) DEPUTE_TRY_STATUS(check_value(*result));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status compile(const Program& program, std::string_view precision, std::ostream& blob) {
+  if (program.methods.size() != 1) return failure("openvino", "", "a partition has one method");
+  const Method& method = *program.methods[0];
+  DEPUTE_TRY_STATUS(check_method(method));
+  std::vector<const Value*> returned;
+  for (const Argument& output : method.graph->outputs()) returned.push_back(output.as_value());
+  DEPUTE_TRY(const auto model, convert(whole_graph(program, method), returned));
+  keep_precision(*model, precision);
+  model->set_rt_info("0", "runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE");
+  ov::Core core;
+  core.compile_model(model, "CPU").export_model(blob);
+  return {};
+}
+
+}  // namespace depute::openvino

@@ -1,0 +1,26 @@
+// Keeps a CPU that has instructions for bf16 or f16 from computing f32 by them.
+//
+// The CPU plugin does so by default, also when it imports a blob, where nobody can tell it otherwise: none of
+// its properties travels with a blob. What travels is a word at each node (DisablePrecisionConversion), which
+// OpenVINO loses where it makes one node of several:
+//
+//   MatMul (marked) -> Add (marked)     becomes     FullyConnected (not marked: computed in bf16)
+//
+// so an attribute of ours, which such nodes inherit, writes the word anew.
+#pragma once
+
+#include <openvino/core/model.hpp>
+
+#include <string_view>
+
+namespace depute::openvino {
+
+// How the CPU may compute floats: "f32", or "bf16" or "f16" where it has instructions for them, which is
+// faster and less exact.
+inline constexpr std::string_view default_precision = "f32";
+bool is_precision(std::string_view text);
+
+// Before the model is compiled.
+void keep_precision(const ov::Model& model, std::string_view precision);
+
+}  // namespace depute::openvino

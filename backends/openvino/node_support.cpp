@@ -1,0 +1,52 @@
+// In the order of what people want to know first: the op, then its tensors.
+//
+//   aten.cumsum.default (%x: f32[s0, 4])    ->   dynamic-shape: f32[s0, 4] (allowed: static sizes)
+#include "node_support.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "depute/op.h"
+#include "graph_decoder.h"
+#include "quantised_ops.h"
+
+namespace depute::openvino {
+namespace {
+
+constexpr std::string_view known_types = "f32, f16, bf16, i64, i32, i8, u8, bool";
+
+std::optional<NodeSupport> check_value(const Value& value) {
+  if (!value.type().is_tensor()) return refuse("argument", str(value.type()), "tensors");
+  const TensorType& type = value.tensor();
+  if (!element_type(type.dtype)) return refuse("dtype", name(type.dtype), known_types);
+  if (!type.is_static()) return refuse("dynamic-shape", str(type), "static sizes");
+  if (type.static_numel() == 0) return refuse("zero-size", str(type), "tensors with elements");
+  if (!type.is_contiguous()) return refuse("layout", str(type), "contiguous");
+  return std::nullopt;
+}
+
+std::optional<NodeSupport> check_values(const Node& node) {
+  for (std::size_t i = 0; i < node.operand_count(); ++i)
+    if (auto refusal = check_value(*node.operand(i))) return refusal;
+  for (const Value* result : node.results()) {
+    if (!result->has_uses() && node.results().size() > 1) continue;
+    if (auto refusal = check_value(*result)) return refusal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NodeSupport check_node(const Toolkit& toolkit, const Node& node) {
+  const OpDef* def = node.def();
+  if (def == nullptr || def->origin != OpOrigin::Torch) return refuse("op", node.op().str());
+  if (def->is(OpFlag::control_flow)) return refuse("control-flow", node.op().str());
+  if (def->is(OpFlag::random)) return refuse("random", node.op().str());
+  if (!toolkit.ops.contains(std::string(node.op().str())) && !is_quantised_op(node.op()))
+    return refuse("op", node.op().str());
+  if (node.results().empty()) return refuse("op", node.op().str());
+  if (auto refusal = check_values(node)) return *refusal;
+  return def->is(OpFlag::view) || def->is(OpFlag::may_view) ? take_if_useful() : take();
+}
+
+}  // namespace depute::openvino

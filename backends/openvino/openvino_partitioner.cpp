@@ -1,0 +1,171 @@
+// The trial runs in a child process and writes a line for each node that it takes back: which graph, which
+// node, and what OpenVINO says of it.
+//
+//   0 17 No conversion rule found for aten.foo.default
+#include "openvino_partitioner.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <unordered_map>
+
+#include "child_process.h"
+#include "compile.h"
+#include "convert.h"
+#include "depute/op.h"
+#include "keep_precision.h"
+#include "node_support.h"
+#include "openvino_backend.h"
+
+namespace depute::openvino {
+namespace {
+
+using Answers = std::unordered_map<const Node*, NodeSupport>;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+// "aten.gelu.default" is excluded by this name, and by "gelu".
+bool is_excluded(const std::vector<std::string>& excluded, Symbol op) {
+  return std::ranges::any_of(excluded, [&](const std::string& name) {
+    return op == name || (op.str().find("." + name + ".") != std::string_view::npos);
+  });
+}
+
+std::vector<const Graph*> all_graphs(const Method& method) {
+  std::vector<const Graph*> graphs = {method.graph.get()};
+  for (const auto& body : method.bodies) graphs.push_back(body.get());
+  return graphs;
+}
+
+// A result, or an argument that is no constant, without dimensions: it might cross the border of a delegate,
+// and the runtime cannot bind such tensors.
+bool may_cross_as_scalar(const GraphPart& part, const Node& node) {
+  const auto is_scalar = [](const Value& value) {
+    return value.type().is_tensor() && value.tensor().rank() == 0;
+  };
+  for (std::size_t i = 0; i < node.operand_count(); ++i)
+    if (is_scalar(*node.operand(i)) && constant_of(part, *node.operand(i)) == nullptr) return true;
+  return std::ranges::any_of(node.results(), [&](const Value* result) { return is_scalar(*result); });
+}
+
+GraphPart part_taken(const Program& program, const Method& method, const Graph& graph,
+                     const Answers& answers) {
+  const GraphPart whole{.program = &program, .method = &method, .graph = &graph};
+  return part_of_nodes(whole, [&answers](const Node& node) {
+    const auto answer = answers.find(&node);
+    return answer != answers.end() && answer->second.support != Support::Unsupported;
+  });
+}
+
+// Takes back what OpenVINO does not convert, until it converts the rest. In the child process, on its own
+// copy of the answers.
+Status try_graph(const Program& program, const Method& method, std::size_t graph_index, Answers answers,
+                 std::ostream& out) {
+  const Graph& graph = *all_graphs(method)[graph_index];
+  for (;;) {
+    const GraphPart part = part_taken(program, method, graph, answers);
+    if (part.outputs.empty()) return {};
+    const auto faults = find_unconvertible(part);
+    if (faults.empty()) return {};
+    for (const Node& node : graph.nodes()) {
+      const auto fault = faults.find(node.id());
+      if (fault == faults.end()) continue;
+      out << graph_index << ' ' << node.id() << ' ' << fault->second << '\n';
+      answers[&node] = refuse("conversion", fault->second);
+    }
+  }
+}
+
+// The line's node gets the reason as its refusal.
+void take_back(const Method& method, const std::string& line, Answers& answers) {
+  std::istringstream fields(line);
+  std::size_t graph_index = 0;
+  std::uint32_t id = 0;
+  fields >> graph_index >> id;
+  std::string reason;
+  std::getline(fields >> std::ws, reason);
+  for (const Node& node : all_graphs(method).at(graph_index)->nodes())
+    if (node.id() == id) answers[&node] = refuse("conversion", reason, "what OpenVINO converts");
+}
+
+Status try_method(const Program& program, const Method& method, Answers& answers) {
+  const std::string name = "trial conversion of method " + std::string(method.name.str());
+  DEPUTE_TRY(const auto written,
+             run_in_child({name, [&](std::ostream& out) -> Status {
+                             for (std::size_t i = 0; i < all_graphs(method).size(); ++i)
+                               DEPUTE_TRY_STATUS(try_graph(program, method, i, answers, out));
+                             return {};
+                           }}));
+  std::istringstream lines(
+      std::string(reinterpret_cast<const char*>(written->bytes().data()), written->size()));
+  for (std::string line; std::getline(lines, line);) take_back(method, line, answers);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> option_meanings() {
+  return {
+      {"exclude", "ops that are left to others, joined by '+': gelu+aten.mul.Tensor"},
+      {"precision",
+       "f32, or bf16 or f16: how floats are computed where the CPU has instructions for it (default: f32)"}};
+}
+
+Result<std::unique_ptr<Partitioner>> OpenvinoPartitioner::make(const BackendOptions& options) {
+  auto partitioner = std::make_unique<OpenvinoPartitioner>();
+  partitioner->precision_ = default_precision;
+  for (const auto& [key, value] : options) {
+    if (key == "exclude") {
+      partitioner->excluded_ = split(value, '+');
+    } else if (key == "precision" && is_precision(value)) {
+      partitioner->precision_ = value;
+    } else {
+      return failure("usage", "--backend openvino", "unknown option '" + key + "=" + value + "'",
+                     "`depute backends openvino` lists the options");
+    }
+  }
+  if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
+  return partitioner;
+}
+
+OpsToNotDecompose OpenvinoPartitioner::ops_to_not_decompose(const Program&) const {
+  OpsToNotDecompose kept;
+  if (!toolkit()) return kept;
+  for (const OpDef* def : all_ops())
+    if (toolkit()->ops.contains(std::string(def->name.str())) && !is_excluded(excluded_, def->name))
+      kept.ops.push_back(def->name);
+  kept.filter = [](const Node& node) { return check_node(*toolkit(), node).support != Support::Unsupported; };
+  return kept;
+}
+
+Result<Proposal> OpenvinoPartitioner::propose(const Program& program, const Method& method) const {
+  if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
+  auto answers = std::make_shared<Answers>();
+  for (const Graph* graph : all_graphs(method)) {
+    const GraphPart part{.program = &program, .method = &method, .graph = graph};
+    for (const Node& node : graph->nodes()) {
+      NodeSupport& answer = (*answers)[&node];
+      answer = check_node(*toolkit(), node);
+      if (is_excluded(excluded_, node.op())) answer = refuse("excluded", node.op().str());
+      if (answer.support != Support::Unsupported && may_cross_as_scalar(part, node))
+        answer = refuse("rank", "0", "at least one dimension");
+    }
+  }
+  DEPUTE_TRY_STATUS(try_method(program, method, *answers));
+  Proposal proposal;
+  proposal.support = [answers](const Node& node) {
+    const auto answer = answers->find(&node);
+    return answer == answers->end() ? refuse("op", node.op().str()) : answer->second;
+  };
+  proposal.options = {.owner = "openvino",
+                      .spec = {std::string(backend_id), compile_specs(toolkit()->target, precision_)}};
+  return proposal;
+}
+
+}  // namespace depute::openvino
