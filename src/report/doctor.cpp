@@ -139,14 +139,16 @@ class DoctorWriter {
 
   void add_changes() {
     const PageFacts* facts = report_.page.get();
-    if (facts == nullptr || (facts->advice.empty() && !facts->is_advice_left_out)) return;
+    if (facts == nullptr) return;
+    const std::vector<Advice> advice = facts->advice.value_or(std::vector<Advice>());
+    if (advice.empty() && !facts->is_advice_left_out) return;
     add_title("What to change");
     if (facts->is_advice_left_out) {
       out_ += wrapped("     ", "The program is too large to be planned again for each change.");
       return;
     }
     out_ += wrapped("     ", "Each was planned again; the counts are those that lowering with it gives.");
-    for (std::size_t i = 0; i < facts->advice.size(); ++i) add_change(i + 1, facts->advice[i]);
+    for (std::size_t i = 0; i < advice.size(); ++i) add_change(i + 1, advice[i]);
   }
 
   void add_change(std::size_t number, const Advice& advice) {

@@ -22,7 +22,7 @@ std::string LockChange::str() const {
 
 namespace {
 
-constexpr std::size_t nowhere = ~std::size_t{0};
+constexpr std::size_t no_place = ~std::size_t{0};
 
 // What a line is, in one text: lines of a part that are about the same thing have one key.
 std::string key_of_line(const LockLine& line) {
@@ -108,7 +108,7 @@ class LockComparer {
   // Each part of before gets the one of now that has most of its nodes; what was left of a method stays that.
   void match_parts() {
     taken_.assign(now_.parts.size(), false);
-    matches_.assign(before_.parts.size(), nowhere);
+    matches_.assign(before_.parts.size(), no_place);
     struct Pair {
       std::size_t shared;
       std::size_t before;
@@ -120,7 +120,7 @@ class LockComparer {
     }
     std::ranges::stable_sort(pairs, std::ranges::greater(), &Pair::shared);
     for (const Pair& pair : pairs) {
-      if (matches_[pair.before] != nowhere || taken_[pair.now]) continue;
+      if (matches_[pair.before] != no_place || taken_[pair.now]) continue;
       matches_[pair.before] = pair.now;
       taken_[pair.now] = true;
     }
@@ -145,7 +145,7 @@ class LockComparer {
 
   void compare_part(std::size_t number) {
     const LockPart& was = before_.parts[number];
-    if (matches_[number] == nowhere) {
+    if (matches_[number] == no_place) {
       add(place_of_part(was), "the partition is gone");
       static const LockPart none;
       compare_lines(number, was, none);
@@ -196,7 +196,7 @@ class LockComparer {
   void add_gone_line(std::size_t number, const LockPart& part, const LockLine& line) {
     if (line.kind == "input" || line.kind == "output") return;
     const bool is_content = line.kind == "node" || line.kind == "weight";
-    if (matches_[number] == nowhere && !is_content) return;
+    if (matches_[number] == no_place && !is_content) return;
     const auto home = line.kind == "node" ? homes_now_.find(home_key(part, line)) : homes_now_.end();
     if (home == homes_now_.end()) {
       if (line.kind != "weight" || !weights_now_.contains(weight_key(part, line)))
