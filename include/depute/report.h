@@ -49,6 +49,7 @@ struct DelegateReport {
   std::uint64_t outputs = 0;
   std::uint64_t blob_bytes = 0;
   std::uint64_t data_bytes = 0;  // named data
+  std::string info = {};         // the backend's own words, as what the blob was made for; may be empty
 };
 
 struct StepTime {

@@ -166,7 +166,8 @@ void add_delegates(Report& report, const Program& lowered) {
                          .nodes = node_count[delegate.name],
                          .inputs = call.call->args().size() - 1,
                          .outputs = call.call->results().size(),
-                         .blob_bytes = blob_bytes(delegate)};
+                         .blob_bytes = blob_bytes(delegate),
+                         .info = delegate.delegate_info};
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }
