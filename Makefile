@@ -23,6 +23,11 @@ wheel:  ## the Python package, as build/wheels/depute-*.whl
 	@scripts/install_python.sh wheel
 	@scripts/build_wheel.sh
 
+openvino:  ## the compiler with the openvino backend, as build/release/depute-backend-openvino
+	@scripts/install_system.sh build
+	@scripts/install_python.sh openvino
+	@backends/openvino/build.sh
+
 demo:  ## lower and run a small trained model and MobileNetV2, with comments
 	@scripts/install_system.sh build
 	@scripts/install_python.sh demo
@@ -67,6 +72,12 @@ test-upstream:  ## ExecuTorch's own tests of its XNNPACK backend and of operator
 	@scripts/build.sh release depute
 	@scripts/build_wheel.sh --install
 	UPSTREAM=all .venv/bin/python -m pytest -n auto tests/python/test_upstream_xnnpack.py tests/python/test_operator_suite.py
+
+test-openvino: openvino  ## models lowered by the openvino backend, in the stock runtime
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	.venv/bin/python tests/models/export_models.py
+	.venv/bin/python -m pytest -q tests/python/test_openvino.py
 
 test-wheels:  ## pip install of a clone, and wheels for several versions of Python
 	@scripts/install_system.sh wheel
@@ -127,4 +138,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel demo test test-ops test-payloads test-table test-upstream test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-payloads test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

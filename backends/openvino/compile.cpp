@@ -65,10 +65,10 @@ Status compile(const Program& program, std::string_view precision, std::ostream&
   std::vector<const Value*> returned;
   for (const Argument& output : method.graph->outputs()) returned.push_back(output.as_value());
   DEPUTE_TRY(const auto model, convert(whole_graph(program, method), returned));
-  keep_precision(*model, precision);
   model->set_rt_info("0", "runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE");
   ov::Core core;
-  core.compile_model(model, "CPU").export_model(blob);
+  const ov::AnyMap properties = keep_precision(core, *model, precision);
+  core.compile_model(model, "CPU", properties).export_model(blob);
   return {};
 }
 

@@ -4,8 +4,11 @@
 
 #include <openvino/core/node.hpp>
 #include <openvino/core/runtime_attribute.hpp>
+#include <openvino/op/scaled_dot_product_attention.hpp>
+#include <openvino/op/softmax.hpp>
+#include <openvino/runtime/properties.hpp>
 
-#include <vector>
+#include <algorithm>
 
 // Declared here as the library exports it: its Python package has no header for it.
 namespace ov {
@@ -15,15 +18,14 @@ void disable_conversion(const std::shared_ptr<Node>& node, const element::Type& 
 namespace depute::openvino {
 namespace {
 
-// What f32 may not be computed in at a node and at what is made of it.
+// Forbids bf16 and f16 at a node, and at what is made of it.
 class KeptPrecision : public ov::RuntimeAttribute {
  public:
   OPENVINO_RTTI("depute_kept_precision", "0", ov::RuntimeAttribute);
 
-  explicit KeptPrecision(std::vector<ov::element::Type> forbidden = {}) : forbidden_(std::move(forbidden)) {}
-
-  void mark(const std::shared_ptr<ov::Node>& node) const {
-    for (const ov::element::Type& type : forbidden_) ov::disable_conversion(node, type);
+  static void mark(const std::shared_ptr<ov::Node>& node) {
+    ov::disable_conversion(node, ov::element::bf16);
+    ov::disable_conversion(node, ov::element::f16);
   }
   bool is_copyable(const std::shared_ptr<ov::Node>& to) const override {
     mark(to);
@@ -31,26 +33,37 @@ class KeptPrecision : public ov::RuntimeAttribute {
   }
   ov::Any merge(const ov::NodeVector&) const override { return *this; }
   ov::Any merge(const ov::OutputVector&) const override { return *this; }
-
- private:
-  std::vector<ov::element::Type> forbidden_;
 };
+
+// True for a CPU with instructions for bf16 or f16.
+bool computes_in_half(const ov::Core& core) {
+  return std::ranges::any_of(core.get_property("CPU", ov::device::capabilities), [](const std::string& name) {
+    return name == ov::device::capability::BF16 || name == ov::device::capability::FP16;
+  });
+}
+
+bool has_attention(const ov::Model& model) {
+  return std::ranges::any_of(model.get_ops(), [](const std::shared_ptr<ov::Node>& node) {
+    return ov::is_type_any_of<ov::op::v1::Softmax, ov::op::v8::Softmax,
+                              ov::op::v13::ScaledDotProductAttention>(node);
+  });
+}
 
 }  // namespace
 
 bool is_precision(std::string_view text) {
-  return text == "f32" || text == "bf16" || text == "f16";
+  return text == default_precision || text == "auto";
 }
 
-void keep_precision(const ov::Model& model, std::string_view precision) {
-  std::vector<ov::element::Type> forbidden;
-  if (precision != "bf16") forbidden.push_back(ov::element::bf16);
-  if (precision != "f16") forbidden.push_back(ov::element::f16);
-  const KeptPrecision kept(std::move(forbidden));
+ov::AnyMap keep_precision(const ov::Core& core, const ov::Model& model, std::string_view precision) {
+  if (precision != default_precision) return {};
+  const KeptPrecision kept;
   for (const auto& node : model.get_ops()) {
-    kept.mark(node);
+    KeptPrecision::mark(node);
     node->get_rt_info()[KeptPrecision::get_type_info_static()] = kept;
   }
+  if (!computes_in_half(core) || !has_attention(model)) return {};
+  return {{"SNIPPETS_MODE", "DISABLE"}};
 }
 
 }  // namespace depute::openvino

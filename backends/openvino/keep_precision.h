@@ -6,21 +6,24 @@
 //
 //   MatMul (marked) -> Add (marked)     becomes     FullyConnected (not marked: computed in bf16)
 //
-// so an attribute of ours, which such nodes inherit, writes the word anew.
+// so an attribute of ours, which such nodes inherit, writes the word anew. Attention is the exception: the
+// kernel that is generated for all of it (a "snippet") takes no notice of the word, so on such CPUs models
+// with a softmax do without.
 #pragma once
 
 #include <openvino/core/model.hpp>
+#include <openvino/runtime/core.hpp>
 
 #include <string_view>
 
 namespace depute::openvino {
 
-// How the CPU may compute floats: "f32", or "bf16" or "f16" where it has instructions for them, which is
-// faster and less exact.
+// How the CPU computes floats: as "f32", or "auto", as OpenVINO chooses: in bf16 or f16 where it has
+// instructions for them, which is faster and less exact.
 inline constexpr std::string_view default_precision = "f32";
 bool is_precision(std::string_view text);
 
-// Before the model is compiled.
-void keep_precision(const ov::Model& model, std::string_view precision);
+// Marks the nodes of a model that is to be compiled, and gives the properties to compile it with.
+ov::AnyMap keep_precision(const ov::Core& core, const ov::Model& model, std::string_view precision);
 
 }  // namespace depute::openvino

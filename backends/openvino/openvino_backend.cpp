@@ -9,8 +9,10 @@
 #include "child_process.h"
 #include "compile.h"
 #include "depute/delegate_mapping.h"
+#include "depute/op.h"
 #include "keep_precision.h"
 #include "openvino_partitioner.h"
+#include "quantised_ops.h"
 #include "toolkit.h"
 
 namespace depute::openvino {
@@ -138,9 +140,10 @@ BackendEntry openvino_backend() {
   entry.support = [] {
     std::vector<SupportRow> rows;
     if (!toolkit()) return rows;
-    std::vector<std::string> ops(toolkit()->ops.begin(), toolkit()->ops.end());
-    std::ranges::sort(ops);
-    for (std::string& op : ops) rows.push_back({.op = std::move(op), .conditions = "static sizes"});
+    for (const OpDef* def : all_ops()) {
+      if (toolkit()->ops.contains(std::string(def->name.str())) || is_quantised_op(def->name))
+        rows.push_back({.op = std::string(def->name.str()), .conditions = "static sizes"});
+    }
     return rows;
   };
   entry.options = option_meanings();

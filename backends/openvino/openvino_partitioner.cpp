@@ -113,8 +113,7 @@ Status try_method(const Program& program, const Method& method, Answers& answers
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {
       {"exclude", "ops that are left to others, joined by '+': gelu+aten.mul.Tensor"},
-      {"precision",
-       "f32, or bf16 or f16: how floats are computed where the CPU has instructions for it (default: f32)"}};
+      {"precision", "f32, or auto: in bf16 or f16 where the CPU has instructions for them (default: f32)"}};
 }
 
 Result<std::unique_ptr<Partitioner>> OpenvinoPartitioner::make(const BackendOptions& options) {

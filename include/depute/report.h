@@ -56,6 +56,7 @@ struct DelegateReport {
   // Of the tensors that go in and come out at each call, at the largest sizes; nothing where a size has no
   // bound.
   std::optional<std::uint64_t> boundary_bytes = 0;
+  std::string info = {};         // the backend's own words, as what the blob was made for; may be empty
 };
 
 struct StepTime {

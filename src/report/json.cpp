@@ -17,15 +17,17 @@ Json number_or_null(const std::optional<std::uint64_t>& number) {
 }
 
 Json delegate_json(const DelegateReport& delegate) {
-  return {{"name", delegate.name.str()},
-          {"method", delegate.method.str()},
-          {"backend_id", delegate.backend_id},
-          {"nodes", delegate.nodes},
-          {"inputs", delegate.inputs},
-          {"outputs", delegate.outputs},
-          {"blob_bytes", delegate.blob_bytes},
-          {"data_bytes", delegate.data_bytes},
-          {"boundary_bytes", number_or_null(delegate.boundary_bytes)}};
+  Json json = {{"name", delegate.name.str()},
+               {"method", delegate.method.str()},
+               {"backend_id", delegate.backend_id},
+               {"nodes", delegate.nodes},
+               {"inputs", delegate.inputs},
+               {"outputs", delegate.outputs},
+               {"blob_bytes", delegate.blob_bytes},
+               {"data_bytes", delegate.data_bytes},
+               {"boundary_bytes", number_or_null(delegate.boundary_bytes)}};
+  if (!delegate.info.empty()) json["info"] = delegate.info;
+  return json;
 }
 
 std::string_view reason_word(WhyApart::Reason reason) {

@@ -217,7 +217,8 @@ void add_delegates(Report& report, const Program& lowered) {
                          .inputs = call.call->args().size() - 1,
                          .outputs = call.call->results().size(),
                          .blob_bytes = blob_bytes(delegate),
-                         .boundary_bytes = bytes_over_border(*call.call, lowered.ranges)};
+                         .boundary_bytes = bytes_over_border(*call.call, lowered.ranges),
+                         .info = delegate.delegate_info};
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }

@@ -14,6 +14,17 @@
 namespace depute {
 namespace {
 
+constexpr std::size_t most_shown = 80;
+
+// A compile spec's value: itself when it is a short text, else its size.
+std::string spec_text(std::span<const std::byte> value) {
+  const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
+  const auto is_plain = [](char each) { return each >= ' ' && each <= '~'; };
+  if (text.empty() || text.size() > most_shown || !std::ranges::all_of(text, is_plain))
+    return fmt::format("{} bytes", value.size());
+  return depute::quoted(text);
+}
+
 class PteText {
  public:
   PteText(const PteFile& file, std::span<const std::byte> bytes, const Registry& registry)
@@ -56,7 +67,7 @@ class PteText {
                          delegate_bytes(file_, delegate, bytes_).size(),
                          delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
     for (const auto& [key, value] : delegate.compile_specs) {
-      text_ += fmt::format(", {}: {} bytes", depute::quoted(key), value.size());
+      text_ += fmt::format(", {}: {}", depute::quoted(key), spec_text(value));
     }
     text_ += "\n";
   }
