@@ -36,6 +36,8 @@ class WorkerConnection {
   Result<Message> ask(const Message& request);
   // A further line of the same answer.
   Result<Message> next_line();
+  // Whether it answers with an error.
+  Result<bool> is_refused(const Message& request);
 
   // The bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}, a file
   // in the worker's folder, which is mapped.
