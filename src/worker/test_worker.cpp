@@ -1,6 +1,9 @@
 // Tries a worker: what every worker must do, whatever its backend, and what it does with some programs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "depute/data.h"
 #include "depute/inspect.h"
 #include "depute/worker.h"
@@ -69,13 +72,15 @@ Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std:
                                              const std::vector<std::string>& models,
                                              const WorkerOptions& options) {
   return guarded([&]() -> Result<std::vector<WorkerCheck>> {
+    const std::string absolute = std::filesystem::absolute(program).lexically_normal().string();
     std::vector<WorkerCheck> checks;
     const auto note = [&](std::string what, const Status& done) {
       checks.push_back({std::move(what), done ? std::nullopt : std::optional(done.error())});
     };
-    note("describes itself the same in two processes", describes_itself_the_same(program, options));
+    note("describes itself the same in two processes", describes_itself_the_same(absolute, options));
     if (checks.back().fault) return checks;
-    note("answers what it does not know with an error, and goes on", refuses_unknown_calls(program, options));
+    note("answers what it does not know with an error, and goes on",
+         refuses_unknown_calls(absolute, options));
     Compiler compiler;
     TRY(BackendEntry entry, worker_backend(name, program, options));
     note("refuses an option that it does not list", refuses_unknown_options(entry));

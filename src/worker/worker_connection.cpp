@@ -187,7 +187,7 @@ Failure WorkerConnection::keep_input(Failure failure) {
   remove_folder(folder_.path() + "/work");
   if (!write_text_file(folder_.path() + "/replay.json", replay.dump(1) + "\n")) return failure;
   failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
-  folder_.release();
+  kept_folder_ = folder_.release();
   return failure;
 }
 

@@ -43,6 +43,9 @@ class WorkerConnection {
   // in the worker's folder, which is mapped.
   Result<std::shared_ptr<const Storage>> bytes(const Message& place);
 
+  // The folder that stays after a failure; empty when none does.
+  const std::string& kept_folder() const { return kept_folder_; }
+
   // A failure with the place where its input is kept.
   Failure fail(WorkerFault fault, std::string message);
   // An error about an answer, as a failure of the worker.
@@ -66,6 +69,7 @@ class WorkerConnection {
   std::vector<std::string> written_;
   std::string result_name_;
   std::shared_ptr<const MappedFile> result_;
+  std::string kept_folder_;
   int work_ = -1;  // the worker's folder, as it was when it was empty
 
  public:

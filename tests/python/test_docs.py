@@ -59,13 +59,13 @@ def options_of(command: str) -> set[str]:
     return set(re.findall(r"--[a-z][a-z-]*", depute(command, "--help").stdout)) - {"--help"}
 
 
-@pytest.mark.parametrize("command", ["lower", "explain", "show", "size", "backends"])
+@pytest.mark.parametrize("command", ["lower", "explain", "show", "size", "backends", "replay", "test-backend"])
 def test_every_option_is_documented(command):
     assert options_of(command) <= set(re.findall(r"--[a-z][a-z-]*", CLI))
 
 
 def test_every_documented_option_exists():
-    known = set().union(*map(options_of, ("lower", "explain", "show", "size", "backends")), options_of_verify())
+    known = set().union(*map(options_of, ("lower", "explain", "show", "size", "backends", "replay", "test-backend")), options_of_verify())
     assert set(re.findall(r"--[a-z][a-z-]*", CLI)) <= known
 
 
@@ -86,8 +86,8 @@ def test_the_synopsis_names_the_options_of_the_command(command):
 
 
 def test_the_commands_are_those_documented():
-    listed = re.findall(r"^    depute (\w+)", CLI.split("\n\n")[1], re.MULTILINE)
-    shown = re.findall(r"^  (\w+) ", depute("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+    listed = re.findall(r"^    depute ([\w-]+)", CLI.split("\n\n")[1], re.MULTILINE)
+    shown = re.findall(r"^  ([\w-]+) ", depute("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
     assert listed == shown
 
 
