@@ -8,7 +8,9 @@
 
 #include "cli/commands.h"
 #include "depute/filtered_partitioner.h"
+#include "depute/worker.h"
 #include "lower/support_json.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -70,7 +72,20 @@ Json json_of(const BackendEntry& entry) {
   return json;
 }
 
-int run_backends(const Registry& registry, const std::string& name, bool as_json) {
+// A backend that is not built in may be a program on PATH, or exec:PATH.
+Status add_worker(Compiler& compiler, std::string& name) {
+  TRY(BackendRequest request, parse_backend_argument(name));
+  std::vector<BackendRequest> requests = {std::move(request)};
+  TRY_STATUS(add_workers(compiler, requests));
+  name = requests[0].name;
+  return {};
+}
+
+int run_backends(Compiler& compiler, std::string name, bool as_json) {
+  if (!name.empty()) {
+    if (Status added = add_worker(compiler, name); !added) return report_failure(added.error());
+  }
+  const Registry& registry = compiler.registry();
   if (name.empty() && !as_json) return print_out(text_of(registry));
   if (name.empty()) {
     Json json = Json::array();
@@ -91,20 +106,21 @@ int run_backends(const Registry& registry, const std::string& name, bool as_json
 
 }  // namespace
 
-Command backends_command(const Compiler& compiler) {
+Command backends_command(Compiler& compiler) {
   auto name = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
   return {.name = "backends",
           .help = "List the backends, or what one of them supports",
           .options =
               [name, as_json] {
-                return std::vector<Option>{{.names = "NAME",
-                                            .target = name.get(),
-                                            .help = "A backend: print its options and what it supports",
-                                            .may_be_empty = true},
-                                           {.names = "--json", .target = as_json.get(), .help = "As JSON"}};
+                return std::vector<Option>{
+                    {.names = "NAME",
+                     .target = name.get(),
+                     .help = "A backend, or exec:PATH: print its options and what it supports",
+                     .may_be_empty = true},
+                    {.names = "--json", .target = as_json.get(), .help = "As JSON"}};
               },
-          .run = [name, as_json, &compiler] { return run_backends(compiler.registry(), *name, *as_json); }};
+          .run = [name, as_json, &compiler] { return run_backends(compiler, *name, *as_json); }};
 }
 
 }  // namespace depute

@@ -44,8 +44,10 @@ Command show_command(const Compiler& compiler);
 Command size_command(const Compiler& compiler);
 Command diff_command(Compiler& compiler);
 Command extract_command(Compiler& compiler);
-Command backends_command(const Compiler& compiler);
+Command backends_command(Compiler& compiler);
 Command verify_command();
+Command replay_command();
+Command test_backend_command();
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.
 int run_words(std::span<char*> words, std::span<const Command> commands);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,18 @@ Result<BackendEntry> worker_backend(std::string_view name, const std::string& pr
 // those that find_worker() finds. Requests then name the backends.
 Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests,
                    const WorkerOptions& options = {});
+
+// One thing that a worker was tried with; without a fault it held.
+struct WorkerCheck {
+  std::string what;
+  std::optional<Diagnostic> fault;
+};
+
+// Tries a worker: what every one must do, and what it makes of the models (.pt2 or .ir), which it lowers
+// twice and on several processes to the same bytes. Fails where it cannot be tried at all.
+Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
+                                             const std::vector<std::string>& models,
+                                             const WorkerOptions& options = {});
 
 // What came of asking again what a worker has failed at: the folder is one that an error named.
 Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});

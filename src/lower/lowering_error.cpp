@@ -106,6 +106,7 @@ Failure backend_failed(const LoweringPlace& place, const Diagnostic& cause) {
                           : fmt::format("[{}] {}: {}", cause.code, cause.where, cause.message);
   Failure failed = lowering_error(LoweringFault::BackendFailed, place, words, cause.hint);
   if (!cause.source.empty()) failed.error().source = cause.source;
+  failed.error().details = cause.details;
   return failed;
 }
 

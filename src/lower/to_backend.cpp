@@ -44,6 +44,7 @@ Result<PartitionResult> call_partitioner(const Program& program, const Method& m
         fmt::format("[{}] {}{}{}", cause.code, cause.where, cause.where.empty() ? "" : ": ", cause.message),
         cause.hint);
     failure.error().source = cause.source;
+    failure.error().details = cause.details;
     return failure;
   } catch (const std::exception& exception) {
     return lowering_error(LoweringFault::PartitionerFailed, place,

@@ -61,6 +61,16 @@ class WorkerPool {
     ended.swap(idle_);
   }
 
+  // Of several failures one is told: the input of the others goes.
+  void forget_untold(const Diagnostic& told) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& folder : kept_) {
+      const auto names = [&](const std::string& line) { return line.ends_with(folder); };
+      if (std::ranges::none_of(told.details, names)) remove_folder(folder);
+    }
+    kept_.clear();
+  }
+
   // Asks one process something; it is there for others again unless this failed. What JSON of another form
   // throws is an error of the worker.
   template <typename Ask>
@@ -68,22 +78,33 @@ class WorkerPool {
     TRY(std::unique_ptr<WorkerConnection> connection, take());
     try {
       auto answer = ask(*connection);
-      if (!answer && answer.error().code != "usage") return answer;
+      if (!answer && answer.error().code != "usage") {
+        note_kept(*connection);
+        return answer;
+      }
       connection->forget_input();
       give_back(std::move(connection));
       return answer;
     } catch (const nlohmann::json::exception& exception) {
-      return connection->bad_answer(diagnostic_of(exception));
+      auto bad = connection->bad_answer(diagnostic_of(exception));
+      note_kept(*connection);
+      return bad;
     }
   }
 
   const std::string& name() const { return name_; }
 
  private:
+  void note_kept(const WorkerConnection& connection) {
+    const std::lock_guard lock(mutex_);
+    if (!connection.kept_folder().empty()) kept_.push_back(connection.kept_folder());
+  }
+
   std::string name_;
   std::string program_;
   WorkerOptions options_;
   std::mutex mutex_;
+  std::vector<std::string> kept_;  // folders with the input of what failed
   std::string id_;
   std::vector<std::unique_ptr<WorkerConnection>> idle_;
 };
@@ -121,7 +142,10 @@ class WorkerBackend : public Backend {
     auto results =
         together_ ? ask({methods.begin(), methods.end()}) : Backend::preprocess_multimethod(methods, jobs);
     pool_->end_all();
-    if (!results) return results;
+    if (!results) {
+      pool_->forget_untold(results.error());
+      return results;
+    }
     for (const MethodResults& method : *results) {
       for (const PreprocessResult& result : method.results) TRY_STATUS(check_files(result));
     }
@@ -322,7 +346,7 @@ std::string find_worker(std::string_view name) {
 Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
                                     const WorkerOptions& options) {
   return guarded([&]() -> Result<BackendEntry> {
-    const std::string absolute = fs::absolute(program).string();
+    const std::string absolute = fs::absolute(program).lexically_normal().string();
     auto pool = std::make_shared<WorkerPool>(std::string(name), absolute, options);
     TRY(const WorkerDescription description,
         pool->with([](WorkerConnection& worker) { return Result<WorkerDescription>(worker.description()); }));

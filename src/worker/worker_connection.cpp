@@ -144,6 +144,12 @@ Result<Message> WorkerConnection::next_line() {
   return read(process_->next_line());
 }
 
+Result<bool> WorkerConnection::is_refused(const Message& request) {
+  TRY(const std::string line, process_->ask(request.dump()));
+  const Message answer = Message::parse(line, nullptr, false);
+  return answer.is_object() && answer.contains("error");
+}
+
 Result<Message> WorkerConnection::read(Result<std::string> line) {
   if (!line) return keep_input(Failure(line.error()));
   Message answer = Message::parse(*line, nullptr, false);
@@ -181,7 +187,7 @@ Failure WorkerConnection::keep_input(Failure failure) {
   remove_folder(folder_.path() + "/work");
   if (!write_text_file(folder_.path() + "/replay.json", replay.dump(1) + "\n")) return failure;
   failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
-  folder_.release();
+  kept_folder_ = folder_.release();
   return failure;
 }
 

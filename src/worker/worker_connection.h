@@ -36,10 +36,15 @@ class WorkerConnection {
   Result<Message> ask(const Message& request);
   // A further line of the same answer.
   Result<Message> next_line();
+  // Whether it answers with an error.
+  Result<bool> is_refused(const Message& request);
 
   // The bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}, a file
   // in the worker's folder, which is mapped.
   Result<std::shared_ptr<const Storage>> bytes(const Message& place);
+
+  // The folder that stays after a failure; empty when none does.
+  const std::string& kept_folder() const { return kept_folder_; }
 
   // A failure with the place where its input is kept.
   Failure fail(WorkerFault fault, std::string message);
@@ -64,6 +69,7 @@ class WorkerConnection {
   std::vector<std::string> written_;
   std::string result_name_;
   std::shared_ptr<const MappedFile> result_;
+  std::string kept_folder_;
   int work_ = -1;  // the worker's folder, as it was when it was empty
 
  public:

@@ -1,0 +1,97 @@
+// depute replay and depute test-backend: a worker is asked again what it failed at, and tried.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "depute/serve_backend.h"
+#include "depute/worker.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+struct WorkerArguments {
+  std::string name;  // or a folder
+  std::vector<std::string> models;
+  int seconds = WorkerOptions().seconds;
+};
+
+std::vector<Option> time_option(WorkerArguments& arguments) {
+  return {{.names = "--worker-time",
+           .target = &arguments.seconds,
+           .help = "Seconds that it has for each answer; default: 600",
+           .value = "SECONDS",
+           .range = {{1, 1 << 20}}}};
+}
+
+int run_replay(const WorkerArguments& arguments) {
+  const Result<std::string> answer = replay_worker(arguments.name, {.seconds = arguments.seconds});
+  return answer ? print_out(*answer) : report_error(answer.error());
+}
+
+// "exec:PATH", or the name of one on PATH.
+Result<std::pair<std::string, std::string>> find_tested(const std::string& name) {
+  TRY(const BackendRequest request, parse_backend_argument(name));
+  const std::string program = request.program.empty() ? find_worker(request.name) : request.program;
+  if (!program.empty()) return std::pair(worker_name(program.c_str()), program);
+  return failure("usage", "NAME", fmt::format("there is no depute-backend-{} on PATH", name),
+                 "exec:PATH names a program anywhere");
+}
+
+int run_test(const WorkerArguments& arguments) {
+  const auto tested = find_tested(arguments.name);
+  if (!tested) return report_failure(tested.error());
+  const auto checks =
+      test_worker(tested->first, tested->second, arguments.models, {.seconds = arguments.seconds});
+  if (!checks) return report_failure(checks.error());
+  int code = exit_done;
+  for (const auto& [what, fault] : *checks) {
+    if (const int printed = print_out(fmt::format("{:<6} {}\n", fault ? "failed" : "ok", what));
+        printed != exit_done)
+      return printed;
+    if (fault) code = report_error(*fault);
+  }
+  return code;
+}
+
+}  // namespace
+
+Command replay_command() {
+  auto arguments = std::make_shared<WorkerArguments>();
+  return {.name = "replay",
+          .help = "Ask a backend's program again what it failed at",
+          .options =
+              [arguments] {
+                std::vector<Option> options = time_option(*arguments);
+                options.insert(options.begin(), {.names = "DIR",
+                                                 .target = &arguments->name,
+                                                 .help = "The folder that the error named",
+                                                 .is_required = true});
+                return options;
+              },
+          .run = [arguments] { return run_replay(*arguments); }};
+}
+
+Command test_backend_command() {
+  auto arguments = std::make_shared<WorkerArguments>();
+  return {.name = "test-backend",
+          .help = "Try a backend that is a program of its own",
+          .options =
+              [arguments] {
+                std::vector<Option> options = {
+                    {.names = "NAME",
+                     .target = &arguments->name,
+                     .help = "The backend: NAME of depute-backend-NAME on PATH, or exec:PATH",
+                     .is_required = true},
+                    {.names = "--model",
+                     .target = &arguments->models,
+                     .help = "A .pt2 or .ir file to lower with it, twice and on several processes",
+                     .value = "FILE"}};
+                for (Option& option : time_option(*arguments)) options.push_back(std::move(option));
+                return options;
+              },
+          .run = [arguments] { return run_test(*arguments); }};
+}
+
+}  // namespace depute

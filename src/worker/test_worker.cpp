@@ -1,0 +1,97 @@
+// Tries a worker: what every worker must do, whatever its backend, and what it does with some programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "depute/data.h"
+#include "depute/inspect.h"
+#include "depute/worker.h"
+#include "support/guarded.h"
+#include "support/try.h"
+#include "worker/worker_connection.h"
+
+namespace depute {
+namespace {
+
+// A request that no worker knows is answered with an error, and the worker goes on.
+Status refuses_unknown_calls(const std::string& program, const WorkerOptions& options) {
+  TRY(const auto worker, WorkerConnection::open(program, options));
+  for (const Message& request : {Message{{"call", "no-such-call"}}, Message{{"call", "partition"}}}) {
+    TRY(const bool is_refused, worker->is_refused(request));
+    if (!is_refused)
+      return failure("test-backend", request.dump(),
+                     "it answered what cannot be answered, and not with an error");
+  }
+  return {};
+}
+
+Status refuses_unknown_options(const BackendEntry& entry) {
+  const auto made = make_partitioner(entry, {{"no_such_option", "1"}});
+  if (!made && made.error().code == "usage") return {};
+  if (!made) return Failure(made.error());
+  return failure("test-backend", "options", "it takes an option that it does not list");
+}
+
+Status describes_itself_the_same(const std::string& program, const WorkerOptions& options) {
+  TRY(const auto one, WorkerConnection::open(program, options));
+  TRY(const auto other, WorkerConnection::open(program, options));
+  if (json_of(one->description()) == json_of(other->description())) return {};
+  return failure("test-backend", "describe", "two processes say different things of the backend");
+}
+
+// The file of the program, and the delegates in it.
+struct Lowered {
+  PteBytes bytes;
+  std::size_t delegates = 0;
+};
+
+Result<Lowered> lower_with(const Compiler& compiler, const std::string& name, const std::string& model,
+                           int jobs) {
+  TRY(Program program, compiler.load(model));
+  TRY(const Compiled compiled,
+      compiler.lower(std::move(program),
+                     {.backends = {{.name = name}}, .jobs = jobs, .verify_each_pass = true}));
+  TRY(PteBytes bytes, compiler.emit(compiled.program));
+  return Lowered{std::move(bytes), get_delegates(compiled.program).size()};
+}
+
+// Twice in one process each (verify_each_pass), and on several processes: always the same.
+Result<std::size_t> lowers_the_same(const Compiler& compiler, const std::string& name,
+                                    const std::string& model) {
+  TRY(const Lowered one, lower_with(compiler, name, model, 1));
+  TRY(const Lowered several, lower_with(compiler, name, model, 4));
+  if (!std::ranges::equal(one.bytes.pte, several.bytes.pte))
+    return failure("test-backend", model, "one process and four give different bytes");
+  return one.delegates;
+}
+
+}  // namespace
+
+Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
+                                             const std::vector<std::string>& models,
+                                             const WorkerOptions& options) {
+  return guarded([&]() -> Result<std::vector<WorkerCheck>> {
+    const std::string absolute = std::filesystem::absolute(program).lexically_normal().string();
+    std::vector<WorkerCheck> checks;
+    const auto note = [&](std::string what, const Status& done) {
+      checks.push_back({std::move(what), done ? std::nullopt : std::optional(done.error())});
+    };
+    note("describes itself the same in two processes", describes_itself_the_same(absolute, options));
+    if (checks.back().fault) return checks;
+    note("answers what it does not know with an error, and goes on",
+         refuses_unknown_calls(absolute, options));
+    Compiler compiler;
+    TRY(BackendEntry entry, worker_backend(name, program, options));
+    note("refuses an option that it does not list", refuses_unknown_options(entry));
+    TRY_STATUS(compiler.put(std::move(entry)));
+    for (const std::string& model : models) {
+      const Result<std::size_t> delegates = lowers_the_same(compiler, name, model);
+      note(fmt::format("{}: {} delegates, the same bytes each time", model, delegates.value_or(0)),
+           delegates ? Status() : Status(Failure(delegates.error())));
+    }
+    return checks;
+  });
+}
+
+}  // namespace depute

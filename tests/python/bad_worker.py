@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""A worker (docs/backend-protocol.md) that takes every relu and does one thing wrong: that of its program's name.
+
+    bad-crash-at-partition    answers describe and options, and is gone at partition
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MODE = Path(sys.argv[0]).name.removeprefix("bad-")
+DESCRIPTION = {"protocol": 1, "id": "BadBackend", "options": [["fast", "yes"]]}
+PAYLOAD = {"payload": {"text": "relu"}}
+
+
+def say(answer):
+    print(answer if isinstance(answer, str) else json.dumps(answer), flush=True)
+
+
+def relus(request):
+    lines = Path(request["program"]).read_text().split("method ", 1)[1].splitlines()
+    return [i for i, line in enumerate(each for each in lines if " = " in each and "aten." in each) if "relu" in line]
+
+
+def good(request):
+    match request["call"]:
+        case "describe":
+            say({**DESCRIPTION, "together": MODE.startswith("together")})
+        case "options":
+            say({})
+        case "partition":
+            say({"answers": [{"answer": "take", "nodes": relus(request)}], "regions": {"horizontal": "none"}})
+        case "preprocess":
+            for _ in request["partitions"]:
+                say({"result": PAYLOAD})
+
+
+# --- at any call: NAME-at-CALL
+
+
+def crash():
+    print("about to fall", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave():
+    print("that was all", file=sys.stderr, flush=True)
+    sys.exit(3)
+
+
+def hang():
+    time.sleep(1000)
+
+
+def garbage():
+    say("Segmentation fault? no, just a line")
+
+
+def half():
+    print('{"resu', end="", flush=True)
+    hang()
+
+
+def deaf():
+    os.close(1)
+    hang()
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def deep():
+    say("[" * 1_000_000)
+
+
+def stream():
+    while True:
+        sys.stdout.write("x" * (1 << 20))
+
+
+def flood():
+    for _ in range(300):
+        sys.stderr.write("y" * (1 << 20))
+    print("end of the flood", file=sys.stderr, flush=True)
+    sys.exit(5)
+
+
+def flood_for_ever():
+    while True:
+        sys.stderr.write("y" * (1 << 20))
+
+
+def orphan():
+    subprocess.Popen(["sleep", "1000"])
+    sys.exit(4)
+
+
+def stubborn():
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    hang()
+
+
+def fill():
+    with open("much", "wb") as file:
+        while True:
+            file.write(b"z" * (1 << 20))
+
+
+def fill_many():
+    for i in range(10000):
+        Path(f"part{i}").write_bytes(b"z" * (1 << 20))
+
+
+def sparse():
+    with open("sparse", "wb") as file:
+        file.truncate(10 << 30)
+    say({"result": {"payload": {"file": "sparse", "at": 0, "size": 10 << 30}}})
+
+
+def locked():
+    Path("inner/most").mkdir(parents=True)
+    Path("inner/most/file").write_text("")
+    os.chmod("inner", 0)
+    sys.exit(6)
+
+
+# --- wrong answers: to the call that a name begins with
+
+
+def payload(place):
+    return lambda: say({"result": {"payload": place}})
+
+
+def linked():
+    os.symlink("/etc/passwd", "link")
+    say({"result": {"payload": {"file": "link"}}})
+
+
+def hard_linked():
+    Path("one").write_text("1")
+    os.link("one", "two")
+    say({"result": {"payload": {"file": "two"}}})
+
+
+def piped():
+    os.mkfifo("pipe")
+    say({"result": {"payload": {"file": "pipe"}}})
+
+
+def moved_folder():
+    here = Path.cwd()
+    here.rename(here.with_name("elsewhere"))
+    os.symlink("/etc", here)
+    say({"result": {"payload": {"file": "passwd"}}})
+
+
+def shrunk():
+    Path("short").write_bytes(b"1" * 100_000)
+    keep = open("short", "r+b")
+    say({"result": {"payload": {"file": "short", "at": 0, "size": 100_000}}})
+    keep.truncate(10)  # while it is being read, or before it is written
+    hang()
+
+
+def short_file():
+    Path("short").write_bytes(b"12345")
+    say({"result": {"payload": {"file": "short", "at": 3, "size": 10}}})
+
+
+ANSWERS = {
+    "describe-version": lambda: say({**DESCRIPTION, "protocol": 99}),
+    "describe-no-id": lambda: say({"protocol": 1}),
+    "describe-empty-id": lambda: say({"protocol": 1, "id": ""}),
+    "describe-list": lambda: say("[]"),
+    "describe-numbers": lambda: say({"protocol": 1, "id": 7}),
+    "describe-error": lambda: say({"error": {"message": "no licence today"}}),
+    "options-numbers": lambda: say({"keep": [1, 2]}),
+    "partition-nothing": lambda: say({}),
+    "partition-no-such-node": lambda: say({"answers": [{"answer": "take", "nodes": [99]}]}),
+    "partition-negative": lambda: say({"answers": [{"answer": "take", "nodes": [-1]}]}),
+    "partition-twice": lambda: say({"answers": [{"answer": "take", "nodes": [0, 0]}]}),
+    "partition-no-such-word": lambda: say({"answers": [{"answer": "perhaps", "nodes": [0]}]}),
+    "partition-no-such-constant": lambda: say({"tags": [{"tag": "t", "nodes": [0], "constants": ["w"]}]}),
+    "partition-unasked": lambda: say('{"answers": []}\n{"more": 1}'),
+    "preprocess-nothing": lambda: say({}),
+    "preprocess-no-payload": lambda: say({"result": {}}),
+    "preprocess-no-file": payload({"file": "nowhere"}),
+    "preprocess-path": payload({"file": "../../../../../../etc/passwd"}),
+    "preprocess-absolute": payload({"file": "/etc/passwd"}),
+    "preprocess-folder": payload({"file": "."}),
+    "preprocess-hex": payload({"hex": "zz"}),
+    "preprocess-numbers": payload({"file": 3}),
+    "preprocess-handles": lambda: say({"result": {**PAYLOAD, "map": [[0, [77]]]}}),
+    "preprocess-padding": lambda: say({"result": {**PAYLOAD, "padding": 1 << 20}}),
+    "preprocess-constant": lambda: say({"result": {**PAYLOAD, "data": [{"key": "k", "constant": "w"}]}}),
+    "preprocess-link": linked,
+    "preprocess-hard-link": hard_linked,
+    "preprocess-pipe": piped,
+    "preprocess-moved-folder": moved_folder,
+    "preprocess-short-file": short_file,
+    "preprocess-shrunk": shrunk,
+    "together-too-few": lambda: say({"result": PAYLOAD}),
+}
+
+# Names without "-at-" are of answers to one call.
+deed, _, call = MODE.partition("-at-")
+if MODE == "together-too-few":
+    call = "preprocess"
+elif not call:
+    call = MODE.split("-")[0]
+
+if __name__ == "__main__":
+    for request_line in sys.stdin:
+        request = json.loads(request_line)
+        if request["call"] != call:
+            good(request)
+        elif MODE in ANSWERS:
+            ANSWERS[MODE]()
+        else:
+            globals()[deed.replace("-", "_")]()

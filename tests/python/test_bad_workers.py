@@ -1,0 +1,219 @@
+"""Workers that misbehave: each ends in an error with a code, in bounded time, and leaves nothing behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from harness import DEPUTE, ROOT
+
+WORKER = ROOT / "tests" / "python" / "bad_worker.py"
+MODEL = """program
+method forward(%x: f32[2], %y: f32[2]) {
+  %a: f32[2] = aten.relu.default(%x) #1
+  %t: f32[2] = aten.tan.default(%a) #2
+  %b: f32[2] = aten.relu.default(%t) #3
+  return %b
+}
+"""
+SECONDS = 2  # --worker-time
+
+# What it does, and what must be said of it.
+BAD = {
+    "crash-at-describe": ["worker.crashed", "signal 11", "about to fall"],
+    "crash-at-options": ["worker.crashed"],
+    "crash-at-partition": ["worker.crashed", "about to fall", "depute replay"],
+    "crash-at-preprocess": ["worker.crashed", "tag bad-crash-at-preprocess0", "backend BadBackend", "about to fall"],
+    "leave-at-describe": ["worker.ended", "exit code 3", "that was all"],
+    "leave-at-partition": ["worker.ended", "exit code 3"],
+    "leave-at-preprocess": ["worker.ended", "exit code 3"],
+    "hang-at-describe": ["worker.timed-out", f"no answer in {SECONDS} s"],
+    "hang-at-options": ["worker.timed-out"],
+    "hang-at-partition": ["worker.timed-out", "--worker-time"],
+    "hang-at-preprocess": ["worker.timed-out"],
+    "stubborn-at-preprocess": ["worker.timed-out"],
+    "garbage-at-describe": ["worker.bad-answer", "no JSON object"],
+    "garbage-at-partition": ["worker.bad-answer"],
+    "garbage-at-preprocess": ["worker.bad-answer"],
+    "half-at-preprocess": ["worker.timed-out"],
+    "deaf-at-preprocess": ["worker.ended", "closed its standard output"],
+    "killed-at-partition": ["worker.crashed", "signal 9"],
+    "deep-at-partition": ["worker.bad-answer"],
+    "stream-at-describe": ["worker.too-large", "64 MiB"],
+    "stream-at-preprocess": ["worker.too-large", "64 MiB"],
+    "flood-at-partition": ["worker.ended", "exit code 5", "end of the flood"],
+    "flood-for-ever-at-partition": ["worker.timed-out"],
+    "orphan-at-preprocess": ["worker.ended", "exit code 4"],
+    "fill-at-preprocess": ["worker."],
+    "fill-many-at-preprocess": ["worker.too-large", "into its folder"],
+    "sparse-at-preprocess": ["worker."],
+    "locked-at-preprocess": ["worker.ended", "exit code 6"],
+    "describe-version": ["worker.version", "protocol 99"],
+    "describe-no-id": ["worker.bad-answer", "'id'"],
+    "describe-empty-id": ["worker.bad-answer"],
+    "describe-list": ["worker.bad-answer"],
+    "describe-numbers": ["worker.bad-answer"],
+    "describe-error": ["worker.refused", "no licence today"],
+    "options-numbers": ["worker.bad-answer"],
+    "partition-nothing": ["worker.bad-answer", "'tags'"],
+    "partition-no-such-node": ["worker.bad-answer", "no node 99"],
+    "partition-negative": ["worker.bad-answer", "no node -1"],
+    "partition-twice": ["worker.bad-answer", "there are two for the node"],
+    "partition-no-such-word": ["worker.bad-answer", "'perhaps'"],
+    "partition-no-such-constant": ["worker.bad-answer", "no input"],
+    "partition-unasked": ["worker.bad-answer", "more than it was asked"],
+    "preprocess-nothing": ["worker.bad-answer", "'result'"],
+    "preprocess-no-payload": ["worker.bad-answer", "'payload'"],
+    "preprocess-no-file": ["worker.bad-answer", "nowhere"],
+    "preprocess-path": ["worker.bad-answer", "no name of a file"],
+    "preprocess-absolute": ["worker.bad-answer", "no name of a file"],
+    "preprocess-folder": ["worker.bad-answer"],
+    "preprocess-hex": ["worker.bad-answer", "hex"],
+    "preprocess-numbers": ["worker.bad-answer"],
+    "preprocess-handles": ["to_backend.bad-debug-handles", "77"],
+    "preprocess-padding": ["to_backend.bad-arena-padding"],
+    "preprocess-constant": ["worker.bad-answer", "constant that is not there"],
+    "preprocess-link": ["worker.bad-answer", "link"],
+    "preprocess-hard-link": ["worker.bad-answer", "no regular file of its own"],
+    "preprocess-pipe": ["worker.bad-answer", "no regular file of its own"],
+    "preprocess-moved-folder": ["worker.bad-answer", "passwd"],
+    "preprocess-short-file": ["worker.bad-answer", "it has 5 bytes"],
+    "together-too-few": ["worker.timed-out"],
+}
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "m.ir").write_text(MODEL)
+    return tmp_path
+
+
+def bad(place, mode):
+    """The worker under the name of what it is to do wrong."""
+    program = place / f"bad-{mode}"
+    program.symlink_to(WORKER)
+    return program
+
+
+def command(place, program, *more):
+    words = [DEPUTE, "lower", place / "m.ir", "--backend", f"exec:{program}", "-o", place / "m.pte", *more]
+    return {"args": [str(word) for word in words], "env": {**os.environ, "TMPDIR": str(place / "tmp")}}
+
+
+def running(program):
+    """The processes whose command line names the program, or that have its folder as working directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            folder = os.readlink(process / "cwd")
+        except OSError:
+            continue
+        if str(program).encode() in words or folder.startswith(str(program.parent / "tmp")):
+            found.append(words)
+    return found
+
+
+def left(place):
+    return sorted(str(path.relative_to(place)) for path in place.iterdir() if path.name not in ("m.ir", "tmp"))
+
+
+@pytest.mark.parametrize("mode", BAD)
+def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
+    program = bad(place, mode)
+    start = time.monotonic()
+    call = command(place, program, "--worker-time", SECONDS, "--worker-space", 16)
+    done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
+    assert time.monotonic() - start < 20
+    assert done.returncode == 1, done.stderr
+    for words in BAD[mode]:
+        assert words in done.stderr, done.stderr
+    assert "bad_worker.py" in done.stderr or program.name in done.stderr
+    assert len(done.stderr) < 10_000
+    kept = re.findall(r"depute replay (\S+)", done.stderr)
+    assert left(place) == [program.name]
+    assert [str(path) for path in (place / "tmp").iterdir()] == kept
+    assert running(program) == []
+    for folder in kept:
+        assert sorted(os.listdir(folder)) == ["in", "replay.json"]
+
+
+def test_a_file_that_shrinks_is_no_crash(place):
+    program = bad(place, "preprocess-shrunk")
+    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode == 0 or "worker.bad-answer" in done.stderr
+    assert running(program) == []
+
+
+def test_what_a_worker_failed_at_can_be_asked_again(place):
+    program = bad(place, "crash-at-preprocess")
+    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=60)
+    folder = re.findall(r"depute replay (\S+)", done.stderr)[0]
+    assert json.loads(Path(folder, "replay.json").read_text())["request"]["call"] == "preprocess"
+    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=60)
+    assert again.returncode == 1 and "worker.crashed" in again.stderr
+    program.unlink()
+    program.symlink_to(WORKER.parent / "mended.py")
+    mended = place / "mended"
+    mended.write_text(WORKER.read_text().replace("Path(sys.argv[0])", "Path('bad-none')"))
+    mended.chmod(0o755)
+    program.unlink()
+    program.symlink_to(mended)
+    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=60)
+    assert (again.returncode, json.loads(again.stdout)) == (0, {"result": {"payload": {"text": "relu"}}})
+
+
+def test_a_folder_that_is_no_replay(place):
+    for text in (None, "", "[]", '{"program": 1, "request": {}}'):
+        if text is not None:
+            (place / "tmp" / "replay.json").write_text(text)
+        done = subprocess.run([DEPUTE, "replay", place / "tmp"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and done.stderr.startswith("error["), done.stderr
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
+    program = bad(place, "stubborn-at-preprocess")
+    with subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            inputs = list((place / "tmp").glob("*/in/*.ir"))
+            if len(running(program)) == 2 and len(inputs) == 2:
+                break
+            time.sleep(0.05)
+        assert len(running(program)) == 2
+        process.send_signal(sent)
+        assert process.wait(timeout=30) == -sent
+    assert running(program) == []
+    assert left(place) == [program.name]
+    assert list((place / "tmp").iterdir()) == []
+
+
+def test_a_worker_gets_no_more_than_it_needs(place):
+    program = place / "nosy"
+    told = place / "told"
+    program.write_text(
+        "#!/usr/bin/env python3\nimport json, os, sys\n"
+        f"told = open({str(told)!r}, 'w')\n"
+        "fds = sorted(int(fd) for fd in os.listdir('/proc/self/fd'))\n"
+        "json.dump({'env': dict(os.environ), 'cwd': os.getcwd(), 'fds': fds, 'group': os.getpgrp() == os.getpid()}, told)\n"
+        "told.close()\nsys.exit(7)\n"
+    )
+    program.chmod(0o755)
+    call = command(place, program)
+    call["env"]["SECRET"] = "1"
+    done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    seen = json.loads(told.read_text())
+    assert set(seen["env"]) - {"LC_CTYPE"} <= {"PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "TMPDIR"}
+    assert seen["cwd"] == seen["env"]["HOME"] == seen["env"]["TMPDIR"]
+    assert seen["cwd"].startswith(str(place / "tmp"))
+    assert seen["group"]
+    # Its standard streams, the file that is being written, and the listing itself.
+    assert len(seen["fds"]) <= 5

@@ -1,0 +1,154 @@
+"""Backends that are programs of their own: the same bytes as in process, on any number of processes."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from harness import DEPUTE, ROOT, sample
+
+SERVER = DEPUTE.parent / "tests" / "worker" / "depute-backend-worker"
+LISTING = ROOT / "examples" / "backend_in_python" / "depute-backend-listing"
+MODELS = ROOT / "build" / "models"
+MANY = "program\nmethod forward(%x: f32[2, 3]) {\n" + "".join(
+    f"  %a{i}: f32[2, 3] = aten.tanh.default(%{'x' if i == 0 else f't{i - 1}'}) #{2 * i + 1}\n"
+    f"  %t{i}: f32[2, 3] = aten.tan.default(%a{i}) #{2 * i + 2}\n"
+    for i in range(12)
+) + "  return %t11\n}\n"
+SUM = """program
+method forward(%x: f32[2], %y: f32[2], %n: i64[2]) {
+  %m: f32[2] = aten.mul.Tensor(%x, %y) #1
+  %r: f32[2] = aten.relu.default(%m) #2
+  %t: f32[2] = aten.tan.default(%r) #3
+  %s: f32[2] = aten.add.Tensor(%t, %y) #4
+  %i: i64[2] = aten.add.Tensor(%n, %n) #5
+  return %s, %i
+}
+"""
+
+
+def run(*words, path=None, code=0):
+    env = {**os.environ, **({"PATH": f"{path}:{os.environ['PATH']}"} if path else {})}
+    done = subprocess.run([DEPUTE, *map(str, words)], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The built-in backends as programs, under names that are not built in."""
+    folder = tmp_path_factory.mktemp("served")
+    for name in ("xnnpack", "demo"):
+        (folder / f"depute-backend-{name}").symlink_to(SERVER)
+    return folder
+
+
+def lowered(model, backend, out, *more, path=None):
+    run("lower", model, "--backend", backend, "-o", out, *more, path=path)
+    return out.read_bytes()
+
+
+def models():
+    found = [sample(name) for name in ("conv_relu_tan",)] + sorted((ROOT / "tests/models/samples").glob("*.pt2"))[:12]
+    return found + [path for path in [MODELS / "mobilenet_v2.pt2"] if path.exists()]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda path: path.stem)
+def test_the_xnnpack_backend_gives_the_same_bytes_in_process_and_as_a_program(served, model, tmp_path):
+    here = lowered(model, "xnnpack", tmp_path / "here.pte")
+    there = lowered(model, f"exec:{served}/depute-backend-xnnpack", tmp_path / "there.pte")
+    assert here == there
+
+
+def test_options_reach_it(served, tmp_path):
+    model = sample("conv_relu_tan")
+    for options in ("exclude=aten.relu.default", "weights=f16", "off=op:aten.convolution.default", "mode=fx"):
+        here = lowered(model, f"xnnpack:{options}", tmp_path / "here.pte")
+        assert here == lowered(model, f"exec:{served}/depute-backend-xnnpack:{options}", tmp_path / "there.pte")
+    assert lowered(model, f"forward:exec:{served}/depute-backend-xnnpack", tmp_path / "there.pte") == lowered(
+        model, "forward:xnnpack", tmp_path / "here.pte"
+    )
+    told = run("lower", model, "--backend", f"exec:{served}/depute-backend-xnnpack:fast=1", "-o", tmp_path / "m.pte", code=2)
+    assert "unknown option 'fast=1'" in told and not (tmp_path / "m.pte").exists()
+
+
+def test_any_number_of_processes_gives_the_same_bytes(served, tmp_path):
+    (tmp_path / "many.ir").write_text(MANY)
+    here = lowered(tmp_path / "many.ir", "xnnpack", tmp_path / "here.pte")
+    for jobs in (1, 2, 5):
+        there = lowered(
+            tmp_path / "many.ir", f"exec:{served}/depute-backend-xnnpack", tmp_path / "there.pte", "--jobs", jobs, "--verify"
+        )
+        assert here == there
+
+
+def test_a_cache_keeps_what_it_makes(served, tmp_path):
+    words = (sample("conv_relu_tan"), f"exec:{served}/depute-backend-demo")
+    first = lowered(*words, tmp_path / "a.pte", "--cache", tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir())
+    assert first == lowered(*words, tmp_path / "b.pte", "--cache", tmp_path / "cache")
+
+
+def test_a_program_on_path_is_found_by_its_name(tmp_path):
+    (tmp_path / "s.ir").write_text(SUM)
+    assert "there is no backend 'listing'" in run("explain", tmp_path / "s.ir", "--backend", "listing", code=2)
+    told = run("backends", "listing", path=LISTING.parent)
+    assert told.startswith("listing (ListingBackend): Writes a listing; the example of a backend in Python (listing 1)\n")
+    assert "option comments" in told and "option only" in told and "aten.relu.default" in told
+    as_json = json.loads(run("backends", "listing", "--json", path=LISTING.parent))
+    assert [row["op"] for row in as_json["support"]] == ["aten.add.Tensor", "aten.mul.Tensor", "aten.relu.default"]
+    for words in (("lower", tmp_path / "s.ir", "-o", tmp_path / "s.pte"), ("explain", tmp_path / "s.ir")):
+        told = run(*words, "--backend", "listing:loud=1", path=LISTING.parent, code=2)
+        assert "unknown option 'loud=1'" in told
+
+
+def test_the_backend_in_python(tmp_path):
+    (tmp_path / "s.ir").write_text(SUM)
+    told = run("lower", tmp_path / "s.ir", "--backend", f"exec:{LISTING}", "-o", tmp_path / "s.pte", "--dump-after", "lower")
+    assert 'blob "mul m = x, y\\nrelu r = m\\n"\n  debug 0 = #1\n  debug 1 = #2\n' in told
+    assert 'blob "add s = t, y\\n"' in told
+    assert "listing: dtype (i64[2]; allowed: f32)" in run("explain", tmp_path / "s.ir", "--backend", f"exec:{LISTING}")
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    plan = deserialize_pte_binary((tmp_path / "s.pte").read_bytes()).program.execution_plan[0]
+    assert [each.id for each in plan.delegates] == ["ListingBackend"] * 2
+    assert (tmp_path / "s.pte").read_bytes().count(b"mul m = x, y\nrelu r = m\n") == 1
+
+
+@pytest.mark.parametrize("program", ["listing", "xnnpack"])
+def test_workers_pass_their_suite(served, program, tmp_path):
+    (tmp_path / "s.ir").write_text(SUM)
+    path = LISTING if program == "listing" else served / f"depute-backend-{program}"
+    told = run("test-backend", f"exec:{path}", "--model", tmp_path / "s.ir")
+    assert [line.split()[0] for line in told.splitlines()] == ["ok"] * 4
+
+
+def test_the_suite_finds_faults(tmp_path):
+    (tmp_path / "s.ir").write_text(SUM)
+    good = LISTING.read_text()
+    wrongs = {
+        "raise Refused(f\"unknown option": "return {}  # ",
+        "\"version\": \"listing 1\"": "\"version\": str(__import__('os').getpid())",
+        "yield {\"error\": refused.error}": "yield {}",
+        "listing, ids = [], []": "listing, ids = [str(__import__('os').getpid())], []",
+    }
+    for before, after in wrongs.items():
+        program = tmp_path / "depute-backend-wrong"
+        assert before in good
+        program.write_text(good.replace(before, after))
+        program.chmod(0o755)
+        done = subprocess.run(
+            [DEPUTE, "test-backend", f"exec:{program}", "--model", tmp_path / "s.ir"], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 1 and "failed" in done.stdout, (before, done.stdout, done.stderr)
+
+
+def test_what_is_no_program(tmp_path):
+    model = sample("conv_relu_tan")
+    (tmp_path / "text").write_text("no program")
+    for name in ("exec:/nowhere", f"exec:{tmp_path}", f"exec:{tmp_path}/text", "exec:"):
+        run("lower", model, "--backend", name, "-o", tmp_path / "m.pte", code=2)
+    (tmp_path / "text").chmod(0o755)
+    told = run("lower", model, "--backend", f"exec:{tmp_path}/text", "-o", tmp_path / "m.pte", code=1)
+    assert told.startswith("error[worker.")
+    assert not (tmp_path / "m.pte").exists()
