@@ -154,13 +154,25 @@ def test_constants_beside_the_program(tmp_path):
     assert (tmp_path / "m.ptd").read_bytes() == (tmp_path / "program.ptd").read_bytes()
 
 
-def test_layout_options_reach_the_file():
+LAYOUTS = [
+    ({"segment_alignment": 4096}, "--segment-alignment=4096"),
+    ({"delegate_alignment": 512}, "--delegate-alignment=512"),
+    ({"extract_delegate_segments": False}, "--inline-delegates"),
+    ({"memory_planning_pass": depute.MemoryPlanningPass(alloc_graph_input=False)}, "--alloc-inputs=no"),
+    ({"memory_planning_pass": depute.MemoryPlanningPass(alloc_graph_output=False)}, "--alloc-outputs=no"),
+]
+
+
+@pytest.mark.parametrize("options, word", LAYOUTS, ids=[word for _, word in LAYOUTS])
+def test_layouts_are_those_of_the_command_line(options, word, tmp_path):
     edge = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack")
-    plain = edge.to_executorch().buffer
-    config = depute.ExecutorchBackendConfig(segment_alignment=4096, extract_delegate_segments=True)
-    assert len(edge.to_executorch(config).buffer) > len(plain)
-    config = depute.ExecutorchBackendConfig(memory_planning_pass=depute.MemoryPlanningPass(alloc_graph_input=False))
-    assert edge.to_executorch(config).buffer != plain
+    assert command_line("lower", DIGITS, "--backend", "xnnpack", word, "-o", tmp_path / "m.pte").code == 0
+    written = edge.to_executorch(depute.ExecutorchBackendConfig(**options)).buffer
+    assert written == (tmp_path / "m.pte").read_bytes() != edge.to_executorch().buffer
+
+
+def test_layouts_that_cannot_be_are_refused():
+    edge = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack")
     for wrong in (3, "config", object()):
         with pytest.raises(TypeError, match="ExecutorchBackendConfig"):
             edge.to_executorch(wrong)
@@ -303,6 +315,7 @@ def test_reports_have_the_numbers_of_the_command_line(tmp_path):
 def test_pages_are_those_of_the_command_line(name, tmp_path):
     files = [tmp_path / "page.html", tmp_path / "report.json"]
     edge = depute.to_edge_transform_and_lower(sample(name), partitioner="xnnpack", advise=True)
+    assert name != "cond" or edge.report().to_dict()["apart"]  # why there are two delegates
     for words, report in ((["lower", "-o", tmp_path / "program.pte"], edge.to_executorch().report()), (["explain"], edge.report())):
         done = command_line(*words, sample(name), "--backend", "xnnpack", *[word for file in files for word in ("--report", file)])
         assert done.code == 0
@@ -339,6 +352,16 @@ def test_reports_tell_what_would_be_refused():
     (refusal,) = edge.report().to_dict()["refusals"]
     assert refusal["code"] == "plan.no-kernel" and refusal["node"] == "y" and "no kernel" in edge.explain()
     with pytest.raises(depute.Error, match="bernoulli"):
+        edge.to_executorch()
+
+
+def test_reports_tell_what_cannot_be_decomposed():
+    """A backend may take it; where none does, nothing can be written."""
+    random = torch.export.export(torch.nn.Dropout().train(), (torch.ones(4),))
+    edge = depute.to_edge(random, compile_config=depute.EdgeCompileConfig(preserve_ops=["aten.dropout.default"]))
+    (refusal,) = edge.report().to_dict()["refusals"]
+    assert "random" in refusal["message"]
+    with pytest.raises(depute.Error, match="random"):
         edge.to_executorch()
 
 
