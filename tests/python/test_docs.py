@@ -55,7 +55,7 @@ def test_readme_runs_from_python(tmp_path, monkeypatch):
     assert torch.allclose(scope["outputs"][0], scope["model"](scope["example"]), atol=1e-5)
 
 
-COMMANDS = ("lower", "explain", "show", "size", "diff", "extract", "backends")
+COMMANDS = ("lower", "explain", "show", "size", "diff", "extract", "graph", "backends")
 
 
 def options_of(command: str) -> set[str]:
