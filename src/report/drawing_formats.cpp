@@ -21,6 +21,16 @@ Json key_value(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", value}};
 }
 
+// Model Explorer writes labels in black: the owner's colour mixed with white, "#d5e2ef" of "#2b6cb0".
+std::string tint(std::string_view colour) {
+  std::string mixed = "#";
+  for (std::size_t i = 1; i + 1 < colour.size(); i += 2) {
+    const int part = std::stoi(std::string(colour.substr(i, 2)), nullptr, 16);
+    mixed += fmt::format("{:02x}", 255 - (255 - part) / 5);
+  }
+  return mixed;
+}
+
 Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColours& colours) {
   std::string space = node.module;
   std::ranges::replace(space, '.', '/');
@@ -38,7 +48,10 @@ Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColour
   for (std::size_t i = 0; i < node.types.size(); ++i)
     json["outputsMetadata"].push_back(
         {{"id", fmt::format("{}", i)}, {"attrs", Json::array({key_value("type", node.types[i])})}});
-  if (!node.owner.empty()) json["style"] = {{"backgroundColor", colours.of(node.owner)}};
+  if (!node.owner.empty()) {
+    const std::string_view colour = colours.of(node.owner);
+    json["style"] = {{"backgroundColor", tint(colour)}, {"borderColor", colour}};
+  }
   return json;
 }
 

@@ -3,8 +3,14 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import dacite
 import pytest
@@ -75,6 +81,48 @@ def test_nodes_tell_their_owner_reason_and_module():
     assert tan["style"]["backgroundColor"] != nodes["forward"]["xnnpack0"]["style"]["backgroundColor"]
     nested = drawn(VIT) if VIT.exists() else None
     assert nested is None or any(node["namespace"].startswith("blocks/0/attn") for node in nested["graphs"][0]["nodes"])
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        return taken.getsockname()[1]
+
+
+def wait_for(what, seconds=90):
+    for _ in range(2 * seconds):
+        if found := what():
+            return found
+        time.sleep(0.5)
+    raise AssertionError("it did not happen")
+
+
+def answers(url) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def test_model_explorer_itself_opens_it(tmp_path):
+    graph, port = tmp_path / "graph.json", free_port()
+    assert depute("graph", sample("conv_relu_tan"), "--backend", "xnnpack", "-o", graph).code == 0
+    explorer = Path(sys.executable).parent / "model-explorer"
+    words = [explorer, graph, "--no_open_in_browser", "--host", "localhost", "--port", str(port)]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://localhost:{port}/"
+        wait_for(lambda: answers(url))
+        with Browser(1000, 700, webgl=True) as browser:
+            browser.driver.get(url + "?" + urllib.parse.urlencode({"data": json.dumps({"models": [{"url": str(graph)}]})}))
+            text = lambda: browser.script("return document.body.innerText")  # noqa: E731
+            wait_for(lambda: "op node count" in text())
+            # The input, the delegate, the tan and the output.
+            assert re.search(r"op node count\s+4\b", text()) and "conv_relu_tan.pt2" in text()
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
 
 
 def test_a_pte_is_drawn_by_its_instructions(tmp_path):
