@@ -103,10 +103,10 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
   set_up_memory();
   try {
     const std::array commands = {
-        lower_command(compiler),   explain_command(compiler),  doctor_command(compiler),
-        show_command(compiler),    size_command(compiler),     diff_command(compiler),
-        extract_command(compiler), backends_command(compiler), verify_command(),
-        replay_command(),          test_backend_command()};
+        lower_command(compiler),   explain_command(compiler), doctor_command(compiler),
+        show_command(compiler),    size_command(compiler),    diff_command(compiler),
+        extract_command(compiler), graph_command(compiler),   backends_command(compiler),
+        verify_command(),          replay_command(),          test_backend_command()};
     // Of a process that was started without even its own name there are no arguments.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);

@@ -44,6 +44,7 @@ Command show_command(const Compiler& compiler);
 Command size_command(const Compiler& compiler);
 Command diff_command(Compiler& compiler);
 Command extract_command(Compiler& compiler);
+Command graph_command(Compiler& compiler);
 Command backends_command(Compiler& compiler);
 Command verify_command();
 Command replay_command();

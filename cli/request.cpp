@@ -147,7 +147,8 @@ std::vector<Option> request_options(RequestArguments& arguments) {
        .may_be_empty = true},
       {.names = "--report",
        .target = &arguments.reports,
-       .help = "Also write the report: FILE.json, .html, .md or .sarif; - is standard output, as JSON",
+       .help = "Also write the report: FILE.json, .html, .md, .sarif or .annotations; - is standard output, "
+               "as JSON",
        .value = "FILE"},
       {.names = "--dump-after",
        .target = &arguments.dump_after,

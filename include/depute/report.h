@@ -129,8 +129,9 @@ std::string explain_text(const Report& report, const ExplainOptions& options);
 std::string doctor_text(const Report& report, bool colour = false);
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
-std::string report_markdown(const Report& report);  // for a comment on a pull request
-std::string report_sarif(const Report& report);     // SARIF 2.1.0: what was left, by source line
+std::string report_markdown(const Report& report);     // for a comment on a pull request
+std::string report_sarif(const Report& report);        // SARIF 2.1.0: what was left, by source line
+std::string report_annotations(const Report& report);  // the same as GitHub's workflow commands
 
 // A form that a report is written in, told by the ending of its file.
 struct ReportFormat {

@@ -12,6 +12,7 @@ std::span<const ReportFormat> report_formats() {
       ReportFormat{.ending = ".html", .write = &report_html, .has_page_facts = true},
       ReportFormat{".md", &report_markdown},
       ReportFormat{".sarif", &report_sarif},
+      ReportFormat{".annotations", &report_annotations},
   };
   return formats;
 }

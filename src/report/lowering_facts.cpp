@@ -16,7 +16,15 @@ bool is_weight(LedgerKind kind) {
          kind == LedgerKind::PayloadConstant;
 }
 
-// What an instruction calls, as users know it.
+MethodFacts method_facts(const ExecutionPlan& method) {
+  MethodFacts facts;
+  for (std::int64_t size : method.memory_sizes) facts.memory += static_cast<std::uint64_t>(size);
+  for (const Instruction& instruction : method.instructions) ++facts.calls[callee(method, instruction)];
+  return facts;
+}
+
+}  // namespace
+
 std::string callee(const ExecutionPlan& method, const Instruction& instruction) {
   const auto index = static_cast<std::size_t>(instruction.index);
   switch (instruction.kind) {
@@ -33,15 +41,6 @@ std::string callee(const ExecutionPlan& method, const Instruction& instruction) 
   }
   return {};
 }
-
-MethodFacts method_facts(const ExecutionPlan& method) {
-  MethodFacts facts;
-  for (std::int64_t size : method.memory_sizes) facts.memory += static_cast<std::uint64_t>(size);
-  for (const Instruction& instruction : method.instructions) ++facts.calls[callee(method, instruction)];
-  return facts;
-}
-
-}  // namespace
 
 Result<FileFacts> file_facts(std::span<const std::byte> pte, const std::string& name,
                              const Registry& registry) {

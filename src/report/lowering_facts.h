@@ -19,6 +19,7 @@
 #include "depute/registry.h"
 #include "depute/report.h"
 #include "depute/result.h"
+#include "schema/execution_plan.h"
 
 namespace depute {
 
@@ -59,6 +60,9 @@ struct LoweringFacts {
 Result<FileFacts> file_facts(std::span<const std::byte> pte, const std::string& name,
                              const Registry& registry);
 std::vector<WeightFacts> weight_facts(const Program& program);
+
+// What an instruction calls, as users know it: a kernel, a backend, "move", "jump" or "free".
+std::string callee(const ExecutionPlan& method, const Instruction& instruction);
 
 // Reads what report_json() wrote: nodes, delegates, input, output. `name` is for messages.
 Result<Report> read_report(std::span<const std::byte> json, const std::string& name);

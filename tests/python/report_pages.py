@@ -46,11 +46,12 @@ def write_page(model: Path, folder: Path, *arguments: str) -> Path:
 class Browser:
     """A window without a screen, of a size in CSS pixels."""
 
-    def __init__(self, width: int, height: int, dark: bool = False):
+    def __init__(self, width: int, height: int, dark: bool = False, webgl: bool = False):
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage"):
+        for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"):
             options.add_argument(argument)
+        options.add_argument("--enable-unsafe-swiftshader" if webgl else "--disable-gpu")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.driver.set_page_load_timeout(60)

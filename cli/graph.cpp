@@ -1,0 +1,98 @@
+// depute graph: the partitioned program, or the instructions of a .pte, as a drawing.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/request.h"
+#include "read/pte.h"
+#include "read/read_program.h"
+#include "report/drawing.h"
+#include "support/mapped_file.h"
+#include "support/output_set.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+struct GraphArguments {
+  RequestArguments request;
+  std::string format = "model-explorer";
+  std::string output = "-";
+};
+
+Result<DrawingFormat> format_named(const std::string& name) {
+  const auto formats = drawing_formats();
+  const auto found = std::ranges::find(formats, name, &DrawingFormat::name);
+  if (found != formats.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const DrawingFormat& format : formats) names.push_back(format.name);
+  return failure("usage", "--format", fmt::format("there is no format '{}'", name),
+                 fmt::format("the formats are {}", fmt::join(names, ", ")));
+}
+
+// A model is lowered first; only who takes what is drawn, so advice is not asked for.
+Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) {
+  TRY(std::shared_ptr<const MappedFile> file, open_input(request.model));
+  if (is_pte(file->bytes())) {
+    TRY(PteFile pte, read_pte(file->bytes(), request.model));
+    return draw(pte, request.model);
+  }
+  TRY(CompileOptions options, read_request(request));
+  options.lower.tell_page_facts = true;
+  TRY(Compiled compiled, run_request(request, options, compiler));
+  return draw(compiled.report);
+}
+
+Status write_drawing(const GraphArguments& arguments, Compiler& compiler) {
+  TRY(DrawingFormat format, format_named(arguments.format));
+  OutputSet outputs;
+  outputs.add_input(arguments.request.model);
+  for (const std::string& kernels : arguments.request.kernels) outputs.add_input(kernels);
+  TRY_STATUS(outputs.reserve("-o", arguments.output));
+  TRY(Drawing drawing, drawing_of(arguments.request, compiler));
+  const std::string text = format.write(drawing);
+  TRY(std::unique_ptr<Output> output, outputs.open(arguments.output));
+  TRY_STATUS(output->write(std::as_bytes(std::span(text))));
+  TRY_STATUS(output->commit());
+  return outputs.put_in_place();
+}
+
+int run_graph(const GraphArguments& arguments, Compiler& compiler) {
+  const Status written = write_drawing(arguments, compiler);
+  return written ? exit_done : report_failure(written.error());
+}
+
+std::vector<Option> graph_options(GraphArguments& arguments) {
+  std::vector<Option> options = {
+      {.names = "MODEL",
+       .target = &arguments.request.model,
+       .help = "A model (.pt2, .ir), which is lowered first, or a .pte",
+       .is_required = true},
+      {.names = "--format",
+       .target = &arguments.format,
+       .help = "model-explorer (JSON), dot or svg; default: model-explorer",
+       .value = "FORMAT"},
+      {.names = "-o,--output",
+       .target = &arguments.output,
+       .help = "The file to write; default: standard output",
+       .value = "FILE"},
+  };
+  const std::vector<Option> lowering = lowering_options(arguments.request);
+  options.insert(options.end(), lowering.begin(), lowering.end());
+  return options;
+}
+
+}  // namespace
+
+Command graph_command(Compiler& compiler) {
+  auto arguments = std::make_shared<GraphArguments>();
+  return {.name = "graph",
+          .help = "Draw the partitioned program, for Model Explorer or as a picture",
+          .options = [arguments] { return graph_options(*arguments); },
+          .run = [arguments, &compiler] { return run_graph(*arguments, compiler); }};
+}
+
+}  // namespace depute

@@ -1,0 +1,41 @@
+// The report as GitHub's workflow commands, which stand beside the lines of a pull request when a step prints
+// them:
+//
+//   ::error file=model.pt2::not met: coverage>=95%25 (is 92.9%25)
+//   ::notice file=model.py,line=12::aten.sort.default (2 nodes) stays on ExecuTorch's kernels: xnnpack:
+//   kernel
+#include <fmt/format.h>
+
+#include "report/findings.h"
+#include "support/printable.h"
+
+namespace depute {
+namespace {
+
+// Of a message '%' and line breaks, of a property ':' and ',', too.
+std::string command_text(std::string_view text, bool is_property) {
+  std::string escaped;
+  for (char c : printable(text)) {
+    const bool is_special = c == '%' || (is_property && (c == ':' || c == ','));
+    escaped += is_special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return escaped;
+}
+
+std::string_view command(Finding::Level level) {
+  return level == Finding::Level::Error ? "error" : "notice";
+}
+
+}  // namespace
+
+std::string report_annotations(const Report& report) {
+  std::string text;
+  for (const Finding& finding : findings_of(report)) {
+    text += fmt::format("::{} file={}", command(finding.level), command_text(finding.file, true));
+    if (finding.line > 0) text += fmt::format(",line={}", finding.line);
+    text += fmt::format("::{}\n", command_text(finding.text, false));
+  }
+  return text;
+}
+
+}  // namespace depute

@@ -1,0 +1,188 @@
+// Drawings as SVG, in layers: a node stands below all that it takes values from, near the middle of these.
+//
+//   x -> xnnpack0 -> relu -> output     ->     four layers with a box each, and curves between them
+//
+// Delegates are one box each; what is in them is told by the other forms and by `depute explain`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "report/drawing.h"
+#include "report/html.h"
+
+namespace depute {
+namespace {
+
+constexpr double box_height = 38;
+constexpr double layer_distance = 84;
+constexpr double gap = 18;
+constexpr double margin = 24;
+constexpr double title_height = 34;
+
+struct SvgBox {
+  std::size_t layer = 0;
+  double x = 0;  // of its middle
+  double width = 0;
+};
+
+// Boxes are wide enough for what stands in them: the names of nodes here are ASCII, of about one width.
+double box_width(const DrawnNode& node) {
+  const std::size_t letters = std::max(node.label.size(), node.id.size());
+  return 20 + 6.6 * static_cast<double>(std::min<std::size_t>(letters, 44));
+}
+
+class SvgLayout {
+ public:
+  explicit SvgLayout(const DrawnGraph& graph) : graph_(graph), boxes_(graph.nodes.size()) {
+    for (std::size_t i = 0; i < boxes_.size(); ++i) boxes_[i].width = box_width(graph.nodes[i]);
+    find_layers();
+    for (const std::vector<std::size_t>& layer : layers_) place(layer);
+    const double left = left_edge();
+    for (SvgBox& box : boxes_) box.x += margin - left;
+    for (const SvgBox& box : boxes_) width_ = std::max(width_, box.x + box.width / 2 + margin);
+  }
+
+  const SvgBox& box(std::size_t node) const { return boxes_[node]; }
+  double width() const { return width_; }
+  double height() const { return title_height + layer_distance * static_cast<double>(layers_.size()); }
+
+ private:
+  // By the longest way from a node without inputs. An edge may lead back, where a loop writes a value.
+  void find_layers() {
+    std::vector<std::size_t> waiting_for(boxes_.size(), 0);
+    std::vector<std::vector<std::size_t>> users(boxes_.size());
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      for (const DrawnEdge& edge : graph_.nodes[i].inputs) users[edge.source].push_back(i);
+      waiting_for[i] = graph_.nodes[i].inputs.size();
+    }
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      if (waiting_for[i] == 0) ready.push_back(i);
+    }
+    for (std::size_t next = 0; next < ready.size(); ++next) {
+      for (std::size_t user : users[ready[next]]) {
+        boxes_[user].layer = std::max(boxes_[user].layer, boxes_[ready[next]].layer + 1);
+        if (--waiting_for[user] == 0) ready.push_back(user);
+      }
+    }
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      layers_.resize(std::max(layers_.size(), boxes_[i].layer + 1));
+      layers_[boxes_[i].layer].push_back(i);
+    }
+  }
+
+  double wanted_x(std::size_t node) const {
+    const auto& inputs = graph_.nodes[node].inputs;
+    if (inputs.empty()) return 0;
+    double sum = 0;
+    for (const DrawnEdge& edge : inputs) sum += boxes_[edge.source].x;
+    return sum / static_cast<double>(inputs.size());
+  }
+
+  // Side by side in the order of what they take; the layer's middle is where they want to be.
+  void place(std::vector<std::size_t> layer) {
+    std::vector<double> wanted(boxes_.size());
+    for (std::size_t node : layer) wanted[node] = wanted_x(node);
+    std::ranges::stable_sort(layer, {}, [&](std::size_t node) { return wanted[node]; });
+    double left = -1e18;
+    double drift = 0;
+    for (std::size_t node : layer) {
+      SvgBox& box = boxes_[node];
+      box.x = std::max(wanted[node], left + box.width / 2);
+      left = box.x + box.width / 2 + gap;
+      drift += box.x - wanted[node];
+    }
+    for (std::size_t node : layer) boxes_[node].x -= drift / static_cast<double>(layer.size());
+  }
+
+  double left_edge() const {
+    double left = 1e18;
+    for (const SvgBox& box : boxes_) left = std::min(left, box.x - box.width / 2);
+    return boxes_.empty() ? 0 : left;
+  }
+
+  const DrawnGraph& graph_;
+  std::vector<SvgBox> boxes_;
+  std::vector<std::vector<std::size_t>> layers_;
+  double width_ = 2 * margin;
+};
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t most = 44;
+  if (text.size() <= most) return escape_html(text);
+  return escape_html(text.substr(0, most - 1)) + "&#8230;";
+}
+
+std::string svg_edge(const SvgBox& from, const SvgBox& to, double top) {
+  const double y1 = top + layer_distance * static_cast<double>(from.layer) + box_height;
+  const double y2 = top + layer_distance * static_cast<double>(to.layer);
+  const double bend = (layer_distance - box_height) * 0.6;
+  return fmt::format("<path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n", from.x, y1,
+                     from.x, y1 + bend, to.x, y2 - bend, to.x, y2);
+}
+
+std::string svg_node(const DrawnNode& node, const SvgBox& box, double top, OwnerColours& colours) {
+  const double y = top + layer_distance * static_cast<double>(box.layer);
+  std::string text = "<g><title>" + escape_html(node.id);
+  for (const auto& [key, value] : node.facts)
+    text += fmt::format("\n{}: {}", escape_html(key), escape_html(value));
+  for (const std::string& type : node.types) text += "\n" + escape_html(type);
+  text += fmt::format(
+      "</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{}\" fill=\"{}\"/>",
+      box.x - box.width / 2, y, box.width, box_height, node.owner.empty() ? box_height / 2 : 5,
+      colours.of(node.owner));
+  const bool has_name = node.id != node.label && !node.owner.empty();
+  text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.x, y + (has_name ? 17 : 23),
+                      shortened(node.label));
+  if (has_name)
+    text += fmt::format("<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.x, y + 30,
+                        shortened(node.id));
+  return text + "</g>\n";
+}
+
+}  // namespace
+
+std::string drawing_svg(const Drawing& drawing) {
+  std::set<std::string> inner;
+  for (const DrawnGraph& graph : drawing.graphs) {
+    for (const DrawnNode& node : graph.nodes) {
+      if (node.graph) inner.insert(*node.graph);
+    }
+  }
+  OwnerColours colours;
+  std::string body;
+  double width = 0;
+  double top = 0;
+  for (const DrawnGraph& graph : drawing.graphs) {
+    if (inner.contains(graph.id)) continue;
+    const SvgLayout layout(graph);
+    const double start = top + title_height;
+    body += fmt::format("<text class=\"title\" x=\"{}\" y=\"{:.1f}\">{}</text>\n<g class=\"edges\">\n",
+                        margin, top + 22, escape_html(graph.id));
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const DrawnEdge& edge : graph.nodes[i].inputs)
+        body += svg_edge(layout.box(edge.source), layout.box(i), start);
+    }
+    body += "</g>\n";
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      body += svg_node(graph.nodes[i], layout.box(i), start, colours);
+    width = std::max(width, layout.width());
+    top += layout.height();
+  }
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
+             "{0:.0f} "
+             "{1:.0f}\">\n<title>{2}</title>\n<style>text {{ font: 11px ui-monospace, Menlo, Consolas, "
+             "monospace; "
+             "fill: #fff; text-anchor: middle; }} .name {{ font-size: 10px; opacity: .85; }} .title {{ font: "
+             "600 "
+             "15px system-ui, sans-serif; fill: #1b1f24; text-anchor: start; }} .edges {{ fill: none; "
+             "stroke: "
+             "#8a93a0; stroke-width: 1.3; }}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+             width, top, escape_html(file_name(drawing.name))) +
+         body + "</svg>\n";
+}
+
+}  // namespace depute
