@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <span>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
@@ -98,9 +98,12 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
   clean_up_on_signals();
   set_up_memory();
   try {
-    const std::array commands = {
-        lower_command(compiler), explain_command(compiler),  doctor_command(compiler), show_command(compiler),
-        size_command(compiler),  backends_command(compiler), verify_command()};
+    std::vector<Command> commands = {lower_command(compiler),    explain_command(compiler),
+                                     doctor_command(compiler),   show_command(compiler),
+                                     size_command(compiler),     profile_command(),
+                                     backends_command(compiler), verify_command()};
+    commands.push_back(completion_command(commands));
+    commands.push_back(man_command(commands));
     // Of a process that was started without even its own name there are no arguments.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     return run_words(words.subspan(words.empty() ? 0 : 1), commands);

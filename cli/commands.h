@@ -27,6 +27,12 @@ struct Option {
   bool is_required = false;
   std::optional<std::pair<int, int>> range = {};  // of a number, both ends allowed
   std::string excludes = {};                      // the name of an earlier option that cannot stand beside it
+  std::string words_from = {};  // a command that prints what the value can be, as the first word of each line
+
+  std::vector<std::string> spellings() const;  // "-o", "--output"
+  bool is_flag() const;
+  bool is_positional() const;
+  std::string value_name() const;
 };
 
 struct Command {
@@ -42,8 +48,12 @@ Command explain_command(Compiler& compiler);
 Command doctor_command(Compiler& compiler);
 Command show_command(const Compiler& compiler);
 Command size_command(const Compiler& compiler);
+Command profile_command();
 Command backends_command(const Compiler& compiler);
 Command verify_command();
+// Of all commands; the list has to stay where it is.
+Command completion_command(const std::vector<Command>& commands);
+Command man_command(const std::vector<Command>& commands);
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.
 int run_words(std::span<char*> words, std::span<const Command> commands);

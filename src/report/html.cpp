@@ -2,14 +2,13 @@
 // puts into the program, and page_json.cpp writes its data. The page's scripts make all that is seen from the
 // data, as text that is never read as HTML.
 #include "depute/report.h"
+#include "report/html_text.h"
 #include "report/page_parts.h"
 #include "report/report_json.h"
 
 namespace depute {
-namespace {
 
-// Text between tags.
-std::string escape(std::string_view text) {
+std::string html_text(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     if (c == '&') {
@@ -23,10 +22,11 @@ std::string escape(std::string_view text) {
   return escaped;
 }
 
-// "model.pt2" of a path.
 std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
+
+namespace {
 
 // JSON in which no tag can end or begin.
 std::string escape_json(std::string_view json) {
@@ -53,7 +53,7 @@ std::string report_html(const Report& report) {
     html += page.substr(start, at - start);
     const std::size_t end = page.find("}}", at);
     const std::string_view part = page.substr(at + 2, end - at - 2);
-    if (part == "title") html += escape(file_name(report.input));
+    if (part == "title") html += html_text(file_name(report.input));
     if (part == "style") html += page_parts::style();
     if (part == "data") html += escape_json(page_json(report));
     if (part == "scripts") {
