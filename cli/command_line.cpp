@@ -38,8 +38,18 @@ int report_usage(const Diagnostic& diagnostic) {
   return exit_usage;
 }
 
-bool is_terminal() {
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+Option colour_option(std::string& choice) {
+  return {.names = "--color",
+          .target = &choice,
+          .help = "auto (on a terminal, unless NO_COLOR is set), always or never",
+          .value = "WHEN",
+          .choices = {"auto", "always", "never"}};
+}
+
+bool has_colour(std::FILE* stream, const std::string& choice) {
+  if (choice == "always" || choice == "never") return choice == "always";
+  const char* unwanted = std::getenv("NO_COLOR");
+  return isatty(fileno(stream)) != 0 && (unwanted == nullptr || *unwanted == '\0');
 }
 
 int report_failure(const Diagnostic& diagnostic) {

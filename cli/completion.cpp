@@ -26,8 +26,14 @@ std::string in_quotes(std::string_view text, std::string_view before, std::strin
   return out + "'";
 }
 
-// The command gives words in lines; the first of each is one that the value can be.
+// Of an option with a closed or a printed list: in lines, the first word of each is one that the value can
+// be.
+bool has_words(const Option& option) {
+  return !option.words_from.empty() || !option.choices.empty();
+}
+
 std::string words_of(const Option& option) {
+  if (!option.choices.empty()) return fmt::format("{}", fmt::join(option.choices, " "));
   return fmt::format("$({} 2>/dev/null | cut -d' ' -f1)", option.words_from);
 }
 
@@ -49,7 +55,7 @@ std::string bash_script(const std::vector<Command>& commands) {
     options += fmt::format("    {}) options={} ;;\n", command.name,
                            in_quotes(fmt::format("{}", fmt::join(dashed_words(command), " ")), "", "'\\''"));
     for (const Option& option : command.options()) {
-      if (option.words_from.empty()) continue;
+      if (!has_words(option)) continue;
       for (const std::string& each : option.spellings())
         values += fmt::format("    {}:{}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
                               command.name, each, words_of(option));
