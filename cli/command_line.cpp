@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <span>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
@@ -40,8 +40,18 @@ int report_usage(const Diagnostic& diagnostic) {
   return exit_usage;
 }
 
-bool is_terminal() {
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+Option colour_option(std::string& choice) {
+  return {.names = "--color",
+          .target = &choice,
+          .help = "auto (on a terminal, unless NO_COLOR is set), always or never",
+          .value = "WHEN",
+          .choices = {"auto", "always", "never"}};
+}
+
+bool has_colour(std::FILE* stream, const std::string& choice) {
+  if (choice == "always" || choice == "never") return choice == "always";
+  const char* unwanted = std::getenv("NO_COLOR");
+  return isatty(fileno(stream)) != 0 && (unwanted == nullptr || *unwanted == '\0');
 }
 
 int report_failure(const Diagnostic& diagnostic) {
@@ -102,11 +112,14 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
   clean_up_on_signals();
   set_up_memory();
   try {
-    const std::array commands = {
-        lower_command(compiler),   explain_command(compiler), doctor_command(compiler),
-        show_command(compiler),    size_command(compiler),    diff_command(compiler),
-        extract_command(compiler), graph_command(compiler),   backends_command(compiler),
-        verify_command(),          replay_command(),          test_backend_command()};
+    std::vector<Command> commands = {
+        lower_command(compiler),    explain_command(compiler), doctor_command(compiler),
+        show_command(compiler),     size_command(compiler),    diff_command(compiler),
+        extract_command(compiler),  graph_command(compiler),   profile_command(),
+        backends_command(compiler), verify_command(),          replay_command(),
+        test_backend_command()};
+    commands.push_back(completion_command(commands));
+    commands.push_back(man_command(commands));
     // Of a process that was started without even its own name there are no arguments.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);

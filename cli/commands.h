@@ -27,6 +27,13 @@ struct Option {
   bool is_required = false;
   std::optional<std::pair<int, int>> range = {};  // of a number, both ends allowed
   std::string excludes = {};                      // the name of an earlier option that cannot stand beside it
+  std::vector<std::string> choices = {};          // all that the value can be
+  std::string words_from = {};  // a command that prints what the value can be, as the first word of each line
+
+  std::vector<std::string> spellings() const;  // "-o", "--output"
+  bool is_flag() const;
+  bool is_positional() const;
+  std::string value_name() const;
 };
 
 struct Command {
@@ -45,10 +52,14 @@ Command size_command(const Compiler& compiler);
 Command diff_command(Compiler& compiler);
 Command extract_command(Compiler& compiler);
 Command graph_command(Compiler& compiler);
+Command profile_command();
 Command backends_command(Compiler& compiler);
 Command verify_command();
 Command replay_command();
 Command test_backend_command();
+// Of all commands; the list has to stay where it is.
+Command completion_command(const std::vector<Command>& commands);
+Command man_command(const std::vector<Command>& commands);
 
 // Reads the words behind the program's name and runs the command that they choose; gives its exit code.
 int run_words(std::span<char*> words, std::span<const Command> commands);
@@ -57,7 +68,11 @@ int run_words(std::span<char*> words, std::span<const Command> commands);
 int report_error(const Diagnostic& diagnostic);
 // The same with the exit code of a wrong command line.
 int report_usage(const Diagnostic& diagnostic);
-bool is_terminal();  // standard output is one, and NO_COLOR is not set
+
+// --color: auto, always or never.
+Option colour_option(std::string& choice);
+// Whether what goes to this stream has colours: with auto on a terminal, unless NO_COLOR is set to anything.
+bool has_colour(std::FILE* stream, const std::string& choice);
 
 // Writes all of `text` to standard output; fails when the reader is gone or the disk is full.
 int print_out(const std::string& text);

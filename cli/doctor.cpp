@@ -7,24 +7,35 @@
 namespace depute {
 namespace {
 
-int run_doctor(const RequestArguments& arguments, Compiler& compiler) {
-  Result<CompileOptions> options = read_request(arguments);
+struct DoctorArguments {
+  RequestArguments request;
+  std::string colour = "auto";
+};
+
+int run_doctor(const DoctorArguments& arguments, Compiler& compiler) {
+  Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
   options->lower.tell_page_facts = true;  // for its advice
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
-  Result<Compiled> compiled = run_request(arguments, *options, compiler);
+  Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
-  const int code = print_to(stream, doctor_text(compiled->report, stream == stdout && is_terminal()));
+  const int code = print_to(stream, doctor_text(compiled->report, has_colour(stream, arguments.colour)));
   return code == exit_done && !compiled->report.refusals.empty() ? exit_error : code;
+}
+
+std::vector<Option> doctor_options(DoctorArguments& arguments) {
+  std::vector<Option> options = request_options(arguments.request);
+  options.push_back(colour_option(arguments.colour));
+  return options;
 }
 
 }  // namespace
 
 Command doctor_command(Compiler& compiler) {
-  auto arguments = std::make_shared<RequestArguments>();
+  auto arguments = std::make_shared<DoctorArguments>();
   return {.name = "doctor",
           .help = "Tell all that keeps a model from being lowered, and what to change",
-          .options = [arguments] { return request_options(*arguments); },
+          .options = [arguments] { return doctor_options(*arguments); },
           .run = [arguments, &compiler] { return run_doctor(*arguments, compiler); }};
 }
 

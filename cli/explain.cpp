@@ -15,6 +15,7 @@ namespace {
 struct ExplainArguments {
   RequestArguments request;
   std::string node;
+  std::string colour = "auto";
   bool json = false;
 };
 
@@ -36,7 +37,7 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   }
   if (!arguments.json)
     return print_to(stream,
-                    explain_text(report, {.node = node, .colour = stream == stdout && is_terminal()}));
+                    explain_text(report, {.node = node, .colour = has_colour(stream, arguments.colour)}));
   if (!node.empty()) std::erase_if(report.nodes, [&](const NodeReport& n) { return n.node != node; });
   return print_to(stream, report_json(report));
 }
@@ -45,6 +46,7 @@ std::vector<Option> explain_options(ExplainArguments& arguments) {
   std::vector<Option> options = request_options(arguments.request);
   options.push_back(
       {.names = "--node", .target = &arguments.node, .help = "Only this node", .value = "NAME"});
+  options.push_back(colour_option(arguments.colour));
   options.push_back({.names = "--json", .target = &arguments.json, .help = "As JSON"});
   return options;
 }

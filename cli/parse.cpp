@@ -76,6 +76,14 @@ void add_option(CLI::App& app, const Option& option) {
   if (is_text && !option.may_be_empty) {
     made->check([](const std::string& text) { return text.empty() ? "must not be empty" : std::string(); });
   }
+  if (!option.choices.empty()) {
+    made->check([choices = option.choices](const std::string& text) {
+      if (std::ranges::find(choices, text) != choices.end()) return std::string();
+      const auto similar = most_similar(text, choices);
+      return fmt::format("'{}' is none of {}{}", text, fmt::join(choices, ", "),
+                         similar ? fmt::format("; did you mean {}?", *similar) : "");
+    });
+  }
   if (option.range) made->check(CLI::Range(option.range->first, option.range->second));
   if (!option.value.empty()) made->type_name(option.value);
   if (!option.excludes.empty()) made->excludes(app.get_option(option.excludes));

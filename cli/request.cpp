@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "cli/backend_argument.h"
@@ -76,7 +79,8 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
        .target = &arguments.backends,
        .help = "[METHOD:]NAME[:key=value,...]; several are asked in the order given",
        .value = "NAME",
-       .may_be_empty = true},
+       .may_be_empty = true,
+       .words_from = "depute backends"},
       {.names = "--constant",
        .target = &arguments.constants,
        .help = "NAME=JSON: a method that returns this, as get_eos_ids=[2,3]",
@@ -230,13 +234,45 @@ bool writes_standard_output(const CompileOptions& options) {
          std::ranges::any_of(options.reports, is_standard_output);
 }
 
+namespace {
+
+// One line on a terminal, which tells what was done last when a run takes longer than a second.
+class ProgressLine {
+ public:
+  ProgressLine() : is_wanted_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() {
+    if (is_shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  bool is_wanted() const { return is_wanted_; }
+
+  void done(std::string_view step) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    if (!is_wanted_ || seconds.count() < 1) return;
+    std::fputs(fmt::format("\r\033[K{:.1f} s, {} is done", seconds.count(), step).c_str(), stderr);
+    std::fflush(stderr);
+    is_shown_ = true;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool is_wanted_;
+  bool is_shown_ = false;
+};
+
+}  // namespace
+
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler) {
   TRY_STATUS(add_kernels(arguments.kernels, compiler));
   TRY_STATUS(add_workers(compiler, options.lower.backends, read_worker_options(arguments)));
   Status dumped;
-  if (!arguments.dump_after.empty()) {
+  ProgressLine progress;
+  if (!arguments.dump_after.empty() || progress.is_wanted()) {
     std::FILE* stream = writes_standard_output(options) ? stderr : stdout;
-    options.lower.observe = [&arguments, &dumped, stream](std::string_view step, const Program& program) {
+    options.lower.observe = [&, stream](std::string_view step, const Program& program) {
+      progress.done(step);
       if (step != arguments.dump_after || !dumped) return;
       dumped = write_to(stream, fmt::format("; after {}\n{}", step, print(program)));
     };

@@ -22,6 +22,20 @@ target_include_directories(depute_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_I
 install(TARGETS depute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS depute_shared EXPORT depute LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/depute DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# The manual page and completions are what the program prints of its own records.
+set(printed ${PROJECT_BINARY_DIR}/printed)
+add_custom_command(OUTPUT ${printed}/depute.1 ${printed}/bash/depute ${printed}/zsh/_depute ${printed}/fish/depute.fish
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${printed}/bash ${printed}/zsh ${printed}/fish
+  COMMAND depute man > ${printed}/depute.1
+  COMMAND depute completion bash > ${printed}/bash/depute
+  COMMAND depute completion zsh > ${printed}/zsh/_depute
+  COMMAND depute completion fish > ${printed}/fish/depute.fish
+  DEPENDS depute)
+add_custom_target(depute_printed ALL DEPENDS ${printed}/depute.1)
+install(FILES ${printed}/depute.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES ${printed}/bash/depute DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+install(FILES ${printed}/zsh/_depute DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+install(FILES ${printed}/fish/depute.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/depute)
 install(EXPORT depute FILE depute-config.cmake NAMESPACE depute:: DESTINATION ${package})

@@ -67,10 +67,10 @@ class DoctorWriter {
   DoctorWriter(const Report& report, bool colour) : report_(report), colour_(colour) {}
 
   std::string run() {
-    out_ = wrapped("", fmt::format("{}: {} of {} nodes delegated ({:.1f} %), {} {}", report_.input,
-                                   report_.delegated_nodes(), report_.nodes.size(), report_.coverage(),
-                                   report_.delegates.size(),
-                                   report_.delegates.size() == 1 ? "delegate" : "delegates"));
+    out_ = wrapped(
+        "", fmt::format("{}: {} of {} nodes delegated ({:.1f} %), {} {}", report_.input,
+                        report_.delegated_nodes(), report_.nodes.size(), report_.coverage(),
+                        report_.delegates.size(), report_.delegates.size() == 1 ? "delegate" : "delegates"));
     add_blockers();
     add_leftovers();
     add_changes();

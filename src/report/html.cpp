@@ -8,7 +8,6 @@
 #include "report/report_json.h"
 
 namespace depute {
-namespace {
 
 // JSON in which no tag can end or begin.
 std::string escape_json(std::string_view json) {

@@ -1,0 +1,99 @@
+#include "read/etdump.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "etdump_generated.h"
+#include "read/flatbuffer_file.h"
+#include "read/pte_method.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+using internal::has_text;
+using internal::number_at;
+
+class EtDumpReader {
+  static constexpr std::size_t prefix_size = sizeof(flatbuffers::uoffset_t);
+  static constexpr std::size_t max_depth = 8;
+
+ public:
+  EtDumpReader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
+
+  Result<EtDump> run() {
+    TRY(const ed00::ETDump* table, find_table());
+    for (const auto* run : internal::elements(table->run_data())) TRY_STATUS(read_run(*run));
+    return std::move(dump_);
+  }
+
+ private:
+  Failure fail(std::string_view place, std::string_view message, std::string_view hint = {}) const {
+    return failure("read_etdump", fmt::format("{}: {}", name_, place), message, hint);
+  }
+
+  // The size stands before the flatbuffer, as flatcc writes it, or not.
+  Result<const ed00::ETDump*> find_table() {
+    const std::string_view identifier = ed00::ETDumpIdentifier();
+    const bool has_prefix = has_text(file_, prefix_size + 4, identifier);
+    if (!has_prefix && !has_text(file_, 4, identifier))
+      return fail("byte 4", "not an ETDump (no \"ED00\" here)",
+                  "give the file that the runtime's ETDump generator wrote");
+    std::size_t size = file_.size();
+    if (has_prefix) {
+      size = number_at<flatbuffers::uoffset_t>(file_, 0) + prefix_size;
+      if (size > file_.size())
+        return fail("byte 0", fmt::format("{} bytes in a file of {}: it is cut off", size, file_.size()));
+    }
+    if (size >= std::numeric_limits<std::int32_t>::max()) return fail("byte 0", "over 2 GB");
+    // What the numbers are aligned to is the prefix, or what stands behind it.
+    const ed00::ETDump* table = sound_table(file_.first(size), has_prefix);
+    if (table == nullptr && has_prefix) table = sound_table(file_.first(size).subspan(prefix_size), false);
+    if (table == nullptr) return fail("flatbuffer", "is damaged");
+    return table;
+  }
+
+  const ed00::ETDump* sound_table(std::span<const std::byte> bytes, bool has_prefix) {
+    dump_.bytes.assign(bytes.begin(), bytes.end());
+    const auto* start = reinterpret_cast<const std::uint8_t*>(dump_.bytes.data());
+    const auto max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 1024);
+    flatbuffers::Verifier verifier(start, bytes.size(), max_depth, max_tables);
+    if (has_prefix)
+      return ed00::VerifySizePrefixedETDumpBuffer(verifier) ? ed00::GetSizePrefixedETDump(start) : nullptr;
+    return ed00::VerifyETDumpBuffer(verifier) ? ed00::GetETDump(start) : nullptr;
+  }
+
+  static std::string_view text(const flatbuffers::String* string) {
+    return string == nullptr ? std::string_view() : std::string_view(string->c_str(), string->size());
+  }
+
+  Status read_run(const ed00::RunData& table) {
+    EtRun& run = dump_.runs.emplace_back(EtRun{.name = text(table.name())});
+    for (const auto* event : internal::elements(table.events())) {
+      const auto* profile = event->profile_event();
+      if (profile == nullptr) continue;
+      if (profile->end_time() < profile->start_time())
+        return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()),
+                    "ends before it starts");
+      run.events.push_back({.name = text(profile->name()),
+                            .instruction = profile->instruction_id(),
+                            .delegate_id = profile->delegate_debug_id_int(),
+                            .delegate_text = text(profile->delegate_debug_id_str()),
+                            .ticks = profile->end_time() - profile->start_time()});
+    }
+    return {};
+  }
+
+  std::span<const std::byte> file_;
+  const std::string& name_;
+  EtDump dump_;
+};
+
+}  // namespace
+
+Result<EtDump> read_etdump(std::span<const std::byte> file, const std::string& name) {
+  return EtDumpReader(file, name).run();
+}
+
+}  // namespace depute

@@ -1,0 +1,43 @@
+// Reads an ETDump: the events that ExecuTorch's runtime traced, run by run.
+//
+//   run "Execute"
+//     OPERATOR_CALL         instruction 0     1000..1400
+//     native_call_tan.out   instruction 0     1050..1390
+//     Method::execute                          990..1500
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "depute/result.h"
+
+namespace depute {
+
+struct EtEvent {
+  std::string_view name;  // empty of an event inside of a delegate
+  std::int32_t instruction = -1;
+  std::int32_t delegate_id = -1;  // of an event inside of a delegate: this, or the text
+  std::string_view delegate_text;
+  std::uint64_t ticks = 0;
+
+  bool is_inside_delegate() const { return delegate_id != -1 || !delegate_text.empty(); }
+};
+
+struct EtRun {
+  std::string_view name;
+  std::vector<EtEvent> events;
+};
+
+struct EtDump {
+  std::vector<std::byte> bytes;  // that texts lie in
+  std::vector<EtRun> runs;
+};
+
+// `name` is the file's, for messages.
+Result<EtDump> read_etdump(std::span<const std::byte> file, const std::string& name);
+
+}  // namespace depute

@@ -1,0 +1,360 @@
+// Joins an ETDump with a debug map. A run does not say which method it is of: that is the one whose
+// instructions have the kernels and delegates that the run called.
+//
+//   OPERATOR_CALL 0: 400, native_call_tan.out 0: 340, Method::execute: 510
+//     ->  instruction 0, aten::tan.out, model.py:7: 400; between instructions: 110
+#include "depute/profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "read/etdump.h"
+#include "read/pte.h"
+#include "read/read_debug_map.h"
+#include "support/try.h"
+
+namespace depute {
+namespace {
+
+constexpr std::string_view whole_run = "Method::execute";
+constexpr std::string_view delegate_call = "DELEGATE_CALL";
+constexpr std::string_view kernel_call = "OPERATOR_CALL";
+constexpr std::string_view kernel_prefix = "native_call_";
+constexpr std::string_view between = "between instructions";
+constexpr std::string_view no_line = "no line known";
+constexpr std::string_view no_module = "no module known";
+constexpr std::size_t told_lines = 6;
+
+struct Spent {
+  std::uint64_t ticks = 0;
+  std::uint64_t calls = 0;
+
+  void add(std::uint64_t more) {
+    ticks += more;
+    ++calls;
+  }
+};
+
+// One method's instructions with what all its runs spent on them.
+struct InstructionSpent {
+  std::map<std::string_view, Spent> events;  // by name; the longest is around the others
+  std::map<std::string, Spent> pieces;       // by identifier
+
+  Spent outermost() const {
+    Spent most;
+    for (const auto& [name, spent] : events) {
+      if (spent.ticks >= most.ticks) most = spent;
+    }
+    return most;
+  }
+  // "tan.out", as the runtime names the kernel; empty of a delegate.
+  std::string_view kernel() const {
+    for (const auto& [name, spent] : events) {
+      if (name.starts_with(kernel_prefix)) return name.substr(kernel_prefix.size());
+    }
+    return {};
+  }
+  bool is_delegate() const { return events.contains(delegate_call); }
+};
+
+std::string identifier_of(const EtEvent& event) {
+  return event.delegate_text.empty() ? std::to_string(event.delegate_id) : std::string(event.delegate_text);
+}
+
+// The map of a program that has none: instructions without nodes.
+DebugMap map_of(const PteFile& program) {
+  DebugMap map;
+  for (const ExecutionPlan& method : program.methods) {
+    std::vector<MappedInstruction>& instructions = map.methods[method.name];
+    for (const Instruction& each : method.instructions) {
+      MappedInstruction& entry = instructions.emplace_back();
+      const auto index = static_cast<std::size_t>(each.index);
+      if (each.kind == Instruction::Kind::KernelCall) {
+        entry.kind = "kernel";
+        entry.name = method.operators[index].str();
+      } else if (each.kind == Instruction::Kind::DelegateCall) {
+        entry.kind = "delegate";
+        entry.name = method.delegates[index].backend_id;
+      }
+    }
+  }
+  return map;
+}
+
+// Lines and modules of nodes.
+class Places {
+ public:
+  explicit Places(const DebugMap& map) : map_(map) {}
+
+  // "model.py:12, 14 util.py:3".
+  std::string lines(const std::vector<std::uint32_t>& handles) const {
+    std::map<std::string, std::set<std::int64_t>> by_file;
+    for (const MappedNode* node : nodes(handles)) {
+      if (!node->file.empty()) by_file[node->file].insert(node->line);
+    }
+    std::string text;
+    for (const auto& [file, lines] : by_file) {
+      std::vector<std::int64_t> shown(lines.begin(), lines.end());
+      const std::size_t more = shown.size() > told_lines ? shown.size() - told_lines : 0;
+      shown.resize(shown.size() - more);
+      text += fmt::format("{}{}:{}", text.empty() ? "" : " ", file, fmt::join(shown, ", "));
+      if (more > 0) text += fmt::format(" and {} more", more);
+    }
+    return text;
+  }
+
+  // The innermost one that has them all: "features" of features.0 and features.1.
+  std::string module(const std::vector<std::uint32_t>& handles) const {
+    std::optional<std::string> common;
+    for (const MappedNode* node : nodes(handles)) {
+      common = common ? common_module(*common, node->module) : node->module;
+    }
+    return common.value_or("");
+  }
+
+ private:
+  static std::string common_module(const std::string& a, const std::string& b) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
+      const bool ends_a = i == a.size() || a[i] == '.';
+      const bool ends_b = i == b.size() || b[i] == '.';
+      if (ends_a && ends_b) end = i;
+      if (i == a.size() || i == b.size() || a[i] != b[i]) break;
+    }
+    return a.substr(0, end);
+  }
+
+  // A call of a delegate leads to the nodes in it; one step, as those are no calls.
+  std::vector<const MappedNode*> nodes(const std::vector<std::uint32_t>& handles) const {
+    std::vector<const MappedNode*> found;
+    const auto add = [&](std::uint32_t handle) -> const MappedNode* {
+      const auto node = map_.nodes.find(handle);
+      return node == map_.nodes.end() ? nullptr : &node->second;
+    };
+    for (const std::uint32_t handle : handles) {
+      const MappedNode* node = add(handle);
+      if (node == nullptr) continue;
+      found.push_back(node);
+      for (const std::uint32_t inner : node->handles) {
+        if (const MappedNode* other = add(inner)) found.push_back(other);
+      }
+    }
+    return found;
+  }
+
+  const DebugMap& map_;
+};
+
+// Rows by name, and what takes most first.
+class Rows {
+ public:
+  void add(const std::string& name, std::uint64_t ticks, std::uint64_t calls) {
+    ProfileRow& row = rows_[name];
+    row.ticks += ticks;
+    row.calls += calls;
+  }
+  std::vector<ProfileRow> sorted() const {
+    std::vector<ProfileRow> rows;
+    for (const auto& [name, row] : rows_) rows.push_back({name, row.ticks, row.calls});
+    std::ranges::stable_sort(rows, std::ranges::greater(), &ProfileRow::ticks);
+    return rows;
+  }
+
+ private:
+  std::map<std::string, ProfileRow> rows_;
+};
+
+class Joiner {
+ public:
+  Joiner(const ProfileInputs& inputs, const EtDump& dump, const DebugMap& map)
+      : inputs_(inputs), dump_(dump), map_(map), places_(map) {}
+
+  Result<Profile> run() {
+    Rows outside;
+    for (const EtRun& run : dump_.runs) {
+      if (is_execution(run)) {
+        TRY(const std::string method, method_of(run));
+        add_run(methods_[method], run);
+      } else {
+        for (const EtEvent& event : run.events) outside.add(std::string(event.name), event.ticks, 1);
+      }
+    }
+    if (methods_.empty())
+      return failure(
+          "profile", inputs_.dump_name, "the dump has no run of a method",
+          "trace at least one call, in a runtime that was built with EXECUTORCH_ENABLE_EVENT_TRACER");
+    Profile profile{
+        .dump = inputs_.dump_name, .has_lines = !inputs_.map.empty(), .outside = outside.sorted()};
+    for (const auto& [name, spent] : methods_)
+      profile.methods.push_back(join(name, spent, profile.has_pieces));
+    return profile;
+  }
+
+ private:
+  struct MethodSpent {
+    std::vector<std::uint64_t> runs;
+    std::map<std::int32_t, InstructionSpent> instructions;
+  };
+
+  static bool is_execution(const EtRun& run) {
+    return std::ranges::any_of(run.events, [](const EtEvent& event) { return event.name == whole_run; });
+  }
+
+  // Without a map all runs are of one method that has no name.
+  Result<std::string> method_of(const EtRun& run) const {
+    if (map_.methods.empty()) return std::string();
+    if (!inputs_.method.empty() && !map_.methods.contains(inputs_.method))
+      return failure("usage", "--method", fmt::format("there is no method '{}'", inputs_.method));
+    std::vector<std::string> fitting;
+    for (const auto& [name, instructions] : map_.methods) {
+      if ((inputs_.method.empty() || name == inputs_.method) && fits(run, instructions))
+        fitting.push_back(name);
+    }
+    if (fitting.size() == 1) return fitting[0];
+    const std::string& other = inputs_.map.empty() ? inputs_.program_name : inputs_.map_name;
+    if (fitting.empty())
+      return failure("profile", inputs_.dump_name,
+                     fmt::format("a run calls what no method of {} does", other),
+                     "give the debug map that was written with the program");
+    return failure("usage", "--method",
+                   fmt::format("a run may be of each of the methods {}", fmt::join(fitting, ", ")),
+                   "tell which by --method NAME");
+  }
+
+  static bool fits(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
+    return std::ranges::all_of(run.events, [&](const EtEvent& event) {
+      if (event.instruction < 0) return true;
+      const auto index = static_cast<std::size_t>(event.instruction);
+      if (index >= instructions.size()) return false;
+      const MappedInstruction& entry = instructions[index];
+      if (event.is_inside_delegate() || event.name == delegate_call) return entry.kind == "delegate";
+      if (event.name == kernel_call) return entry.kind == "kernel";
+      if (!event.name.starts_with(kernel_prefix)) return true;
+      const std::string kernel = fmt::format("::{}", event.name.substr(kernel_prefix.size()));
+      return entry.kind == "kernel" && entry.name.ends_with(kernel);
+    });
+  }
+
+  static void add_run(MethodSpent& method, const EtRun& run) {
+    std::uint64_t whole = 0;
+    for (const EtEvent& event : run.events) {
+      if (event.name == whole_run) whole += event.ticks;
+      if (event.instruction < 0) continue;
+      InstructionSpent& instruction = method.instructions[event.instruction];
+      if (event.is_inside_delegate()) {
+        instruction.pieces[identifier_of(event)].add(event.ticks);
+      } else {
+        instruction.events[event.name].add(event.ticks);
+      }
+    }
+    method.runs.push_back(whole);
+  }
+
+  MethodProfile join(const std::string& name, const MethodSpent& spent, bool& has_pieces) const {
+    MethodProfile method{.method = name,
+                         .runs = spent.runs.size(),
+                         .least = *std::ranges::min_element(spent.runs),
+                         .most = *std::ranges::max_element(spent.runs)};
+    for (const std::uint64_t ticks : spent.runs) method.ticks += ticks;
+    Rows lines;
+    Rows modules;
+    Rows kernels;
+    std::uint64_t rest = method.ticks;
+    for (const auto& [index, each] : spent.instructions) {
+      ProfiledInstruction instruction = join_instruction(name, index, each);
+      has_pieces |= !instruction.pieces.empty();
+      rest -= std::min(rest, instruction.ticks);
+      kernels.add(instruction.name, instruction.ticks, instruction.calls);
+      add_places(instruction, lines, modules);
+      method.instructions.push_back(std::move(instruction));
+    }
+    for (Rows* rows : {&lines, &modules, &kernels}) {
+      if (rest > 0) rows->add(std::string(between), rest, 0);
+    }
+    method.by_line = lines.sorted();
+    method.by_module = modules.sorted();
+    method.by_kernel = kernels.sorted();
+    return method;
+  }
+
+  // Pieces with lines have rows of their own; the rest of the delegate's time has all its lines.
+  static void add_places(const ProfiledInstruction& instruction, Rows& lines, Rows& modules) {
+    const auto row = [](Rows& rows, const std::string& name, std::string_view none, std::uint64_t ticks,
+                        std::uint64_t calls) {
+      rows.add(name.empty() ? std::string(none) : name, ticks, calls);
+    };
+    std::uint64_t rest = instruction.ticks;
+    for (const ProfiledPiece& piece : instruction.pieces) {
+      if (piece.lines.empty() || piece.ticks > rest) continue;
+      rest -= piece.ticks;
+      row(lines, piece.lines, no_line, piece.ticks, piece.calls);
+      row(modules, piece.module, no_module, piece.ticks, piece.calls);
+    }
+    row(lines, instruction.lines, no_line, rest, instruction.calls);
+    row(modules, instruction.module, no_module, rest, instruction.calls);
+  }
+
+  ProfiledInstruction join_instruction(const std::string& method, std::int32_t index,
+                                       const InstructionSpent& spent) const {
+    const Spent all = spent.outermost();
+    ProfiledInstruction instruction{.index = index, .ticks = all.ticks, .calls = all.calls};
+    const auto found = map_.methods.find(method);
+    const MappedInstruction* entry =
+        found == map_.methods.end() ? nullptr : &found->second[static_cast<std::size_t>(index)];
+    if (entry != nullptr) {
+      instruction.name =
+          entry->delegate.empty() ? entry->name : fmt::format("{} ({})", entry->delegate, entry->name);
+      instruction.lines = places_.lines(entry->handles);
+      instruction.module = places_.module(entry->handles);
+    } else {
+      instruction.name = spent.is_delegate() ? fmt::format("delegate of instruction {}", index)
+                                             : std::string(spent.kernel());
+    }
+    if (instruction.name.empty())
+      instruction.name = entry == nullptr || entry->kind.empty() ? "instruction" : entry->kind;
+    for (const auto& [identifier, ticks] : spent.pieces)
+      instruction.pieces.push_back(join_piece(entry, identifier, ticks));
+    std::ranges::stable_sort(instruction.pieces, std::ranges::greater(), &ProfiledPiece::ticks);
+    return instruction;
+  }
+
+  ProfiledPiece join_piece(const MappedInstruction* entry, const std::string& identifier,
+                           const Spent& spent) const {
+    ProfiledPiece piece{.identifier = identifier, .ticks = spent.ticks, .calls = spent.calls};
+    if (entry == nullptr) return piece;
+    for (const auto& [name, handles] : entry->pieces) {
+      if (name != identifier) continue;
+      piece.lines = places_.lines(handles);
+      piece.module = places_.module(handles);
+    }
+    return piece;
+  }
+
+  const ProfileInputs& inputs_;
+  const EtDump& dump_;
+  const DebugMap& map_;
+  Places places_;
+  std::map<std::string, MethodSpent> methods_;
+};
+
+}  // namespace
+
+Result<Profile> profile_of(const ProfileInputs& inputs) {
+  TRY(const EtDump dump, read_etdump(inputs.dump, inputs.dump_name));
+  DebugMap map;
+  if (!inputs.map.empty()) {
+    TRY(map, read_debug_map(inputs.map, inputs.map_name));
+  } else if (!inputs.program.empty()) {
+    TRY(const PteFile program, read_pte(inputs.program, inputs.program_name));
+    map = map_of(program);
+  }
+  return Joiner(inputs, dump, map).run();
+}
+
+}  // namespace depute

@@ -1,0 +1,60 @@
+"""What depends on a terminal: colours, and the line that tells what a long run has done."""
+
+import os
+import subprocess
+
+import pytest
+from harness import DEPUTE, depute, sample
+
+ESCAPE = "\033["
+EXPLAIN = "explain", sample("conv_relu_tan"), "--backend", "xnnpack"
+
+
+def on_terminal(*words, streams=("stdout", "stderr"), **environment) -> str:
+    """What is printed when these streams are a terminal."""
+    main, terminal = os.openpty()
+    given = {name: terminal if name in streams else subprocess.PIPE for name in ("stdout", "stderr")}
+    clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    run = subprocess.Popen([DEPUTE, *map(str, words)], **given, env={**clean, **environment})
+    os.close(terminal)
+    text = b""
+    while True:
+        try:
+            more = os.read(main, 65536)
+        except OSError:  # how Linux tells that the other end is closed
+            break
+        if not more:
+            break
+        text += more
+    os.close(main)
+    run.communicate(timeout=60)
+    return text.decode()
+
+
+@pytest.mark.parametrize("words", [EXPLAIN, ("doctor", *EXPLAIN[1:])], ids=["explain", "doctor"])
+def test_colours_on_a_terminal_alone(words):
+    assert ESCAPE not in depute(*words).stdout
+    coloured = on_terminal(*words)
+    assert ESCAPE in coloured
+    assert ESCAPE not in on_terminal(*words, NO_COLOR="1")
+    assert ESCAPE in on_terminal(*words, NO_COLOR="")
+    assert ESCAPE in depute(*words, "--color=always").stdout
+    assert ESCAPE not in on_terminal(*words, "--color", "never")
+
+
+def test_choices_of_colour():
+    run = depute(*EXPLAIN, "--color=nevr")
+    assert run.code == 2 and "'nevr' is none of auto, always, never; did you mean never?" in run.stderr
+    assert depute(*EXPLAIN, "--color").code == 2
+
+
+def test_a_long_run_tells_what_it_has_done(tmp_path):
+    nodes = 400_000
+    lines = [f"  %n{i + 1}: f32[4] = aten.relu.default(%n{i})\n" for i in range(nodes)]
+    model = tmp_path / "m.ir"
+    model.write_text(f"program\nmethod forward(%n0: f32[4]) {{\n{''.join(lines)}  return %n{nodes}\n}}\n")
+    words = "lower", model, "-o", tmp_path / "m.pte", "--quiet", "--verify"
+    told = on_terminal(*words, streams=("stderr",))
+    assert " s, normalise is done" in told and told.endswith("\r\033[K")
+    assert depute(*words).stderr == ""
+    assert on_terminal("lower", sample("mlp"), "-o", tmp_path / "s.pte", "--quiet", streams=("stderr",)) == ""
