@@ -8,6 +8,7 @@
 #include "report/report_json.h"
 
 namespace depute {
+namespace {
 
 // JSON in which no tag can end or begin.
 std::string escape_json(std::string_view json) {
