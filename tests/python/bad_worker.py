@@ -86,7 +86,7 @@ def stream():
 def flood():
     for _ in range(40):
         sys.stderr.write("y" * (1 << 20))
-    print("end of the flood", file=sys.stderr, flush=True)
+    print("\nend of the flood", file=sys.stderr, flush=True)
     sys.exit(5)
 
 

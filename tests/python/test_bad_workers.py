@@ -127,10 +127,12 @@ def left(place):
 @pytest.mark.parametrize("mode", BAD)
 def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     program = bad(place, mode)
+    # Only who waits for the end of the time needs a short one; a busy machine is slow.
+    seconds = SECONDS if "worker.timed-out" in BAD[mode] else 30
     start = time.monotonic()
-    call = command(place, program, "--worker-time", SECONDS, "--worker-space", 16)
+    call = command(place, program, "--worker-time", seconds, "--worker-space", 16)
     done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 40
     assert done.returncode == 1, done.stderr
     for words in BAD[mode]:
         assert words in done.stderr, done.stderr
