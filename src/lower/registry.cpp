@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "lower/kernel_manifest.h"
 #include "support/try.h"
 
@@ -55,16 +58,17 @@ Status Registry::add(BackendEntry entry) {
 }
 
 Status Registry::put(BackendEntry entry) {
-  std::vector<BackendEntry> before;
-  before.swap(entries_);
   std::vector<BackendEntry> others;
-  for (BackendEntry& each : before) {
-    const bool is_same =
+  std::vector<BackendEntry> replaced;
+  for (BackendEntry& each : entries_) {
+    const bool goes =
         entry.backend != nullptr && (each.name == entry.name || each.backend->id() == entry.backend->id());
-    if (!is_same) others.push_back(std::move(each));
+    (goes ? replaced : others).push_back(std::move(each));
   }
   entries_ = std::move(others);
-  return add(std::move(entry));
+  Status added = add(std::move(entry));
+  if (!added) std::ranges::move(replaced, std::back_inserter(entries_));
+  return added;
 }
 
 Status Registry::add_kernels(std::string_view manifest, std::string_view name) {

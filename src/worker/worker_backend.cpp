@@ -306,6 +306,20 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
+// A delegate names its backend by the id: one of that id is asked for.
+Status check_other_requests(const Registry& registry, const std::vector<BackendRequest>& requests,
+                            const BackendRequest& added, const Backend& backend) {
+  for (const BackendRequest& request : requests) {
+    const BackendEntry* other = &request == &added ? nullptr : registry.find(request.name);
+    if (other != nullptr && other->backend->id() == backend.id())
+      return failure(
+          "usage", "--backend",
+          fmt::format("'{}' and '{}' have the same id, {}", request.name, added.name, backend.id()),
+          "ask one of them");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view fault_id(WorkerFault fault) {
@@ -381,6 +395,7 @@ Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, co
     }
     if (program.empty()) continue;
     TRY(BackendEntry entry, worker_backend(request.name, program, options));
+    TRY_STATUS(check_other_requests(compiler.registry(), requests, request, *entry.backend));
     TRY_STATUS(compiler.put(std::move(entry)));
   }
   return {};

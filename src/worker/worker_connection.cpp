@@ -184,7 +184,10 @@ Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
 Failure WorkerConnection::keep_input(Failure failure) {
   if (!options_.keeps_input || written_.empty() || folder_.path().empty()) return failure;
   const Message replay = {{"program", program_}, {"request", request_}};
-  remove_folder(folder_.path() + "/work");
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {
+    if (entry.path().filename() != "in") remove_folder(entry.path().string());
+  }
   if (!write_text_file(folder_.path() + "/replay.json", replay.dump(1) + "\n")) return failure;
   failure.error().details.push_back(fmt::format("its input is kept: depute replay {}", folder_.path()));
   kept_folder_ = folder_.release();

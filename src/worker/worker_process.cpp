@@ -221,7 +221,7 @@ void WorkerProcess::end() {
     while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
     ::kill(-pid_, SIGKILL);
     if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
-    if (!is_reaped_) waitpid(pid_, &status_, 0);
+    waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
   close_end(out_);
@@ -342,7 +342,8 @@ void WorkerProcess::read_words() {
 }
 
 bool WorkerProcess::take_line(std::string& line) {
-  const std::size_t end = answer_.find('\n');
+  const std::size_t end = answer_.find('\n', searched_);
+  searched_ = end == answer_.npos ? answer_.size() : 0;
   if (end == answer_.npos) return false;
   line = answer_.substr(0, end);
   answer_.erase(0, end + 1);

@@ -62,11 +62,10 @@ class WorkerProcess {
   std::string folder_;
   WorkerOptions limits_;
   pid_t pid_ = -1;
-  int slot_ = -1;   // where end_worker_processes() finds it
-  int status_ = 0;  // as waitpid gives it, once it has ended
-  bool is_reaped_ = false;
+  int slot_ = -1;                      // where end_worker_processes() finds it
   int in_ = -1, out_ = -1, err_ = -1;  // our ends of its standard streams
   std::string answer_;                 // read, and not taken yet
+  std::size_t searched_ = 0;           // bytes of it without an end of a line
   std::string words_;                  // the last of what it wrote to standard error
 };
 

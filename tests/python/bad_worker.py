@@ -84,9 +84,9 @@ def stream():
 
 
 def flood():
-    for _ in range(300):
+    for _ in range(40):
         sys.stderr.write("y" * (1 << 20))
-    print("end of the flood", file=sys.stderr, flush=True)
+    print("\nend of the flood", file=sys.stderr, flush=True)
     sys.exit(5)
 
 
@@ -187,7 +187,7 @@ ANSWERS = {
     "partition-twice": lambda: say({"answers": [{"answer": "take", "nodes": [0, 0]}]}),
     "partition-no-such-word": lambda: say({"answers": [{"answer": "perhaps", "nodes": [0]}]}),
     "partition-no-such-constant": lambda: say({"tags": [{"tag": "t", "nodes": [0], "constants": ["w"]}]}),
-    "partition-unasked": lambda: say('{"answers": []}\n{"more": 1}'),
+    "partition-unasked": lambda: say('{"answers": [{"answer": "take", "nodes": [0]}]}\n{"more": 1}'),
     "preprocess-nothing": lambda: say({}),
     "preprocess-no-payload": lambda: say({"result": {}}),
     "preprocess-no-file": payload({"file": "nowhere"}),

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -126,10 +127,12 @@ def left(place):
 @pytest.mark.parametrize("mode", BAD)
 def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     program = bad(place, mode)
+    # Only who waits for the end of the time needs a short one; a busy machine is slow.
+    seconds = SECONDS if "worker.timed-out" in BAD[mode] else 30
     start = time.monotonic()
-    call = command(place, program, "--worker-time", SECONDS, "--worker-space", 16)
+    call = command(place, program, "--worker-time", seconds, "--worker-space", 16)
     done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 40
     assert done.returncode == 1, done.stderr
     for words in BAD[mode]:
         assert words in done.stderr, done.stderr
@@ -158,8 +161,6 @@ def test_what_a_worker_failed_at_can_be_asked_again(place):
     assert json.loads(Path(folder, "replay.json").read_text())["request"]["call"] == "preprocess"
     again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=60)
     assert again.returncode == 1 and "worker.crashed" in again.stderr
-    program.unlink()
-    program.symlink_to(WORKER.parent / "mended.py")
     mended = place / "mended"
     mended.write_text(WORKER.read_text().replace("Path(sys.argv[0])", "Path('bad-none')"))
     mended.chmod(0o755)
@@ -199,7 +200,7 @@ def test_a_worker_gets_no_more_than_it_needs(place):
     program = place / "nosy"
     told = place / "told"
     program.write_text(
-        "#!/usr/bin/env python3\nimport json, os, sys\n"
+        f"#!{Path(sys.executable).resolve()}\nimport json, os, sys\n"
         f"told = open({str(told)!r}, 'w')\n"
         "fds = sorted(int(fd) for fd in os.listdir('/proc/self/fd'))\n"
         "json.dump({'env': dict(os.environ), 'cwd': os.getcwd(), 'fds': fds, 'group': os.getpgrp() == os.getpid()}, told)\n"

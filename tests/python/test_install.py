@@ -154,3 +154,27 @@ def test_the_version_is_the_same_everywhere(installed):
     assert run(installed / "bin" / "depute", "--version").strip() == f"depute {version}"
     package = next(installed.rglob("depute-config-version.cmake")).read_text()
     assert f'set(PACKAGE_VERSION "{version}")' in package
+
+
+@pytest.fixture(scope="module")
+def template(installed, tmp_path_factory):
+    """examples/backend_template, built as its own first lines say."""
+    build = tmp_path_factory.mktemp("template")
+    run("cmake", "-S", ROOT / "examples" / "backend_template", "-B", build, f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", build, timeout=3 * TIMEOUT)
+    return build
+
+
+def test_the_template_of_a_backend_passes_its_own_test(template):
+    assert "100% tests passed" in run("ctest", "--test-dir", template, "--output-on-failure")
+
+
+def test_the_template_is_found_on_path(installed, template, tmp_path):
+    env = {**os.environ, "PATH": f"{template}:{os.environ['PATH']}"}
+    depute = installed / "bin" / "depute"
+    listed = run(depute, "backends", "mine", env=env)
+    assert listed.startswith("mine (MyBackend): A chip that adds and rectifies (mine 0.1)\n")
+    model = ROOT / "examples" / "backend_template" / "test.ir"
+    told = run(depute, "lower", model, "--backend", "mine", "-o", tmp_path / "m.pte", "--dump-after", "lower", env=env)
+    assert 'blob "add;relu;"' in told and 'blob "add;"' in told and "debug 1 = #2" in told
+    assert run(template / "depute-backend-mine", "--version") == "mine mine 0.1\n"

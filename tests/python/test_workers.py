@@ -152,3 +152,11 @@ def test_what_is_no_program(tmp_path):
     told = run("lower", model, "--backend", f"exec:{tmp_path}/text", "-o", tmp_path / "m.pte", code=1)
     assert told.startswith("error[worker.")
     assert not (tmp_path / "m.pte").exists()
+
+
+def test_two_of_one_id_are_not_asked_at_once(served, tmp_path):
+    worker = f"exec:{served}/depute-backend-xnnpack"
+    for words in (("xnnpack", worker), (worker, "xnnpack:mode=fx")):
+        asked = [word for each in words for word in ("--backend", each)]
+        told = run("lower", sample("conv_relu_tan"), *asked, "-o", tmp_path / "m.pte", code=2)
+        assert "have the same id, XnnpackBackend" in told

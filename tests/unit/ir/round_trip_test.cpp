@@ -1,6 +1,7 @@
 // parse(print(p)) == p for random programs, and what breaks in damaged texts.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <random>
 
 #include "depute/equal.h"
@@ -90,6 +91,29 @@ TEST(RoundTripProperty, DamagedTextsNeverBreakTheParser) {
       ASSERT_FALSE(first_difference(*program, *again)) << *first_difference(*program, *again) << "\n" << text;
     }
   }
+}
+
+// What lies in a file is told by its place, once: later data in the same storage are views.
+TEST(RoundTrip, OfDataInAFileIsByItsPlace) {
+  const std::string path = testing::TempDir() + "/depute_place_of_data.bin";
+  std::ofstream(path, std::ios::binary) << std::string(16, 'x') << "abcdefgh";
+  const auto place = [&](const Storage& storage) -> std::optional<DataPlace> {
+    if (storage.size() != 8) return std::nullopt;
+    return DataPlace{.path = path, .offset = 16, .size = 8};
+  };
+  Program program;
+  const auto storage = storage_of("abcdefgh");
+  program.data.emplace(Symbol("a"), TensorData{make_tensor(ScalarType::U8, {8}), 0, storage});
+  program.data.emplace(Symbol("b"), TensorData{make_tensor(ScalarType::U8, {2}), 3, storage});
+  program.data.emplace(Symbol("c"), TensorData{make_tensor(ScalarType::U8, {9}), 0, storage_of("too long.")});
+  const std::string text = print(program, {.max_inline_bytes = 4, .place_of_data = place});
+  EXPECT_NE(text.find("data \"a\": u8[8] = file(\"" + path + "\", 16, 8)\n"), text.npos) << text;
+  EXPECT_NE(text.find("data \"b\": u8[2] = view(\"a\") at 3\n"), text.npos) << text;
+  EXPECT_NE(text.find("data \"c\": u8[9] = elided(9, "), text.npos) << text;
+  auto read = parse_program(text);
+  ASSERT_TRUE(read.has_value()) << read.error().str();
+  EXPECT_FALSE(first_difference(program, *read));
+  EXPECT_EQ(read->find_data(Symbol("a"))->storage, read->find_data(Symbol("b"))->storage);
 }
 
 }  // namespace
