@@ -369,6 +369,12 @@ ov::Shape shape_of(const TensorType& type) {
   return shape;
 }
 
+std::string table_name(Symbol op) {
+  if (op == "dim_order_ops._to_dim_order_copy.default") return "aten._to_copy.default";
+  if (op == "dim_order_ops._clone_dim_order.default") return "aten.clone.default";
+  return std::string(op.str());
+}
+
 std::string input_name(std::size_t index) {
   return "input" + std::to_string(index);
 }

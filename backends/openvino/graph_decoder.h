@@ -54,6 +54,10 @@ inline constexpr const char* origin_key = "depute_node";
 // that it was made for, by origin_key in its runtime information.
 std::shared_ptr<ov::frontend::IDecoder> make_decoder(const GraphPart& part, bool marks_nodes);
 
+// The op's name in OpenVINO's table: its own, but for copies, which ExecuTorch has ops of its own for. The
+// order of dimensions that these may ask for is none where tensors are contiguous.
+std::string table_name(Symbol op);
+
 // The name of the model's input or output number `index`.
 std::string input_name(std::size_t index);
 

@@ -4,6 +4,7 @@
 
 #include <openvino/core/node.hpp>
 #include <openvino/core/runtime_attribute.hpp>
+#include <openvino/op/matmul.hpp>
 #include <openvino/op/scaled_dot_product_attention.hpp>
 #include <openvino/op/softmax.hpp>
 #include <openvino/runtime/properties.hpp>
@@ -42,9 +43,10 @@ bool computes_in_half(const ov::Core& core) {
   });
 }
 
-bool has_attention(const ov::Model& model) {
+// What OpenVINO generates a kernel for, together with its neighbours.
+bool has_products(const ov::Model& model) {
   return std::ranges::any_of(model.get_ops(), [](const std::shared_ptr<ov::Node>& node) {
-    return ov::is_type_any_of<ov::op::v1::Softmax, ov::op::v8::Softmax,
+    return ov::is_type_any_of<ov::op::v0::MatMul, ov::op::v1::Softmax, ov::op::v8::Softmax,
                               ov::op::v13::ScaledDotProductAttention>(node);
   });
 }
@@ -62,7 +64,7 @@ ov::AnyMap keep_precision(const ov::Core& core, const ov::Model& model, std::str
     KeptPrecision::mark(node);
     node->get_rt_info()[KeptPrecision::get_type_info_static()] = kept;
   }
-  if (!computes_in_half(core) || !has_attention(model)) return {};
+  if (!computes_in_half(core) || !has_products(model)) return {};
   return {{"SNIPPETS_MODE", "DISABLE"}};
 }
 

@@ -6,9 +6,9 @@
 //
 //   MatMul (marked) -> Add (marked)     becomes     FullyConnected (not marked: computed in bf16)
 //
-// so an attribute of ours, which such nodes inherit, writes the word anew. Attention is the exception: the
-// kernel that is generated for all of it (a "snippet") takes no notice of the word, so on such CPUs models
-// with a softmax do without.
+// so an attribute of ours, which such nodes inherit, writes the word anew. Kernels that are
+// generated for several products at once ("snippets": attention, layers of a perceptron) take no notice of
+// the word, so on such CPUs models with products do without.
 #pragma once
 
 #include <openvino/core/model.hpp>

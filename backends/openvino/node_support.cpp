@@ -42,7 +42,7 @@ NodeSupport check_node(const Toolkit& toolkit, const Node& node) {
   if (def == nullptr || def->origin != OpOrigin::Torch) return refuse("op", node.op().str());
   if (def->is(OpFlag::control_flow)) return refuse("control-flow", node.op().str());
   if (def->is(OpFlag::random)) return refuse("random", node.op().str());
-  if (!toolkit.ops.contains(std::string(node.op().str())) && !is_quantised_op(node.op()))
+  if (!toolkit.ops.contains(table_name(node.op())) && !is_quantised_op(node.op()))
     return refuse("op", node.op().str());
   if (node.results().empty()) return refuse("op", node.op().str());
   if (auto refusal = check_values(node)) return *refusal;

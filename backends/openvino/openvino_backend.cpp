@@ -141,7 +141,7 @@ BackendEntry openvino_backend() {
     std::vector<SupportRow> rows;
     if (!toolkit()) return rows;
     for (const OpDef* def : all_ops()) {
-      if (toolkit()->ops.contains(std::string(def->name.str())) || is_quantised_op(def->name))
+      if (toolkit()->ops.contains(table_name(def->name)) || is_quantised_op(def->name))
         rows.push_back({.op = std::string(def->name.str()), .conditions = "static sizes"});
     }
     return rows;

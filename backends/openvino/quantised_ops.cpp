@@ -132,7 +132,7 @@ std::string converted_op(const GraphPart& part, const Node& node) {
     if (producer == nullptr || !part.includes(*producer) || !is_fake_quantise(part, *producer))
       return dequantise_op;
   }
-  return std::string(node.op().str());
+  return table_name(node.op());
 }
 
 std::vector<std::shared_ptr<ov::Extension>> quantised_extensions() {

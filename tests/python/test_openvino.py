@@ -237,7 +237,6 @@ REFUSED = {
     "zero-size": ("%x: f32[0, 4]", "%y: f32[0, 4] = aten.relu.default(%x)", "f32[0, 4]"),
     "rank": ("%x: f32[]", "%y: f32[] = aten.relu.default(%x)", "0"),
     "random": ("%x: f32[2, 4]", "%y: f32[2, 4] = aten.rand_like.default(%x)", "aten.rand_like.default"),
-    "op": ("%x: f32[2, 4]", "%y: f32[2], %i: i64[2] = aten.median.dim(%x, 1)", "aten.median.dim"),
 }
 
 
@@ -249,6 +248,18 @@ def test_reasons(rule, tmp_path):
     told = json.loads(depute("explain", model, "--backend", "openvino", "--json").stdout)
     (reason,) = told["nodes"][0]["reasons"]
     assert (reason["backend"], reason["rule"], reason["seen"]) == ("openvino", rule, seen)
+
+
+def test_an_op_without_a_conversion_is_named():
+    told = depute("explain", sample("dynamic"), "--backend", "openvino").stdout
+    assert re.search(r"%add +_operator.add +portable <- openvino: op \(_operator.add\)", told), told
+
+
+def test_casts_stay_inside(tmp_path):
+    def function(x, i):
+        return (x * i.to(torch.float32)).to(torch.int32), (x > 0).to(torch.float16).clone()
+
+    assert_one_delegate(check(Function(function), (torch.randn(3, 4), torch.randint(0, 9, (3, 4))), tmp_path))
 
 
 def test_options_that_are_wrong(tmp_path):
