@@ -179,6 +179,13 @@ def test_bodies_are_graphs_of_the_module():
         method.graph_module.no_such_body
 
 
+@pytest.mark.parametrize("told, bounds", [("[2, inf]", (2, None)), ("[-inf, inf]", (None, None)), ("[-inf, 9]", (None, 9))])
+def test_sizes_without_a_bound_have_none(told, bounds):
+    program = parse("  %r: f32[s0, 3] = aten.relu.default(%x)\n  return %r", "%x: f32[s0, 3]", f"dim s0 in {told}")
+    size = program.graph.nodes[1].meta["val"].shape[0]
+    assert (size.min, size.max) == bounds and program.range_constraints == {"s0": bounds}
+
+
 def test_sizes_that_are_not_known_have_bounds():
     program = parse("  %r: f32[s0, 3] = aten.relu.default(%x)\n  return %r", "%x: f32[s0, 3]", "dim s0 in [2, 64]")
     size, three = program.graph.nodes[1].meta["val"].shape
@@ -198,6 +205,18 @@ def test_values_tell_types_and_strides():
     assert depute.dtype("float32") == numpy.float32 == depute.dtype("torch.float32") == numpy.dtype("float32")
     with pytest.raises(ValueError, match="float33"):
         depute.dtype("float33")
+
+
+def test_inputs_that_are_no_tensors_have_their_values():
+    inputs = {node.name: node.meta["val"] for node in depute.load(sample("args")).graph.nodes if node.op == "placeholder"}
+    assert (inputs["flag"], inputs["k"], inputs["t"]) == (True, 3, None) and inputs["x"].shape == (6, 5)
+
+
+def test_attributes_have_names_of_their_own():
+    """A delegate's is no name of a value."""
+    program = depute.to_edge(parse("  %r: f32[2, 3] = aten.relu.default(%lowered_module_0)\n  return %r", "%lowered_module_0: f32[2, 3]")).to_backend("xnnpack").program
+    names = [node.name for node in program.graph.nodes]
+    assert len(set(names)) == len(names)
 
 
 def test_arguments_of_all_kinds():

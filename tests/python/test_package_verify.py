@@ -8,7 +8,7 @@ import depute
 import pytest
 import torch
 from depute import _depute, _verify
-from harness import ROOT, TIMEOUT, sample
+from harness import ROOT, TIMEOUT, assert_close, read_cases, sample
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.while_loop import while_loop
 
@@ -330,6 +330,15 @@ def test_so_many_delegates_are_run_alone(chain, lower_with_fault, monkeypatch):
 
     check = depute.verify(chain, lower_with_fault(0), (torch.randn(2, 8),))
     assert len(asked) == len(set(asked)) == 5 and check.fault is None and "no delegate or kernel differs" in check.note
+
+
+@pytest.mark.parametrize("name", ["mutbuf", "conv_relu_tan"])
+def test_reference_kernels_give_what_the_user_gets(name):
+    """And not the state beside it."""
+    case = read_cases(sample(name))[0]
+    outputs = _verify.interpreted(depute.to_edge(sample(name)).program._native, case.method, case.inputs)
+    for got, want in zip(outputs, case.outputs, strict=True):
+        assert_close(got, want, name)
 
 
 def test_inputs_are_a_tuple(chain):
