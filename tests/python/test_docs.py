@@ -59,13 +59,13 @@ def options_of(command: str) -> set[str]:
     return set(re.findall(r"--[a-z][a-z-]*", depute(command, "--help").stdout)) - {"--help"}
 
 
-@pytest.mark.parametrize("command", ["lower", "explain", "show", "size", "backends"])
+@pytest.mark.parametrize("command", ["lower", "explain", "doctor", "show", "size", "profile", "backends"])
 def test_every_option_is_documented(command):
     assert options_of(command) <= set(re.findall(r"--[a-z][a-z-]*", CLI))
 
 
 def test_every_documented_option_exists():
-    known = set().union(*map(options_of, ("lower", "explain", "show", "size", "backends")), options_of_verify())
+    known = set().union(*map(options_of, ("lower", "explain", "doctor", "show", "size", "profile", "backends")), options_of_verify())
     assert set(re.findall(r"--[a-z][a-z-]*", CLI)) <= known
 
 
