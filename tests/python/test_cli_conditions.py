@@ -249,3 +249,10 @@ def test_a_real_model(tmp_path):
     run = depute("lower", sample("mlp"), *options)
     assert run.code == 3 and "%convolution: the node is gone" in run.stderr
     assert "and 1 more; --report lists all" in run.stderr
+
+
+def test_memory_is_what_the_file_asks_for(model):
+    report = model.parent / "r.json"
+    assert run_lower(model, "--report", report).code == 0
+    sizes = re.findall(r"^  memory \d+: (\d+) bytes$", depute("show", model.parent / "m.pte").stdout, re.MULTILINE)
+    assert json.loads(report.read_text())["planned"]["memory"] == sum(map(int, sizes)) > 0
