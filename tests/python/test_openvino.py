@@ -50,6 +50,19 @@ def check(module, inputs, folder, *options, tolerance=1e-3):
     return run
 
 
+def test_as_a_worker_it_gives_the_same_bytes(tmp_path):
+    """`depute` finds it on PATH; the program has the backend in process."""
+    lower(sample("conv_relu_tan"), tmp_path / "in_process.pte", "--backend", "xnnpack")
+    worker = f"exec:{PROGRAM}"
+    run = subprocess.run(
+        [ROOT / "build/release/depute", "lower", sample("conv_relu_tan"), "--backend", worker, "--backend", "xnnpack", "-o", tmp_path / "worker.pte"],
+        capture_output=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "worker.pte").read_bytes() == (tmp_path / "in_process.pte").read_bytes()
+
+
 class Function(torch.nn.Module):
     def __init__(self, function):
         super().__init__()
