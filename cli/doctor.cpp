@@ -15,7 +15,7 @@ struct DoctorArguments {
 int run_doctor(const DoctorArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
-  options->lower.tell_page_facts = true;  // for its advice
+  options->lower.tell_advice = true;
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
   Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());

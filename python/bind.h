@@ -110,7 +110,7 @@ bool has_own_multimethod(const nb::object& backend);
 // Python's backends (subclasses of BackendDetails) and partitioners, as the compiler sees them.
 std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
                                         std::shared_ptr<Raised> raised);
-std::shared_ptr<const Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
+std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
                                                       std::shared_ptr<Raised> raised);
 
 void bind_data(nb::module_& module);
@@ -121,5 +121,6 @@ void bind_backend(nb::module_& module);
 void bind_compiler(nb::module_& module);
 void bind_report(nb::module_& module);
 void bind_ledger(nb::module_& module);
+void bind_worker(nb::module_& module);
 
 }  // namespace depute::python

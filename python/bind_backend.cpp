@@ -350,9 +350,9 @@ PreprocessResult result_of_rows(const nb::object& rows) {
   return result;
 }
 
-std::shared_ptr<const Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
-                                                      std::shared_ptr<Raised> raised) {
-  return std::make_shared<PythonPartitioner>(name, std::move(partitioner), std::move(raised));
+std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
+                                                std::shared_ptr<Raised> raised) {
+  return std::make_unique<PythonPartitioner>(name, std::move(partitioner), std::move(raised));
 }
 
 void bind_backend(nb::module_& module) {

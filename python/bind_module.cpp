@@ -11,4 +11,5 @@ NB_MODULE(_depute, module) {
   depute::python::bind_ledger(module);
   depute::python::bind_backend(module);
   depute::python::bind_compiler(module);
+  depute::python::bind_worker(module);
 }

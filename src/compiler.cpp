@@ -637,6 +637,7 @@ Result<Report> Compiler::explain(Report report, const Program& program, const Wr
   return guarded([&]() -> Result<Report> {
     own_page(report);
     TRY(Plan plan, make_plan(program, plan_options(options)));
+    report.planned = planned_facts(plan);
     tell_output(report, written.name, written.summary, plan);
     if (report.page != nullptr) draw_output(report, program, plan, written.pte, registry_);
     return report;

@@ -1,7 +1,7 @@
 // A backend as a program of its own, which `--backend NAME` finds as depute-backend-NAME: the worker's side
 // of docs/backend-protocol.md.
 //
-//   #include <depute/serve_backend.h>
+//   #include "depute/serve_backend.h"
 //   int main(int argc, char** argv) { return depute::serve_backend<MyPartitioner, MyBackend>(argc, argv); }
 //
 // The same classes work in process, in a Compiler's registry. A partitioner is made by

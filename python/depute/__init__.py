@@ -13,6 +13,7 @@ needed, and numpy only where arrays are asked for.
 # What is imported from where, when it is first asked for: `depute --version` needs none of it.
 _NAMES = {
     "_errors": ("Error",),
+    "_serve": ("serve_backend",),
     "_verify": ("Verification", "verify"),
     "backend": (
         "BackendDetails",

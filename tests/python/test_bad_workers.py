@@ -131,7 +131,7 @@ def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
     seconds = SECONDS if "worker.timed-out" in BAD[mode] else 30
     start = time.monotonic()
     call = command(place, program, "--worker-time", seconds, "--worker-space", 16)
-    done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(**call, capture_output=True, text=True, timeout=300)
     assert time.monotonic() - start < 40
     assert done.returncode == 1, done.stderr
     for words in BAD[mode]:
@@ -148,7 +148,7 @@ def test_a_bad_worker_is_an_error_in_bounded_time(place, mode):
 
 def test_a_file_that_shrinks_is_no_crash(place):
     program = bad(place, "preprocess-shrunk")
-    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr
     assert done.returncode == 0 or "worker.bad-answer" in done.stderr
     assert running(program) == []
@@ -156,17 +156,17 @@ def test_a_file_that_shrinks_is_no_crash(place):
 
 def test_what_a_worker_failed_at_can_be_asked_again(place):
     program = bad(place, "crash-at-preprocess")
-    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(**command(place, program), capture_output=True, text=True, timeout=300)
     folder = re.findall(r"depute replay (\S+)", done.stderr)[0]
     assert json.loads(Path(folder, "replay.json").read_text())["request"]["call"] == "preprocess"
-    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=60)
+    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=300)
     assert again.returncode == 1 and "worker.crashed" in again.stderr
     mended = place / "mended"
     mended.write_text(WORKER.read_text().replace("Path(sys.argv[0])", "Path('bad-none')"))
     mended.chmod(0o755)
     program.unlink()
     program.symlink_to(mended)
-    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=60)
+    again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=300)
     assert (again.returncode, json.loads(again.stdout)) == (0, {"result": {"payload": {"text": "relu"}}})
 
 
@@ -174,7 +174,7 @@ def test_a_folder_that_is_no_replay(place):
     for text in (None, "", "[]", '{"program": 1, "request": {}}'):
         if text is not None:
             (place / "tmp" / "replay.json").write_text(text)
-        done = subprocess.run([DEPUTE, "replay", place / "tmp"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([DEPUTE, "replay", place / "tmp"], capture_output=True, text=True, timeout=300)
         assert done.returncode == 1 and done.stderr.startswith("error["), done.stderr
 
 
@@ -209,7 +209,7 @@ def test_a_worker_gets_no_more_than_it_needs(place):
     program.chmod(0o755)
     call = command(place, program)
     call["env"]["SECRET"] = "1"
-    done = subprocess.run(**call, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(**call, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     seen = json.loads(told.read_text())
     assert set(seen["env"]) - {"LC_CTYPE"} <= {"PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "TMPDIR"}
