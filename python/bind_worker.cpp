@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bind.h"
 #include "depute/serve_backend.h"
 
@@ -21,8 +23,13 @@ BackendEntry entry_of(const std::string& name, const nb::object& backend, const 
   entry.name = name;
   entry.backend = python_backend(nb::cast<std::string>(backend.attr("__name__")), backend, raised);
   entry.options = std::move(options);
-  entry.make_partitioner = [name, make = share(make_partitioner),
+  entry.make_partitioner = [name, known = entry.options, make = share(make_partitioner),
                             raised](const BackendOptions& given) -> Result<std::unique_ptr<Partitioner>> {
+    for (const auto& [key, value] : given) {
+      if (std::ranges::find(known, key, &Options::value_type::first) != known.end()) continue;
+      return failure("usage", "--backend " + name, "unknown option '" + key + "=" + value + "'",
+                     "`depute backends " + name + "` lists the options");
+    }
     return ask_python(*raised, [&] { return python_partitioner(name, (*make)(given), raised); });
   };
   return entry;

@@ -1,6 +1,7 @@
 # For type checkers and editors: what __init__.py imports when it is asked for.
 from .values import DType
 from ._errors import Error as Error
+from ._serve import serve_backend as serve_backend
 from ._verify import Verification as Verification, verify as verify
 from .backend import BackendDetails as BackendDetails, DelegateMappingBuilder as DelegateMappingBuilder, LoweredBackendModule as LoweredBackendModule, NamedDataStore as NamedDataStore, PreprocessResult as PreprocessResult
 from .graph import Graph as Graph, GraphModule as GraphModule, Node as Node, Op as Op, Source as Source, exir_ops as exir_ops

@@ -4,7 +4,6 @@ import signal
 import sys
 
 from ._depute import serve_backend as _serve
-from ._errors import Error
 
 
 def serve_backend(partitioner, backend, *, options=None, description="", version="", argv=None):
@@ -17,11 +16,11 @@ def serve_backend(partitioner, backend, *, options=None, description="", version
 
         depute.serve_backend(ChipPartitioner, ChipBackend, options={"cores": "how many to use"}, version="chip 3.1")
 
-    `partitioner` makes a Partitioner; what `--backend chip:cores=2` gives are keywords of it, as texts (a list where
-    an option is given several times). `backend` is a subclass of BackendDetails, `options` tells each option's
-    meaning, `description` is a line for `depute backends`, `version` is that of what makes the bytes. Standard output
-    belongs to the answers: what Python prints goes to standard error. With arguments (`--version`, `--help`) it says
-    what it is and returns the exit code. Raises TypeError where these are not such classes.
+    `partitioner` makes a Partitioner; what `--backend chip:cores=2` gives are keywords of it, as texts. `backend` is
+    a subclass of BackendDetails, `options` tells each option's meaning, `description` is a line for `depute backends`,
+    `version` is that of what makes the bytes. Standard output belongs to the answers: what Python prints goes to
+    standard error. With arguments (`--version`, `--help`) it says what it is and returns the exit code. Raises
+    TypeError where these are not such classes.
     """
     known = dict(options or {})
     if not callable(partitioner):
@@ -30,17 +29,7 @@ def serve_backend(partitioner, backend, *, options=None, description="", version
         raise TypeError(f"a class with preprocess() is needed, not {type(backend).__name__}")
 
     def make(given):
-        keywords = {}
-        for key, value in given:
-            if key not in known:
-                raise Error("usage", f"option {key}", "there is no such option", f"it has {', '.join(known) or 'none'}")
-            if key not in keywords:
-                keywords[key] = value
-            elif isinstance(keywords[key], list):
-                keywords[key].append(value)
-            else:
-                keywords[key] = [keywords[key], value]
-        return partitioner(**keywords)
+        return partitioner(**dict(given))
 
     words = [str(word) for word in (sys.argv if argv is None else argv)]
     if len(words) < 2:

@@ -6,6 +6,7 @@ import json
 import re
 
 import depute
+import depute.compat
 import pytest
 import torch
 from executorch import exir
