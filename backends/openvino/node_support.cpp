@@ -25,6 +25,26 @@ std::optional<NodeSupport> check_value(const Value& value) {
   return std::nullopt;
 }
 
+bool is_wide(const Value& value) {
+  return value.type().is_tensor() && value.tensor().dtype == ScalarType::I64;
+}
+
+// The plugin keeps i64 in 32 bits. Places fit into them: what an op reads as indices, or gives beside its
+// first result. Any other i64 might not.
+std::optional<NodeSupport> check_integers(const Node& node) {
+  if (is_quantised_op(node.op())) return std::nullopt;  // zero points
+  const OpCall call(node);
+  bool is_place = !is_wide(*node.results().front());
+  for (std::size_t i = 0; i < call.args().size(); ++i) {
+    const std::string_view name = call.def().args[i].name.str();
+    if (name == "index" || name == "indices") continue;
+    for_each_value(call.args()[i],
+                   [&](const Argument& part) { is_place = is_place && !is_wide(*part.as_value()); });
+  }
+  if (is_place) return std::nullopt;
+  return refuse("integer", "i64 that is no index", "what fits into 32 bits, in which OpenVINO computes");
+}
+
 std::optional<NodeSupport> check_values(const Node& node) {
   for (std::size_t i = 0; i < node.operand_count(); ++i)
     if (auto refusal = check_value(*node.operand(i))) return refusal;
@@ -46,6 +66,7 @@ NodeSupport check_node(const Toolkit& toolkit, const Node& node) {
     return refuse("op", node.op().str());
   if (node.results().empty()) return refuse("op", node.op().str());
   if (auto refusal = check_values(node)) return *refusal;
+  if (auto refusal = check_integers(node)) return *refusal;
   return def->is(OpFlag::view) || def->is(OpFlag::may_view) ? take_if_useful() : take();
 }
 

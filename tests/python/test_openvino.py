@@ -272,7 +272,7 @@ def test_casts_stay_inside(tmp_path):
     def function(x, i):
         return (x * i.to(torch.float32)).to(torch.int32), (x > 0).to(torch.float16).clone()
 
-    assert_one_delegate(check(Function(function), (torch.randn(3, 4), torch.randint(0, 9, (3, 4))), tmp_path))
+    assert_one_delegate(check(Function(function), (torch.randn(3, 4), torch.randint(0, 9, (3, 4), dtype=torch.int32)), tmp_path))
 
 
 def test_options_that_are_wrong(tmp_path):
@@ -325,3 +325,21 @@ def test_beside_xnnpack(options, tmp_path):
     shown = depute("show", tmp_path / "x.pte").stdout
     ids = re.findall(r"^\s+\d+  delegate \d+ (\w+)\(", shown, re.MULTILINE)
     assert ids == ["OpenvinoBackend", "XnnpackBackend"] * 2 + ["OpenvinoBackend"]
+
+
+def test_integers_of_64_bits_stay_outside_but_as_indices(tmp_path):
+    """The plugin would compute (2^33 + 1) * 2 in 32 bits."""
+
+    class Wide(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(7, 4)
+
+        def forward(self, x, ids):
+            return (x + 1) * 2, torch.relu(self.table(ids)), x.reshape(2, 1)
+
+    x = torch.tensor([2**33, -(2**40)])
+    run = check(Wide(), (x, torch.tensor([[1, 6]])), tmp_path)
+    assert re.search(r"^Number of delegated nodes: 2$", run.stdout, re.MULTILINE), run.stdout
+    shown = depute("explain", tmp_path / "model.pt2", "--backend", "openvino").stdout
+    assert "integer (i64 that is no index; allowed: what fits into 32 bits" in shown
