@@ -97,11 +97,14 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
+  // All commands take as long to set up as a small model takes to lower: the chosen one alone, if there is
+  // one.
+  const auto chosen = std::ranges::find(commands, first_word(words), &Command::name);
+  const auto asked = chosen == commands.end() ? commands : commands.subspan(chosen - commands.begin(), 1);
   std::vector<const CLI::App*> added;
-  const std::string_view chosen = first_word(words);
-  for (const Command& command : commands) {
+  for (const Command& command : asked) {
     CLI::App* own = app.add_subcommand(command.name, command.help);
-    if (command.name == chosen) {
+    if (asked.size() == 1) {
       for (const Option& option : command.options()) add_option(*own, option);
     }
     own->allow_extras(command.takes_any_words);
@@ -115,8 +118,8 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   } catch (const CLI::ParseError& failure) {
     return report_usage(usage(failure.what(), hint_for(app)));
   }
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (added[i]->parsed()) return commands[i].run();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (added[i]->parsed()) return asked[i].run();
   }
   return exit_usage;
 }

@@ -26,6 +26,15 @@ class StridedCopy {
     strides_.push_back(stride);
   }
 
+  void run() {
+    run(0, 0);
+    flush();
+  }
+
+ private:
+  static constexpr std::int64_t item = sizeof(T);
+  static constexpr std::size_t block_size = 1024;
+
   void run(std::size_t dim, std::int64_t offset) {
     if (dim == sizes_.size()) {
       append(from_ + offset * item, 1);
@@ -34,41 +43,54 @@ class StridedCopy {
     } else if (strides_[dim] == 1) {
       append(from_ + offset * item, static_cast<std::size_t>(sizes_[dim]));
     } else {
-      gather(from_ + offset * item, sizes_[dim], strides_[dim] * item);
+      gather(from_ + offset * item, static_cast<std::size_t>(sizes_[dim]), strides_[dim] * item);
     }
   }
 
- private:
-  static constexpr std::int64_t item = sizeof(T);
-  static constexpr std::size_t block_size = 1024;
-
+  // Elements that lie together; many of them without the way through the block.
   void append(const std::byte* source, std::size_t count) {
-    to_.insert(to_.end(), source, source + count * sizeof(T));
+    if (filled_ + count > block_size) flush();
+    if (count > block_size / 4) {
+      flush();
+      to_.insert(to_.end(), source, source + count * sizeof(T));
+      return;
+    }
+    std::memcpy(&block_[filled_], source, count * sizeof(T));
+    filled_ += count;
   }
 
-  void gather(const std::byte* source, std::int64_t count, std::int64_t step) {
-    std::array<T, block_size> block;
-    for (std::int64_t done = 0; done < count;) {
-      const auto size = static_cast<std::size_t>(std::min<std::int64_t>(count - done, block_size));
-      for (std::size_t i = 0; i < size; ++i, source += step) std::memcpy(&block[i], source, sizeof(T));
-      append(reinterpret_cast<const std::byte*>(block.data()), size);
-      done += static_cast<std::int64_t>(size);
+  void gather(const std::byte* source, std::size_t count, std::int64_t step) {
+    while (count > 0) {
+      const std::size_t size = std::min(count, block_size - filled_);
+      for (std::size_t i = 0; i < size; ++i, source += step)
+        std::memcpy(&block_[filled_ + i], source, sizeof(T));
+      filled_ += size;
+      count -= size;
+      if (filled_ == block_size) flush();
     }
+  }
+
+  void flush() {
+    const auto* start = reinterpret_cast<const std::byte*>(block_.data());
+    to_.insert(to_.end(), start, start + filled_ * sizeof(T));
+    filled_ = 0;
   }
 
   const std::byte* from_;  // of any alignment
   std::vector<std::byte>& to_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> strides_;
+  std::array<T, block_size> block_;  // what is to be appended next
+  std::size_t filled_ = 0;
 };
 
 template <typename T>
 void copy_strided(const TensorData& data, const Order& order, std::span<const std::byte> from,
                   std::vector<std::byte>& to) {
   const Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
-  StridedCopy<T> copy(from.data(), to);
+  StridedCopy<T> copy(from.data() + data.offset * static_cast<std::int64_t>(sizeof(T)), to);
   for (std::uint8_t dim : order) copy.add_dim(data.type.sizes[dim].value(), strides[dim].value());
-  copy.run(0, data.offset);
+  copy.run();
 }
 
 std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order) {
