@@ -9,8 +9,10 @@ import re
 import struct
 import subprocess
 
+import numpy as np
 import pytest
 import torch
+from executorch.runtime import Runtime
 from harness import ROOT, Run, assert_matches_eager, read_cases, sample
 from io_cases import Case
 
@@ -96,6 +98,29 @@ def test_static_int8(tmp_path):
     run = lower(sample("qconv"), tmp_path / "x.pte")
     assert_one_delegate(run)
     assert_matches_eager(tmp_path / "x.pte", read_cases(sample("qconv")), tolerance=0.0024)
+
+
+def test_static_int8_of_a_trained_network(tmp_path):
+    """The digits network: the same digits as PT2E's own integers give, and scores within one quantum of theirs."""
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    model = torch.export.load(ROOT / "examples/digits/digits.pt2")
+    images = torch.tensor(np.load(ROOT / "examples/digits/digits_test.npz")["pixels"]).float() / 16
+    batches = images.split(model.example_inputs[0][0].shape[0])[:8]
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    prepared = prepare_pt2e(model.module(), quantizer)
+    for batch in batches:
+        prepared(batch)
+    integers = convert_pt2e(prepared)
+    torch.export.save(torch.export.export(integers, (batches[0],)), tmp_path / "m.pt2")
+    assert_one_delegate(lower(tmp_path / "m.pt2", tmp_path / "m.pte"))
+    quantum = [node.args[1] for node in integers.graph.nodes if "dequantize_per_tensor" in str(node.target)][-1]
+    method = Runtime.get().load_program(tmp_path / "m.pte").load_method("forward")
+    for batch in batches:
+        expected, found = integers(batch), method.execute([batch])[0]
+        assert (found - expected).abs().max() <= quantum * 1.001
+        assert torch.equal(found.argmax(1), expected.argmax(1))
 
 
 def quantised_weight(channels, inputs):
