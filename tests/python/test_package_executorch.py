@@ -539,3 +539,22 @@ def test_passes_of_executorch_that_cannot_be_applied(products):
     with pytest.raises(Exception, match="running the 'fails' pass") as caught:  # as ExecuTorch tells of it
         depute.to_edge_transform_and_lower(products, transform_passes=[compat.transform(fails)])
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_openvinos_own_backend():
+    """ExecuTorch's OpenvinoPartitioner and OpenvinoBackend as they are. They compute in bf16 where the CPU can."""
+    pytest.importorskip("openvino")
+    pytest.importorskip("nncf")
+    from executorch.backends.openvino.partitioner import OpenvinoPartitioner
+    from executorch.backends.openvino.preprocess import OpenvinoBackend
+    from executorch.exir.backend.backend_details import CompileSpec
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 36, 5)).eval()
+    x = torch.randn(1, 3, 8, 8)
+    theirs = compat.partitioner(OpenvinoPartitioner([CompileSpec("device", b"CPU")]), [OpenvinoBackend])
+    edge = depute.to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=theirs)
+    assert "(100.0 %), 1 delegate" in str(edge.explain())
+    program = Runtime.get().load_program(edge.to_executorch().buffer)
+    found, expected = program.load_method("forward").execute([x])[0], model(x)
+    assert (found - expected).abs().max() < 0.02 * expected.abs().max()
