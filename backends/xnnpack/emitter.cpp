@@ -19,6 +19,8 @@ Order memory_order(const TensorType& type) {
 // The call's arguments are all inputs that are no constants, in order; results follow them.
 Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
   std::uint32_t external_id = 0;
+  graph_.values.reserve(method.graph->inputs().size() + method.graph->node_count());
+  graph_.nodes.reserve(method.graph->node_count());
   for (const depute::Value* input : method.graph->inputs()) {
     if (input_spec(method, *input)->has_data()) continue;
     const std::uint32_t position = external_id++;

@@ -60,6 +60,8 @@ double element_count(const Dims& sizes) {
 
 ValueForms::ValueForms(const XnnGraph& logical, XnnGraph& physical)
     : logical_(logical), physical_(physical), views_(logical.values.size()) {
+  physical_.values.reserve(logical_.values.size());
+  physical_.nodes.reserve(logical_.nodes.size());
   for (ValueId id = 0; id < logical.values.size(); ++id) {
     const XnnValue& value = logical.values[id];
     if (!value.is_input) continue;

@@ -14,9 +14,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +37,9 @@ class NodeSelector {
   const std::string& text() const { return text_; }
   // Ops may be missing in a program if the op table knows them: one list of pins then serves many models.
   bool may_select_nothing() const;
+  // The one of the program's names that was meant, where it selects nothing: "did you mean relu?"; else
+  // `otherwise`.
+  std::string meant_name(const Program& program, std::string_view otherwise) const;
 
  private:
   enum class Kind : std::uint8_t { Module, Node, Name, Op };
@@ -46,8 +48,8 @@ class NodeSelector {
 
   Kind kind_;
   std::string pattern_;
-  std::string text_;  // as it was written
-  std::shared_ptr<const std::regex> regex_;
+  std::string text_;                                    // as it was written
+  std::function<bool(std::string_view)> matches_name_;  // of Name alone
 };
 
 class Pins {

@@ -1,11 +1,13 @@
 // The spelling of the controls that every backend has.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "depute/filtered_partitioner.h"
 #include "partition/region_words.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -23,12 +25,13 @@ constexpr std::pair<std::string_view, Horizontal> horizontals[] = {
 template <typename T, std::size_t count>
 Result<T> meaning(const std::pair<std::string_view, T> (&words)[count], std::string_view where,
                   std::string_view key, std::string_view value) {
-  std::string known;
+  std::vector<std::string> known;
   for (const auto& [word, meant] : words) {
     if (word == value) return meant;
-    known += (known.empty() ? "" : ", ") + std::string(word);
+    known.emplace_back(word);
   }
-  return failure("usage", where, fmt::format("unknown {} '{}'", key, value), known);
+  return failure("usage", where, fmt::format("unknown {} '{}'", key, value),
+                 did_you_mean(value, known, fmt::format("{}", fmt::join(known, ", "))));
 }
 
 Result<std::uint32_t> count(std::string_view where, std::string_view key, std::string_view value) {

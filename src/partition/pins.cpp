@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
+#include <set>
 
 #include "depute/op.h"
 #include "ir/walk.h"
 #include "partition/node_names.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -51,6 +54,19 @@ bool any_node(const Program& program, Visit&& visit) {
   });
 }
 
+// Of "aten.relu.default": aten.relu.default, relu.default, aten.relu and so on; or those from its start
+// alone.
+void add_runs_of_parts(std::string_view name, bool from_start, std::set<std::string>& runs) {
+  if (name.empty()) return;
+  for (std::size_t start = 0; start < name.size() && (start == 0 || !from_start);) {
+    for (std::size_t end = start; end < name.size(); ++end) {
+      end = std::min(name.find('.', end), name.size());
+      runs.emplace(name.substr(start, end - start));
+    }
+    start = std::min(name.find('.', start), name.size() - 1) + 1;
+  }
+}
+
 }  // namespace
 
 Result<NodeSelector> NodeSelector::parse(std::string_view text) {
@@ -71,7 +87,9 @@ Result<NodeSelector> NodeSelector::parse(std::string_view text) {
   NodeSelector selector(kind, pattern, text);
   if (kind == Kind::Name) {
     TRY(std::regex regex, compile_regex(pattern));
-    selector.regex_ = std::make_shared<const std::regex>(std::move(regex));
+    selector.matches_name_ = [regex = std::move(regex)](std::string_view name) {
+      return std::regex_match(name.begin(), name.end(), regex);
+    };
   }
   return selector;
 }
@@ -84,10 +102,8 @@ bool NodeSelector::selects(const Node& node) const {
       return std::ranges::any_of(node.results(),
                                  [&](const Value* value) { return value->name() == pattern_; });
     case Kind::Name:
-      return std::ranges::any_of(node.results(), [&](const Value* value) {
-        const std::string_view name = value->name().str();
-        return std::regex_match(name.begin(), name.end(), *regex_);
-      });
+      return std::ranges::any_of(node.results(),
+                                 [&](const Value* value) { return matches_name_(value->name().str()); });
     case Kind::Op:
       return has_parts(node.op().str(), pattern_) ||
              (node.source != nullptr && has_parts(node.source->original_op.str(), pattern_));
@@ -98,6 +114,29 @@ bool NodeSelector::selects(const Node& node) const {
 bool NodeSelector::may_select_nothing() const {
   return kind_ == Kind::Op &&
          std::ranges::any_of(all_ops(), [&](const OpDef* op) { return has_parts(op->name.str(), pattern_); });
+}
+
+std::string NodeSelector::meant_name(const Program& program, std::string_view otherwise) const {
+  std::set<std::string> names;
+  any_node(program, [&](const Node& node) {
+    switch (kind_) {
+      case Kind::Module:
+        if (node.source != nullptr) add_runs_of_parts(node.source->module_path.str(), true, names);
+        break;
+      case Kind::Node:
+        for (const Value* value : node.results()) names.emplace(value->name().str());
+        break;
+      case Kind::Op:
+        add_runs_of_parts(node.op().str(), false, names);
+        if (node.source != nullptr) add_runs_of_parts(node.source->original_op.str(), false, names);
+        break;
+      case Kind::Name:
+        break;
+    }
+    return false;
+  });
+  const std::vector<std::string> known(names.begin(), names.end());
+  return did_you_mean(pattern_, known, otherwise);
 }
 
 Status Pins::add(Rule rule, std::string_view selector) {
@@ -135,7 +174,7 @@ Status Pins::check_known(const Program& program) const {
       if (selector.may_select_nothing()) continue;
       if (any_node(program, [&](const Node& node) { return selector.selects(node); })) continue;
       return failure("partition", selector.text(), "no node is selected by this pin",
-                     "`depute explain` lists the nodes with their modules");
+                     selector.meant_name(program, "`depute explain` lists the nodes with their modules"));
     }
   }
   return {};

@@ -1,6 +1,7 @@
 #include "depute/hash.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
