@@ -12,7 +12,8 @@ integers too when --quantised, so that a program is one or a few delegates. `mak
 
 A model takes two or three tensors and applies 4 to 16 functions to what there is: arithmetic of mixed types, views, writes
 through views, reductions, layers. Every second one has open sizes and runs at another size as well. Outcomes are those of
-tests/models/stock_runtime.py. Fails when one is not ok or refused.
+tests/models/stock_runtime.py, and `undecided`: a rounding error decides what eager itself says. Fails when one is wrong, or
+fails, or depute crashes.
 """
 
 import argparse
@@ -153,10 +154,15 @@ class Model(torch.nn.Module):
         return eval(source, names)
 
     def forward(self, *inputs):
+        values = self.values(inputs)
+        return tuple(values[i] for i in self.results)
+
+    def values(self, inputs, after=lambda made: made):
+        """All of them; `after` changes what a step has made."""
         values = list(inputs)
         for x, y, source in self.steps:
-            values.append(self.apply(source, values[x], values[y]))
-        return tuple(values[i] for i in self.results)
+            values.append(after(self.apply(source, values[x], values[y])))
+        return values
 
     def sources_for(self, x, y):
         pick = self.random
@@ -216,7 +222,7 @@ class Model(torch.nn.Module):
             except Exception:
                 continue
             small = isinstance(made, torch.Tensor) and 0 < made.numel() <= 4096 and made.dim() <= 6
-            if not small or (made.is_floating_point() and not (made.isfinite().all() and made.abs().max() < 1e4)):
+            if not small or not is_tame(made):
                 continue
             if self.is_quantised and made.dtype == torch.float32 and self.random.random() < 0.6:
                 largest = max(made.abs().max().item(), 1e-3)
@@ -234,7 +240,26 @@ class Model(torch.nn.Module):
         return "; ".join(f"v{n}={s} [x=v{x}, y=v{y}]" for n, (x, y, s) in enumerate(self.steps, start=self.inputs))
 
 
-FINE = ("ok", "ok in delegates", "none")
+FINE = ("ok", "ok in delegates", "none", "undecided")
+
+
+def is_tame(made) -> bool:
+    """Of infinities torch's own kernels make different things, one for vectors and one for what is left of them."""
+    return not made.is_floating_point() or bool(made.isfinite().all() and made.abs().max() < 1e4)
+
+
+def is_left_to_roundings(model, inputs, tolerance) -> bool:
+    """Whether eager does not equal itself when each step is a rounding error off: what is 224.0001 or 223.9999 as an index."""
+    generator = torch.Generator().manual_seed(0)
+
+    def off(made):
+        if not made.is_floating_point():
+            return made
+        return made * (1 + 2e-6 * (2 * torch.rand(made.shape, generator=generator) - 1))
+
+    want = model(*inputs)
+    others = (model.values(inputs, off) for _ in range(16))
+    return any(compare([values[i] for i in model.results], want, tolerance) for values in others)
 
 
 def split(text):
@@ -323,7 +348,8 @@ def check(work):
     cases = [(inputs, model(*inputs))]
     if others and takes(program, others):
         try:
-            cases.append((others, model(*others)))
+            if all(is_tame(made) for made in model.values(others)):
+                cases.append((others, model(*others)))
         except Exception:
             pass
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
@@ -332,6 +358,8 @@ def check(work):
         tolerance = 0.25 if options.quantised else 5e-4  # norms make much of roundings
         calls = [([t.contiguous() for t in x], lambda got, want=want: compare(got, want, tolerance)) for x, want in cases]
         outcome, message = lower(options.depute, pt2, pte, options.backend) or run_apart(pte, calls)
+        if outcome == "wrong" and any(is_left_to_roundings(model, x, tolerance) for x, _ in cases):
+            outcome = "undecided"
         has_delegates = pte.exists() and b"XH00" in pte.read_bytes()
         return seed, outcome + " in delegates" * (outcome == "ok" and has_delegates), message, model.text()
 
