@@ -20,6 +20,7 @@
 #include "depute/quantise.h"
 #include "depute/to_backend.h"
 #include "depute/validation.h"
+#include "depute/worker.h"
 
 namespace depute::python {
 namespace {
@@ -91,18 +92,11 @@ class Call {
   BackendRequest request(const Request& row) const {
     const auto& [name, method, options, partitioner] = row;
     BackendRequest request{.name = name, .method = method, .options = options};
+    if (constexpr std::string_view exec = "exec:"; name.starts_with(exec))
+      request.program = name.substr(exec.size());
     if (!partitioner.is_none()) request.partitioner = python_partitioner(name, partitioner, raised_);
     return request;
   }
-
-  std::vector<BackendRequest> requests(const std::vector<Request>& rows) const {
-    std::vector<BackendRequest> all;
-    for (const Request& row : rows) all.push_back(request(row));
-    return all;
-  }
-
-  const Compiler& compiler() const { return *compiler_; }
-  const std::shared_ptr<Raised>& raised() const { return raised_; }
 
   // Runs what gives a Result without the GIL.
   template <typename Function>
@@ -113,6 +107,19 @@ class Call {
     }();
     return take(std::move(result), *raised_);
   }
+
+  // Backends that are programs are started; they end with the call.
+  std::vector<BackendRequest> requests(const std::vector<Request>& rows) {
+    std::vector<BackendRequest> all;
+    for (const Request& row : rows) all.push_back(request(row));
+    return run([&]() -> Result<std::vector<BackendRequest>> {
+      DEPUTE_TRY_STATUS(add_workers(*compiler_, all));
+      return std::move(all);
+    });
+  }
+
+  const Compiler& compiler() const { return *compiler_; }
+  const std::shared_ptr<Raised>& raised() const { return raised_; }
 
  private:
   Registry registry_of(const Backends& backends) const {
@@ -250,8 +257,7 @@ std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
   Call call(backends, executor, watch);
   MethodPartitioners partitioners;
   std::vector<std::shared_ptr<const Partitioner>> owned;
-  for (const Request& row : requests) {
-    BackendRequest request = call.request(row);
+  for (const BackendRequest& request : call.requests(requests)) {
     owned.push_back(take(call.compiler().partitioner(request)));
     for (const auto& method : handle.program->methods) {
       bool is_for = request.method.empty() || method->name == request.method;

@@ -15,7 +15,9 @@ void bind_report(nb::module_& module) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Report>(module, "Report", "What happened to a program.")
       .def_rw("input", &Report::input)
-      .def("summary", &summary_text, nb::arg("verbose"), WithoutGil())
+      .def(
+          "summary", [](const Report& self, bool verbose) { return summary_text(self, verbose); },
+          nb::arg("verbose"), WithoutGil())
       .def(
           "explain",
           [](const Report& self, const std::string& node, bool colour) {

@@ -111,10 +111,11 @@ class BackendPartitioner:
 
 
 def partitioner(name, **options):
-    """The partitioner of a backend that is built in: partitioner("xnnpack", off=["op:gelu", "module:head"]).
+    """The partitioner of a backend by its name: partitioner("xnnpack", off=["op:gelu", "module:head"]).
 
-    The options are those of `depute backends NAME`; a list gives an option several times. What is wrong with
-    them is told when a program is lowered.
+    It is built in, or the program `depute-backend-NAME` on PATH; "exec:FILE" is a program by its path. The options
+    are those of `depute backends NAME`; a list gives an option several times. What is wrong with them, and a
+    program that is not there, is told when a program is lowered.
     """
     if not isinstance(name, str):
         raise TypeError(f"a backend has a name, and {name!r} is none")

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import html
 import io
 import json
 import re
@@ -14,6 +15,7 @@ import depute
 import numpy
 import pytest
 import torch
+from depute.report import DelegationBreakdown
 from executorch.runtime import Runtime
 from harness import QUANTUM, ROOT, SUPPORTED, TIMEOUT, TOLERANCE, assert_close, assert_matches_eager, depute as command_line, page_data, read_cases, sample
 
@@ -307,7 +309,11 @@ def test_reports_have_the_numbers_of_the_command_line(tmp_path):
     report = edge.report()
     assert (report.delegated_nodes, report.non_delegated_nodes, report.coverage) == (3, 1, 75.0)
     assert json.dumps(report.to_dict()) and "Total delegated subgraphs: 1" in repr(report)
-    assert "<iframe" in report._repr_html_() and "srcdoc" in edge._repr_html_() and "<html" in report.to_html()
+    assert "srcdoc" in edge._repr_html_() and "<html" in report.to_html()
+    page, closing = re.fullmatch('<iframe srcdoc="([^"]*)(".*)', report._repr_html_()).groups()  # of a notebook's cell
+    assert html.unescape(page) == report.to_html()
+    assert closing == '" style="width: 100%; height: 40em; border: 0"></iframe>'
+    assert repr(DelegationBreakdown("aten.tan")) == "DelegationBreakdown('aten.tan', delegated=0, non_delegated=0)"
     assert "method forward" in depute.load(sample("mlp")).explain("xnnpack")
 
 

@@ -83,6 +83,39 @@ def test_the_same_bytes_as_in_process(place, options):
     assert (place / "m.pte").read_bytes() == edge.to_executorch().buffer
 
 
+def flows(place, partitioner):
+    """What each of the three ways to delegate gives."""
+    model = str(place / "m.ir")
+    edge = package.to_edge(model)
+    return {
+        "at once": package.to_edge_transform_and_lower(model, partitioner=[partitioner]).to_executorch().buffer,
+        "manager": edge.to_backend(partitioner).to_executorch().buffer,
+        "by method": edge.to_backend({"forward": partitioner}).to_executorch().buffer,
+    }
+
+
+def test_the_package_asks_it_too(place, monkeypatch):
+    assert lower(place, "chip:op=aten.add.Tensor").returncode == 0
+    want = (place / "m.pte").read_bytes()
+    by_path = package.partitioner(f"exec:{place / 'depute-backend-chip'}", op="aten.add.Tensor")
+    assert set(flows(place, by_path).values()) == {want}
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
+    assert set(flows(place, package.partitioner("chip", op="aten.add.Tensor")).values()) == {want}
+
+
+def test_the_package_tells_what_it_raises(place, monkeypatch):
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
+    for way in (lambda: flows(place, package.partitioner("chip", fail=1)), lambda: package.to_edge(str(place / "m.ir")).to_backend(package.partitioner("chip", fail=1))):
+        with pytest.raises(package.Error, match="the chip has no aten.mul.Tensor") as told:
+            way()
+        assert "worker.refused" in str(told.value)
+    with pytest.raises(package.Error, match="cores=2"):
+        flows(place, package.partitioner("chip", cores=2))
+    with pytest.raises(package.Error, match="no program that can be run"):
+        flows(place, package.partitioner(f"exec:{place}/nothing"))
+    flows(place, "chip")  # and goes on
+
+
 def test_what_it_raises_is_told_with_its_words(place):
     run = lower(place, "chip:fail=1")
     assert run.returncode == 1 and "the chip has no aten.mul.Tensor" in run.stderr and "[worker.refused]" in run.stderr
