@@ -22,7 +22,7 @@
 namespace depute {
 
 // What this library speaks.
-inline constexpr int worker_protocol = 1;
+inline constexpr int worker_protocol = 2;
 
 enum class WorkerFault : std::uint8_t {
   NotStarted,  // there is no such program, or the system does not start it

@@ -10,7 +10,7 @@
 
 namespace depute::text {
 
-void Lexer::skip_blanks() {
+void Lexer::skip_blanks_and_comments() {
   while (at_ < text_.size()) {
     char c = text_[at_];
     if (c == ';') {

@@ -46,7 +46,11 @@ class Lexer {
   const std::string& file_name() const { return file_name_; }
 
  private:
-  void skip_blanks();
+  void skip_blanks() {
+    const bool is_there = at_ < text_.size() && text_[at_] > ' ' && text_[at_] != ';';
+    if (!is_there) skip_blanks_and_comments();
+  }
+  void skip_blanks_and_comments();
   template <typename Belongs>
   std::string_view take_while(Belongs belongs);
 

@@ -160,7 +160,25 @@ Result<Argument> Parser::map_literal(GraphScope& scope) {
   return scope.graph->map(entries);
 }
 
+// A program says the same types again and again: a tensor's type up to its first "]" is read once.
 Result<Type> Parser::type() {
+  constexpr std::size_t longest = 80;
+  const std::size_t start = in_.position();
+  const std::string_view nearby = in_.rest().substr(0, longest);
+  const std::string_view text = nearby.substr(0, nearby.find(']') + 1);  // npos + 1 is 0
+  if (const auto known = types_.find(text); known != types_.end()) {
+    in_.skip(text.size());
+    if (in_.peek() != '{') return known->second;  // no strides behind it
+    in_.go_back(start);
+  }
+  TRY(Type read, new_type());
+  const std::string_view after(text.data() + text.size(), in_.rest().data());
+  const bool is_all = read.kind == Type::Kind::Tensor && after.find_first_not_of(" \n") == after.npos;
+  if (is_all) types_.emplace(text, read);
+  return read;
+}
+
+Result<Type> Parser::new_type() {
   std::size_t start = in_.position();
   std::string_view word = in_.take_identifier();
   if (word == "custom_obj") {

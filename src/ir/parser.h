@@ -87,6 +87,7 @@ class Parser {
   Result<Argument> map_literal(GraphScope& scope);
   Result<Symbol> value_name();
   Result<Type> type();
+  Result<Type> new_type();
   Result<TensorType> tensor_type(std::string_view dtype, std::size_t position);
   Status dims(Dims& dims);
   Result<SymInt> dim_expr();
@@ -122,6 +123,7 @@ class Parser {
   Lexer in_;
   std::shared_ptr<const OpTable> ops_;
   int nesting_ = 0;
+  std::unordered_map<std::string_view, Type> types_;                          // by their text
   std::size_t random_bytes_ = 0;                                              // asked for so far
   std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by path: each is mapped once
 

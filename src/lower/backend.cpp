@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "depute/lowering_error.h"
+#include "lower/run_backend.h"
 #include "support/parallel_for.h"
 #include "support/try.h"
 
@@ -18,33 +19,34 @@ struct Job {
   std::optional<Result<PreprocessResult>> result;
 };
 
-// Where a partition's first node stands: its tag and the user's line.
-LoweringPlace place_of(const Backend& backend, const Job& job) {
-  const Program& program = *job.partition->program;
-  const Node* first = program.methods.empty() ? nullptr : program.methods.front()->graph->first();
-  return {.method = *job.method,
-          .node = first,
-          .tag = first == nullptr ? std::string_view() : first->tag.str(),
-          .backend = backend.id()};
-}
-
 // A backend is other people's code: what it throws becomes a diagnostic with its words.
 Result<PreprocessResult> preprocess_safely(const Backend& backend, const Job& job) {
   try {
     Result<PreprocessResult> result =
         backend.preprocess(*job.partition->program, job.partition->compile_specs);
     if (result) return result;
-    return backend_failed(place_of(backend, job), result.error());
+    return backend_failed(partition_place(*job.method, *job.partition, backend.id()), result.error());
   } catch (const std::exception& exception) {
-    return lowering_error(LoweringFault::BackendFailed, place_of(backend, job),
+    return lowering_error(LoweringFault::BackendFailed,
+                          partition_place(*job.method, *job.partition, backend.id()),
                           fmt::format("it threw: {}", exception.what()));
   } catch (...) {
-    return lowering_error(LoweringFault::BackendFailed, place_of(backend, job),
+    return lowering_error(LoweringFault::BackendFailed,
+                          partition_place(*job.method, *job.partition, backend.id()),
                           "it threw something that is no exception");
   }
 }
 
 }  // namespace
+
+LoweringPlace partition_place(std::string_view method, const Partition& partition, std::string_view backend) {
+  const Program& program = *partition.program;
+  const Node* first = program.methods.empty() ? nullptr : program.methods.front()->graph->first();
+  return {.method = method,
+          .node = first,
+          .tag = first == nullptr ? std::string_view() : first->tag.str(),
+          .backend = backend};
+}
 
 Result<std::vector<MethodResults>> Backend::preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                                    int jobs) const {

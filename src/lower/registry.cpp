@@ -5,17 +5,37 @@
 #include <algorithm>
 #include <iterator>
 
+#include "depute/filtered_partitioner.h"
 #include "lower/kernel_manifest.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
+
+namespace {
+
+// Names the option that was meant, where the backend refused one that neither it nor every backend has.
+Diagnostic with_meant_option(Diagnostic refused, const BackendEntry& entry, const BackendOptions& options) {
+  std::vector<std::string> known;
+  for (const auto& [key, meaning] : entry.options) known.push_back(key);
+  for (const auto& [key, meaning] : partition_control_meanings()) known.push_back(key);
+  for (const auto& [key, value] : options) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    refused.hint = did_you_mean(key, known, refused.hint);
+    break;
+  }
+  return refused;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options) {
   if (!entry.make_partitioner)
     return failure("registry", entry.name, "this backend has no partitioner of its own");
-  TRY(std::unique_ptr<Partitioner> partitioner, entry.make_partitioner(options));
-  if (partitioner == nullptr)
+  Result<std::unique_ptr<Partitioner>> partitioner = entry.make_partitioner(options);
+  if (!partitioner) return Failure(with_meant_option(partitioner.error(), entry, options));
+  if (*partitioner == nullptr)
     return failure("registry", entry.name, "its make_partitioner gave a null partitioner");
   return partitioner;
 }

@@ -24,7 +24,7 @@ namespace depute {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view entry_magic = "DEPUTER2";
 constexpr std::string_view entry_suffix = ".result";

@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <limits>
+
 #include "support/try.h"
 
 namespace depute {
 namespace {
 
-using ResultJson = nlohmann::json;
+using ResultJson = nlohmann::ordered_json;
+
+// So many nodes no program has; what claims more is wrong.
+constexpr std::int64_t max_told_ids = 10'000'000;
 
 // The constant of the partition that a storage is, by its name.
 const Symbol* constant_of(const Program& partition, const Storage& storage) {
@@ -33,6 +39,61 @@ ResultJson json_of(const TensorType& type) {
   for (const SymInt& size : type.sizes) sizes.push_back(size.value());
   for (const SymInt& stride : type.strides) strides.push_back(stride.value());
   return {{"dtype", name(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
+}
+
+// [0, [1, 2]] is the id 0 and its handles; [3, 7, 12] the ids from 3 to 7 with one handle each, from 12 on.
+class MapRows {
+ public:
+  void add(const DelegateDebugId& id, const std::vector<std::uint32_t>& handles) {
+    const auto* number = std::get_if<std::int64_t>(&id);
+    if (number == nullptr || handles.size() != 1) {
+      close_run();
+      rows_.push_back(ResultJson::array({json_of(id), handles}));
+      return;
+    }
+    if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_) {
+      ++length_;
+      return;
+    }
+    close_run();
+    first_ = *number;
+    handle_ = handles[0];
+    length_ = 1;
+  }
+
+  ResultJson take() && {
+    close_run();
+    return std::move(rows_);
+  }
+
+ private:
+  void close_run() {
+    if (length_ == 1) rows_.push_back(ResultJson::array({first_, ResultJson::array({handle_})}));
+    if (length_ > 1) rows_.push_back(ResultJson::array({first_, first_ + length_ - 1, handle_}));
+    length_ = 0;
+  }
+
+  ResultJson rows_ = ResultJson::array();
+  std::int64_t first_ = 0;
+  std::int64_t handle_ = 0;
+  std::int64_t length_ = 0;
+};
+
+Status add_row(const ResultJson& row, DebugHandleMap& map) {
+  if (!row.at(1).is_number()) {
+    map.emplace_back(id_of(row.at(0)), row.at(1).get<std::vector<std::uint32_t>>());
+    return {};
+  }
+  const auto first = row.at(0).get<std::int64_t>();
+  const auto last = row.at(1).get<std::int64_t>();
+  const auto handle = row.at(2).get<std::int64_t>();
+  const bool is_sound = handle >= 0 && first >= 0 && last >= first &&
+                        last - first < max_told_ids - std::ssize(map) &&
+                        handle + (last - first) <= std::numeric_limits<std::uint32_t>::max();
+  if (!is_sound) return failure("result", "map", fmt::format("{} is no run of ids", row.dump()));
+  for (std::int64_t id = first; id <= last; ++id)
+    map.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});
+  return {};
 }
 
 Result<TensorType> type_of(const ResultJson& json) {
@@ -88,9 +149,9 @@ Result<ResultJson> json_of_result(const PreprocessResult& result, const Program&
   ResultJson json = {
       {"info", result.delegate_info}, {"padding", result.arena_padding}, {"inline", result.inline_bytes}};
   TRY(json["payload"], write(*result.processed_bytes));
-  json["map"] = ResultJson::array();
-  for (const auto& [id, handles] : result.debug_handle_map)
-    json["map"].push_back(ResultJson::array({json_of(id), handles}));
+  MapRows map;
+  for (const auto& [id, handles] : result.debug_handle_map) map.add(id, handles);
+  json["map"] = std::move(map).take();
   json["data"] = ResultJson::array();
   for (const NamedData& named : result.data_store_output) {
     TRY(ResultJson row, json_of(named, partition, write));
@@ -104,7 +165,7 @@ Result<PreprocessResult> result_of_json(const ResultJson& json, const Program& p
   PreprocessResult result;
   TRY(result.processed_bytes, read(json.at("payload")));
   for (const ResultJson& row : json.value("map", ResultJson::array()))
-    result.debug_handle_map.emplace_back(id_of(row.at(0)), row.at(1).get<std::vector<std::uint32_t>>());
+    TRY_STATUS(add_row(row, result.debug_handle_map));
   for (const ResultJson& row : json.value("data", ResultJson::array())) {
     TRY(NamedData named, data_of(row, partition, read));
     result.data_store_output.push_back(std::move(named));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "depute/backend.h"
+#include "depute/lowering_error.h"
 #include "lower/carve.h"
 #include "lower/result_cache.h"
 
@@ -23,6 +24,9 @@ struct RunBackendOptions {
   bool check_determinism = false;  // then no result is taken from the cache
   ResultCache* cache = nullptr;
 };
+
+// Where a partition's first node stands: its tag and the user's line.
+LoweringPlace partition_place(std::string_view method, const Partition& partition, std::string_view backend);
 
 // One preprocess_multimethod over all jobs, which have this backend and are in method order; fills their
 // results. Refuses exceptions, missing and malformed results, and changed programs.

@@ -29,17 +29,54 @@ Failure bad_message(std::string_view where, std::string_view what) {
   return failure("worker.bad-answer", where, what);
 }
 
-Result<std::vector<const Node*>> nodes_of(const Message& numbers, const std::vector<const Node*>& nodes) {
-  std::vector<const Node*> found;
-  found.reserve(numbers.size());
-  for (const Message& number : numbers) {
-    const bool is_known = number.is_number_unsigned() && number.get<std::uint64_t>() < nodes.size();
-    if (!is_known)
-      return bad_message("nodes",
-                         fmt::format("there is no node {}: there are {}", number.dump(), nodes.size()));
-    found.push_back(nodes[number.get<std::size_t>()]);
+// Reads lists of numbers of nodes; [2, 9] in a list stands for all from 2 to 9. All lists of one reader
+// together name no more nodes than there are.
+class NodeLists {
+ public:
+  explicit NodeLists(const std::vector<const Node*>& nodes) : nodes_(nodes), room_(nodes.size()) {}
+
+  Result<std::vector<const Node*>> read(const Message& list) {
+    std::vector<const Node*> found;
+    for (const Message& entry : list) {
+      const bool is_run = entry.is_array() && entry.size() == 2;
+      TRY(const std::size_t first, number_of(is_run ? entry[0] : entry));
+      TRY(const std::size_t last, is_run ? number_of(entry[1]) : Result<std::size_t>(first));
+      if (last < first || last - first >= room_)
+        return bad_message(
+            "nodes", fmt::format("a list of {} nodes cannot have {} as well", nodes_.size(), entry.dump()));
+      room_ -= last - first + 1;
+      for (std::size_t i = first; i <= last; ++i) found.push_back(nodes_[i]);
+    }
+    return found;
   }
-  return found;
+
+ private:
+  Result<std::size_t> number_of(const Message& number) const {
+    if (number.is_number_unsigned() && number.get<std::uint64_t>() < nodes_.size())
+      return number.get<std::size_t>();
+    return bad_message("nodes",
+                       fmt::format("there is no node {}: there are {}", number.dump(), nodes_.size()));
+  }
+
+  const std::vector<const Node*>& nodes_;
+  std::size_t room_;
+};
+
+// The other way: three and more that follow each other are a run.
+Message list_of(const std::vector<std::size_t>& numbers) {
+  Message list = Message::array();
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    if (end - i < 3) end = i + 1;
+    if (end == i + 1) {
+      list.push_back(numbers[i]);
+    } else {
+      list.push_back(Message::array({numbers[i], numbers[end - 1]}));
+    }
+    i = end;
+  }
+  return list;
 }
 
 // --- bytes of compile specs
@@ -50,12 +87,6 @@ bool is_plain_text(std::span<const std::byte> bytes) {
     if (c < 0x20 || c >= 0x7f) return false;
   }
   return true;
-}
-
-std::string hex_of(std::span<const std::byte> bytes) {
-  std::string text;
-  for (std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
 }
 
 // --- answers about nodes
@@ -72,17 +103,44 @@ std::string_view word_of(Support support) {
   return "refuse";
 }
 
+// Rows that say the same of several nodes, by what they say.
+template <typename Key>
+class GroupedRows {
+ public:
+  template <typename MakeRow>
+  void add(Key key, std::size_t number, MakeRow&& make_row) {
+    if (last_ == nullptr || last_->first != key) {
+      const auto [found, is_new] = places_.try_emplace(std::move(key), rows_.size());
+      if (is_new) rows_.emplace_back(make_row(), std::vector<std::size_t>());
+      last_ = &*found;
+    }
+    rows_[last_->second].second.push_back(number);
+  }
+
+  Message take() && {
+    Message json = Message::array();
+    for (auto& [row, numbers] : rows_) {
+      row["nodes"] = list_of(numbers);
+      json.push_back(std::move(row));
+    }
+    return json;
+  }
+
+ private:
+  std::map<Key, std::size_t> places_;
+  const std::pair<const Key, std::size_t>* last_ = nullptr;
+  std::vector<std::pair<Message, std::vector<std::size_t>>> rows_;
+};
+
 // Nodes with the same answer are told together.
 class GroupedAnswers {
  public:
   void add(const NodeSupport& support, std::size_t number) {
     const Verdict& why = support.refusal;
-    auto key = std::tuple(support.support, support.gain, why.rule, why.seen, why.allowed);
-    auto [found, is_new] = rows_.try_emplace(std::move(key), json_.size());
-    if (is_new) json_.push_back(row_of(support));
-    json_[found->second]["nodes"].push_back(number);
+    rows_.add({support.support, support.gain, why.rule, why.seen, why.allowed}, number,
+              [&] { return row_of(support); });
   }
-  Message take() && { return std::move(json_); }
+  Message take() && { return std::move(rows_).take(); }
 
  private:
   static Message row_of(const NodeSupport& support) {
@@ -94,12 +152,10 @@ class GroupedAnswers {
     } else {
       row["gain"] = support.gain;
     }
-    row["nodes"] = Message::array();
     return row;
   }
 
-  Message json_ = Message::array();
-  std::map<std::tuple<Support, std::uint64_t, std::string, std::string, std::string>, std::size_t> rows_;
+  GroupedRows<std::tuple<Support, std::uint64_t, std::string, std::string, std::string>> rows_;
 };
 
 Result<NodeSupport> node_support_of(const Message& row) {
@@ -195,6 +251,18 @@ Diagnostic diagnostic_of_json(const Message& json) {
           .source = json.value("source", std::string())};
 }
 
+std::string hex_of(std::span<const std::byte> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += digits[value >> 4];
+    text += digits[value & 15];
+  }
+  return text;
+}
+
 Result<std::vector<std::byte>> bytes_of_hex(const std::string& text) {
   std::vector<std::byte> bytes(text.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -266,8 +334,9 @@ Message json_of(const Proposal& proposal, const Method& method) {
   const NodeNumbers numbers = numbers_of(nodes);
   Message& groups = json["groups"] = Message::array();
   for (const auto& group : options.groups) {
-    Message& row = groups.emplace_back(Message::array());
-    for (const Node* node : group) row.push_back(numbers.at(node));
+    std::vector<std::size_t> members;
+    for (const Node* node : group) members.push_back(numbers.at(node));
+    groups.push_back(list_of(members));
   }
   return json;
 }
@@ -275,10 +344,11 @@ Message json_of(const Proposal& proposal, const Method& method) {
 Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
                              const std::string& backend_id) {
   const std::vector<const Node*> nodes = numbered_nodes(method);
+  NodeLists lists(nodes);
   auto answers = std::make_shared<std::unordered_map<const Node*, NodeSupport>>();
   for (const Message& row : json.at("answers")) {
     TRY(const NodeSupport support, node_support_of(row));
-    TRY(const std::vector<const Node*> of_row, nodes_of(row.at("nodes"), nodes));
+    TRY(const std::vector<const Node*> of_row, lists.read(row.at("nodes")));
     for (const Node* node : of_row) {
       if (!answers->emplace(node, support).second)
         return bad_message("answers", fmt::format("there are two for the node {}", node->display_name()));
@@ -300,8 +370,9 @@ Result<Proposal> proposal_of(const Message& json, const Method& method, const st
   const Message cost = json.value("cost", Message::object());
   options.cost = {.launch = cost.value("launch", std::uint64_t{0}),
                   .per_kib = cost.value("per_kib", std::uint64_t{0})};
+  NodeLists group_lists(nodes);
   for (const Message& group : json.value("groups", Message::array())) {
-    TRY(std::vector<const Node*> members, nodes_of(group, nodes));
+    TRY(std::vector<const Node*> members, group_lists.read(group));
     options.groups.push_back(std::move(members));
   }
   return proposal;
@@ -310,47 +381,47 @@ Result<Proposal> proposal_of(const Message& json, const Method& method, const st
 Message json_of(const PartitionResult& result, const Method& method) {
   const NodeNumbers numbers = numbers_of(numbered_nodes(method));
   Message tags = Message::array();
+  std::vector<std::vector<std::size_t>> nodes_of_tag;
   std::unordered_map<Symbol, std::size_t> places;
-  for (const auto& [tag, spec] : result.partition_tags) {
-    places.emplace(tag, tags.size());
-    tags.push_back({{"tag", tag.str()},
-                    {"backend", spec.backend_id},
-                    {"specs", json_of(spec.compile_specs)},
-                    {"nodes", Message::array()},
-                    {"constants", Message::array()}});
-  }
   // A tag without a spec is told, and refused by who asked.
-  const auto row_of = [&](Symbol tag) -> Message& {
-    auto [found, is_new] = places.try_emplace(tag, tags.size());
-    if (is_new)
+  const auto place_of = [&](Symbol tag) {
+    const auto [found, is_new] = places.try_emplace(tag, tags.size());
+    if (is_new) {
       tags.push_back({{"tag", tag.str()}, {"nodes", Message::array()}, {"constants", Message::array()}});
-    return tags[found->second];
+      nodes_of_tag.emplace_back();
+    }
+    return found->second;
   };
-  for (const auto& [node, tag] : result.node_tags) row_of(tag)["nodes"].push_back(numbers.at(node));
+  for (const auto& [tag, spec] : result.partition_tags) {
+    Message& row = tags[place_of(tag)];
+    row["backend"] = spec.backend_id;
+    row["specs"] = json_of(spec.compile_specs);
+  }
+  for (const auto& [node, tag] : result.node_tags) nodes_of_tag[place_of(tag)].push_back(numbers.at(node));
   for (const auto& [value, tag] : result.constant_tags)
-    row_of(tag)["constants"].push_back(value->name().str());
+    tags[place_of(tag)]["constants"].push_back(value->name().str());
+  for (std::size_t i = 0; i < nodes_of_tag.size(); ++i) tags[i]["nodes"] = list_of(nodes_of_tag[i]);
   Message no_copy = Message::array();
   for (const Value* value : result.no_copy) no_copy.push_back(value->name().str());
-  Message verdicts = Message::array();
-  std::map<std::tuple<bool, std::string, std::string, std::string, std::string>, std::size_t> rows;
+  GroupedRows<std::tuple<bool, std::string, std::string, std::string, std::string>> verdicts;
   for (const auto& [node, verdict] : result.verdicts) {
-    auto key = std::tuple(verdict.delegated, verdict.owner, verdict.rule, verdict.seen, verdict.allowed);
-    auto [found, is_new] = rows.try_emplace(std::move(key), verdicts.size());
-    if (is_new)
-      verdicts.push_back({{"delegated", verdict.delegated},
-                          {"owner", verdict.owner},
-                          {"rule", verdict.rule},
-                          {"seen", verdict.seen},
-                          {"allowed", verdict.allowed},
-                          {"nodes", Message::array()}});
-    verdicts[found->second]["nodes"].push_back(numbers.at(node));
+    verdicts.add({verdict.delegated, verdict.owner, verdict.rule, verdict.seen, verdict.allowed},
+                 numbers.at(node), [&told = verdict] {
+                   return Message{{"delegated", told.delegated},
+                                  {"owner", told.owner},
+                                  {"rule", told.rule},
+                                  {"seen", told.seen},
+                                  {"allowed", told.allowed}};
+                 });
   }
-  return {{"tags", tags}, {"no_copy", no_copy}, {"verdicts", verdicts}};
+  return {{"tags", tags}, {"no_copy", no_copy}, {"verdicts", std::move(verdicts).take()}};
 }
 
 Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
                                             const std::string& name, const std::string& backend_id) {
   const std::vector<const Node*> nodes = numbered_nodes(method);
+  NodeLists tag_lists(nodes);
+  NodeLists verdict_lists(nodes);
   PartitionResult result;
   std::unordered_map<const Node*, Symbol> tag_of;
   std::unordered_map<const Node*, Verdict> verdict_of;
@@ -360,7 +431,7 @@ Result<PartitionResult> partition_result_of(const Message& json, const Method& m
     TRY(spec.compile_specs, compile_specs_of(row.value("specs", Message::array())));
     if (!result.partition_tags.emplace(tag, std::move(spec)).second)
       return bad_message("tags", fmt::format("'{}' is there twice", tag.str()));
-    TRY(const std::vector<const Node*> of_tag, nodes_of(row.at("nodes"), nodes));
+    TRY(const std::vector<const Node*> of_tag, tag_lists.read(row.at("nodes")));
     for (const Node* node : of_tag) {
       if (!tag_of.emplace(node, tag).second)
         return bad_message("tags", fmt::format("the node {} has two", node->display_name()));
@@ -381,7 +452,7 @@ Result<PartitionResult> partition_result_of(const Message& json, const Method& m
                           .rule = row.value("rule", std::string()),
                           .seen = row.value("seen", std::string()),
                           .allowed = row.value("allowed", std::string())};
-    TRY(const std::vector<const Node*> of_row, nodes_of(row.at("nodes"), nodes));
+    TRY(const std::vector<const Node*> of_row, verdict_lists.read(row.at("nodes")));
     for (const Node* node : of_row) verdict_of[node] = verdict;
   }
   for (const Graph* graph : graphs_of(method)) {

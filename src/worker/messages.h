@@ -25,6 +25,7 @@ std::vector<const Node*> numbered_nodes(const Method& method);
 Message json_of(const Diagnostic& diagnostic);
 Diagnostic diagnostic_of_json(const Message& json);
 
+std::string hex_of(std::span<const std::byte> bytes);
 Result<std::vector<std::byte>> bytes_of_hex(const std::string& text);
 
 Message json_of(std::span<const CompileSpec> specs);

@@ -30,6 +30,36 @@ namespace depute {
 namespace {
 
 constexpr std::size_t bytes_alignment = 64;
+// Bytes up to this size are in the answer.
+constexpr std::size_t max_told_bytes_of_result = 4096;
+
+// The file with the bytes of one result; there is none when all of them are few.
+class ResultFile {
+ public:
+  explicit ResultFile(std::string name) : name_(std::move(name)) {}
+
+  Result<Message> write(const Storage& storage) {
+    return with_bytes(storage, [&](std::span<const std::byte> bytes) { return write(bytes); });
+  }
+
+  Status commit() { return out_ ? out_->commit() : Status(); }
+
+ private:
+  Result<Message> write(std::span<const std::byte> bytes) {
+    if (bytes.size() <= max_told_bytes_of_result) return Message{{"hex", hex_of(bytes)}};
+    if (!out_) {
+      TRY(OutputFile out, OutputFile::create(name_));
+      out_.emplace(std::move(out));
+    }
+    const std::uint64_t at = (out_->position() + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
+    TRY_STATUS(out_->skip_to(at));
+    TRY_STATUS(out_->write(bytes));
+    return Message{{"file", name_}, {"at", at}, {"size", bytes.size()}};
+  }
+
+  std::string name_;
+  std::optional<OutputFile> out_;
+};
 
 class BackendServer {
  public:
@@ -100,7 +130,10 @@ class BackendServer {
     return {};
   }
 
-  Result<Program> read_program(const std::string& path) const {
+  Result<Program> read_program(const Message& place) const {
+    if (place.contains("text"))
+      return parse_program(place.at("text").get_ref<const std::string&>(), "program", registry_.ops());
+    const auto path = place.at("file").get<std::string>();
     TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
     const auto text = file->bytes();
     return parse_program({reinterpret_cast<const char*>(text.data()), text.size()}, path, registry_.ops());
@@ -108,7 +141,7 @@ class BackendServer {
 
   Status partition(const Message& request) {
     TRY(const std::unique_ptr<Partitioner> made, partitioner(request));
-    TRY(const Program program, read_program(request.at("program").get<std::string>()));
+    TRY(const Program program, read_program(request.at("program")));
     const Method* method = program.find_method(request.at("method").get<std::string>());
     if (method == nullptr) return failure("protocol", "method", "there is no such method");
     TRY(const std::optional<Proposal> proposal, made->proposal(program, *method));
@@ -135,7 +168,7 @@ class BackendServer {
     given.programs.reserve(rows.size());
     given.specs.reserve(rows.size());
     for (const Message& row : rows) {
-      TRY(Program program, read_program(row.at("program").get<std::string>()));
+      TRY(Program program, read_program(row.at("program")));
       given.programs.push_back(std::move(program));
       TRY(std::vector<CompileSpec> specs, compile_specs_of(row.value("specs", Message::array())));
       given.specs.push_back(std::move(specs));
@@ -147,50 +180,43 @@ class BackendServer {
     return given;
   }
 
+  // Answers partition by partition, so that each has the time of an answer. The one that fails gets its
+  // error, in the backend's own words, and ends the answer.
   Status preprocess(const Message& request) {
     TRY(const Given given, read_partitions(request));
-    TRY(const std::vector<std::vector<PreprocessResult>> results, make(given));
-    TRY(OutputFile out, OutputFile::create(fmt::format("result{}", ++count_)));
-    const std::string name = fmt::format("result{}", count_);
-    std::vector<Message> answers;
+    if (traits_.together) return preprocess_together(given);
     std::size_t at = 0;
-    for (const auto& of_method : results) {
-      for (const PreprocessResult& result : of_method) {
-        TRY(const nlohmann::json json,
-            json_of_result(result, given.programs.at(at++),
-                           [&](const Storage& storage) { return write(out, name, storage); }));
-        answers.push_back({{"result", Message(json)}});
+    for (const auto& [method, partitions] : given.methods) {
+      for (const Partition& partition : partitions) {
+        TRY(const PreprocessResult result,
+            entry_.backend->preprocess(*partition.program, partition.compile_specs));
+        TRY_STATUS(tell(result, given.programs[at++]));
       }
     }
-    TRY_STATUS(out.commit());
-    for (const Message& answer : answers) say(answer);
     return {};
   }
 
-  // A single partition is preprocessed for its own error, in the backend's own words.
-  Result<std::vector<std::vector<PreprocessResult>>> make(const Given& given) const {
-    std::vector<std::vector<PreprocessResult>> results;
-    if (!traits_.together) {
-      for (const auto& [method, partitions] : given.methods) {
-        results.emplace_back();
-        for (const Partition& partition : partitions) {
-          TRY(PreprocessResult result,
-              entry_.backend->preprocess(*partition.program, partition.compile_specs));
-          TRY_STATUS(check(result));
-          results.back().push_back(std::move(result));
-        }
-      }
-      return results;
-    }
+  Status preprocess_together(const Given& given) {
     TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, 1));
+    std::vector<PreprocessResult> results;
     for (const auto& [method, partitions] : given.methods) {
       const auto found = std::ranges::find(all, method, &MethodResults::method);
       if (found == all.end() || found->results.size() != partitions.size())
         return failure("backend", method, "it gave not one result for each partition");
-      for (const PreprocessResult& result : found->results) TRY_STATUS(check(result));
-      results.push_back(std::move(found->results));
+      std::ranges::move(found->results, std::back_inserter(results));
     }
-    return results;
+    for (std::size_t i = 0; i < results.size(); ++i) TRY_STATUS(tell(results[i], given.programs[i]));
+    return {};
+  }
+
+  Status tell(const PreprocessResult& result, const Program& partition) {
+    TRY_STATUS(check(result));
+    ResultFile file(fmt::format("result{}", ++count_));
+    TRY(Message json,
+        json_of_result(result, partition, [&](const Storage& storage) { return file.write(storage); }));
+    TRY_STATUS(file.commit());
+    say({{"result", std::move(json)}});
+    return {};
   }
 
   static Status check(const PreprocessResult& result) {
@@ -199,13 +225,6 @@ class BackendServer {
       if (named.storage == nullptr) return failure("backend", named.key, "named data without bytes");
     }
     return {};
-  }
-
-  static Result<nlohmann::json> write(OutputFile& out, const std::string& name, const Storage& storage) {
-    const std::uint64_t at = (out.position() + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
-    TRY_STATUS(out.skip_to(at));
-    TRY_STATUS(with_bytes(storage, [&](std::span<const std::byte> bytes) { return out.write(bytes); }));
-    return nlohmann::json{{"file", name}, {"at", at}, {"size", storage.size()}};
   }
 
   bool say(const Message& message) {
@@ -224,7 +243,7 @@ class BackendServer {
   const WorkerTraits& traits_;
   int output_;
   bool is_open_ = true;
-  int count_ = 0;  // of requests with results
+  int count_ = 0;  // of results
 };
 
 // Our answers go where standard output went; all else that is printed goes to standard error.

@@ -9,14 +9,17 @@
 #include <mutex>
 #include <utility>
 
+#include "depute/lowering_error.h"
 #include "depute/print.h"
 #include "depute/propose_partitions.h"
 #include "depute/serve_backend.h"
 #include "depute/worker.h"
 #include "ir/text.h"
 #include "lower/result_json.h"
+#include "lower/run_backend.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
+#include "support/parallel_for.h"
 #include "support/try.h"
 #include "worker/worker_connection.h"
 
@@ -118,6 +121,14 @@ Result<T> checked(WorkerConnection& worker, Result<T> read) {
 
 // --- the backend
 
+// So many partitions are asked about at once, to save a way there and back for each.
+constexpr std::size_t max_asked_partitions = 64;
+
+struct AskedPartition {
+  std::string_view method;
+  Partition partition;
+};
+
 class WorkerBackend : public Backend {
  public:
   WorkerBackend(std::shared_ptr<WorkerPool> pool, const WorkerDescription& description)
@@ -131,16 +142,17 @@ class WorkerBackend : public Backend {
 
   Result<PreprocessResult> preprocess(const Program& program,
                                       std::span<const CompileSpec> specs) const override {
-    const Partition partition{.program = &program, .compile_specs = specs};
-    TRY(std::vector<MethodResults> results, ask({{{.method = "forward", .partitions = {partition}}}}));
-    return std::move(results[0].results[0]);
+    const AskedPartition asked{.method = "forward",
+                               .partition = {.program = &program, .compile_specs = specs}};
+    std::vector<PreprocessResult> results;
+    TRY_STATUS(ask({&asked, 1}, results));
+    return std::move(results[0]);
   }
 
   // Results are files that the worker could still change: it has ended before they are used.
   Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                             int jobs) const override {
-    auto results =
-        together_ ? ask({methods.begin(), methods.end()}) : Backend::preprocess_multimethod(methods, jobs);
+    auto results = ask_all(methods, jobs);
     pool_->end_all();
     if (!results) {
       pool_->forget_untold(results.error());
@@ -153,31 +165,65 @@ class WorkerBackend : public Backend {
   }
 
  private:
-  Result<std::vector<MethodResults>> ask(const std::vector<MethodPartitions>& methods) const {
-    return pool_->with([&](WorkerConnection& worker) -> Result<std::vector<MethodResults>> {
+  // In runs of partitions, side by side.
+  Result<std::vector<MethodResults>> ask_all(std::span<const MethodPartitions> methods, int jobs) const {
+    std::vector<AskedPartition> asked;
+    for (const auto& [method, partitions] : methods) {
+      for (const Partition& partition : partitions) asked.push_back({method, partition});
+    }
+    const auto processes = static_cast<std::size_t>(std::max(jobs, 1));
+    const std::size_t share = (asked.size() + processes - 1) / processes;
+    const std::size_t run =
+        together_ ? asked.size() : std::clamp<std::size_t>(share, 1, max_asked_partitions);
+    const std::size_t runs = asked.empty() ? 0 : (asked.size() + run - 1) / run;
+    std::vector<std::vector<PreprocessResult>> results(runs);
+    std::vector<Status> done(runs);
+    parallel_for(runs, jobs, [&](std::size_t i) {
+      const auto rest = std::span<const AskedPartition>(asked).subspan(i * run);
+      done[i] = ask(rest.first(std::min(run, rest.size())), results[i]);
+    });
+    for (std::size_t i = 0; i < runs; ++i) {
+      if (done[i]) continue;
+      if (together_) return Failure(done[i].error());
+      // The partition without a result is the one that it failed at.
+      const AskedPartition& failed = asked[i * run + results[i].size()];
+      return backend_failed(partition_place(failed.method, failed.partition, id_), done[i].error());
+    }
+    return by_method(methods, results);
+  }
+
+  static std::vector<MethodResults> by_method(std::span<const MethodPartitions> methods,
+                                              std::vector<std::vector<PreprocessResult>>& results) {
+    std::vector<PreprocessResult> all;
+    for (std::vector<PreprocessResult>& run : results) std::ranges::move(run, std::back_inserter(all));
+    std::vector<MethodResults> grouped;
+    auto next = std::make_move_iterator(all.begin());
+    for (const auto& [method, partitions] : methods) {
+      const auto end = next + static_cast<std::ptrdiff_t>(partitions.size());
+      grouped.push_back({method, {next, end}});
+      next = end;
+    }
+    return grouped;
+  }
+
+  // One process is asked about these partitions; it answers with a line for each, in their order. A failure
+  // leaves the results before it.
+  Status ask(std::span<const AskedPartition> asked, std::vector<PreprocessResult>& results) const {
+    return pool_->with([&](WorkerConnection& worker) -> Status {
       Message request = {{"call", "preprocess"}, {"partitions", Message::array()}};
-      for (const auto& [method, partitions] : methods) {
-        for (const Partition& partition : partitions) {
-          TRY(const std::string path, worker.write_program(*partition.program));
-          request["partitions"].push_back(
-              {{"method", method}, {"program", path}, {"specs", json_of(partition.compile_specs)}});
-        }
+      for (const auto& [method, partition] : asked) {
+        TRY(Message place, worker.program_place(*partition.program));
+        request["partitions"].push_back(
+            {{"method", method}, {"program", std::move(place)}, {"specs", json_of(partition.compile_specs)}});
       }
-      // One line for each partition, in their order.
-      std::vector<MethodResults> results;
-      bool is_first = true;
-      for (const auto& [method, partitions] : methods) {
-        MethodResults& of_method = results.emplace_back(MethodResults{method, {}});
-        for (const Partition& partition : partitions) {
-          TRY(const Message answer,
-              std::exchange(is_first, false) ? worker.ask(request) : worker.next_line());
-          const ReadBytes bytes = [&](const nlohmann::json& place) { return worker.bytes(Message(place)); };
-          TRY(PreprocessResult result, checked(worker, result_of_json(nlohmann::json(answer.at("result")),
-                                                                      *partition.program, bytes)));
-          of_method.results.push_back(std::move(result));
-        }
+      const ReadBytes bytes = [&](const Message& place) { return worker.bytes(place); };
+      for (const auto& [method, partition] : asked) {
+        TRY(const Message answer, results.empty() ? worker.ask(request) : worker.next_line());
+        TRY(PreprocessResult result,
+            checked(worker, result_of_json(answer.at("result"), *partition.program, bytes)));
+        results.push_back(std::move(result));
       }
-      return results;
+      return {};
     });
   }
 
@@ -279,10 +325,10 @@ class WorkerPartitioner : public Partitioner {
 
   Result<Answer> ask(const Program& program, const Method& method) const {
     return pool_->with([&](WorkerConnection& worker) -> Result<Answer> {
-      TRY(const std::string path, worker.write_program(program));
+      TRY(const Message place, worker.program_place(program));
       TRY(const Message told, worker.ask({{"call", "partition"},
                                           {"options", json_of(options_)},
-                                          {"program", path},
+                                          {"program", place},
                                           {"method", method.name.str()}}));
       Answer answer;
       if (told.contains("answers")) {

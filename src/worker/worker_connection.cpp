@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
+#include <unordered_map>
 
 #include "depute/data_place.h"
 #include "depute/print.h"
@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 // Constants up to this size are spelled out in the text.
 constexpr std::size_t max_spelled_bytes = 64;
 constexpr std::size_t data_alignment = 64;
+// Programs up to this size are in the request.
+constexpr std::size_t max_told_bytes = 16384;
 
 // The file is still the one that was opened under this path.
 bool is_still_there(const MappedFile& file) {
@@ -40,9 +42,11 @@ class DataFolder {
   explicit DataFolder(std::string path) : path_(std::move(path)) {}
 
   std::optional<DataPlace> place(const Storage& storage) {
-    if (auto place = place_in_file(storage); place && is_still_there(*storage.file())) {
-      place->path = fs::absolute(place->path).string();
-      return place;
+    if (auto place = place_in_file(storage)) {
+      if (const std::string& path = path_of(*storage.file()); !path.empty()) {
+        place->path = path;
+        return place;
+      }
     }
     if (!status_) return std::nullopt;
     Result<DataPlace> written = write(storage);
@@ -51,12 +55,21 @@ class DataFolder {
     return std::nullopt;
   }
 
-  Status finish() {
+  // Whether there are data that lay in no file.
+  Result<bool> finish() {
     TRY_STATUS(std::move(status_));
-    return out_ ? out_->commit() : Status();
+    if (out_) TRY_STATUS(out_->commit());
+    return out_.has_value();
   }
 
  private:
+  // Absolute; empty for a file that is there no more. Looked up once.
+  const std::string& path_of(const MappedFile& file) {
+    auto [found, is_new] = paths_.try_emplace(&file);
+    if (is_new && is_still_there(file)) found->second = fs::absolute(file.path()).string();
+    return found->second;
+  }
+
   Result<DataPlace> write(const Storage& storage) {
     if (!out_) {
       TRY(OutputFile out, OutputFile::create(path_));
@@ -69,6 +82,7 @@ class DataFolder {
   }
 
   std::string path_;
+  std::unordered_map<const MappedFile*, std::string> paths_;
   std::optional<OutputFile> out_;
   Status status_;
 };
@@ -85,12 +99,12 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
                                                                  const WorkerOptions& options) {
   TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));
   std::unique_ptr<WorkerConnection> made(new WorkerConnection(std::move(folder), program, options));
-  const std::string work = made->folder_.path() + "/work";
-  for (const std::string& inner : {work, made->folder_.path() + "/in"}) {
+  const WorkerFolders folders = {.whole = made->folder_.path(), .work = made->folder_.path() + "/work"};
+  for (const std::string& inner : {folders.work, folders.whole + "/in"}) {
     if (mkdir(inner.c_str(), 0700) != 0) return failure("write", inner, std::strerror(errno));
   }
-  made->work_ = ::open(work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  TRY(made->process_, WorkerProcess::start(program, work, options));
+  made->work_ = ::open(folders.work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  TRY(made->process_, WorkerProcess::start(program, folders, options));
   TRY_STATUS(made->describe());
   return made;
 }
@@ -115,22 +129,25 @@ Status WorkerConnection::describe() {
   return {};
 }
 
-Result<std::string> WorkerConnection::write_program(const Program& program) {
+Result<Message> WorkerConnection::program_place(const Program& program) {
+  has_input_ = true;
   const std::string stem = fmt::format("{}/in/{}", folder_.path(), ++inputs_);
-  written_.push_back(stem + ".ir");
-  written_.push_back(stem + ".bin");
   DataFolder data(stem + ".bin");
   const PrintOptions options = {.max_inline_bytes = max_spelled_bytes,
                                 .place_of_data = [&](const Storage& storage) { return data.place(storage); }};
   const std::string text = print(program, options);
-  TRY_STATUS(data.finish());
+  TRY(const bool has_data, data.finish());
+  if (has_data) written_.push_back(stem + ".bin");
+  if (text.size() <= max_told_bytes) return Message{{"text", text}};
+  written_.push_back(stem + ".ir");
   TRY_STATUS(write_text_file(stem + ".ir", text));
-  return stem + ".ir";
+  return Message{{"file", stem + ".ir"}};
 }
 
 void WorkerConnection::forget_input() {
   for (const std::string& path : written_) ::unlink(path.c_str());
   written_.clear();
+  has_input_ = false;
   result_.reset();
   result_name_.clear();
 }
@@ -182,7 +199,7 @@ Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
 
 // The input of a call that has one stays; all else goes.
 Failure WorkerConnection::keep_input(Failure failure) {
-  if (!options_.keeps_input || written_.empty() || folder_.path().empty()) return failure;
+  if (!options_.keeps_input || !has_input_ || folder_.path().empty()) return failure;
   const Message replay = {{"program", program_}, {"request", request_}};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_.path(), error)) {

@@ -1,5 +1,5 @@
-// A worker that runs, and the folder that it is spoken with through: programs go there as text, results come
-// back as files.
+// A worker that runs, and the folder that it is spoken with through: what is too long for a line goes there,
+// programs as text, and results come back as files.
 //
 //   /tmp/depute-worker-k3Jd2f/in/     what we write: 1.ir, and 1.bin for data that lie in no file
 //                            /work/   the worker's own, where it runs and may write
@@ -28,8 +28,9 @@ class WorkerConnection {
 
   const WorkerDescription& description() const { return description_; }
 
-  // Writes the program for the worker; what is gone with the next call of forget_input().
-  Result<std::string> write_program(const Program& program);
+  // The program for a request: {"text": ..}, or {"file": ..} of a longer one, which is gone with the next
+  // call of forget_input().
+  Result<Message> program_place(const Program& program);
   void forget_input();
 
   // What the worker answers; an error of its own is one of ours.
@@ -66,6 +67,7 @@ class WorkerConnection {
   WorkerDescription description_;
   Message request_;  // the last one
   int inputs_ = 0;
+  bool has_input_ = false;  // the last request tells of a program
   std::vector<std::string> written_;
   std::string result_name_;
   std::shared_ptr<const MappedFile> result_;

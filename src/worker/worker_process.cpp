@@ -110,9 +110,13 @@ class Spawn {
   void put(int descriptor, int standard) {
     posix_spawn_file_actions_adddup2(&actions_, descriptor, standard);
   }
+  void put_nowhere(int standard) {
+    posix_spawn_file_actions_addopen(&actions_, standard, "/dev/null", O_WRONLY, 0);
+  }
 
-  // 0, or the system's reason.
-  int run(pid_t& pid, const std::string& program, const std::string& folder) {
+  // 0, or the system's reason. The first word is the program.
+  int run(pid_t& pid, std::vector<std::string> words, std::vector<std::string> environment,
+          const std::string& folder) {
     posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str());
     sigset_t all{};
@@ -124,9 +128,7 @@ class Spawn {
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setflags(&attributes_,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    std::vector<std::string> words = {program};
-    std::vector<std::string> environment = environment_of(folder);
-    return posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers(words).data(),
+    return posix_spawn(&pid, words[0].c_str(), &actions_, &attributes_, pointers(words).data(),
                        pointers(environment).data());
   }
 
@@ -180,9 +182,9 @@ std::uint64_t bytes_on_disk(const std::string& folder) {
 }
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& program,
-                                                            const std::string& folder,
+                                                            const WorkerFolders& folders,
                                                             const WorkerOptions& limits) {
-  std::unique_ptr<WorkerProcess> process(new WorkerProcess(program, folder, limits));
+  std::unique_ptr<WorkerProcess> process(new WorkerProcess(program, folders, limits));
   TRY_STATUS(process->spawn());
   return process;
 }
@@ -197,16 +199,49 @@ Status WorkerProcess::spawn() {
   worker.put(in.theirs, STDIN_FILENO);
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
-  if (const int reason = worker.run(pid_, program_, folder_); reason != 0) {
+  start_guard();
+  if (const int reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
+      reason != 0) {
     pid_ = -1;
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }
   slot_ = remember_worker(pid_);
+  if (guard_in_ >= 0) {
+    const std::string group = fmt::format("{}\n", pid_);
+    [[maybe_unused]] const ssize_t sent = ::send(guard_in_, group.data(), group.size(), MSG_NOSIGNAL);
+  }
   limit_files(pid_, limits_.max_bytes);
   in_ = std::exchange(in.ours, -1);
   out_ = std::exchange(out.ours, -1);
   err_ = std::exchange(err.ours, -1);
   return {};
+}
+
+// A shell that reads until we are gone, whatever has ended us, and then ends the worker's group and removes
+// its folders. Where there is no shell a worker ends by the end of its input.
+void WorkerProcess::start_guard() {
+  Pipe in;
+  if (!in.open_to_worker()) return;
+  Spawn guard;
+  guard.put(in.theirs, STDIN_FILENO);
+  guard.put_nowhere(STDOUT_FILENO);
+  guard.put_nowhere(STDERR_FILENO);
+  const std::string script =
+      R"(read -r group; read -r rest; [ -n "$group" ] && kill -s KILL -- "-$group"; rm -rf -- "$1")";
+  if (guard.run(guard_, {"/bin/sh", "-c", script, "sh", folders_.whole}, {"PATH=/usr/bin:/bin"}, "/") != 0) {
+    guard_ = -1;
+    return;
+  }
+  guard_in_ = std::exchange(in.ours, -1);
+}
+
+void WorkerProcess::end_guard() {
+  if (guard_ > 0) {
+    ::kill(guard_, SIGKILL);
+    waitpid(guard_, nullptr, 0);
+    guard_ = -1;
+  }
+  close_end(guard_in_);
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -220,10 +255,12 @@ void WorkerProcess::end() {
     const auto last = Clock::now() + time_to_end;
     while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
     ::kill(-pid_, SIGKILL);
+    end_guard();  // before the number may be another's
     if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
+  end_guard();
   close_end(out_);
   close_end(err_);
 }
@@ -265,9 +302,9 @@ Failure WorkerProcess::ended() {
 
 Result<std::string> WorkerProcess::ask(std::string_view line) {
   if (pid_ < 0) return fail(WorkerFault::Ended, "it is gone");
-  if (!answer_.empty())
+  if (answer_.size() > taken_)
     return fail(WorkerFault::BadAnswer,
-                fmt::format("it said more than it was asked: '{}'", printable(answer_.substr(0, 80))));
+                fmt::format("it said more than it was asked: '{}'", printable(answer_.substr(taken_, 80))));
   return wait_for_line(std::string(line) + "\n");
 }
 
@@ -343,15 +380,18 @@ void WorkerProcess::read_words() {
 
 bool WorkerProcess::take_line(std::string& line) {
   const std::size_t end = answer_.find('\n', searched_);
-  searched_ = end == answer_.npos ? answer_.size() : 0;
-  if (end == answer_.npos) return false;
-  line = answer_.substr(0, end);
-  answer_.erase(0, end + 1);
+  if (end == answer_.npos) {
+    answer_.erase(0, std::exchange(taken_, 0));
+    searched_ = answer_.size();
+    return false;
+  }
+  line = answer_.substr(taken_, end - taken_);
+  taken_ = searched_ = end + 1;
   return true;
 }
 
 Status WorkerProcess::check_space() {
-  if (bytes_on_disk(folder_) <= limits_.max_bytes) return {};
+  if (bytes_on_disk(folders_.work) <= limits_.max_bytes) return {};
   return fail(WorkerFault::TooLarge,
               fmt::format("it wrote more than {} into its folder", size_text(limits_.max_bytes)),
               "--worker-space allows more");

@@ -1,12 +1,12 @@
 // A worker as a process: a line is written to it, a line is read from it, and whatever it does instead ends
 // in an error in bounded time.
 //
-//   TRY(auto process, WorkerProcess::start(program, folder, limits));
-//   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 1})"));
+//   TRY(auto process, WorkerProcess::start(program, {.whole = "/tmp/depute-worker-x", .work = "..."},
+//   limits)); TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
 //
 // The process is in a group of its own and gets nothing of ours: no open files, no environment but PATH,
 // LD_LIBRARY_PATH and a language, its own folder as working directory, HOME and TMPDIR. When this object
-// goes, the whole group is ended.
+// goes, the whole group is ended; and when this process is killed, too, with the worker's folders.
 #pragma once
 
 #include <sys/types.h>
@@ -25,10 +25,16 @@ namespace depute {
 // The longest line that a worker may answer: a million nodes need a tenth of it.
 inline constexpr std::size_t max_worker_answer_bytes = std::size_t{1} << 26;
 
+struct WorkerFolders {
+  std::string whole;  // there for this worker alone: removed when this process is killed
+  std::string work;   // in it: where the worker starts and may write
+};
+
 class WorkerProcess {
  public:
-  // `program` is absolute; `folder` is where it works and may write.
-  static Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, const std::string& folder,
+  // All paths are absolute.
+  static Result<std::unique_ptr<WorkerProcess>> start(const std::string& program,
+                                                      const WorkerFolders& folders,
                                                       const WorkerOptions& limits);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
@@ -45,9 +51,11 @@ class WorkerProcess {
  private:
   using Clock = std::chrono::steady_clock;
 
-  WorkerProcess(std::string program, std::string folder, const WorkerOptions& limits)
-      : program_(std::move(program)), folder_(std::move(folder)), limits_(limits) {}
+  WorkerProcess(std::string program, WorkerFolders folders, const WorkerOptions& limits)
+      : program_(std::move(program)), folders_(std::move(folders)), limits_(limits) {}
   Status spawn();
+  void start_guard();
+  void end_guard();
   Result<std::string> wait_for_line(std::string_view to_write);
   Status write_some(std::string_view& text);
   bool read_answer();
@@ -59,14 +67,17 @@ class WorkerProcess {
   void end();
 
   std::string program_;
-  std::string folder_;
+  WorkerFolders folders_;
   WorkerOptions limits_;
   pid_t pid_ = -1;
+  pid_t guard_ = -1;                   // ends the worker where we cannot any more
+  int guard_in_ = -1;                  // nothing but the worker's number is ever written there
   int slot_ = -1;                      // where end_worker_processes() finds it
   int in_ = -1, out_ = -1, err_ = -1;  // our ends of its standard streams
-  std::string answer_;                 // read, and not taken yet
-  std::size_t searched_ = 0;           // bytes of it without an end of a line
-  std::string words_;                  // the last of what it wrote to standard error
+  std::string answer_;                 // read, and not taken yet from taken_ on
+  std::size_t taken_ = 0;
+  std::size_t searched_ = 0;  // no line ends before
+  std::string words_;         // the last of what it wrote to standard error
 };
 
 // Ends all workers there are. Safe to call from a signal handler, for a process that ends.

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 MODE = Path(sys.argv[0]).name.removeprefix("bad-")
-DESCRIPTION = {"protocol": 1, "id": "BadBackend", "options": [["fast", "yes"]]}
+DESCRIPTION = {"protocol": 2, "id": "BadBackend", "options": [["fast", "yes"]]}
 PAYLOAD = {"payload": {"text": "relu"}}
 
 
@@ -22,7 +22,7 @@ def say(answer):
 
 
 def relus(request):
-    lines = Path(request["program"]).read_text().split("method ", 1)[1].splitlines()
+    lines = request["program"]["text"].split("method ", 1)[1].splitlines()
     return [i for i, line in enumerate(each for each in lines if " = " in each and "aten." in each) if "relu" in line]
 
 
@@ -103,6 +103,7 @@ def orphan():
 def stubborn():
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
+    Path("stubborn").touch()
     hang()
 
 
@@ -175,16 +176,19 @@ def short_file():
 
 ANSWERS = {
     "describe-version": lambda: say({**DESCRIPTION, "protocol": 99}),
-    "describe-no-id": lambda: say({"protocol": 1}),
-    "describe-empty-id": lambda: say({"protocol": 1, "id": ""}),
+    "describe-no-id": lambda: say({"protocol": 2}),
+    "describe-empty-id": lambda: say({"protocol": 2, "id": ""}),
     "describe-list": lambda: say("[]"),
-    "describe-numbers": lambda: say({"protocol": 1, "id": 7}),
+    "describe-numbers": lambda: say({"protocol": 2, "id": 7}),
     "describe-error": lambda: say({"error": {"message": "no licence today"}}),
     "options-numbers": lambda: say({"keep": [1, 2]}),
     "partition-nothing": lambda: say({}),
     "partition-no-such-node": lambda: say({"answers": [{"answer": "take", "nodes": [99]}]}),
     "partition-negative": lambda: say({"answers": [{"answer": "take", "nodes": [-1]}]}),
     "partition-twice": lambda: say({"answers": [{"answer": "take", "nodes": [0, 0]}]}),
+    "partition-run-outside": lambda: say({"answers": [{"answer": "take", "nodes": [[0, 99]]}]}),
+    "partition-run-backwards": lambda: say({"answers": [{"answer": "take", "nodes": [[2, 0]]}]}),
+    "partition-runs-again": lambda: say({"tags": [], "verdicts": [{"nodes": [[0, 2]] * 1_000_000}]}),
     "partition-no-such-word": lambda: say({"answers": [{"answer": "perhaps", "nodes": [0]}]}),
     "partition-no-such-constant": lambda: say({"tags": [{"tag": "t", "nodes": [0], "constants": ["w"]}]}),
     "partition-unasked": lambda: say('{"answers": [{"answer": "take", "nodes": [0]}]}\n{"more": 1}'),
@@ -197,6 +201,11 @@ ANSWERS = {
     "preprocess-hex": payload({"hex": "zz"}),
     "preprocess-numbers": payload({"file": 3}),
     "preprocess-handles": lambda: say({"result": {**PAYLOAD, "map": [[0, [77]]]}}),
+    "preprocess-handles-run": lambda: say({"result": {**PAYLOAD, "map": [[0, 3, 70]]}}),
+    "preprocess-long-run": lambda: say({"result": {**PAYLOAD, "map": [[0, 4_000_000_000, 0]]}}),
+    "preprocess-long-runs": lambda: say({"result": {**PAYLOAD, "map": [[0, 9_000_000, 1]] * 100_000}}),
+    "preprocess-run-backwards": lambda: say({"result": {**PAYLOAD, "map": [[3, 1, 1]]}}),
+    "preprocess-run-of-two": lambda: say({"result": {**PAYLOAD, "map": [[0, 1]]}}),
     "preprocess-padding": lambda: say({"result": {**PAYLOAD, "padding": 1 << 20}}),
     "preprocess-constant": lambda: say({"result": {**PAYLOAD, "data": [{"key": "k", "constant": "w"}]}}),
     "preprocess-link": linked,

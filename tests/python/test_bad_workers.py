@@ -64,6 +64,9 @@ BAD = {
     "partition-no-such-node": ["worker.bad-answer", "no node 99"],
     "partition-negative": ["worker.bad-answer", "no node -1"],
     "partition-twice": ["worker.bad-answer", "there are two for the node"],
+    "partition-run-outside": ["worker.bad-answer", "no node 99"],
+    "partition-run-backwards": ["worker.bad-answer", "cannot have [2,0]"],
+    "partition-runs-again": ["worker.bad-answer", "cannot have [0,2]"],
     "partition-no-such-word": ["worker.bad-answer", "'perhaps'"],
     "partition-no-such-constant": ["worker.bad-answer", "no input"],
     "partition-unasked": ["worker.bad-answer", "more than it was asked"],
@@ -76,6 +79,11 @@ BAD = {
     "preprocess-hex": ["worker.bad-answer", "hex"],
     "preprocess-numbers": ["worker.bad-answer"],
     "preprocess-handles": ["to_backend.bad-debug-handles", "77"],
+    "preprocess-handles-run": ["to_backend.bad-debug-handles", "70"],
+    "preprocess-long-run": ["worker.bad-answer", "no run of ids"],
+    "preprocess-long-runs": ["worker.bad-answer", "no run of ids"],
+    "preprocess-run-backwards": ["worker.bad-answer", "no run of ids"],
+    "preprocess-run-of-two": ["worker.bad-answer"],
     "preprocess-padding": ["to_backend.bad-arena-padding"],
     "preprocess-constant": ["worker.bad-answer", "constant that is not there"],
     "preprocess-link": ["worker.bad-answer", "link"],
@@ -181,18 +189,38 @@ def test_a_folder_that_is_no_replay(place):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
     program = bad(place, "stubborn-at-preprocess")
-    with subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE) as process:
+    heed = lambda: signal.signal(sent, signal.SIG_DFL)  # noqa: E731  (what starts the tests may ignore it)
+    with subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE, preexec_fn=heed) as process:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            inputs = list((place / "tmp").glob("*/in/*.ir"))
-            if len(running(program)) == 2 and len(inputs) == 2:
+            if len(list((place / "tmp").glob("*/work/stubborn"))) == 2:
                 break
             time.sleep(0.05)
-        assert len(running(program)) == 2
+        asked = len(running(program))
         process.send_signal(sent)
-        assert process.wait(timeout=30) == -sent
+        try:
+            assert process.wait(timeout=30) == -sent
+        finally:
+            process.kill()  # or the end of this block would wait for it
+        assert asked == 2
     assert running(program) == []
     assert left(place) == [program.name]
+    assert list((place / "tmp").iterdir()) == []
+
+
+def test_who_kills_the_compiler_leaves_no_worker_and_no_folder(place):
+    program = bad(place, "stubborn-at-preprocess")
+    process = subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(list((place / "tmp").glob("*/work/stubborn"))) < 2:
+        time.sleep(0.05)
+    asked = len(running(program))
+    process.kill()
+    process.communicate(timeout=30)  # nothing holds its standard error open
+    assert asked == 2
+    while time.monotonic() < deadline and (running(program) or list((place / "tmp").iterdir())):
+        time.sleep(0.05)
+    assert running(program) == []
     assert list((place / "tmp").iterdir()) == []
 
 

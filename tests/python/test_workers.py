@@ -115,6 +115,50 @@ def test_the_backend_in_python(tmp_path):
     assert (tmp_path / "s.pte").read_bytes().count(b"mul m = x, y\nrelu r = m\n") == 1
 
 
+def changed_listing(folder, *changes):
+    """The backend in Python with some of its lines changed."""
+    text = LISTING.read_text()
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    program = folder / "depute-backend-changed"
+    program.write_text(text)
+    program.chmod(0o755)
+    return program
+
+
+def test_runs_say_the_same_as_their_numbers(tmp_path):
+    chain = "".join(f"  %a{i}: f32[2] = aten.relu.default(%{'x' if i == 0 else f'a{i - 1}'}) #{i + 5}\n" for i in range(40))
+    (tmp_path / "s.ir").write_text(f"program\nmethod forward(%x: f32[2]) {{\n{chain}  return %a39\n}}\n")
+    words = ("lower", tmp_path / "s.ir", "-o", tmp_path / "s.pte", "--dump-after", "lower", "--quiet", "--backend")
+    plain = run(*words, f"exec:{LISTING}:only=op:aten.relu.default")
+    assert "  debug 39 = #44\n" in plain
+    program = changed_listing(
+        tmp_path,
+        ('"nodes": taken}', '"nodes": [taken[0], [taken[1], taken[-2]], taken[-1]]}'),
+        ('"map": ids}', '"map": [ids[0], [1, 39, ids[1][1][0]]]}'),
+    )
+    assert run(*words, f"exec:{program}:only=op:aten.relu.default").replace("changed", "listing") == plain
+
+
+def test_of_partitions_that_are_asked_about_together_the_one_that_fails_is_told(tmp_path):
+    lines = "".join(
+        f"  %r{i}: f32[2] = aten.relu.default(%{'x' if i == 0 else f't{i - 1}'})\n  %t{i}: f32[2] = aten.tan.default(%r{i})\n"
+        for i in range(200)
+    )
+    (tmp_path / "s.ir").write_text(f"program\nmethod forward(%x: f32[2]) {{\n{lines}  return %t199\n}}\n")
+    requests = tmp_path / "requests"
+    told = '    with open("%s", "a") as file:\n        file.write(f"{len(request[\'partitions\'])}\\n")\n' % requests
+    program = changed_listing(
+        tmp_path,
+        ('    for each in request["partitions"]:\n', told + '    for each in request["partitions"]:\n'),
+        ("            if refusal(line, node) is not None:", '            if "%r77:" in line:'),
+    )
+    error = run("lower", tmp_path / "s.ir", "--backend", f"exec:{program}", "-o", tmp_path / "s.pte", "--jobs", 1, code=1)
+    assert "there is no such instruction" in error and "tag changed77" in error
+    assert set(requests.read_text().split()) <= {"64", "8"}  # 200 in few requests
+
+
 @pytest.mark.parametrize("program", ["listing", "xnnpack"])
 def test_workers_pass_their_suite(served, program, tmp_path):
     (tmp_path / "s.ir").write_text(SUM)
