@@ -73,14 +73,19 @@ class EtDumpReader {
     for (const auto* event : internal::elements(table.events())) {
       const auto* profile = event->profile_event();
       if (profile == nullptr) continue;
-      if (profile->end_time() < profile->start_time())
-        return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()),
-                    "ends before it starts");
+      const auto refuse = [&](std::string_view message) {
+        return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()), message);
+      };
+      if (profile->end_time() < profile->start_time()) return refuse("ends before it starts");
+      const std::uint64_t ticks = profile->end_time() - profile->start_time();
+      if (ticks > std::numeric_limits<std::uint64_t>::max() - all_ticks_)
+        return refuse("with this one, the times of all events sum to over 64 bits: the dump is damaged");
+      all_ticks_ += ticks;
       run.events.push_back({.name = text(profile->name()),
                             .instruction = profile->instruction_id(),
                             .delegate_id = profile->delegate_debug_id_int(),
                             .delegate_text = text(profile->delegate_debug_id_str()),
-                            .ticks = profile->end_time() - profile->start_time()});
+                            .ticks = ticks});
     }
     return {};
   }
@@ -88,6 +93,7 @@ class EtDumpReader {
   std::span<const std::byte> file_;
   const std::string& name_;
   EtDump dump_;
+  std::uint64_t all_ticks_ = 0;  // so that no sum of a reader's overflows
 };
 
 }  // namespace

@@ -226,6 +226,8 @@ def test_wrong_files(xnnpack, tmp_path):
     refused(tmp_path / "absent")
     assert 'no "ED00" here' in refused(xnnpack.pte)
     assert "has no run of a method" in refused(write_dump(bad, [run([event("Method::init", 3)], "Default")]))
+    eons = [event("Method::execute", 2**63, start=0), event("Method::execute", 2**63, start=0)]
+    assert "run_data[0].events[1]: with this one, the times of all events sum to over 64 bits" in refused(write_dump(bad, [run(eons)]))
     dump = xnnpack.etdp.read_bytes()
     for size in [0, 3, 11, 12, *range(16, len(dump) - 1, 97), len(dump) - 1]:
         bad.write_bytes(dump[:size])
