@@ -10,6 +10,7 @@
 #include "depute/filtered_partitioner.h"
 #include "depute/worker.h"
 #include "lower/support_json.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -94,10 +95,12 @@ int run_backends(Compiler& compiler, std::string name, bool as_json) {
   }
   const BackendEntry* entry = registry.find(name);
   if (entry == nullptr) {
+    std::vector<std::string> names;
+    for (const BackendEntry& each : registry.entries()) names.push_back(each.name);
     return report_usage({.code = "usage",
                          .where = "NAME",
                          .message = fmt::format("there is no backend '{}'", name),
-                         .hint = "`depute backends` lists them",
+                         .hint = did_you_mean(name, names, "`depute backends` lists them"),
                          .source = {}});
   }
   if (auto rows = support_matrix(*entry); !rows) return report_error(rows.error());

@@ -156,11 +156,10 @@ int run_completion(const std::string& name, const std::vector<Command>& commands
   if (shell != shells.end()) return print_out(shell->script(commands));
   std::vector<std::string> names;
   for (const Shell& each : shells) names.emplace_back(each.name);
-  const auto similar = most_similar(name, names);
   return report_usage({.code = "usage",
                        .where = "SHELL",
                        .message = fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")),
-                       .hint = similar ? fmt::format("did you mean {}?", *similar) : "",
+                       .hint = did_you_mean(name, names),
                        .source = {}});
 }
 

@@ -84,6 +84,11 @@ Status check_arguments(const DiffArguments& arguments) {
   return failure("usage", "--page", fmt::format("'{}' is no name of a .html file", arguments.page));
 }
 
+// A .pte has no nodes and a report no bytes: to say that these are the same would be said of nothing.
+bool can_compare(const LoweringFacts& before, const LoweringFacts& after) {
+  return (before.report && after.report) || (before.file && after.file);
+}
+
 Result<LoweringDiff> compare_files(const DiffArguments& arguments, Compiler& compiler) {
   TRY_STATUS(check_arguments(arguments));
   OutputSet outputs;
@@ -93,6 +98,9 @@ Result<LoweringDiff> compare_files(const DiffArguments& arguments, Compiler& com
   request.kernels.clear();  // the compiler has them
   if (!arguments.to_backends.empty()) request.backends = arguments.to_backends;
   TRY(LoweringFacts after, facts_of(arguments.after, request, compiler));
+  if (!can_compare(before, after))
+    return failure("diff", arguments.after, fmt::format("it tells nothing that {} tells", arguments.before),
+                   "a report is compared with a report or a model, a .pte with a .pte or a model");
   LoweringDiff diff = compare(before, after);
   TRY_STATUS(write_page(arguments, outputs, diff));
   return diff;

@@ -36,8 +36,6 @@ Status check_extract(const ExtractArguments& arguments) {
     return failure("usage", "", "one of --delegate, --nodes and --module says what is extracted");
   if (!arguments.output.ends_with(".pt2") && !arguments.output.ends_with(".ir"))
     return failure("usage", "-o", fmt::format("'{}' is no name of a .pt2 or .ir file", arguments.output));
-  if (arguments.weights != "kept" && arguments.weights != "random")
-    return failure("usage", "--weights", fmt::format("'{}' is neither kept nor random", arguments.weights));
   if (arguments.inputs.empty() != arguments.sample.empty())
     return failure("usage", "--inputs", "--inputs and --sample go together",
                    "--sample has the model's inputs, --inputs becomes those of the part");
@@ -143,7 +141,8 @@ std::vector<Option> extract_options(ExtractArguments& arguments) {
       {.names = "--weights",
        .target = &arguments.weights,
        .help = "kept, or random: other numbers of the same mean, deviation and limits",
-       .value = "KIND"},
+       .value = "KIND",
+       .choices = {"kept", "random"}},
       {.names = "--inputs",
        .target = &arguments.inputs,
        .help = "Also write what the part's inputs hold when the model runs on --sample",

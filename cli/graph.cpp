@@ -1,7 +1,4 @@
 // depute graph: the partitioned program, or the instructions of a .pte, as a drawing.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -23,14 +20,10 @@ struct GraphArguments {
   std::string output = "-";
 };
 
-Result<DrawingFormat> format_named(const std::string& name) {
-  const auto formats = drawing_formats();
-  const auto found = std::ranges::find(formats, name, &DrawingFormat::name);
-  if (found != formats.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const DrawingFormat& format : formats) names.push_back(format.name);
-  return failure("usage", "--format", fmt::format("there is no format '{}'", name),
-                 fmt::format("the formats are {}", fmt::join(names, ", ")));
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const DrawingFormat& format : drawing_formats()) names.emplace_back(format.name);
+  return names;
 }
 
 // A model is lowered first; only who takes what is drawn, so advice is not asked for.
@@ -47,13 +40,13 @@ Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) 
 }
 
 Status write_drawing(const GraphArguments& arguments, Compiler& compiler) {
-  TRY(DrawingFormat format, format_named(arguments.format));
   OutputSet outputs;
   outputs.add_input(arguments.request.model);
   for (const std::string& kernels : arguments.request.kernels) outputs.add_input(kernels);
   TRY_STATUS(outputs.reserve("-o", arguments.output));
   TRY(Drawing drawing, drawing_of(arguments.request, compiler));
-  const std::string text = format.write(drawing);
+  const auto format = std::ranges::find(drawing_formats(), arguments.format, &DrawingFormat::name);
+  const std::string text = format->write(drawing);
   TRY(std::unique_ptr<Output> output, outputs.open(arguments.output));
   TRY_STATUS(output->write(std::as_bytes(std::span(text))));
   TRY_STATUS(output->commit());
@@ -74,7 +67,8 @@ std::vector<Option> graph_options(GraphArguments& arguments) {
       {.names = "--format",
        .target = &arguments.format,
        .help = "model-explorer (JSON), dot or svg; default: model-explorer",
-       .value = "FORMAT"},
+       .value = "FORMAT",
+       .choices = format_names()},
       {.names = "-o,--output",
        .target = &arguments.output,
        .help = "The file to write; default: standard output",

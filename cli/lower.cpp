@@ -25,6 +25,7 @@ struct LowerArguments {
   bool inline_delegates = false;
   bool alloc_inputs = true;
   bool alloc_outputs = true;
+  std::string colour = "auto";
   bool quiet = false;
   bool verbose = false;
 };
@@ -78,29 +79,17 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
 // What is not as it has to be, all of it; true when there is nothing.
 bool meets_conditions(const Report& report, const std::string& lock) {
   for (const std::string& line : report.unmet) {
+    const bool is_last = &line == &report.unmet.back();
     report_error({.code = "require",
                   .where = {},
                   .message = "not met: " + line,
-                  .hint = "no program was written; `depute explain` tells why nodes were left",
+                  .hint = is_last ? "no program was written; `depute explain` tells why nodes were left" : "",
                   .source = {}});
   }
-  if (report.lock_changes.empty()) return report.unmet.empty();
-  constexpr std::size_t told = 20;
-  Diagnostic changed = {
-      .code = "lock",
-      .where = lock,
-      .message = fmt::format("the plan is not as it was, in {} {}", report.lock_changes.size(),
-                             report.lock_changes.size() == 1 ? "place" : "places"),
-      .hint =
-          "no program was written; if this is what it should be, --lock-update writes "
-          "the lock anew"};
-  for (const LockChange& change : report.lock_changes) {
-    if (changed.details.size() < told) changed.details.push_back(change.str());
-  }
-  if (const std::size_t more = report.lock_changes.size() - changed.details.size(); more > 0)
-    changed.details.push_back(fmt::format("and {} more; --report lists all", more));
-  report_error(changed);
-  return false;
+  const bool is_locked =
+      holds_lock(report, lock,
+                 "no program was written; if this is what it should be, --lock-update writes the lock anew");
+  return report.unmet.empty() && is_locked;
 }
 
 int run_lower(const LowerArguments& arguments, Compiler& compiler) {
@@ -112,7 +101,8 @@ int run_lower(const LowerArguments& arguments, Compiler& compiler) {
   int code = exit_done;
   if (!arguments.quiet) {
     std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
-    code = print_to(stream, summary_text(compiled->report, arguments.verbose));
+    code = print_to(stream,
+                    summary_text(compiled->report, arguments.verbose, has_colour(stream, arguments.colour)));
   }
   return meets_conditions(compiled->report, options->lock) ? code : exit_require;
 }
@@ -158,6 +148,7 @@ std::vector<Option> lower_options(LowerArguments& arguments) {
            "What each partition was made of, as it has to stay, else exit code 3; --lock-update writes it",
        .value = "FILE"},
       {.names = "--lock-update", .target = &arguments.lock_update, .help = "Write the lock instead"},
+      colour_option(arguments.colour),
       {.names = "--quiet", .target = &arguments.quiet, .help = "Print nothing but errors"},
       {.names = "--verbose",
        .target = &arguments.verbose,

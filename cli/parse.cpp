@@ -36,11 +36,8 @@ std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands
     return usage(fmt::format("'{}' stands before the command", words.front()),
                  fmt::format("write `depute {} ...` and the options behind it", *command));
   }
-  if (auto similar = most_similar(word, names)) {
-    return usage(fmt::format("there is no command '{}'", word), fmt::format("did you mean {}?", *similar));
-  }
   return usage(fmt::format("there is no command '{}'", word),
-               fmt::format("the commands are {}", fmt::join(names, ", ")));
+               did_you_mean(word, names, fmt::format("the commands are {}", fmt::join(names, ", "))));
 }
 
 // What to do about arguments that a command does not take.
@@ -53,8 +50,8 @@ std::string hint_for(const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
     }
     for (const std::string& word : command->remaining()) {
-      auto similar = most_similar(word.substr(0, word.find('=')), options);
-      if (similar) return fmt::format("did you mean {}?", *similar);
+      std::string meant = did_you_mean(word.substr(0, word.find('=')), options);
+      if (!meant.empty()) return meant;
     }
   }
   return hint;
@@ -79,9 +76,9 @@ void add_option(CLI::App& app, const Option& option) {
   if (!option.choices.empty()) {
     made->check([choices = option.choices](const std::string& text) {
       if (std::ranges::find(choices, text) != choices.end()) return std::string();
-      const auto similar = most_similar(text, choices);
-      return fmt::format("'{}' is none of {}{}", text, fmt::join(choices, ", "),
-                         similar ? fmt::format("; did you mean {}?", *similar) : "");
+      const std::string meant = did_you_mean(text, choices);
+      return fmt::format("'{}' is none of {}{}{}", text, fmt::join(choices, ", "), meant.empty() ? "" : "; ",
+                         meant);
     });
   }
   if (option.range) made->check(CLI::Range(option.range->first, option.range->second));

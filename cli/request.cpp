@@ -18,6 +18,7 @@
 #include "support/byte_size.h"
 #include "support/mapped_file.h"
 #include "support/output_set.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -52,10 +53,11 @@ Status check_reports(const std::vector<std::string>& reports) {
 }
 
 Status check_step(const std::string& step) {
-  std::vector<std::string_view> steps = step_names();
+  const std::vector<std::string_view> known = step_names();
+  const std::vector<std::string> steps(known.begin(), known.end());
   if (step.empty() || std::ranges::find(steps, step) != steps.end()) return {};
   return failure("usage", "--dump-after", fmt::format("there is no step '{}'", step),
-                 fmt::format("the steps are {}", fmt::join(steps, ", ")));
+                 did_you_mean(step, steps, fmt::format("the steps are {}", fmt::join(steps, ", "))));
 }
 
 Result<CacheOptions> read_cache(const RequestArguments& arguments) {
@@ -228,6 +230,24 @@ WorkerOptions read_worker_options(const RequestArguments& arguments) {
 }
 
 }  // namespace
+
+bool holds_lock(const Report& report, const std::string& lock, std::string_view hint) {
+  if (report.lock_changes.empty()) return true;
+  constexpr std::size_t told = 20;
+  Diagnostic changed = {
+      .code = "lock",
+      .where = lock,
+      .message = fmt::format("the plan is not as it was, in {} {}", report.lock_changes.size(),
+                             report.lock_changes.size() == 1 ? "place" : "places"),
+      .hint = std::string(hint)};
+  for (const LockChange& change : report.lock_changes) {
+    if (changed.details.size() < told) changed.details.push_back(change.str());
+  }
+  if (const std::size_t more = report.lock_changes.size() - changed.details.size(); more > 0)
+    changed.details.push_back(fmt::format("and {} more; --report lists all", more));
+  report_error(changed);
+  return false;
+}
 
 bool writes_standard_output(const CompileOptions& options) {
   return is_standard_output(options.output) || is_standard_output(options.debug_map) ||

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -42,6 +43,9 @@ Result<CompileOptions> read_request(const RequestArguments& arguments);
 // Gives the compiler the kernels that were named, compiles, and prints the program after the step that was
 // asked for.
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler);
+
+// Whether the plan is as the lock of that name says; on standard error what is not, with the hint.
+bool holds_lock(const Report& report, const std::string& lock, std::string_view hint);
 
 // An output goes to standard output, which leaves standard error for what is printed.
 bool writes_standard_output(const CompileOptions& options);

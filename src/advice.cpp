@@ -1,9 +1,12 @@
 #include "advice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 
 #include "depute/propose_partitions.h"
@@ -15,7 +18,7 @@ namespace {
 
 class TakingPartitioner : public Partitioner {
  public:
-  TakingPartitioner(std::shared_ptr<const Partitioner> inner, RefusedNodes nodes)
+  TakingPartitioner(std::shared_ptr<const Partitioner> inner, std::vector<RefusedNodes> nodes)
       : inner_(std::move(inner)), nodes_(std::move(nodes)) {}
 
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
@@ -32,10 +35,11 @@ class TakingPartitioner : public Partitioner {
     if (!wishes) return wishes;
     wishes->support = [nodes = nodes_, inner = std::move(wishes->support)](const Node& node) {
       NodeSupport answer = inner(node);
-      const bool is_one = answer.support == Support::Unsupported && node.op() == nodes.op &&
-                          answer.refusal.rule == nodes.refusal.rule &&
-                          answer.refusal.seen == nodes.refusal.seen &&
-                          answer.refusal.allowed == nodes.refusal.allowed;
+      const bool is_one =
+          answer.support == Support::Unsupported && std::ranges::any_of(nodes, [&](const RefusedNodes& each) {
+            return node.op() == each.op && answer.refusal.rule == each.refusal.rule &&
+                   answer.refusal.seen == each.refusal.seen && answer.refusal.allowed == each.refusal.allowed;
+          });
       return is_one ? take() : answer;
     };
     return wishes;
@@ -43,7 +47,7 @@ class TakingPartitioner : public Partitioner {
 
  private:
   std::shared_ptr<const Partitioner> inner_;
-  RefusedNodes nodes_;
+  std::vector<RefusedNodes> nodes_;
 };
 
 // Refused nodes with the same reason.
@@ -80,6 +84,7 @@ std::vector<RefusedGroup> refused_groups(const Report& report) {
 struct Candidate {
   Advice advice;
   LowerOptions options;
+  bool goes_further = false;  // than the one before it: not told where it gives the same
 };
 
 class Adviser {
@@ -106,12 +111,12 @@ class Adviser {
   }
 
  private:
-  void add(Advice advice, LowerOptions changed) {
+  void add(Advice advice, LowerOptions changed, bool goes_further = false) {
     advice.flags = backend_flags(changed);
     const bool is_known = std::ranges::any_of(
         candidates_, [&](const Candidate& other) { return other.advice.flags == advice.flags; });
     if (!is_known && advice.flags != backend_flags(options_))
-      candidates_.push_back({std::move(advice), std::move(changed)});
+      candidates_.push_back({std::move(advice), std::move(changed), goes_further});
   }
 
   // Backends that were not asked, where none was: what a program without any needs first.
@@ -186,20 +191,23 @@ class Adviser {
       const bool is_set = std::ranges::any_of(request.options,
                                               [](const auto& option) { return option.first == "min_nodes"; });
       if (is_set || request.partitioner != nullptr) continue;
-      for (const char* least : {"3", "5"}) {
+      for (const int least : {3, 5}) {
         LowerOptions changed = options_;
-        changed.backends[i].options.emplace_back("min_nodes", least);
+        changed.backends[i].options.emplace_back("min_nodes", std::to_string(least));
         add({.what = fmt::format("leave pieces of fewer than {} nodes to ExecuTorch's kernels", least)},
-            std::move(changed));
+            std::move(changed), least > 3);
       }
     }
   }
 
   void judge_options() {
+    std::optional<PageCounts> last;
     for (std::size_t i = 0; i < std::min(candidates_.size(), max_tried); ++i) {
       Candidate& candidate = candidates_[i];
-      Result<PageCounts> after = plan_again_(candidate.options, nullptr);
-      if (after) keep(std::move(candidate.advice), *after);
+      Result<PageCounts> after = plan_again_(candidate.options, {});
+      if (!after) continue;
+      if (!candidate.goes_further || last != *after) keep(std::move(candidate.advice), *after);
+      last = *after;
     }
   }
 
@@ -207,15 +215,14 @@ class Adviser {
   void judge_takes() {
     if (options_.plan_together) return;
     std::size_t tried = 0;
+    std::map<std::pair<std::string, std::string>, std::vector<const RefusedGroup*>> lines;
     for (const RefusedGroup& group : groups_) {
-      const bool is_asked = std::ranges::any_of(
-          options_.backends, [&](const BackendRequest& each) { return each.name == group.nodes.backend; });
-      const Verdict& refusal = group.nodes.refusal;
-      if (!is_asked || refusal.rule == "pinned" || names_option(group.nodes.backend, refusal.allowed))
-        continue;
-      if (tried++ == max_tried) return;
-      Result<PageCounts> after = plan_again_(options_, &group.nodes);
+      if (!is_the_models(group)) continue;
+      if (tried++ == max_tried) break;
+      if (!group.source.empty()) lines[{group.nodes.backend, group.source}].push_back(&group);
+      Result<PageCounts> after = plan_again_(options_, std::span(&group.nodes, 1));
       if (!after) continue;
+      const Verdict& refusal = group.nodes.refusal;
       keep({.what = fmt::format("write {} in a way that {} takes", group.nodes.op.str(), group.nodes.backend),
             .note = reason_text(refusal),
             .op = group.nodes.op,
@@ -223,6 +230,36 @@ class Adviser {
             .concerned = group.count},
            *after);
     }
+    for (const auto& [line, groups] : lines) {
+      if (groups.size() > 1) judge_line(groups);
+    }
+  }
+
+  // Ops that stand in one line of the model.
+  void judge_line(const std::vector<const RefusedGroup*>& groups) {
+    std::vector<RefusedNodes> nodes;
+    std::set<std::string> ops;
+    std::uint64_t concerned = 0;
+    for (const RefusedGroup* group : groups) {
+      nodes.push_back(group->nodes);
+      ops.emplace(group->nodes.op.str());
+      concerned += group->count;
+    }
+    Result<PageCounts> after = plan_again_(options_, nodes);
+    if (!after) return;
+    keep({.what = fmt::format("write {} in ways that {} takes", fmt::join(ops, ", "), nodes[0].backend),
+          .note = "all of them stand in this line",
+          .source = groups[0]->source,
+          .concerned = concerned},
+         *after);
+  }
+
+  // Refused by a backend that was asked, and for a reason that no option changes.
+  bool is_the_models(const RefusedGroup& group) const {
+    const bool is_asked = std::ranges::any_of(
+        options_.backends, [&](const BackendRequest& each) { return each.name == group.nodes.backend; });
+    const Verdict& refusal = group.nodes.refusal;
+    return is_asked && refusal.rule != "pinned" && !names_option(group.nodes.backend, refusal.allowed);
   }
 
   static std::string reason_text(const Verdict& refusal) {
@@ -267,7 +304,7 @@ class Adviser {
 }  // namespace
 
 std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner,
-                                          RefusedNodes nodes) {
+                                          std::vector<RefusedNodes> nodes) {
   return std::make_shared<TakingPartitioner>(std::move(partitioner), std::move(nodes));
 }
 

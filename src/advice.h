@@ -3,10 +3,14 @@
 //
 //   set layer_norm=true (--backend xnnpack:layer_norm=true)      24 -> 1 delegates, 87 -> 100 %
 //   write aten.tan.default in a way that xnnpack takes            2 -> 1 delegates, 75 -> 100 %
+//
+// Where one line of the model has several ops that are refused, to write one of them in another way gains
+// little: what all of them together would give is told, too.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +28,17 @@ struct RefusedNodes {
 
 // The partitioner as it would be if its backend took these nodes: exactly those it has no other answer for.
 // One that makes no proposal stays as it is.
-std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner, RefusedNodes nodes);
+std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner,
+                                          std::vector<RefusedNodes> nodes);
 
 // Larger programs take a second or so each time.
 inline constexpr std::size_t max_advised_nodes = 100'000;
 // How many changes of each kind are tried: those that concern most nodes.
 inline constexpr std::size_t max_tried = 8;
 
-// Plans with the options; `take` is null, or says which nodes shall be taken beside.
-using PlanAgain = std::function<Result<PageCounts>(const LowerOptions& options, const RefusedNodes* take)>;
+// Plans with the options; `take` says which nodes shall be taken beside, all refused by one backend.
+using PlanAgain =
+    std::function<Result<PageCounts>(const LowerOptions& options, std::span<const RefusedNodes> take)>;
 
 // Changes that gain something, the largest gain first. The report is that of `options`.
 std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Registry& registry,

@@ -67,9 +67,8 @@ struct RequestedBackend {
 std::string unknown_backend_hint(const std::string& name, const Registry& registry) {
   std::vector<std::string> names;
   for (const BackendEntry& entry : registry.entries()) names.push_back(entry.name);
-  const auto similar = most_similar(name, names);
-  return fmt::format("{}built in: {}", similar ? fmt::format("did you mean {}? ", *similar) : "",
-                     fmt::join(names, ", "));
+  const std::string meant = did_you_mean(name, names);
+  return fmt::format("{}{}built in: {}", meant, meant.empty() ? "" : " ", fmt::join(names, ", "));
 }
 
 Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
@@ -101,13 +100,11 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
 Status check_methods(const Program& program, const std::vector<RequestedBackend>& backends) {
   for (const RequestedBackend& backend : backends) {
     if (backend.method.empty() || program.find_method(backend.method) != nullptr) continue;
-    std::string names;
-    for (const auto& method : program.methods) {
-      names += names.empty() ? "" : ", ";
-      names += method->name.str();
-    }
-    return failure("usage", "--backend", fmt::format("there is no method '{}'", backend.method),
-                   fmt::format("the methods are {}", names));
+    std::vector<std::string> names;
+    for (const auto& method : program.methods) names.emplace_back(method->name.str());
+    return failure(
+        "usage", "--backend", fmt::format("there is no method '{}'", backend.method),
+        did_you_mean(backend.method, names, fmt::format("the methods are {}", fmt::join(names, ", "))));
   }
   return {};
 }
@@ -268,14 +265,14 @@ Result<Program> normalise_and_bind(Program program, const std::vector<RequestedB
 
 // Who would take what of the program under these options: all steps but the backends' own work.
 Result<PageCounts> plan_again(const Program& program, const Registry& registry, LowerOptions options,
-                              const RefusedNodes* take) {
+                              std::span<const RefusedNodes> take) {
   options.verify_each_pass = options.tell_why_apart = false;
   options.observe = nullptr;
   options.cache = {};
   TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry));
   for (RequestedBackend& backend : backends) {
-    if (take != nullptr && backend.name == take->backend)
-      backend.partitioner = taking(backend.partitioner, *take);
+    if (!take.empty() && backend.name == take[0].backend)
+      backend.partitioner = taking(backend.partitioner, {take.begin(), take.end()});
   }
   TRY(Program again, normalise_and_bind(clone(program), backends, registry, options));
   Report report = make_report(again);
@@ -290,7 +287,7 @@ void add_advice(Report& report, const Program& program, const Registry& registry
   report.page->is_advice_left_out = report.nodes.size() > max_advised_nodes;
   if (report.page->is_advice_left_out) return;
   report.page->advice =
-      advise(report, options, registry, [&](const LowerOptions& changed, const RefusedNodes* take) {
+      advise(report, options, registry, [&](const LowerOptions& changed, std::span<const RefusedNodes> take) {
         return plan_again(program, registry, changed, take);
       });
 }

@@ -7,6 +7,7 @@
 #include "extract.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -24,6 +25,7 @@
 #include "ir/delegate_state.h"
 #include "kernels/tensors.h"
 #include "quantise/calibration_samples.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -57,14 +59,31 @@ PartPlace split_place(std::string_view text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
+// What `names` gives of each node that could have been chosen.
+using AddNames = std::function<void(const Node& node, std::vector<std::string>& names)>;
+
+// The name that was meant by one that no node has.
+std::string meant_of(const Program& program, std::string_view word, const AddNames& add) {
+  std::vector<std::string> names;
+  for (const auto& method : program.methods) {
+    for (const Node& node : method->graph->nodes()) add(node, names);
+  }
+  return did_you_mean(word, names, "`depute explain` lists nodes and modules");
+}
+
 // Carves the nodes of the first method in which there are some.
 using ChooseNodes = std::function<std::vector<Node*>(Method& method)>;
 
 Result<Part> carve_part(const Program& normalised, std::string_view place, std::string_view method_name,
-                        const ChooseNodes& choose, const Registry& registry) {
+                        const ChooseNodes& choose, const std::function<std::string()>& hint,
+                        const Registry& registry) {
   Program tagged = clone(normalised);
-  if (!method_name.empty() && tagged.find_method(method_name) == nullptr)
-    return no_such(place, fmt::format("there is no method '{}'", method_name));
+  if (!method_name.empty() && tagged.find_method(method_name) == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& method : tagged.methods) names.emplace_back(method->name.str());
+    return no_such(place, fmt::format("there is no method '{}'", method_name),
+                   did_you_mean(method_name, names, fmt::format("there are {}", fmt::join(names, ", "))));
+  }
   for (auto& method : tagged.methods) {
     if (!method_name.empty() && method->name.str() != method_name) continue;
     const std::vector<Node*> nodes = choose(*method);
@@ -78,7 +97,7 @@ Result<Part> carve_part(const Program& normalised, std::string_view place, std::
     const Symbol name = calls[0].delegate->name;
     return part_of(std::move(lowered.program), name, method->name);
   }
-  return no_such(place, "no node is there after normalisation", "`depute explain` lists nodes and modules");
+  return no_such(place, "no node is there after normalisation", hint());
 }
 
 std::string_view without_percent(std::string_view name) {
@@ -94,6 +113,21 @@ std::vector<Node*> nodes_between(Graph& graph, std::string_view first, std::stri
     if (node.display_name() == last) return nodes;
   }
   return {};
+}
+
+// A name that is not there, or nodes in the other order.
+std::string hint_for_range(const Program& program, std::string_view first, std::string_view last) {
+  const auto add_name = [](const Node& node, std::vector<std::string>& names) {
+    names.emplace_back(node.display_name());
+  };
+  for (std::string_view name : {first, last}) {
+    const bool is_there = std::ranges::any_of(program.methods, [&](const auto& method) {
+      return std::ranges::any_of(method->graph->nodes(),
+                                 [&](const Node& node) { return node.display_name() == name; });
+    });
+    if (!is_there) return meant_of(program, name, add_name);
+  }
+  return fmt::format("in no method %{} stands before %{}", first, last);
 }
 
 bool is_in_module(const Node& node, std::string_view module) {
@@ -180,8 +214,11 @@ Result<Part> extract_delegate(Program lowered, std::string_view delegate) {
     const Symbol method = calls[i].method->name;
     if (is_number ? i == number : name.str() == delegate) return part_of(std::move(lowered), name, method);
   }
+  std::vector<std::string> names;
+  for (const DelegateCall& call : calls) names.emplace_back(call.delegate->name.str());
   return no_such(delegate, fmt::format("there is no such delegate among {}", calls.size()),
-                 calls.empty() ? "choose a backend with --backend" : "`depute explain` lists them");
+                 calls.empty() ? "choose a backend with --backend"
+                               : did_you_mean(delegate, names, "`depute explain` lists them"));
 }
 
 Result<Part> extract_nodes(const Program& normalised, std::string_view range, const Registry& registry) {
@@ -192,7 +229,8 @@ Result<Part> extract_nodes(const Program& normalised, std::string_view range, co
       dots == place.rest.npos ? first : without_percent(place.rest.substr(dots + 2));
   return carve_part(
       normalised, range, place.method,
-      [&](Method& method) { return nodes_between(*method.graph, first, last); }, registry);
+      [&](Method& method) { return nodes_between(*method.graph, first, last); },
+      [&] { return hint_for_range(normalised, first, last); }, registry);
 }
 
 Result<Part> extract_module(const Program& normalised, std::string_view module, const Registry& registry) {
@@ -204,7 +242,17 @@ Result<Part> extract_module(const Program& normalised, std::string_view module, 
     }
     return nodes;
   };
-  return carve_part(normalised, module, place.method, choose, registry);
+  const auto add_paths = [](const Node& node, std::vector<std::string>& names) {
+    const std::string_view path =
+        node.source == nullptr ? std::string_view() : node.source->module_path.str();
+    for (std::size_t end = 0; end < path.size(); ++end) {
+      end = std::min(path.find('.', end), path.size());
+      names.emplace_back(path.substr(0, end));
+    }
+  };
+  return carve_part(
+      normalised, module, place.method, choose, [&] { return meant_of(normalised, place.rest, add_paths); },
+      registry);
 }
 
 Result<Program> with_random_weights(const Program& program) {

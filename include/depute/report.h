@@ -56,7 +56,16 @@ struct DelegateReport {
   // Of the tensors that go in and come out at each call, at the largest sizes; nothing where a size has no
   // bound.
   std::optional<std::uint64_t> boundary_bytes = 0;
-  std::string info = {};         // the backend's own words, as what the blob was made for; may be empty
+  std::string info = {};  // the backend's own words, as what the blob was made for; may be empty
+};
+
+// What goes from one owner to another at each call where a delegate is one of the two. Owners are backends by
+// name, "portable" (kernels), "caller" (inputs and outputs) and "data" (weights and buffers).
+struct BoundaryReport {
+  std::string from;
+  std::string to;
+  std::uint64_t tensors = 0;
+  std::optional<std::uint64_t> bytes = 0;  // at the largest sizes; nothing where a size has no bound
 };
 
 struct StepTime {
@@ -84,7 +93,8 @@ struct Report {
   std::vector<ExternalFile> external_files;  // which the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
-  AllApart apart;  // why backends have several
+  std::vector<BoundaryReport> boundaries;  // of the delegates, in the order of their calls
+  AllApart apart;                          // why backends have several
   std::vector<RefusalReport> refusals;
   std::optional<PlannedFacts> planned;  // compile(): nothing when it cannot be planned
   QuantiseResult quantised;             // layers whose weights were made integers here
@@ -122,7 +132,10 @@ struct ExplainOptions {
   bool colour = false;
 };
 
-std::string summary_text(const Report& report, bool verbose);  // what `lower` prints at its end
+// What `lower` prints at its end.
+std::string summary_text(const Report& report, bool verbose, bool colour = false);
+// A line for each node, then what was left by the rules that refused it, what costs most first: bytes are
+// there with LowerOptions::tell_page_facts.
 std::string explain_text(const Report& report, const ExplainOptions& options);
 // Refusals, reasons and changes, each with the model's lines, in 80 columns; advice is there with
 // LowerOptions::tell_page_facts.

@@ -1,11 +1,13 @@
 // Rules as users write them: linear=8da4w:group=32,off=module:lm_head.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "depute/quantise.h"
+#include "support/suggest.h"
 #include "support/try.h"
 
 namespace depute {
@@ -30,10 +32,11 @@ constexpr std::array<Kind, 3> kinds = {{{"linear", QuantiseRule::Target::Linear}
 // XNNPACK's groups; 4 bits without one have 32.
 constexpr std::int64_t group_step = 32;
 
-Failure usage_error(std::string_view text, std::string message) {
-  return failure(
-      "usage", "--quantize", fmt::format("'{}': {}", text, message),
-      "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static");
+constexpr std::string_view rule_examples =
+    "for example linear=8da8w, linear=8da4w:group=32,off=module:lm_head, embedding=8w, conv=8da8w, static";
+
+Failure usage_error(std::string_view text, std::string message, std::string_view hint = rule_examples) {
+  return failure("usage", "--quantize", fmt::format("'{}': {}", text, message), hint);
 }
 
 Status read_option(QuantiseRule& rule, std::string_view text, std::string_view option) {
@@ -45,8 +48,11 @@ Status read_option(QuantiseRule& rule, std::string_view text, std::string_view o
     return rule.pins.add(key == "only" ? Pins::Rule::Only : Pins::Rule::Off, value);
   if (rule.target == QuantiseRule::Target::Static)
     return usage_error(text, fmt::format("there is no option '{}', but only and off", key));
-  if (key != "group")
-    return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key));
+  if (key != "group") {
+    const std::vector<std::string> known = {"group", "only", "off"};
+    return usage_error(text, fmt::format("there is no option '{}', but group, only and off", key),
+                       did_you_mean(key, known, rule_examples));
+  }
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), rule.group);
   const bool is_read = error == std::errc() && end == value.data() + value.size();
   if (!is_read || rule.group < group_step || rule.group % group_step != 0)
@@ -81,14 +87,21 @@ Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
   if (equals == std::string_view::npos) return usage_error(text, "not of the form KIND=SCHEME, nor static");
   const std::string_view target = text.substr(0, equals);
   const auto* kind = std::ranges::find(kinds, target, &Kind::name);
-  if (kind == kinds.end())
-    return usage_error(text, fmt::format("'{}' is none of linear, embedding, conv", target));
+  if (kind == kinds.end()) {
+    std::vector<std::string> names;
+    for (const Kind& each : kinds) names.emplace_back(each.name);
+    return usage_error(text, fmt::format("'{}' is none of {}", target, fmt::join(names, ", ")),
+                       did_you_mean(target, names, rule_examples));
+  }
   rule.target = kind->target;
   const std::size_t colon = text.find(':', equals);
   const std::string_view name = text.substr(equals + 1, colon - equals - 1);
   const auto* scheme = std::ranges::find(schemes, name, &Scheme::name);
-  if (scheme == schemes.end())
-    return usage_error(text, fmt::format("'{}' is none of 8da8w, 8da4w, 8w, 4w", name));
+  if (scheme == schemes.end()) {
+    std::vector<std::string> names;
+    for (const Scheme& each : schemes) names.emplace_back(each.name);
+    return usage_error(text, fmt::format("'{}' is none of {}", name, fmt::join(names, ", ")));
+  }
   if (rule.target == QuantiseRule::Target::Embedding && scheme->has_dynamic_input)
     return usage_error(text, "an embedding has 8w or 4w");
   if (rule.target == QuantiseRule::Target::Convolution && scheme != schemes.data())

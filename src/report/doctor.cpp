@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "depute/report.h"
+#include "report/colours.h"
 #include "report/leftovers.h"
 #include "report/page_facts.h"
 #include "support/printable.h"
@@ -50,7 +51,7 @@ struct Trouble {
   std::string what;
   std::string help;
   std::size_t nodes = 0;
-  std::uint64_t macs = 0;
+  NodeCost cost;
   std::vector<SourceLocation> places;  // different lines
 
   void add(const SourceLocation& place) {
@@ -64,7 +65,7 @@ struct Trouble {
 
 class DoctorWriter {
  public:
-  DoctorWriter(const Report& report, bool colour) : report_(report), colour_(colour) {}
+  DoctorWriter(const Report& report, bool colour) : report_(report), colours_(colour) {}
 
   std::string run() {
     out_ = wrapped(
@@ -80,7 +81,7 @@ class DoctorWriter {
 
  private:
   void add_title(std::string_view title) {
-    out_ += fmt::format("\n{}{}{}\n", colour_ ? "\033[1m" : "", title, colour_ ? "\033[0m" : "");
+    out_ += fmt::format("\n{}{}{}\n", colours_.bold, title, colours_.plain);
   }
 
   void add_trouble(std::size_t number, const Trouble& trouble) {
@@ -125,14 +126,13 @@ class DoctorWriter {
       const std::string reason = reasons_text(node);
       Trouble& group = groups[{std::string(node.op.str()), reason}];
       group.what = fmt::format("{}: {}", node.op.str(), reason);
-      group.macs += node.macs.value_or(0);
+      group.cost.add(report_, node);
       group.add(node.source);
     }
     if (groups.empty()) return;
     std::vector<Trouble> sorted;
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-    std::ranges::stable_sort(sorted, std::ranges::greater(),
-                             [](const Trouble& group) { return std::pair(group.macs, group.nodes); });
+    std::ranges::stable_sort(sorted, costs_more, &Trouble::cost);
     add_title("What no backend took");
     for (std::size_t i = 0; i < sorted.size(); ++i) add_trouble(i + 1, sorted[i]);
   }
@@ -166,7 +166,7 @@ class DoctorWriter {
   }
 
   const Report& report_;
-  bool colour_;
+  Colours colours_;
   std::string out_;
 };
 

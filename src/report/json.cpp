@@ -124,6 +124,13 @@ nlohmann::ordered_json json_without_nodes(const Report& report) {
   json["delegates"] = Json::array();
   for (const DelegateReport& delegate : report.delegates)
     json["delegates"].push_back(delegate_json(delegate));
+  json["boundaries"] = Json::array();
+  for (const BoundaryReport& boundary : report.boundaries) {
+    json["boundaries"].push_back({{"from", boundary.from},
+                                  {"to", boundary.to},
+                                  {"tensors", boundary.tensors},
+                                  {"bytes", number_or_null(boundary.bytes)}});
+  }
   json["apart"] = Json::array();
   for (const ApartDelegates& pair : report.apart.pairs) json["apart"].push_back(apart_json(pair));
   json["apart_not_told"] = report.apart.not_told;

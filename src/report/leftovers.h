@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,39 @@
 
 namespace depute {
 
+// What nodes cost, at the largest sizes: nothing where a size has no bound.
+struct NodeCost {
+  std::size_t nodes = 0;
+  std::optional<std::uint64_t> macs = 0;
+  std::optional<std::uint64_t> bytes = 0;  // that they read and write; nothing without Report::page, too
+
+  void add(const Report& report, const NodeReport& node);
+};
+// By multiplications, then bytes, then nodes; what has no bound costs more than all that has one.
+bool costs_more(const NodeCost& a, const NodeCost& b);
+
 // Leftover nodes with the same op and reason, as one line.
 struct Leftovers {
   std::string op;
   std::string reason;
   SourceLocation first_source;
-  std::size_t count = 0;
+  NodeCost cost;
+};
+
+// Leftover nodes that the same rules refused.
+struct RefusedByRule {
+  std::string rule;              // "xnnpack: dtype", of each backend that was asked
+  std::vector<Leftovers> kinds;  // what costs most first
+  NodeCost cost;
 };
 
 // Some backend was asked for it, and none took it.
 inline bool is_leftover(const NodeReport& node) {
   return node.delegate.empty() && !node.reasons.empty();
 }
-// The largest first.
+// What costs most first.
 std::vector<Leftovers> group_leftovers(const Report& report);
+std::vector<RefusedByRule> group_by_rule(const Report& report);
 // "xnnpack: dtype (i64; allowed: f32, f16)", of each backend that was asked.
 std::string reasons_text(const NodeReport& node);
 // "41.0 MB"

@@ -185,8 +185,11 @@ class LockReader {
   Result<Lock> run() {
     if (next() != lock_title) return refuse("is no lock of this version of Depute");
     Lock lock;
-    for (std::string_view line = next(); !is_end_ && line != ""; line = next())
+    while (!is_end_) {
+      const std::string_view line = next();
+      if (line.empty()) break;
       TRY_STATUS(read_head(lock, line));
+    }
     while (!is_end_) {
       TRY(LockPart part, read_part(next()));
       lock.parts.push_back(std::move(part));

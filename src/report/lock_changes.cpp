@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -105,10 +106,31 @@ class LockComparer {
     }
   }
 
-  // Each part of before gets the one of now that has most of its nodes; what was left of a method stays that.
+  // All that is compared of a part, but not its name.
+  static std::string content_of(const LockPart& part) {
+    std::string content = part.method + "\n" + (part.partition.empty() ? "" : "partition ") + part.backend_id;
+    for (const LockLine& line : part.lines) content += "\n" + line.kind + " " + line.text;
+    return content;
+  }
+
+  void match_equal_parts() {
+    std::unordered_map<std::string, std::deque<std::size_t>> open;
+    for (std::size_t i = 0; i < now_.parts.size(); ++i) open[content_of(now_.parts[i])].push_back(i);
+    for (std::size_t i = 0; i < before_.parts.size(); ++i) {
+      std::deque<std::size_t>& equal = open[content_of(before_.parts[i])];
+      if (equal.empty()) continue;
+      matches_[i] = equal.front();
+      taken_[equal.front()] = true;
+      equal.pop_front();
+    }
+  }
+
+  // A part that did not change stays that. Each other one of before gets the one of now that has most of its
+  // nodes; what was left of a method stays that.
   void match_parts() {
     taken_.assign(now_.parts.size(), false);
     matches_.assign(before_.parts.size(), no_place);
+    match_equal_parts();
     struct Pair {
       std::size_t shared;
       std::size_t before;

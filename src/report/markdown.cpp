@@ -61,7 +61,7 @@ std::string leftovers_table(const Report& report) {
   const std::size_t shown = std::min(groups.size(), listed_kinds);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string place = groups[i].first_source.str();
-    text += fmt::format("| {} | {} | {} | {} |\n", code(groups[i].op), groups[i].count,
+    text += fmt::format("| {} | {} | {} | {} |\n", code(groups[i].op), groups[i].cost.nodes,
                         cell(groups[i].reason), place.empty() ? "" : code(place));
   }
   if (groups.size() > shown)

@@ -63,7 +63,7 @@ class PageReader {
       const Value& value = *node.operand(i);
       if (!seen.insert(&value).second) continue;
       if (value.producer() == nullptr && graph.inputs[value.index()].is_constant) {
-        facts.constant_bytes += facts_.type_bytes[graph.inputs[value.index()].type];
+        facts.constant_bytes += facts_.type_bytes[graph.inputs[value.index()].type].value_or(0);
       } else {
         facts.inputs.push_back(value_of(value));
       }
@@ -96,8 +96,7 @@ class PageReader {
     auto [found, is_new] = type_numbers_.emplace(str(type), static_cast<std::uint32_t>(facts_.types.size()));
     if (is_new) {
       facts_.types.push_back(found->first);
-      facts_.type_bytes.push_back(type.is_tensor() ? largest_bytes(type.tensor, program_.ranges).value_or(0)
-                                                   : 0);
+      facts_.type_bytes.push_back(type.is_tensor() ? largest_bytes(type.tensor, program_.ranges) : 0);
     }
     return found->second;
   }

@@ -72,6 +72,7 @@ struct PageCounts {
   std::uint64_t delegates = 0;
   std::uint64_t delegated = 0;  // nodes
   std::uint64_t nodes = 0;
+  bool operator==(const PageCounts&) const = default;
 };
 
 // A change, and what planning again with it gave.
@@ -86,8 +87,9 @@ struct Advice {
 };
 
 struct PageFacts {
-  std::vector<std::string> types;         // "f32[1, s0]"
-  std::vector<std::uint64_t> type_bytes;  // of each, at the largest sizes; 0: not known
+  std::vector<std::string> types;  // "f32[1, s0]"
+  // Of each, at the largest sizes; nothing where a size has no bound.
+  std::vector<std::optional<std::uint64_t>> type_bytes;
   std::vector<PageGraph> graphs;
   std::vector<PageNode> nodes;
   std::vector<PageMemory> memory;             // methods in order of name

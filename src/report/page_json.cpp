@@ -139,7 +139,7 @@ class PageWriter {
   Json types() const {
     Json all = Json::array();
     for (std::size_t i = 0; i < facts_->types.size(); ++i)
-      all.push_back({facts_->types[i], facts_->type_bytes[i]});
+      all.push_back({facts_->types[i], facts_->type_bytes[i].value_or(0)});
     return all;
   }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "depute/profile.h"
+#include "report/colours.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/report_json.h"
@@ -55,7 +56,7 @@ std::vector<std::string> notes_of(const Profile& profile) {
 class ProfileTextWriter {
  public:
   ProfileTextWriter(const Profile& profile, std::size_t top, bool colour)
-      : profile_(profile), top_(top), colour_(colour) {}
+      : profile_(profile), top_(top), colours_(colour) {}
 
   std::string run() {
     out_ = printable(profile_.dump) + "\n";
@@ -94,8 +95,8 @@ class ProfileTextWriter {
   void add_head(std::string_view title, std::string_view unit) {
     const std::string head =
         fmt::format("{:<{}}{:>12}{:>9}", title, name_columns, unit, unit == "ms" ? "" : "%");
-    out_ += fmt::format("\n{}{}{}\n", colour_ ? "\033[1m" : "",
-                        head.substr(0, head.find_last_not_of(' ') + 1), colour_ ? "\033[0m" : "");
+    out_ += fmt::format("\n{}{}{}\n", colours_.bold, head.substr(0, head.find_last_not_of(' ') + 1),
+                        colours_.plain);
   }
 
   // A share below 0 is none.
@@ -127,7 +128,7 @@ class ProfileTextWriter {
 
   const Profile& profile_;
   std::size_t top_;
-  bool colour_;
+  Colours colours_;
   std::string out_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "depute/inspect.h"
 #include "ir/walk.h"
+#include "report/boundaries.h"
 #include "report/largest_sizes.h"
 
 namespace depute {
@@ -222,6 +223,7 @@ void add_delegates(Report& report, const Program& lowered) {
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }
+  report.boundaries = boundaries_of(report, lowered);
 }
 
 }  // namespace depute

@@ -126,11 +126,9 @@ std::string hint_for(std::string_view text) {
   std::vector<std::string> names;
   for (const QuantityName& each : quantities) names.emplace_back(each.name);
   const std::string_view word = trimmed(text.substr(0, text.find_first_of("<>=: ")));
-  if (std::ranges::find(names, word) == names.end()) {
-    if (auto similar = most_similar(word, names)) return fmt::format("did you mean {}?", *similar);
-  }
-  return fmt::format("write for example coverage>=95%,partitions<=3; there are {}; >=, <=, ==",
-                     fmt::join(names, ", "));
+  const std::string all = fmt::format(
+      "write for example coverage>=95%,partitions<=3; there are {}; >=, <=, ==", fmt::join(names, ", "));
+  return std::ranges::find(names, word) == names.end() ? did_you_mean(word, names, all) : all;
 }
 
 double number_or_infinity(const std::optional<std::uint64_t>& number) {
@@ -239,9 +237,11 @@ Status check_requirements(const std::vector<Requirement>& requirements,
   for (const Requirement& requirement : requirements) {
     const std::string& backend = requirement.backend;
     if (backend.empty() || std::ranges::find(backends, backend) != backends.end()) continue;
-    return failure(
-        "usage", "--require", fmt::format("{}: the backend '{}' is not asked", requirement.text, backend),
-        backends.empty() ? "ask it by --backend" : fmt::format("asked are {}", fmt::join(backends, ", ")));
+    const std::string asked =
+        backends.empty() ? "ask it by --backend" : fmt::format("asked are {}", fmt::join(backends, ", "));
+    return failure("usage", "--require",
+                   fmt::format("{}: the backend '{}' is not asked", requirement.text, backend),
+                   did_you_mean(backend, backends, asked));
   }
   return {};
 }

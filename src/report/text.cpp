@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "depute/report.h"
 #include "plan/plan.h"
+#include "report/colours.h"
 #include "report/leftovers.h"
 #include "support/printable.h"
 
@@ -54,6 +56,55 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
   return text;
 }
 
+// "12.3 M"; what has no bound is more than any number.
+std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit) {
+  if (!amount) return "unbounded";
+  constexpr std::array<std::pair<std::uint64_t, char>, 3> steps = {
+      {{1'000'000'000, 'G'}, {1'000'000, 'M'}, {1'000, 'k'}}};
+  for (const auto& [step, letter] : steps) {
+    if (*amount >= step)
+      return fmt::format("{:.1f} {}{}", static_cast<double>(*amount) / static_cast<double>(step), letter,
+                         unit);
+  }
+  return fmt::format("{}{}{}", *amount, unit.empty() ? "" : " ", unit);
+}
+
+// "aten.sort.default, 3 x aten.tan.default and 2 more".
+std::string kinds_text(const std::vector<Leftovers>& kinds) {
+  constexpr std::size_t told = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(told, kinds.size()); ++i) {
+    const std::size_t nodes = kinds[i].cost.nodes;
+    text +=
+        fmt::format("{}{}{}", i == 0 ? "" : ", ", nodes == 1 ? "" : fmt::format("{} x ", nodes), kinds[i].op);
+  }
+  return kinds.size() <= told ? text : text + fmt::format(" and {} more", kinds.size() - told);
+}
+
+// Left to ExecuTorch's kernels, what costs most first
+//   nodes      MACs     bytes  rule
+//       3    12.3 M    1.2 MB  xnnpack: op     aten.sort.default, 2 x aten.tan.default
+std::string rules_table(const Report& report, const Colours& colours) {
+  const std::vector<RefusedByRule> rules = group_by_rule(report);
+  if (rules.empty()) return {};
+  std::size_t width = 4;
+  for (const RefusedByRule& rule : rules) width = std::max(width, printable(rule.rule).size());
+  const auto row = [&](const auto& nodes, std::string_view macs, std::string_view bytes,
+                       std::string_view rule, std::string_view ops) {
+    return fmt::format("  {:>5}  {:>9}{}  {:<{}}  {}\n", nodes, macs,
+                       report.page == nullptr ? "" : fmt::format("  {:>9}", bytes), printable(rule), width,
+                       printable(ops));
+  };
+  std::string text =
+      fmt::format("{}Left to ExecuTorch's kernels, what costs most first{}\n", colours.bold, colours.plain);
+  text += row("nodes", "MACs", "bytes", "rule", "ops");
+  for (const RefusedByRule& rule : rules) {
+    text += row(rule.cost.nodes, amount_text(rule.cost.macs, ""), amount_text(rule.cost.bytes, "B"),
+                rule.rule, kinds_text(rule.kinds));
+  }
+  return text;
+}
+
 // The layer with the most noise stands for all, unless each is asked for.
 std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   if (quantised.layers.empty()) return {};
@@ -83,9 +134,24 @@ std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   return text;
 }
 
+// Nothing of one backend alone: explain and the page tell of its borders.
+std::string boundaries_text(const Report& report) {
+  std::set<std::string_view> backends;
+  for (const DelegateReport& delegate : report.delegates) backends.insert(delegate.backend_id);
+  if (backends.size() < 2) return {};
+  std::string text = "Over the borders of delegates at each call:\n";
+  for (const BoundaryReport& boundary : report.boundaries) {
+    const std::string bytes = boundary.bytes ? bytes_text(*boundary.bytes) : "of unbounded size";
+    text += fmt::format("  {} -> {}: {} {}, {}\n", boundary.from, boundary.to, boundary.tensors,
+                        boundary.tensors == 1 ? "tensor" : "tensors", bytes);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string summary_text(const Report& report, bool verbose) {
+std::string summary_text(const Report& report, bool verbose, bool colour) {
+  const Colours colours(colour);
   std::string text;
   if (!report.output.empty()) {
     text += fmt::format("{} -> {} ({})\n", printable(report.input), printable(report.output),
@@ -95,25 +161,29 @@ std::string summary_text(const Report& report, bool verbose) {
     text += fmt::format("  with its data in {} ({})\n", printable(file.path), bytes_text(file.bytes));
   }
   text += fmt::format("Total delegated subgraphs: {}\n", report.delegates.size());
-  text += fmt::format("Number of delegated nodes: {}\n", report.delegated_nodes());
+  text += fmt::format("{}Number of delegated nodes: {}{}\n", colours.green, report.delegated_nodes(),
+                      colours.plain);
   text += fmt::format("Number of non-delegated nodes: {}\n", report.non_delegated_nodes());
   std::vector<Leftovers> leftovers = group_leftovers(report);
   std::size_t shown = verbose ? leftovers.size() : std::min<std::size_t>(leftovers.size(), 5);
   for (std::size_t i = 0; i < shown; ++i) {
     const Leftovers& group = leftovers[i];
     text += fmt::format(
-        "  {} x {}: {}{}\n", group.count, group.op, group.reason,
+        "  {}{} x {}: {}{}{}\n", colours.yellow, group.cost.nodes, printable(group.op),
+        printable(group.reason), colours.plain,
         group.first_source.str().empty() ? "" : ", first at " + printable(group.first_source.str()));
   }
   if (std::size_t more = leftovers.size() - shown; more > 0) {
     text += fmt::format("  and {} more {}; `depute explain` lists every node\n", more,
                         more == 1 ? "kind" : "kinds");
   }
+  text += boundaries_text(report);
   text += quantised_text(report.quantised, verbose);
   if (report.cache.found + report.cache.made > 0)
     text +=
         fmt::format("From the cache: {} of {}\n", report.cache.found, report.cache.found + report.cache.made);
-  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  for (const std::string& note : report.notes)
+    text += fmt::format("{}note:{} {}\n", colours.bold, colours.plain, note);
   double total = 0;
   std::string steps;
   for (const StepTime& time : report.times) {
@@ -125,10 +195,7 @@ std::string summary_text(const Report& report, bool verbose) {
 }
 
 std::string explain_text(const Report& report, const ExplainOptions& options) {
-  const char* green = options.colour ? "\033[32m" : "";
-  const char* yellow = options.colour ? "\033[33m" : "";
-  const char* red = options.colour ? "\033[31m" : "";
-  const char* plain = options.colour ? "\033[0m" : "";
+  const Colours colours(options.colour);
   std::size_t name_width = 8;
   std::size_t op_width = 8;
   for (const NodeReport& node : report.nodes) {
@@ -148,15 +215,16 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     std::string fate = delegated ? fmt::format("{} in {}", node.owner, node.delegate.str())
                                  : fmt::format("{} <- {}", node.owner, reasons_text(node));
     std::string source = printable(node.source.str());
-    const char* colour = delegated ? green : node.owner == "portable" ? yellow : red;
+    const char* colour = delegated ? colours.green : node.owner == "portable" ? colours.yellow : colours.red;
     text += fmt::format("  {:<{}}  {:<{}}  {}{}{}{}\n", "%" + printable(node.node.str()), name_width,
-                        printable(node.op.str()), op_width, colour, printable(fate), plain,
+                        printable(node.op.str()), op_width, colour, printable(fate), colours.plain,
                         source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
   text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
                       delegates == 1 ? "delegate" : "delegates");
+  if (options.node.empty()) text += rules_table(report, colours);
   return text + apart_text(report, options) + refusals_text(report, options);
 }
 

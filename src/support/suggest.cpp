@@ -33,12 +33,20 @@ std::optional<std::string> most_similar(std::string_view word, std::span<const s
   std::optional<std::string> best;
   std::size_t least = max_errors + 1;
   for (const std::string& candidate : known) {
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    if (longer - shorter > max_errors) continue;
     std::size_t errors = typing_errors(word, candidate);
     if (errors >= least || errors >= candidate.size()) continue;
     least = errors;
     best = candidate;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> known,
+                         std::string_view otherwise) {
+  const std::optional<std::string> similar = most_similar(word, known);
+  return similar ? "did you mean " + *similar + "?" : std::string(otherwise);
 }
 
 }  // namespace depute

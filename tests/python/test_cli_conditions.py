@@ -106,6 +106,54 @@ def test_sizes_count_at_their_largest(tmp_path):
     assert run.code == 3 and "(is 256 bytes)" in run.stderr
 
 
+SEVERAL_OWNERS = """program
+dim s0 in [1, inf]
+data "w": f32[8, 4] = random(1)
+data "s": f32[4, 8] = random(2)
+method forward(%w: f32[8, 4] = param "w", %s: f32[4, 8] = buffer "s", %x: f32[s0, 4], %deep: bool[]) {
+  graph @yes(%a: f32[s0, 8]) {
+    %b: f32[s0, 8] = aten.relu.default(%a) #1
+    return %b
+  }
+  graph @no(%c: f32[s0, 8]) {
+    %d: f32[s0, 8] = aten.cumsum.default(%c, 0) #2
+    return %d
+  }
+  %fc: f32[s0, 8] = aten.linear.default(%x, %w) #3
+  %tan: f32[s0, 8] = aten.tan.default(%fc) #4
+  %cumsum: f32[s0, 8] = aten.cumsum.default(%tan, 0) #5
+  %add: f32[s0, 8] = aten.add.Tensor(%cumsum, %fc) #6
+  %held: f32[4, 8] = aten.tan.default(%s) #7
+  %one: f32[4, 8] = aten.cumsum.default(%held, 0) #8
+  %stored: f32[4, 8] = aten.copy_.default(%s, %one) #9
+  %in: f32[s0, 8] = higher_order.cond(%deep, @yes, @no, [%add]) #10
+  return %fc, %add, %held, %in
+}
+"""
+
+
+def test_what_goes_over_the_borders_of_several_backends(tmp_path):
+    """Counted by hand: for s0 = 2: 32 bytes of %x, 128 of %s and %held, 64 each of the others."""
+    model = tmp_path / "m.ir"
+    model.write_text(SEVERAL_OWNERS)
+    both = ("--backend", "xnnpack", "--backend", "demo", "--report", tmp_path / "r.json")
+    run = depute("lower", model, *both, "--bound", "s0=1..2", "-o", tmp_path / "m.pte")
+    lines = run.stdout.splitlines()
+    at = lines.index("Over the borders of delegates at each call:") + 1
+    want = {
+        ("caller", "xnnpack"): (1, 32), ("xnnpack", "demo"): (1, 64), ("demo", "portable"): (2, 192), ("portable", "xnnpack"): (2, 128),
+        ("xnnpack", "xnnpack"): (1, 64), ("xnnpack", "caller"): (2, 128), ("xnnpack", "portable"): (2, 128),
+        ("data", "demo"): (1, 128), ("demo", "caller"): (1, 128),
+    }  # fmt: skip
+    told = {(a, b): (int(count), int(size)) for a, b, count, size in (re.fullmatch(r"  (\w+) -> (\w+): (\d) tensors?, (\d+) bytes", line).groups() for line in lines[at : at + len(want)])}
+    assert told == want
+    boundaries = json.loads((tmp_path / "r.json").read_text())["boundaries"]
+    assert {(each["from"], each["to"]): (each["tensors"], each["bytes"]) for each in boundaries} == want
+    assert "Over the borders" not in depute("lower", model, *both[:2], "--bound", "s0=1..2", "-o", tmp_path / "m.pte").stdout
+    open_sizes = depute("explain", model, *both[:4], "--json").stdout
+    assert {each["bytes"] for each in json.loads(open_sizes)["boundaries"]} == {None, 128}
+
+
 @pytest.mark.parametrize(
     "rule, words",
     [

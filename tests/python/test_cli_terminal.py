@@ -31,8 +31,9 @@ def on_terminal(*words, streams=("stdout", "stderr"), **environment) -> str:
     return text.decode()
 
 
-@pytest.mark.parametrize("words", [EXPLAIN, ("doctor", *EXPLAIN[1:])], ids=["explain", "doctor"])
-def test_colours_on_a_terminal_alone(words):
+@pytest.mark.parametrize("command", ["lower", "explain", "doctor"])
+def test_colours_on_a_terminal_alone(command, tmp_path):
+    words = [command, *EXPLAIN[1:], *(["-o", tmp_path / "m.pte"] if command == "lower" else [])]
     assert ESCAPE not in depute(*words).stdout
     coloured = on_terminal(*words)
     assert ESCAPE in coloured

@@ -13,6 +13,20 @@ A test is a file like
     ...
 
 The text above EXPECT is given to `depute-text` with the words behind RUN; its standard output must be the text below.
+
+Of a test of the command line the words behind RUN start with `depute`. The program lies in `model.ir`, what stands below a
+line `; ---- FILE NAME` in NAME, and the commands run one after another in a folder that has just these:
+
+    ; RUN: depute lower model.ir --lock model.lock --lock-update --quiet
+    ; RUN: depute lower after.ir --lock model.lock
+    program
+    ...
+    ; ---- FILE after.ir
+    program
+    ...
+
+All that they print is expected, of several commands each below a line `$ depute ...`; `exit code N` ends one that fails.
+
 Files named bad_* must fail. They expect either the whole standard error below EXPECT, or no EXPECT and comments
 
     %a: f32[2] = aten.relu.default(%x)     ; ERROR: unknown value '%x'
@@ -30,11 +44,13 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EXPECT = "; ---- EXPECT\n"
 RUN = re.compile(r"^; RUN: (.+)$", re.MULTILINE)
+FILE = re.compile(r"^; ---- FILE (\S+)\n", re.MULTILINE)
 ERROR = re.compile(r"; ERROR: (.+)$")
 PLACE = re.compile(r"<stdin>:(\d+):\d+: (.*)")
 TIMEOUT_SECONDS = 120
@@ -53,7 +69,9 @@ class Test:
             if (found := ERROR.search(line))
         ]
 
-    def execute(self, tool):
+    def execute(self, tool, command_line):
+        if self.run.group(1).startswith("depute "):
+            return self.execute_commands(command_line)
         return subprocess.run(
             [tool, *shlex.split(self.run.group(1))],
             input=self.input,
@@ -62,6 +80,29 @@ class Test:
             cwd=self.path.parent,
             timeout=TIMEOUT_SECONDS,
         )
+
+    def execute_commands(self, command_line):
+        """One result with all that the commands print."""
+        names_and_texts = ["model.ir", *FILE.split(self.input)]
+        commands = RUN.findall(self.input)
+        output = ""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in zip(names_and_texts[0::2], names_and_texts[1::2]):
+                pathlib.Path(folder, name).write_text(text)
+            for command in commands:
+                result = subprocess.run(
+                    [command_line, *shlex.split(command)[1:]],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    cwd=folder,
+                    timeout=TIMEOUT_SECONDS,
+                )
+                output += f"$ {command}\n" if len(commands) > 1 else ""
+                output += result.stdout
+                output += f"exit code {result.returncode}\n" if result.returncode else ""
+        return subprocess.CompletedProcess(commands, 0, output, "")
 
     def complaint(self, result):
         """Why the test fails, or None."""
@@ -102,12 +143,12 @@ class Test:
         return True
 
 
-def check(test, tool, update):
+def check(test, tool, command_line, update):
     """(complaint or None, updated)"""
     if test.run is None:
         return "no line '; RUN: ...'", False
     try:
-        result = test.execute(tool)
+        result = test.execute(tool, command_line)
     except subprocess.TimeoutExpired:
         return f"no end after {TIMEOUT_SECONDS} s", False
     if update and test.update(result):
@@ -123,8 +164,10 @@ def main():
     parser.add_argument("filters", nargs="*", metavar="FILTER")
     options = parser.parse_args()
     tool = pathlib.Path(options.depute).resolve()
-    if not tool.is_file():
-        sys.exit(f"error: no program {tool}; build the target depute_text or give --depute")
+    command_line = tool.parents[3] / "depute"  # of the same build, which makes both
+    for program in (tool, command_line):
+        if not program.is_file():
+            sys.exit(f"error: no program {program}; build the target depute_text or give --depute")
 
     paths = sorted(HERE.rglob("*.ir"))
     tests = [Test(path) for path in paths]
@@ -133,7 +176,7 @@ def main():
     if not tests:
         sys.exit("error: no tests match")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(lambda test: check(test, tool, options.update), tests))
+        outcomes = list(pool.map(lambda test: check(test, tool, command_line, options.update), tests))
 
     failures = 0
     for test, (complaint, updated) in zip(tests, outcomes):

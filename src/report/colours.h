@@ -1,0 +1,26 @@
+// The escapes of the reports' texts for a terminal; each is empty where there are no colours:
+//
+//   const Colours colours(options.colour);
+//   fmt::format("{}refused{}", colours.red, colours.plain)       "\033[31mrefused\033[0m", or "refused"
+//
+// Who prints decides whether there are any: has_colour() of cli/commands.h.
+#pragma once
+
+namespace depute {
+
+struct Colours {
+  explicit Colours(bool has_colour)
+      : green(has_colour ? "\033[32m" : ""),
+        yellow(has_colour ? "\033[33m" : ""),
+        red(has_colour ? "\033[31m" : ""),
+        bold(has_colour ? "\033[1m" : ""),
+        plain(has_colour ? "\033[0m" : "") {}
+
+  const char* green;
+  const char* yellow;
+  const char* red;
+  const char* bold;
+  const char* plain;
+};
+
+}  // namespace depute
