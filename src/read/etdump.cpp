@@ -74,7 +74,8 @@ class EtDumpReader {
       const auto* profile = event->profile_event();
       if (profile == nullptr) continue;
       const auto refuse = [&](std::string_view message) {
-        return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()), message);
+        return fail(fmt::format("run_data[{}].events[{}]", dump_.runs.size() - 1, run.events.size()),
+                    message);
       };
       if (profile->end_time() < profile->start_time()) return refuse("ends before it starts");
       const std::uint64_t ticks = profile->end_time() - profile->start_time();

@@ -69,6 +69,15 @@ std::string leftovers_table(const Report& report) {
   return text;
 }
 
+std::string boundaries_table(const Report& report) {
+  if (report.boundaries.empty()) return {};
+  std::string text = "\n| over the border of | tensors | bytes |\n|---|---:|---:|\n";
+  for (const BoundaryReport& boundary : report.boundaries)
+    text += fmt::format("| {} to {} | {} | {} |\n", code(boundary.from), code(boundary.to), boundary.tensors,
+                        boundary.bytes ? bytes_text(*boundary.bytes) : "of unbounded size");
+  return text;
+}
+
 }  // namespace
 
 std::string report_markdown(const Report& report) {
@@ -81,6 +90,7 @@ std::string report_markdown(const Report& report) {
     text += fmt::format("\n{}: {}\n", code(report.output), bytes_text(report.output_bytes));
   for (const ExternalFile& file : report.external_files)
     text += fmt::format("\nwith its data in {}: {}\n", code(file.path), bytes_text(file.bytes));
+  text += boundaries_table(report);
   text += leftovers_table(report);
   for (const RefusalReport& refusal : report.refusals)
     text += fmt::format("\n**Refused:** {}: {}\n", cell(refusal.cause.where), cell(refusal.cause.message));

@@ -136,7 +136,7 @@ def test_what_goes_over_the_borders_of_several_backends(tmp_path):
     """Counted by hand: for s0 = 2: 32 bytes of %x, 128 of %s and %held, 64 each of the others."""
     model = tmp_path / "m.ir"
     model.write_text(SEVERAL_OWNERS)
-    both = ("--backend", "xnnpack", "--backend", "demo", "--report", tmp_path / "r.json")
+    both = ("--backend", "xnnpack", "--backend", "demo", "--report", tmp_path / "r.json", "--report", tmp_path / "r.md")
     run = depute("lower", model, *both, "--bound", "s0=1..2", "-o", tmp_path / "m.pte")
     lines = run.stdout.splitlines()
     at = lines.index("Over the borders of delegates at each call:") + 1
@@ -149,6 +149,8 @@ def test_what_goes_over_the_borders_of_several_backends(tmp_path):
     assert told == want
     boundaries = json.loads((tmp_path / "r.json").read_text())["boundaries"]
     assert {(each["from"], each["to"]): (each["tensors"], each["bytes"]) for each in boundaries} == want
+    table = re.findall(r"^\| `(\w+)` to `(\w+)` \| (\d) \| (\d+) bytes \|$", (tmp_path / "r.md").read_text(), re.MULTILINE)
+    assert {(a, b): (int(count), int(size)) for a, b, count, size in table} == want
     assert "Over the borders" not in depute("lower", model, *both[:2], "--bound", "s0=1..2", "-o", tmp_path / "m.pte").stdout
     open_sizes = depute("explain", model, *both[:4], "--json").stdout
     assert {each["bytes"] for each in json.loads(open_sizes)["boundaries"]} == {None, 128}
