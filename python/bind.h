@@ -29,6 +29,9 @@ struct ProgramHandle {
   std::shared_ptr<const Program> program;
 };
 
+// KeyError when there is none.
+const Method& method_of(const ProgramHandle& handle, const std::string& name);
+
 inline ProgramHandle hold(Program program) {
   return {std::make_shared<const Program>(std::move(program))};
 }
@@ -111,7 +114,7 @@ bool has_own_multimethod(const nb::object& backend);
 std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
                                         std::shared_ptr<Raised> raised);
 std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
-                                                      std::shared_ptr<Raised> raised);
+                                                std::shared_ptr<Raised> raised);
 
 void bind_data(nb::module_& module);
 void bind_program(nb::module_& module);

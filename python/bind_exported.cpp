@@ -2,9 +2,9 @@
 //
 //   depute/_from_torch.py   an ExportedProgram   ->  dicts, and the addresses of its weights
 //   here                    dicts                ->  ExportedModel, and the program that it describes
-//   depute/_to_torch.py     a program            ->  dicts, for torch's own reader
+//   here                    a program            ->  JSON, which depute/_to_torch.py gives to torch's own
+//   reader
 #include "depute/exported_model.h"
-#include "depute/srepr.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -84,27 +84,27 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
   return hold(take(std::move(read)));
 }
 
-// The expression of a size's text, and the symbols that it reads.
-std::pair<std::string, std::vector<std::string>> expression(const ProgramHandle& handle,
-                                                            const std::string& text) {
-  const SymExpr* expr = take(parse_sym(text));
-  std::vector<std::string> symbols;
-  for (Symbol symbol : symbols_of(expr)) symbols.emplace_back(symbol.str());
-  return {srepr(expr, handle.program->ranges), symbols};
+std::string told_for_torch(const ProgramHandle& handle, const std::string& method, bool is_edge) {
+  return take(
+      torch_schema(*handle.program, method_of(handle, method), {.is_edge = is_edge, .leaves_names = true}));
 }
 
-// The expression's value; nothing when it has none.
-std::optional<std::int64_t> evaluated(const std::string& text,
-                                      const std::map<std::string, std::int64_t>& symbols) {
-  return evaluate(SymInt(take(parse_sym(text))), {symbols.begin(), symbols.end()});
+// A number that each of these sizes of a method's inputs may be, 2 where that is not known.
+std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std::string& method,
+                                          const std::vector<std::string>& sizes) {
+  const auto symbols = example_sizes(*handle.program, method_of(handle, method));
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : sizes)
+    numbers.push_back(evaluate(SymInt(take(parse_sym(text))), symbols).value_or(2));
+  return numbers;
 }
 
 }  // namespace
 
 void bind_exported(nb::module_& module) {
   module.def("load_exported", &load_exported);
-  module.def("sym_expression", &expression);
-  module.def("sym_value", &evaluated);
+  module.def("torch_schema", &told_for_torch);
+  module.def("example_sizes", &example_numbers);
 }
 
 }  // namespace depute::python

@@ -23,7 +23,6 @@
 #include "depute/verify_input.h"
 
 namespace depute::python {
-namespace {
 
 const Method& method_of(const ProgramHandle& handle, const std::string& name) {
   const Method* method = handle.program->find_method(name);
@@ -32,6 +31,8 @@ const Method& method_of(const ProgramHandle& handle, const std::string& name) {
   }
   return *method;
 }
+
+namespace {
 
 ProgramHandle load_file(const std::string& path) {
   Result<Program> program = [&] {
@@ -164,12 +165,6 @@ nb::tuple signature_of(const ProgramHandle& handle, const std::string& name) {
   return nb::make_tuple(inputs, outputs);
 }
 
-// The pytrees of a method's arguments and results; empty where the program does not have them.
-std::pair<std::string, std::string> specs_of(const ProgramHandle& handle, const std::string& name) {
-  const Method& method = method_of(handle, name);
-  return {method.in_spec, method.out_spec};
-}
-
 std::vector<std::string> method_names(const ProgramHandle& handle) {
   std::vector<std::string> names;
   for (const auto& method : handle.program->methods) names.emplace_back(method->name.str());
@@ -254,7 +249,6 @@ void bind_program(nb::module_& module) {
            })
       .def("only_method", &only_method)
       .def("signature", &signature_of)
-      .def("specs", &specs_of)
       .def("text", &text_of, nb::arg("data"), nb::arg("originals"), nb::arg("sources"))
       .def("data_keys", &data_keys)
       .def("constant", &constant_of)

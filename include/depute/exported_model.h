@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "depute/data.h"
+#include "depute/program.h"
+#include "depute/result.h"
 
 #pragma GCC visibility push(default)
 
@@ -48,6 +50,25 @@ struct ExportedModel {
 // Memory of someone else, which lives as long as `owner` and must not change while a program uses it.
 std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes,
                                                 std::shared_ptr<const void> owner);
+
+// What torch's reader (torch/_export/serde/serialize.py) takes for a method.
+struct TorchSchemaOptions {
+  // As ExecuTorch's Edge dialect has it: views are copies, aten.permute_copy.default, and calls of delegates,
+  // which are refused else, call empty graphs, lowered_module_0 and so on in each graph's order.
+  bool is_edge = false;
+  // Arguments of ops that the program's table does not know have "" as name, for the caller to fill in;
+  // such ops are refused else.
+  bool leaves_names = false;
+};
+
+// A method as JSON text in the words of torch's schema, without weights. Fails for what torch has no form
+// of: calls of delegates, tokens, custom objects, ops without a schema.
+Result<std::string> torch_schema(const Program& program, const Method& method,
+                                 const TorchSchemaOptions& options = {});
+
+// What that tells torch to take the symbols of a method's inputs to be: a prime of its own each, within its
+// bounds, for torch takes sizes of one number for one size.
+std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method);
 
 }  // namespace depute
 

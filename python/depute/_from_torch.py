@@ -19,17 +19,17 @@ from .graph import op_name
 from .program import _kind
 from .values import torch_number
 
-SCHEMA_VERSION = {"major": 8, "minor": 20}
+_SCHEMA_VERSION = {"major": 8, "minor": 20}
 
 
 def native_of(exported_program):
     """The ExportedProgram as the bindings hold a program."""
     graph_module = exported_program.graph_module
     program = {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": _SCHEMA_VERSION,
         "range_constraints": {str(key): _range(each) for key, each in exported_program.range_constraints.items()},
         "graph_module": {
-            "graph": GraphWriter().write(graph_module),
+            "graph": _GraphWriter().write(graph_module),
             "signature": _signature(exported_program.graph_signature),
             "module_call_graph": _specs(exported_program.module_call_graph),
         },
@@ -48,7 +48,7 @@ def _error(where, message, hint=""):
 _DTYPES = _depute.pt2_scalar_types()
 
 
-def dtype_number(dtype):
+def _dtype_number(dtype):
     number = _DTYPES.get(str(dtype).removeprefix("torch."))
     if number is None:
         raise _error("", f"element type {dtype} is not known")
@@ -59,7 +59,7 @@ def _tensor_meta(tensor):
     """A TensorMeta. Tensors of a layout that is not strided have no strides; the compiler refuses them."""
     is_strided = tensor.layout is torch.strided
     return {
-        "dtype": dtype_number(tensor.dtype),
+        "dtype": _dtype_number(tensor.dtype),
         "layout": torch_number("layout", tensor.layout),
         "sizes": [_number(size) for size in tensor.shape],
         "strides": [_number(stride) for stride in tensor.stride()] if is_strided else [],
@@ -73,7 +73,7 @@ def _number(value):
         return {"as_int": value}
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return _expression(value.node.expr)
-    return {LITERALS[type(value)]: value}
+    return {_LITERALS[type(value)]: value}
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
@@ -100,8 +100,8 @@ def _range(constraint):
 
 # --- graphs
 
-LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
-SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
+_LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
+_SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
 # Kinds of the elements of a list, the list's own kind, and the kinds that an element of it tells.
 _LISTS = (
     ({"as_int"}, "as_ints", ()),
@@ -119,10 +119,8 @@ _LISTS = (
 )
 
 
-class GraphWriter:
+class _GraphWriter:
     """One graph. FX takes the results of a call out of it by getitem nodes; here the call names its results."""
-
-    node_type, body_type = torch.fx.Node, torch.fx.GraphModule
 
     def __init__(self):
         self.inputs, self.outputs, self.nodes = [], [], []
@@ -136,7 +134,7 @@ class GraphWriter:
             try:
                 getattr(self, f"_{node.op}")(node)
             except Error as error:
-                raise error if error.where else self.error(error.message, error.hint, f"node {node.name}") from None
+                raise error if error.where else _error(f"node {node.name}", error.message, error.hint) from None
         return {
             "inputs": self.inputs,
             "outputs": self.outputs,
@@ -147,49 +145,18 @@ class GraphWriter:
             "sym_bool_values": self.tables["as_sym_bool"],
         }
 
-    # What differs between torch's objects and others of the same words.
-
-    def error(self, message, hint="", where=""):
-        return _error(where, message, hint)
-
-    def inner(self):
-        return type(self)()
-
-    def is_tensor(self, value):
-        return isinstance(value, torch.Tensor)
-
-    def tensor_meta(self, value):
-        return _tensor_meta(value)
-
-    def number(self, value):
-        return _number(value)
-
-    def symbolic_kind(self, value):
-        kind = type(value)
-        return _SYMBOLIC_KINDS.get(kind)
-
-    def target(self, node):
-        return op_name(node.target)
-
-    def argument_names(self, node):
-        """Of arguments by position; the compiler knows them."""
-        return [""] * len(node.args)
-
-    def metadata(self, node):
-        return _metadata(node)
-
     # Nodes, by their kind.
 
     def _placeholder(self, node):
         value = node.meta["val"]
-        is_literal = value is None or type(value) in LITERALS
+        is_literal = value is None or type(value) in _LITERALS
         self.inputs.append(self._argument(value) if is_literal else self._define(node.name, value))
 
     def _get_attr(self, node):
         """Is told where it is used."""
 
     def _call_module(self, node):
-        raise self.error(f"{node.op} nodes cannot be compiled", "export the model with torch.export.export")
+        raise _error("", f"{node.op} nodes cannot be compiled", "export the model with torch.export.export")
 
     _call_method = _call_module
 
@@ -200,17 +167,16 @@ class GraphWriter:
     def _call_function(self, node):
         if node.target is operator.getitem and node.args[0].op == "call_function":
             return  # a result of that call
-        named = zip(self.argument_names(node), node.args)
-        inputs = [{"name": name, "arg": self._argument(each), "kind": 1} for name, each in named]
+        inputs = [{"name": "", "arg": self._argument(each), "kind": 1} for each in node.args]  # the compiler knows them
         for name in _in_schema_order(node):
             inputs.append({"name": name, "arg": self._argument(node.kwargs[name]), "kind": 2})
         self.nodes.append(
             {
                 "name": node.name,
-                "target": self.target(node),
+                "target": op_name(node.target),
                 "inputs": inputs,
                 "outputs": self._results(node),
-                "metadata": self.metadata(node),
+                "metadata": _metadata(node),
             }
         )
 
@@ -227,7 +193,7 @@ class GraphWriter:
         taken = {}
         for user in taken_from.users if taken_from is not None else ():
             if user.target is not operator.getitem:
-                raise self.error(f"{user.name} uses all results of {taken_from.name} as one value")
+                raise _error("", f"{user.name} uses all results of {taken_from.name} as one value")
             first = taken.setdefault(user.args[1], user)
             if first is not user:
                 self.names[user.name] = first.name
@@ -246,24 +212,24 @@ class GraphWriter:
         """A graph input or a result: its kind and name. Its type goes to the table of its kind."""
         if value is None:
             return {"as_none": True}
-        if self.is_tensor(value):
+        if isinstance(value, torch.Tensor):
             self.kinds[name] = "as_tensor"
-            self.tables["as_tensor"][name] = self.tensor_meta(value)
+            self.tables["as_tensor"][name] = _tensor_meta(value)
             return {"as_tensor": {"name": name}}
         if hasattr(value, "class_fqn"):
             self.kinds[name] = "as_custom_obj"
             return {"as_custom_obj": {"name": name, "class_fqn": value.class_fqn}}
-        kind = self.symbolic_kind(value)
+        kind = _SYMBOLIC_KINDS.get(type(value))
         if kind is None:
-            raise self.error(f"it gives {_kind(value)}, which no program has as a value")
+            raise _error("", f"it gives {_kind(value)}, which no program has as a value")
         self.kinds[name] = kind
-        self.tables[kind][name] = self.number(value)
+        self.tables[kind][name] = _number(value)
         return {kind: {"as_name": name}}
 
     def _argument(self, value):
-        if isinstance(value, self.node_type):
+        if isinstance(value, torch.fx.Node):
             return self._body(value) if value.op == "get_attr" else self._use(value)
-        kind = LITERALS.get(type(value))
+        kind = _LITERALS.get(type(value))
         if kind is not None:
             return {kind: value}
         if value is None:
@@ -274,12 +240,12 @@ class GraphWriter:
             return {"as_string_to_argument": {str(key): self._argument(each) for key, each in value.items()}}
         if type(value) is complex:
             return {"as_complex": {"real": value.real, "imag": value.imag}}
-        return self.torch_object(value)
+        return self._torch_object(value)
 
-    def torch_object(self, value):
+    def _torch_object(self, value):
         """Element types, devices and the like."""
         if isinstance(value, torch.dtype):
-            return {"as_scalar_type": dtype_number(value)}
+            return {"as_scalar_type": _dtype_number(value)}
         if isinstance(value, torch.device):
             return {"as_device": {"type": value.type, "index": value.index}}
         if isinstance(value, torch.memory_format):
@@ -288,18 +254,18 @@ class GraphWriter:
             return {"as_layout": torch_number("layout", value)}
         if isinstance(value, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
             return {"as_operator": op_name(value)}
-        raise self.error(f"it is called with {_kind(value)}, which no program has as an argument")
+        raise _error("", f"it is called with {_kind(value)}, which no program has as an argument")
 
     def _use(self, node):
         name = self.names.get(node.name, node.name)
         kind = self.kinds.get(name, "as_tensor")
-        return {kind: {"as_name" if kind in SYMBOLIC else "name": name}}
+        return {kind: {"as_name" if kind in _SYMBOLIC else "name": name}}
 
     def _body(self, node):
         body = getattr(self.module, node.target)
-        if not isinstance(body, self.body_type):
-            raise self.error(f"{node.target} is {_kind(body)}, not a graph")
-        return {"as_graph": {"name": node.target, "graph": self.inner().write(body)}}
+        if not isinstance(body, torch.fx.GraphModule):
+            raise _error("", f"{node.target} is {_kind(body)}, not a graph")
+        return {"as_graph": {"name": node.target, "graph": _GraphWriter().write(body)}}
 
     def _list(self, elements):
         kinds = {next(iter(element)) for element in elements}
@@ -307,7 +273,7 @@ class GraphWriter:
             if kinds <= known:
                 return {kind: [each if next(iter(each)) in own else next(iter(each.values())) for each in elements]}
         told = " and ".join(sorted(kinds))
-        raise self.error(f"it is called with a list of {told}, which no program has as an argument")
+        raise _error("", f"it is called with a list of {told}, which no program has as an argument")
 
 
 _SYMBOLIC_KINDS = {
@@ -342,7 +308,7 @@ def _metadata(node):
 
 # --- signature
 
-NAME_KEYS = {
+_NAME_KEYS = {
     "PARAMETER": "parameter_name",
     "BUFFER": "buffer_name",
     "CONSTANT_TENSOR": "tensor_constant_name",
@@ -368,13 +334,13 @@ def _input_spec(spec):
 
 def _spec(spec):
     argument = _signature_argument(spec.arg) if spec.kind.name in ("USER_INPUT", "USER_OUTPUT") else {"name": spec.arg.name}
-    return signature_spec(spec.kind.name, argument, spec.target, getattr(spec, "persistent", None))
+    return _signature_spec(spec.kind.name, argument, spec.target, getattr(spec, "persistent", None))
 
 
-def signature_spec(kind, argument, target, persistent):
+def _signature_spec(kind, argument, target, persistent):
     told = {"arg": argument}
-    if kind in NAME_KEYS:
-        told[NAME_KEYS[kind]] = target
+    if kind in _NAME_KEYS:
+        told[_NAME_KEYS[kind]] = target
     if kind == "BUFFER":
         told["persistent"] = bool(persistent)
     return {"tensor_constant" if kind == "CONSTANT_TENSOR" else kind.lower(): told}
@@ -382,13 +348,13 @@ def signature_spec(kind, argument, target, persistent):
 
 def _signature_argument(arg):
     if hasattr(arg, "value"):
-        return {"as_none": True} if arg.value is None else {LITERALS[type(arg.value)]: arg.value}
+        return {"as_none": True} if arg.value is None else {_LITERALS[type(arg.value)]: arg.value}
     if hasattr(arg, "class_fqn"):
         return {"as_custom_obj": {"name": arg.name, "class_fqn": arg.class_fqn}}
-    kind = {"SymIntArgument": SYMBOLIC[0], "SymFloatArgument": SYMBOLIC[1], "SymBoolArgument": SYMBOLIC[2]}.get(
+    kind = {"SymIntArgument": _SYMBOLIC[0], "SymFloatArgument": _SYMBOLIC[1], "SymBoolArgument": _SYMBOLIC[2]}.get(
         type(arg).__name__, "as_tensor"
     )
-    return {kind: {"as_name" if kind in SYMBOLIC else "name": arg.name}}
+    return {kind: {"as_name" if kind in _SYMBOLIC else "name": arg.name}}
 
 
 def _specs(calls):

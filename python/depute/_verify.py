@@ -242,11 +242,14 @@ def random_inputs(method, seed=0):
     """Inputs of the types that a method takes: floats around 0, integers 0 and 1; sizes within their bounds."""
     import torch
 
-    from ._to_torch import Sizes
     from .values import SymInt, Value
 
+    def example(size):
+        if not isinstance(size, SymInt):
+            return size
+        return _depute.example_sizes(method.program._native, method.name, [size.expr])[0]
+
     generator = torch.Generator().manual_seed(seed)
-    sizes = Sizes(method)
     user_inputs = {spec.arg for spec in method.graph_signature.input_specs if spec.kind == "USER_INPUT"}
     inputs = []
     for node in method.graph.nodes:
@@ -254,7 +257,7 @@ def random_inputs(method, seed=0):
             continue
         value = node.meta["val"]
         if isinstance(value, Value):
-            shape = [sizes.example(size) for size in value.shape]
+            shape = [example(size) for size in value.shape]
             dtype = getattr(torch, value.dtype)
             if value.dtype.is_floating_point or value.dtype.is_complex:
                 wide = torch.complex64 if value.dtype.is_complex else torch.float32
@@ -262,7 +265,7 @@ def random_inputs(method, seed=0):
             else:
                 inputs.append(torch.randint(0, 2, shape, generator=generator).to(dtype))
         else:
-            inputs.append(sizes.example(value) if isinstance(value, SymInt) else value)
+            inputs.append(example(value))
     return tuple(inputs)
 
 

@@ -32,11 +32,6 @@ def torch_number(kind, value):
     return _NAMES[kind].index(str(value)) + 1
 
 
-def torch_kind(value):
-    """What a TorchName is the name of: "layout", "memory_format" or "device"."""
-    return next((kind for kind, names in _NAMES.items() if value in names), "device")
-
-
 # In the numbering of .pt2 files, which counts from 1.
 _NAMES = {
     "memory_format": ("torch.contiguous_format", "torch.channels_last", "torch.channels_last_3d", "torch.preserve_format"),

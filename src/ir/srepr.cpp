@@ -1,7 +1,7 @@
 // Writes expressions for torch; src/read/srepr.cpp reads them.
 //
 //   (s0//2)   ->   "FloorDiv(Symbol('s0', positive=True, integer=True), Integer(2))"
-#include "depute/srepr.h"
+#include "ir/srepr.h"
 
 namespace depute {
 

@@ -1,5 +1,5 @@
 // Tells a method in the words of torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp
-// reads.
+// reads; Python's to_torch() gives it to torch's own reader.
 //
 //   s0 in [1, 64]   ->   {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint":
 //   {"as_int": 2}}}
@@ -13,9 +13,10 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <unordered_map>
 
 #include "depute/op.h"
-#include "depute/srepr.h"
+#include "ir/srepr.h"
 #include "ir/walk.h"
 #include "ops/control_flow.h"
 #include "support/try.h"
@@ -62,6 +63,9 @@ bool is_unbacked(std::string_view symbol) {
          symbol.find_first_not_of("0123456789", digits) == symbol.npos;
 }
 
+// Of the calls of a graph.
+constexpr std::string_view delegate_target = "torch.ops.higher_order.executorch_call_delegate";
+
 // Expressions with their hints, and the ranges of their symbols.
 class Pt2Sizes {
  public:
@@ -80,6 +84,8 @@ class Pt2Sizes {
     if (auto hint = evaluate(SymInt(expr), hints_)) told["hint"] = {{"as_int", *hint}};
     return {{"as_expr", std::move(told)}};
   }
+
+  const std::map<std::string, std::int64_t, std::less<>>& hints() const { return hints_; }
 
   Json ranges() const {
     Json told = Json::object();
@@ -147,8 +153,11 @@ bool is_torch_view(const Node& node) {
   return def != nullptr && !def->args.empty() && def->args[0].is_aliased && !def->args[0].is_written;
 }
 
+// To a shape that the call gives, which not all strides allow: a view, and no unsqueeze.
 bool is_reshape(const Node& node) {
-  return node.def() != nullptr && node.def()->view_kind == ViewKind::Reshape;
+  const OpDef* def = node.def();
+  return def != nullptr && def->view_kind == ViewKind::Reshape && def->args.size() > 1 &&
+         def->args[1].is_list;
 }
 
 // The compiler has dropped layouts: what is a strided view in torch is a dense tensor here.
@@ -201,7 +210,7 @@ Json tensor_meta(const TensorType& type, std::int64_t offset, Pt2Sizes& sizes) {
 // One graph; bodies have writers of their own.
 class Pt2GraphWriter {
  public:
-  explicit Pt2GraphWriter(Pt2Sizes& sizes) : sizes_(sizes) {}
+  Pt2GraphWriter(Pt2Sizes& sizes, const TorchSchemaOptions& options) : sizes_(sizes), options_(options) {}
 
   Result<Json> write(const Graph& graph, std::span<const InputSpec> specs = {}) {
     has_dense_views_ = has_dense_views(graph);
@@ -318,13 +327,13 @@ class Pt2GraphWriter {
       case Argument::Kind::List:
         return list(told.as_list());
       case Argument::Kind::Graph: {
-        TRY(Json body, Pt2GraphWriter(sizes_).write(*told.as_graph()));
+        TRY(Json body, Pt2GraphWriter(sizes_, options_).write(*told.as_graph()));
         return Json{{"as_graph", {{"name", told.as_graph()->name().str()}, {"graph", std::move(body)}}}};
       }
       case Argument::Kind::Operator:
         return Json{{"as_operator", torch_target(told.as_symbol().str())}};
       case Argument::Kind::Delegate:
-        return unknown("it calls a delegate, which torch has no form of");
+        return delegate(told.as_symbol());
       case Argument::Kind::Map: {
         Json entries = Json::object();
         for (const NamedArgument& entry : told.as_map()) {
@@ -335,6 +344,21 @@ class Pt2GraphWriter {
       }
     }
     return unknown("an argument is of an unknown kind");
+  }
+
+  // An empty graph, in whose place the caller puts what it knows the delegate as.
+  Result<Json> delegate(Symbol key) {
+    if (!options_.is_edge)
+      return unknown("it calls a delegate, which torch has no form of",
+                     "give the program before parts of it are delegated");
+    const std::string name = fmt::format("lowered_module_{}", delegates_.size());
+    const auto [known, is_new] = delegates_.try_emplace(key, name);
+    Json body = {{"inputs", Json::array()}, {"outputs", Json::array()}, {"nodes", Json::array()}};
+    for (std::string_view table :
+         {"tensor_values", "sym_int_values", "sym_float_values", "sym_bool_values", "custom_obj_values"})
+      body[table] = Json::object();
+    body["is_single_tensor_return"] = false;
+    return Json{{"as_graph", {{"name", known->second}, {"graph", std::move(body)}}}};
   }
 
   static Json device(std::string_view text) {
@@ -370,9 +394,10 @@ class Pt2GraphWriter {
   Result<Json> call(const Node& node) {
     const OpDef* def = node.def();
     std::string op(node.op().str());
-    if (def != nullptr && def->origin == OpOrigin::Compiler)
+    const bool is_delegate = !node.args().empty() && node.args()[0].kind == Argument::Kind::Delegate;
+    if (def != nullptr && def->origin == OpOrigin::Compiler && !is_delegate)
       return unknown(fmt::format("{} is the compiler's own, which torch does not have", op));
-    const bool is_higher_order = op.starts_with("higher_order.");
+    const bool is_higher_order = is_delegate || op.starts_with("higher_order.");
     Json inputs = Json::array();
     for (std::size_t i = 0; i < node.args().size(); ++i) {
       const bool is_named = def != nullptr && i < def->args.size() && !is_higher_order;
@@ -381,8 +406,8 @@ class Pt2GraphWriter {
                         {"arg", std::move(told)},
                         {"kind", positional}});
     }
-    if (def == nullptr && !node.args().empty() && op.find('.') != op.npos && !is_higher_order &&
-        torch_target(op) != op)
+    if (def == nullptr && !options_.leaves_names && !node.args().empty() && op.find('.') != op.npos &&
+        !is_higher_order && torch_target(op) != op)
       return unknown(
           fmt::format("the schema of {} is not known, and torch wants the names of arguments", op));
     for (const NamedArgument& named : node.kwargs()) {
@@ -390,16 +415,17 @@ class Pt2GraphWriter {
       inputs.push_back({{"name", named.name.str()}, {"arg", std::move(told)}, {"kind", keyword}});
     }
     // torch's own views of what is a strided view there cannot be seen in another shape.
-    if (has_dense_views_ && is_reshape(node)) op = copy_twin(node);
+    const bool needs_copy = options_.is_edge ? is_torch_view(node) : has_dense_views_ && is_reshape(node);
+    if (needs_copy) op = copy_twin(node);
     if (control_flow_kind(node) ==
         ControlFlow::Kind::WhileLoop)  // its test gives a tensor, not a tuple of one
       inputs[0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = true;
     TRY(Json outputs, results(node));
-    return Json{{"target", torch_target(op)},
+    return Json{{"target", is_delegate ? std::string(delegate_target) : torch_target(op)},
                 {"inputs", std::move(inputs)},
                 {"outputs", std::move(outputs)},
                 {"metadata", node.source == nullptr ? Json::object() : source_json(*node.source)},
-                {"is_hop_single_tensor_return", nullptr},
+                {"is_hop_single_tensor_return", is_delegate ? Json(false) : Json(nullptr)},
                 {"name", call_name(node)}};
   }
 
@@ -423,14 +449,23 @@ class Pt2GraphWriter {
       all.push_back(std::move(told));
     }
     const OpDef* def = node.def();
-    if (def == nullptr || def->returns.size() != 1 || !def->returns[0].is_list ||
-        def->is(OpFlag::control_flow))
-      return all;
-    for (Json& each : all) each = Json(each.begin().value());
-    return Json::array({Json{{"as_tensors", std::move(all)}}});
+    if (def == nullptr || def->is(OpFlag::control_flow)) return all;
+    const auto list = std::ranges::find_if(def->returns, &ReturnDef::is_list);
+    if (list == def->returns.end()) return all;
+    const auto before = list - def->returns.begin();
+    const auto behind = def->returns.end() - list - 1;
+    Json tensors = Json::array();
+    for (auto each = all.begin() + before; each != all.end() - behind; ++each)
+      tensors.push_back(each->begin().value());
+    Json told(all.begin(), all.begin() + before);
+    told.push_back({{"as_tensors", std::move(tensors)}});
+    told.insert(told.end(), all.end() - behind, all.end());
+    return told;
   }
 
   Pt2Sizes& sizes_;
+  const TorchSchemaOptions& options_;
+  std::unordered_map<Symbol, std::string> delegates_;
   bool has_dense_views_ = false;
   Json inputs_ = Json::array();
   Json outputs_ = Json::array();
@@ -506,15 +541,19 @@ Json module_call(const Method& method, const Json& inputs, const Json& outputs) 
 
 }  // namespace
 
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json pt2_tensor_meta(const TensorType& type, std::int64_t offset) {
   const Ranges none;
   Pt2Sizes sizes(none);
   return tensor_meta(type, offset, sizes);
 }
 
-Result<Json> pt2_program(const Program& program, const Method& method) {
+Result<Json> pt2_program(const Program& program, const Method& method, const TorchSchemaOptions& options) {
   Pt2Sizes sizes(program.ranges);
-  Pt2GraphWriter writer(sizes);
+  Pt2GraphWriter writer(sizes, options);
   TRY(Json graph, writer.write(*method.graph, method.inputs));
   Json signature = {{"input_specs", Json::array()}, {"output_specs", Json::array()}};
   Json user_inputs = Json::array();
@@ -544,6 +583,22 @@ Result<Json> pt2_program(const Program& program, const Method& method) {
               {"verifiers", Json::array({"TRAINING"})},
               {"torch_version", "<=2.4"},
               {"guards_code", Json::array()}};
+}
+
+Result<std::string> torch_schema(const Program& program, const Method& method,
+                                 const TorchSchemaOptions& options) {
+  TRY(const Json told, pt2_program(program, method, options));
+  return json_text(told);
+}
+
+std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method) {
+  Pt2Sizes sizes(program.ranges);
+  for (const Value* input : method.graph->inputs()) {
+    const Type& type = input->type();
+    for (const SymInt& size : type.tensor.sizes) sizes.size(size);
+    if (type.expr != nullptr) sizes.expression(type.expr);
+  }
+  return sizes.hints();
 }
 
 }  // namespace depute

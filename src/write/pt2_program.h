@@ -6,13 +6,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "depute/exported_model.h"
 #include "depute/program.h"
 #include "depute/result.h"
 
 namespace depute {
 
-// Fails for what torch has no form of: calls of delegates, tokens, custom objects, ops without a schema.
-Result<nlohmann::ordered_json> pt2_program(const Program& program, const Method& method);
+// Fails as torch_schema() does.
+Result<nlohmann::ordered_json> pt2_program(const Program& program, const Method& method,
+                                           const TorchSchemaOptions& options = {});
+
+std::string json_text(const nlohmann::ordered_json& json);
 
 // A TensorMeta of a constant that lies `offset` elements behind the start of its storage.
 nlohmann::ordered_json pt2_tensor_meta(const TensorType& type, std::int64_t offset);

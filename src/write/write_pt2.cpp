@@ -19,10 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view archive_root = "part";
 
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // Constants of one of the two kinds that archives know.
 class Payloads {
  public:

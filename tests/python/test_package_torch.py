@@ -328,10 +328,10 @@ def test_what_torch_cannot_take_is_refused():
     edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner="xnnpack")
     with pytest.raises(depute.Error) as error:
         edge.exported_program().to_torch()
-    assert "[to_torch] node executorch_call_delegate: it calls a delegate" in str(error.value)
-    assert "help: to_torch takes programs before parts of them are delegated" in str(error.value)
+    assert "[to_torch] node %xnnpack0: it calls a delegate" in str(error.value)
+    assert "help: give the program before parts of it are delegated" in str(error.value)
     body = "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = mine.own.default(%x)\n  return %y\n}\n"
-    with pytest.raises(depute.Error, match=r"\[to_torch\] node y: torch has no mine.own.default"):
+    with pytest.raises(depute.Error, match=r"\[to_torch\] node %y: torch has no mine.own.default"):
         depute.parse(body).to_torch()
     with pytest.raises(AttributeError, match="choose one"):
         depute.load(sample("multi")).to_torch()

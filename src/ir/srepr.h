@@ -7,13 +7,9 @@
 
 #include "depute/sym.h"
 
-#pragma GCC visibility push(default)
-
 namespace depute {
 
 // The ranges tell of each symbol whether it is positive.
 std::string srepr(const SymExpr* expr, const Ranges& ranges);
 
 }  // namespace depute
-
-#pragma GCC visibility pop
