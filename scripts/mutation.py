@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many small changes to the code do the tests notice?
 
-    mutation.py [--count N] [--seed N] [--list FILE] PATH...      PATH: folders or .cpp files, like src/lower
+    mutation.py [--count N] [--seed N] [--list FILE] [--python TEST]... PATH...      PATH: folders or .cpp files, like src/lower
 
 Takes a random sample of the changes that universalmutator (PyPI) makes to the files, one at a time, in a copy of the tree
 below build/mutation. A change that does not compile, that gives the same machine code, or that lies in a CHECK (a test
@@ -118,23 +118,25 @@ def ninja(*targets):
     return run(["ninja", "-C", BUILD, "-j2", *targets])
 
 
-def trials(folder):
+def trials(folder, tests):
     """(target to build, command to run): quick ones and those of the folder first; last the tables against the stock
-    runtime, when .venv is there."""
+    runtime, when .venv is there. Of tests that are named, those alone."""
+    python = ROOT / ".venv/bin/python"
+    if tests:
+        return [("depute", [str(python), "-m", "pytest", "-q", "-x", *(f"tests/python/{test}" for test in tests)])]
     text = ("depute_text", [sys.executable, "tests/text/run.py", "--depute", str(BUILD / "tests/text/tool/depute-text")])
     names = [path.name for path in sorted(BUILD.glob("tests/**/depute_*_tests"))]
     first = [f"depute_{folder}_tests", "depute_lower_tests", "depute_plan_tests", "depute_compile_tests", "depute_write_tests"]
     order = [name for name in dict.fromkeys(first + names) if name in names]
     programs = {path.name: str(path) for path in BUILD.glob("tests/**/depute_*_tests")}
     units = [(name, [programs[name], "--gtest_fail_fast", "--gtest_brief=1"]) for name in order]
-    python = ROOT / ".venv/bin/python"
     tables = ("depute", [str(python), "-m", "pytest", "-q", "-x", "tests/python/test_kernel_table.py"])
     return [text, *units] + ([tables] if python.exists() else [])
 
 
-def who_notices(folder):
+def who_notices(folder, tests):
     """The first target whose tests fail; None when none does."""
-    for target, command in trials(folder):
+    for target, command in trials(folder, tests):
         if ninja(target).returncode != 0:
             return "invalid"
         try:
@@ -145,7 +147,7 @@ def who_notices(folder):
     return None
 
 
-def attempt(change):
+def attempt(change, tests):
     """Gives 'invalid', 'same', 'noticed by ...' or 'survived'; leaves the tree as it was."""
     target = TREE / change.path
     original = (ROOT / change.path).read_text()
@@ -158,7 +160,7 @@ def attempt(change):
             return "invalid"
         if code_hash(object_file) == before:
             return "same"
-        noticed = who_notices(folder)
+        noticed = who_notices(folder, tests)
         if noticed == "invalid":
             return noticed
         return f"noticed by {noticed}" if noticed else "survived"
@@ -173,6 +175,7 @@ def main():
     parser.add_argument("--count", type=int, default=100, help="changes that compile and differ (default 100)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", type=pathlib.Path)
+    parser.add_argument("--python", action="append", default=[], metavar="TEST", help="a file of tests/python to try instead")
     options = parser.parse_args()
     files = []
     for path in map(pathlib.Path, options.paths):
@@ -185,7 +188,7 @@ def main():
     for change in changes:
         if noticed + len(survivors) >= options.count:
             break
-        verdict = attempt(change)
+        verdict = attempt(change, options.python)
         if verdict in ("invalid", "same"):
             continue
         noticed += verdict != "survived"

@@ -7,6 +7,8 @@
 #include "report/boundaries.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 #include "depute/inspect.h"
@@ -90,6 +92,12 @@ std::vector<BoundaryReport> boundaries_of(const Report& report, const Program& l
   BoundarySums sums(report, lowered);
   for (const DelegateCall& call : get_delegates(lowered)) sums.add(call);
   return sums.take();
+}
+
+bool has_several_backends(const Report& report) {
+  std::set<std::string_view> backends;
+  for (const DelegateReport& delegate : report.delegates) backends.insert(delegate.backend_id);
+  return backends.size() > 1;
 }
 
 }  // namespace depute

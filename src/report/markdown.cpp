@@ -6,6 +6,7 @@
 //   | `aten.sort.default` | 2 | xnnpack: kernel | `model.py:7` |
 #include <fmt/format.h>
 
+#include "report/boundaries.h"
 #include "report/leftovers.h"
 #include "support/printable.h"
 
@@ -70,7 +71,7 @@ std::string leftovers_table(const Report& report) {
 }
 
 std::string boundaries_table(const Report& report) {
-  if (report.boundaries.empty()) return {};
+  if (!has_several_backends(report)) return {};
   std::string text = "\n| over the border of | tensors | bytes |\n|---|---:|---:|\n";
   for (const BoundaryReport& boundary : report.boundaries)
     text += fmt::format("| {} to {} | {} | {} |\n", code(boundary.from), code(boundary.to), boundary.tensors,

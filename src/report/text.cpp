@@ -7,6 +7,7 @@
 
 #include "depute/report.h"
 #include "plan/plan.h"
+#include "report/boundaries.h"
 #include "report/colours.h"
 #include "report/leftovers.h"
 #include "support/printable.h"
@@ -134,11 +135,8 @@ std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   return text;
 }
 
-// Nothing of one backend alone: explain and the page tell of its borders.
 std::string boundaries_text(const Report& report) {
-  std::set<std::string_view> backends;
-  for (const DelegateReport& delegate : report.delegates) backends.insert(delegate.backend_id);
-  if (backends.size() < 2) return {};
+  if (!has_several_backends(report)) return {};
   std::string text = "Over the borders of delegates at each call:\n";
   for (const BoundaryReport& boundary : report.boundaries) {
     const std::string bytes = boundary.bytes ? bytes_text(*boundary.bytes) : "of unbounded size";

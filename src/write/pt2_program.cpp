@@ -19,6 +19,7 @@
 #include "ir/srepr.h"
 #include "ir/walk.h"
 #include "ops/control_flow.h"
+#include "ops/own_ops.h"
 #include "support/try.h"
 
 namespace depute {
@@ -394,7 +395,7 @@ class Pt2GraphWriter {
   Result<Json> call(const Node& node) {
     const OpDef* def = node.def();
     std::string op(node.op().str());
-    const bool is_delegate = !node.args().empty() && node.args()[0].kind == Argument::Kind::Delegate;
+    const bool is_delegate = is_delegate_call(node);
     if (def != nullptr && def->origin == OpOrigin::Compiler && !is_delegate)
       return unknown(fmt::format("{} is the compiler's own, which torch does not have", op));
     const bool is_higher_order = is_delegate || op.starts_with("higher_order.");
@@ -435,7 +436,7 @@ class Pt2GraphWriter {
     std::string name(node.display_name());
     const bool is_list =
         node.def() != nullptr && !node.def()->returns.empty() && node.def()->returns[0].is_list;
-    if (node.results().size() == 1 && !is_list && !has_bodies(node)) return name;
+    if (node.results().size() == 1 && !is_list && !has_bodies(node) && !is_delegate_call(node)) return name;
     do name += "_call";
     while (node.graph().has_name(Symbol(name)));
     return name;

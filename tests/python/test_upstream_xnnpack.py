@@ -1,4 +1,4 @@
-"""ExecuTorch's own tests of the ops of its XNNPACK backend, with Depute in the place of what lowers (upstream_xnnpack).
+"""ExecuTorch's own tests of its XNNPACK backend (ops, models, quantiser), with Depute in the place of what lowers (upstream_xnnpack).
 
 Here a sample of them runs; `make test-upstream` (UPSTREAM=all) runs all. upstream_xnnpack.txt lists those that
 upstream passes and this does not, each with the reason, and those that fail upstream, too.
@@ -11,25 +11,27 @@ import executorch.backends.xnnpack
 import pytest
 from upstream_runs import failed, listed, outcomes
 
-FOLDERS = {"ops": Path(executorch.backends.xnnpack.__file__).parent / "test/ops"}
-SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"]}
+TESTS = Path(executorch.backends.xnnpack.__file__).parent / "test"
+SECONDS = {"ops": 120, "quantizer": 300, "models": 1500}  # for one test
+SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": ["test_representation.py"]}
 IS_WHOLE = os.environ.get("UPSTREAM") == "all"
 LIST = "upstream_xnnpack.txt"
 
 
 def run(name, folder):
     """The tests of a folder, or the files of it that are the sample."""
-    tests = FOLDERS[name]
+    tests = TESTS / name
     # Under their full names: by others upstream's backend would be imported a second time, as one of Depute's.
     options = ["-o", "consider_namespace_packages=true"]
     options += ["-o", "python_files=*.py", *([tests] if IS_WHOLE else [tests / file for file in SAMPLE[name]])]
-    return outcomes(folder, tests, *options, plugins=["upstream_xnnpack"], seconds=120, timeout=7200)
+    options += ["--continue-on-collection-errors"]  # some models are of torchvision, of which there is no build for this torch
+    return outcomes(folder, tests, *options, plugins=["upstream_xnnpack"], seconds=SECONDS[name], timeout=7200)
 
 
-@pytest.mark.parametrize("name", FOLDERS if IS_WHOLE else SAMPLE)
+@pytest.mark.parametrize("name", SECONDS if IS_WHOLE else SAMPLE)
 def test_upstreams_tests_pass_but_those_listed(name, tmp_path):
     found = run(name, tmp_path)
-    assert len(found) >= 10, found
+    assert len(found) >= 5, found
     reasons, own = listed(LIST, name)
     expected = set(reasons) | own
     assert failed(found) == (expected if IS_WHOLE else expected & set(found))
