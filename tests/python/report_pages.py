@@ -110,6 +110,7 @@ class Browser:
 
 def screenshots(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    write_page(Path("build/models/convnext_tiny.pt2"), folder)  # the times of the second are those of files that were read before
     pages = {
         "digits": write_page(Path("examples/digits/digits.pt2"), folder),
         "convnext": write_page(Path("build/models/convnext_tiny.pt2"), folder),
@@ -126,7 +127,7 @@ def screenshots(folder: Path) -> None:
 
 
 def readme_pictures(page: Path, folder: Path) -> None:
-    """The top of the page, and the graph with a node that was left."""
+    """The top of the page, the graph with a node that was left, memory and bytes."""
     with Browser(1280, 720) as browser:
         browser.open(page)
         browser.screenshot(folder / "report.png")
@@ -134,6 +135,10 @@ def readme_pictures(page: Path, folder: Path) -> None:
         browser.script("scrollTo(0, document.getElementById('picture').offsetTop - 10)")
         time.sleep(0.5)
         browser.screenshot(folder / "report-graph.png")
+        browser.open(page)
+        browser.script("scrollTo(0, document.getElementById('memory').offsetTop - 10)")
+        time.sleep(0.5)
+        browser.screenshot(folder / "report-memory.png")
 
 
 if __name__ == "__main__":
