@@ -218,8 +218,11 @@ def of_zoo(name: str):
 
 
 def of_timm(name: str, size: int = 224):
-    import timm
+    import architectures
     import torch
+
+    architectures.stub_torchvision()
+    import timm
 
     return timm.create_model(name), (torch.randn(1, 3, size, size),)
 

@@ -10,10 +10,12 @@
 
 namespace depute::xnnpack {
 
+enum class Choice : std::uint8_t { ByCost, Always, Never };
+
 struct Options {
-  std::vector<std::string> excluded;  // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
-  bool layer_norm = false;            // take native_layer_norm, by its parts
-  bool half_weights = false;          // store weights as f16
+  std::vector<std::string> excluded;   // ops that stay on ExecuTorch's kernels: "aten.gelu.default" or "gelu"
+  Choice layer_norm = Choice::ByCost;  // take native_layer_norm, by its parts
+  bool half_weights = false;           // store weights as f16
 };
 
 // Where the node is. Before a program is normalised `program` and `method` are null: then tensors may lie in

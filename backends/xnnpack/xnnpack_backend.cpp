@@ -118,7 +118,7 @@ Result<XnnGraph> translate(const Program& program) {
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
   // What a partitioner decided against is no reason to fail here.
-  const Options everything{.excluded = {}, .layer_norm = true};
+  const Options everything{.excluded = {}, .layer_norm = Choice::Always};
   const QueryContext context{everything, &program, &method};
   Emitter emit(program, method);
   for (const Node& node : method.graph->nodes()) {

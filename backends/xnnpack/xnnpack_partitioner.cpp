@@ -67,7 +67,8 @@ std::vector<CompileSpec> compile_specs(const Options& options) {
 
 std::vector<std::pair<std::string, std::string>> option_meanings() {
   return {{"exclude", "ops that stay on ExecuTorch's kernels, joined by '+': gelu+aten.mul.Tensor"},
-          {"layer_norm", "true: take native_layer_norm by its parts (default: false)"},
+          {"layer_norm",
+           "true or false: take native_layer_norm by its parts, or not (default: where that is cheaper)"},
           {std::string(weights_key),
            "f16: store the weights of products as f16, and compute with f32 (default: f32)"}};
 }
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Partitioner>> XnnpackPartitioner::make(const BackendOptio
     if (key == "exclude") {
       partitioner->options_.excluded = split_names(value);
     } else if (key == "layer_norm" && (value == "true" || value == "false")) {
-      partitioner->options_.layer_norm = value == "true";
+      partitioner->options_.layer_norm = value == "true" ? Choice::Always : Choice::Never;
     } else if (key == weights_key && (value == "f16" || value == "f32")) {
       partitioner->options_.half_weights = value == "f16";
     } else {

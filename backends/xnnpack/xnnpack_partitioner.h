@@ -1,7 +1,8 @@
 // Partitioner for XNNPACK: takes every node a rule of ops/ allows, in the fewest regions.
 //
 // Options: exclude=OP+OP leaves ops on ExecuTorch's kernels; layer_norm=true takes native_layer_norm by its
-// parts; weights=f16 stores the weights of products as f16.
+// parts, false leaves it, and without it the cheaper of the two is chosen (costs.h); weights=f16 stores the
+// weights of products as f16.
 #pragma once
 
 #include "depute/proposing_partitioner.h"

@@ -1,19 +1,41 @@
-// Layer normalisation over the last dimension, by its parts. ExecuTorch's own kernel is faster, so that it is
-// taken only when asked for (layer_norm=true).
+// Layer normalisation over the last dimension, by its parts: many short rows are cheaper so, others on
+// ExecuTorch's own kernel (costs.h); the option layer_norm decides otherwise.
 #include <fmt/format.h>
 
+#include "costs.h"
 #include "emitter.h"
 #include "node_query.h"
+#include "write_payload.h"
 
 namespace depute::xnnpack::ops {
 namespace {
 
+// At the largest sizes; what has none is refused elsewhere.
+Costs costs_of(const NodeQuery& node) {
+  const Dims& sizes = node.tensor("input").sizes;
+  static const Ranges none;
+  const Ranges& ranges = node.context().program ? node.context().program->ranges : none;
+  double rows = 1;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= upper_bound(sizes[i], ranges).value_or(1);
+  return layer_norm_costs(rows, upper_bound(sizes.back(), ranges).value_or(1));
+}
+
 Check check_layer_norm(const NodeQuery& node) {
-  if (!node.options().layer_norm)
-    return Refusal{"kernel", "ExecuTorch's kernel is faster", "layer_norm=true"};
   if (node.call.ints("normalized_shape").size() != 1)
     return refuse_argument(node, "normalized_shape", "one dimension");
-  return {};
+  switch (node.options().layer_norm) {
+    case Choice::Always:
+      return {};
+    case Choice::Never:
+      return Refusal{"kernel", "layer_norm=false", "layer_norm=true"};
+    case Choice::ByCost:
+      break;
+  }
+  const Costs costs = costs_of(node);
+  if (!is_dearer(costs)) return {};
+  const std::string seen = fmt::format("ExecuTorch's kernel: about {}, here {}", cost_text(costs.outside),
+                                       cost_text(costs.inside));
+  return Refusal{"kernel", seen, "layer_norm=true"};
 }
 
 // Means over the last dimension are products with a column of 1 / n.
@@ -46,7 +68,7 @@ std::span<const OpRule> layer_norm() {
                                      limit::first_result_alone()};
   static constexpr OpRule rules[] = {
       {.op = "aten.native_layer_norm.default",
-       .conditions = "layer_norm=true; over the last dimension",
+       .conditions = "over the last dimension; cheaper than ExecuTorch's kernel, or layer_norm=true",
        .forms = {limits},
        .check = check_layer_norm,
        .translate = layer_norm},
