@@ -28,6 +28,7 @@ void simplify(XnnGraph& graph) {
   fold_affine(graph);
   fuse_clamps(graph);
   fold_pads(graph);
+  if (has_node(graph, NodeKind::Softmax)) split_attention(graph);
   if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
   if (has_quantised_weight(graph)) pack_weights(graph);
   remove_unused(graph);

@@ -34,6 +34,12 @@ void fuse_clamps(XnnGraph& graph);
 // Zeros around height and width become the padding of the convolution behind.
 void fold_pads(XnnGraph& graph);
 
+// Attention with more scores than caches hold is computed for some queries at a time.
+//
+//   BatchMatrixMultiply(q, k), Softmax, BatchMatrixMultiply(., v)  ->  the same of Slice(q) for each part,
+//   Concat
+void split_attention(XnnGraph& graph);
+
 // Numbers that are made of integers and become integers again are computed with as integers.
 //
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8

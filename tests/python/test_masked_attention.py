@@ -72,3 +72,16 @@ def test_keys_of_more_batches_than_queries(backend, tmp_path):
     torch.export.save(torch.export.export(Attention(), tuple(inputs)), tmp_path / "m.pt2")
     lower(tmp_path / "m.pt2", tmp_path / "m.pte", *backend)
     assert_matches_eager(tmp_path / "m.pte", [Case("forward", inputs, [Attention()(*inputs)])], tolerance=1e-5)
+
+
+def test_scores_that_no_cache_holds_are_computed_in_parts(tmp_path):
+    torch.manual_seed(0)
+    model, length = Layers(2).eval(), 1500
+    mask = masks(1, length)[3]
+    x = torch.randn(1, length, 8)
+    with torch.no_grad():
+        case = Case("forward", [x, mask], [model(x, mask)])
+    torch.export.save(torch.export.export(model, (x, mask)), tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", "--backend", "xnnpack")
+    assert len(re.findall("= Softmax", depute("show", tmp_path / "m.pte").stdout)) == 4  # of 18 MB, two parts a layer
+    assert_matches_eager(tmp_path / "m.pte", [case], tolerance=1e-5)
