@@ -3,8 +3,8 @@
 
     compare_quantised.py [--models mobilenet_v2:static,bert:8da4w] [--fresh]
 
-Models are quantised by PT2E (XNNPACKQuantizer; static, dynamic) or torchao (8da8w, 8da4w: groups of 32), exported, and lowered
-by both. `here:8da4w` is the fp32 model with `depute lower --quantize linear=8da4w`, beside Depute's fp32 program. Calls take
+Models are quantised by PT2E (XNNPACKQuantizer; static, dynamic) or torchao (8da8w, 8da4w: groups of 32, and embeddings of 8 bits),
+exported, and lowered by both. `here:8da4w` is the fp32 model with `depute lower --quantize linear=8da4w`, beside Depute's fp32 program. Calls take
 turns on one thread (latency.py). Differences are of the largest value that eager PyTorch gives for the quantised model; for
 `here`, for the fp32 one. Exports and ExecuTorch's programs are kept in build/bench_cache/quantised; --fresh makes them anew.
 """
@@ -21,7 +21,8 @@ HERE = Path(__file__).resolve().parent
 CACHE = ROOT / "build" / "bench_cache" / "quantised"
 DEPUTE = ROOT / "build" / "release" / "depute"
 ALL = (
-    "mobilenet_v2:static", "resnet50:static", "bert:static", "bert:dynamic", "bert:8da8w", "bert:8da4w", "llama:8da8w", "llama:8da4w",
+    "mobilenet_v2:static", "resnet50:static", "resnet18:static", "efficientnet:static", "vit:static", "bert:static", "lstm:static",
+    "bert:dynamic", "whisper:dynamic", "llama:dynamic", "bert:8da8w", "bert:8da4w", "llama:8da8w", "llama:8da4w", "qwen:8da4w",
     "bert:here:8da8w", "llama:here:8da8w", "llama:here:8da4w",
 )  # fmt: skip
 
@@ -83,11 +84,15 @@ def export(name: str, scheme: str, file: str) -> None:
 def build(name: str):
     import torch
 
-    if name not in ("bert", "llama"):
-        import model_zoo
+    if name not in ("bert", "llama", "qwen"):
+        import compare_engines
 
-        return getattr(model_zoo, name)()
-    from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM
+        if name in compare_engines.MODELS:
+            model, (x,) = compare_engines.made(name)
+            return model, x
+        model, (x,) = compare_engines.of_timm(name)
+        return model.eval(), x
+    from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
     class First(torch.nn.Module):
         def __init__(self, inner, **options):
@@ -99,16 +104,18 @@ def build(name: str):
 
     if name == "bert":
         return First(BertModel(BertConfig(num_hidden_layers=4))).eval(), torch.randint(0, 30000, (1, 64))
-    config = LlamaConfig(
+    kinds = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen": (Qwen3Config, Qwen3ForCausalLM)}
+    config, causal_lm = kinds[name]
+    config = config(
         hidden_size=512, num_hidden_layers=4, intermediate_size=1536, num_attention_heads=8, num_key_value_heads=4, vocab_size=8000
     )
-    return First(LlamaForCausalLM(config), use_cache=False).eval(), torch.randint(0, 8000, (1, 64))
+    return First(causal_lm(config), use_cache=False).eval(), torch.randint(0, 8000, (1, 64))
 
 
 def quantised(model, x, scheme: str):
     import torch
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_
     from torchao.quantization.granularity import PerAxis, PerGroup
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -121,6 +128,9 @@ def quantised(model, x, scheme: str):
         return convert_pt2e(prepared)
     bits, granularity = (torch.int8, PerAxis(0)) if scheme == "8da8w" else (torch.int4, PerGroup(32))
     quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=granularity))
+    if scheme == "8da4w":
+        rows = IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0))
+        quantize_(model, rows, lambda module, name: isinstance(module, torch.nn.Embedding))
     return model
 
 

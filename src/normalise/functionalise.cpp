@@ -302,15 +302,17 @@ Status Functionaliser::write(Node& node, const OpDef& def) {
   return {};
 }
 
-// Norms in training mode write to their running statistics, which not all their schemas say.
+// Norms in training mode write to their running statistics, which not all their schemas say; those without a
+// mode always do.
 bool has_statistics(const OpDef& def) {
   return def.arg_index(Symbol("running_mean")) >= 0 && !def.functional.empty();
 }
 bool writes_statistics(const OpCall& call) {
-  auto is_on = [&](std::string_view mode) {
-    return call.def().arg_index(Symbol(mode)) >= 0 && call.boolean(mode);
-  };
-  return !call["running_mean"].is_none() && (is_on("training") || is_on("use_input_stats"));
+  if (call["running_mean"].is_none()) return false;
+  for (std::string_view mode : {"training", "use_input_stats"}) {
+    if (call.def().arg_index(Symbol(mode)) >= 0) return call.boolean(mode);
+  }
+  return true;
 }
 
 // The functional form has the new statistics behind the other results.

@@ -31,6 +31,7 @@
   FAMILY(pooling)                                                   \
   FAMILY(norm)                                                      \
   FAMILY(resize)                                                    \
+  FAMILY(sampling)                                                  \
   FAMILY(interpolation)                                             \
   FAMILY(patch)                                                     \
   FAMILY(volume)                                                    \

@@ -94,6 +94,30 @@ Replacement batch_norm_functional(Builder& b, const OpCall& call) {
   return results;
 }
 
+// The same with a reserve behind the statistics, which is empty on CPUs.
+constexpr std::size_t reserve_at = 3;
+
+Types infer_batch_norm_with_update_functional(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_batch_norm_training(call));
+  types.push_back(tensor_type({.dtype = ScalarType::U8, .sizes = {0}}));
+  for (std::string_view running : {"running_mean", "running_var"})
+    types.push_back(tensor_type({.dtype = call.tensor(running).dtype, .sizes = call.tensor(running).sizes}));
+  return types;
+}
+Types infer_batch_norm_with_update(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_batch_norm_with_update_functional(call));
+  types.resize(reserve_at + 1);
+  return types;
+}
+Replacement batch_norm_with_update_functional(Builder& b, const OpCall& call) {
+  std::vector<Value*> results = b.call_all("aten._native_batch_norm_legit_functional.default",
+                                           {call["input"], call["weight"], call["bias"], call["running_mean"],
+                                            call["running_var"], true, call["momentum"], call["eps"]});
+  if (results.empty()) return failure_of(b);
+  results.insert(results.begin() + reserve_at, b.call("aten.full.default", {Dims{0}, 0, ScalarType::U8}));
+  return results;
+}
+
 // --- layer norm
 
 Types infer_native_layer_norm(const OpCall& call) {
@@ -230,6 +254,14 @@ std::span<const OpLine> norm_ops() {
        "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
        "Tensor, Tensor running_mean_out, Tensor running_var_out)",
        composite(infer_batch_norm_functional, batch_norm_functional)},
+      {"aten._batch_norm_with_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) "
+       "running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+       {.infer = infer_batch_norm_with_update,
+        .functional = "aten._batch_norm_with_update_functional.default"}},
+      {"aten._batch_norm_with_update_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+       "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, "
+       "Tensor running_mean_out, Tensor running_var_out)",
+       composite(infer_batch_norm_with_update_functional, batch_norm_with_update_functional)},
       {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        kernel("_native_batch_norm_legit_no_training.out", infer_batch_norm_inference)},

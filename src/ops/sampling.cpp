@@ -1,0 +1,232 @@
+// Grids: images and volumes read at places that are computed, and the grids of places themselves. The runtime
+// samples images alone; a volume is eight reads by index around each place, weighed by how near they are.
+//
+//   aten.grid_sampler.default(%x: f32[1, 2, 4, 4, 4], %grid: f32[1, 3, 3, 3, 3], 0, 0, false)
+//     ->  per dimension floor(((%grid + 1) * 4 - 1) / 2) and the next; gather(%x, 2, z * 16 + y * 4 + x) *
+//     weight, summed
+#include <optional>
+#include <utility>
+
+#include "depute/builder.h"
+#include "ops/formula.h"
+#include "ops/idioms.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+// An image or a volume, and for each place of the result the coordinates where it is read, the last
+// dimension's first.
+Types infer_sampling(const OpCall& call, std::size_t rank) {
+  const TensorType& input = call.tensor("input");
+  const TensorType& grid = call.tensor("grid");
+  if (input.rank() != rank || grid.rank() != rank || grid.sizes.back() != static_cast<std::int64_t>(rank) - 2)
+    return type_error("grid sampling of neither an image and places in it, nor a volume");
+  Dims sizes{input.sizes[0], input.sizes[1]};
+  sizes.insert(sizes.end(), grid.sizes.begin() + 1, grid.sizes.end() - 1);
+  return tensor_result(input.dtype, std::move(sizes));
+}
+Types infer_grid_sampler_2d(const OpCall& call) {
+  return infer_sampling(call, 4);
+}
+Types infer_grid_sampler_3d(const OpCall& call) {
+  return infer_sampling(call, 5);
+}
+Types infer_grid_sampler(const OpCall& call) {
+  return infer_sampling(call, call.tensor("input").rank() == 5 ? 5 : 4);
+}
+Replacement grid_sampler(Builder& b, const OpCall& call) {
+  const bool is_volume = call.tensor("input").rank() == 5;
+  return one(
+      b.call(is_volume ? "aten.grid_sampler_3d.default" : "aten.grid_sampler_2d.default", call.args()));
+}
+
+// Half precision is too coarse for places in an image.
+Replacement grid_sampler_2d(Builder& b, const OpCall& call) {
+  ScalarType dtype = call.tensor("input").dtype;
+  if (!is_half_precision(dtype)) return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  for (std::size_t i = 0; i < 2; ++i) args[i] = to_compute_type(b, call[i].as_value());
+  return one(to_dtype(b, b.call("aten.grid_sampler_2d.default", args), dtype));
+}
+
+// --- volumes, of which the runtime has no kernel: the elements around a place are read by their numbers in
+// the volume
+
+enum class GridSampling : std::uint8_t { Linear, Nearest };  // numbers of torch
+enum class GridPadding : std::uint8_t { Zeros, Border, Reflection };
+
+Term clamped(const Term& place, const Term& last) {
+  return min(place.call("aten.clamp.default", {0}), last);
+}
+
+// To and fro between the edges of the first and the last element, or between their middles.
+Term reflected(const Term& place, const SymInt& size, const Term& length, bool align_corners) {
+  if (align_corners && size == 1) return place * 0;
+  const Term span = align_corners ? length - 1 : length;
+  const double low = align_corners ? 0 : -0.5;
+  const Term way = abs(place - low);
+  const Term turns = floor(way / span);
+  const Term rest = way - turns * span;
+  return where(turns.call("aten.remainder.Scalar", {2}) == 1, span - rest, rest) + low;
+}
+
+// One dimension of the volume.
+struct VolumeSide {
+  SymInt size;
+  Term last;   // the largest coordinate, in the type of the places
+  Term place;  // from 0 to `last`, and beyond where zeros are there
+};
+
+VolumeSide volume_side(Builder& b, const SymInt& size, const Term& coordinate, GridPadding padding,
+                       bool align_corners) {
+  const Term length(b, size_tensor(b, size, coordinate.dtype()));
+  Term place = align_corners ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
+  if (padding == GridPadding::Reflection) place = reflected(place, size, length, align_corners);
+  if (padding != GridPadding::Zeros) place = clamped(place, length - 1);
+  return {size, length - 1, place};
+}
+
+// An element for each place: its coordinates, whole numbers, and its share of the result.
+struct VolumeCorner {
+  std::vector<Term> coordinates;
+  std::optional<Term> share;  // none: all of it
+};
+
+// Those around each place, or the nearest one alone.
+std::vector<VolumeCorner> volume_corners(const std::vector<VolumeSide>& sides, GridSampling sampling) {
+  std::vector<VolumeCorner> corners(1);
+  for (const VolumeSide& side : sides) {
+    if (sampling == GridSampling::Nearest) {
+      corners[0].coordinates.push_back(side.place.call("aten.round.default"));
+      continue;
+    }
+    const Term low = floor(side.place);
+    const Term beyond = side.place - low;
+    std::vector<VolumeCorner> both;
+    for (const VolumeCorner& corner : corners) {
+      for (const auto& [coordinate, share] : {std::pair(low, 1 - beyond), std::pair(low + 1, beyond)}) {
+        both.push_back(corner);
+        both.back().coordinates.push_back(coordinate);
+        both.back().share = corner.share ? *corner.share * share : share;
+      }
+    }
+    corners = std::move(both);
+  }
+  return corners;
+}
+
+// [n, c, places] of `elements`, [n, c, all of a volume]: zeros where a coordinate lies outside.
+Term read_corner(Builder& b, const Term& elements, const std::vector<VolumeSide>& sides,
+                 const VolumeCorner& corner) {
+  Term number(b, nullptr);
+  Term is_inside(b, nullptr);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const Term inside = clamped(corner.coordinates[i], sides[i].last);
+    const Term is_here = inside == corner.coordinates[i];
+    const Term whole = inside.to(ScalarType::I64);
+    is_inside = i == 0 ? is_here : is_inside & is_here;
+    number = i == 0 ? whole : number * Term(b, size_tensor(b, sides[i].size, ScalarType::I64)) + whole;
+  }
+  Dims sizes = number.sizes();
+  if (sizes.size() == 3) sizes[1] = elements.sizes()[1];
+  const Term found =
+      elements.call("aten.gather.default", {2, b.call("aten.expand.default", {number.value(), sizes})});
+  return where(is_inside, corner.share ? found * *corner.share : found, 0.0);
+}
+
+Replacement grid_sampler_3d(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_grid_sampler_3d(call));
+  const std::int64_t mode = call.integer("interpolation_mode");
+  const std::int64_t padding = call.integer("padding_mode");
+  if (mode < 0 || mode > 1 || padding < 0 || padding > 2)
+    return argument_error(
+        "a volume is sampled linearly or at the nearest element, with zeros, borders or reflections");
+  const Dims& from = call.tensor("input").sizes;
+  const Dims& to = types[0].tensor.sizes;
+  const Dims volume(from.begin() + 2, from.end());
+  Value* input = to_compute_type(b, call.value("input"));
+  const Term elements(b, reshape(b, input, {from[0], from[1], product(volume)}));
+  const Term grid(b, to_compute_type(b, call.value("grid")));
+  const Dims flat{to[0], 1, product(Dims(to.begin() + 2, to.end()))};
+  std::vector<VolumeSide> sides;
+  for (std::size_t i = 0; i < volume.size(); ++i) {
+    const auto column = static_cast<std::int64_t>(volume.size() - 1 - i);
+    const Term coordinate(b, reshape(b, grid.call("aten.select.int", {-1, column}).value(), flat));
+    sides.push_back(volume_side(b, volume[i], coordinate, static_cast<GridPadding>(padding),
+                                call.boolean("align_corners")));
+  }
+  std::optional<Term> sum;
+  for (const VolumeCorner& corner : volume_corners(sides, static_cast<GridSampling>(mode))) {
+    const Term part = read_corner(b, elements, sides, corner);
+    sum = sum ? *sum + part : part;
+  }
+  return result(call, Term(b, reshape(b, sum->value(), to)));
+}
+
+// --- grids: the places of an image's elements, from -1 to 1, moved by matrices
+
+Types infer_affine_grid(const OpCall& call) {
+  Dims size = as_dims(call["size"]);
+  const TensorType& theta = call.tensor("theta");
+  if ((size.size() != 4 && size.size() != 5) || theta.rank() != 3) {
+    return argument_error("a grid for an image of the wrong rank");
+  }
+  Dims sizes{size[0]};
+  sizes.insert(sizes.end(), size.begin() + 2, size.end());
+  sizes.push_back(static_cast<std::int64_t>(size.size()) - 2);
+  return tensor_result(theta.dtype, std::move(sizes));
+}
+
+// 2 i / (n - 1) - 1, or of the elements' middles (2 i + 1) / n - 1.
+Value* grid_line(Builder& b, const SymInt& size, bool align_corners, ScalarType dtype) {
+  Value* place = b.call("aten.mul.Tensor", {range(b, size, dtype), 2});
+  if (align_corners && size == 1) return b.call("aten.full.default", {Dims{1}, 0, dtype});
+  if (!align_corners) place = b.call("aten.add.Tensor", {place, 1});
+  Value* length = size_tensor(b, align_corners ? size - 1 : size, dtype);
+  return b.call("aten.sub.Tensor", {b.call("aten.div.Tensor", {place, length}), 1});
+}
+
+Replacement affine_grid(Builder& b, const OpCall& call) {
+  TRY(std::vector<Type> types, infer_affine_grid(call));
+  const Dims& sizes = types[0].tensor.sizes;
+  std::size_t count = sizes.size() - 2;
+  Dims image(sizes.begin() + 1, sizes.end() - 1);
+  ScalarType dtype = compute_type(types[0].tensor.dtype);
+  std::vector<Value*> columns;  // x, y, .., 1: the last dimension first
+  for (std::size_t i = count; i-- > 0;) {
+    Value* line = along(b, grid_line(b, image[i], call.boolean("align_corners"), dtype), i, count);
+    columns.push_back(b.call("aten.expand.default", {line, image}));
+  }
+  columns.push_back(b.call("aten.full.default", {image, 1, dtype}));
+  Value* places = b.call("aten.stack.default", {columns, -1});
+  places = reshape(b, places, {product(image), static_cast<std::int64_t>(count) + 1});
+  Value* turned = b.call("aten.transpose.int", {to_compute_type(b, call.value("theta")), 1, 2});
+  Value* grid = reshape(b, b.call("aten.matmul.default", {places, turned}), sizes);
+  return one(to_dtype(b, grid, types[0].tensor.dtype));
+}
+
+}  // namespace
+
+std::span<const OpLine> sampling_ops() {
+  static constexpr OpLine lines[] = {
+      {"aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+       "bool align_corners) -> Tensor",
+       accepting("input f32 f64; grid f32 f64", {.flags = core,
+                                                 .out = "grid_sampler_2d.out",
+                                                 .infer = infer_grid_sampler_2d,
+                                                 .decompose = grid_sampler_2d})},
+      {"aten.grid_sampler_3d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+       "bool align_corners) -> Tensor",
+       composite(infer_grid_sampler_3d, grid_sampler_3d)},
+      {"aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+       "align_corners) -> Tensor",
+       composite(infer_grid_sampler, grid_sampler)},
+      {"aten.affine_grid_generator.default(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+       composite(infer_affine_grid, affine_grid)},
+  };
+  return lines;
+}
+
+}  // namespace depute::internal
