@@ -24,6 +24,17 @@ ValueId XnnGraph::add_constant(Constant constant) {
   return id;
 }
 
+XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
+                 NodeParams params) {
+  XnnNode node;
+  node.kind = kind;
+  node.inputs = std::move(inputs);
+  node.output = output;
+  node.params = std::move(params);
+  node.handles = like.handles;
+  return node;
+}
+
 bool is_binary(NodeKind kind) {
   using enum NodeKind;
   return kind == Add || kind == Subtract || kind == Multiply || kind == Div || kind == Minimum ||

@@ -187,6 +187,10 @@ struct XnnNode {
   }
 };
 
+// A node that a rewrite makes in the place of `like`, whose debug handles it has.
+XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
+                 NodeParams params = {});
+
 struct XnnGraph {
   std::vector<XnnValue> values;
   std::vector<XnnNode> nodes;  // every value is written before it is read

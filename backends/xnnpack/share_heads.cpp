@@ -28,8 +28,6 @@ class HeadSharer {
   ValueId before_repetition(ValueId id) const;
   ValueId turned(const XnnNode& product, ValueId heads);
   bool share(const XnnNode& product);
-  void emit(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
-            NodeParams params = {});
 
   XnnGraph& graph_;
   GraphUses uses_;
@@ -79,21 +77,10 @@ std::optional<RepeatedHeads> HeadSharer::find_repeated(ValueId right) const {
   return RepeatedHeads{heads, turn != nullptr};
 }
 
-void HeadSharer::emit(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
-                      NodeParams params) {
-  XnnNode node;
-  node.kind = kind;
-  node.inputs = std::move(inputs);
-  node.output = output;
-  node.params = std::move(params);
-  node.handles = like.handles;
-  nodes_.push_back(std::move(node));
-}
-
 ValueId HeadSharer::turned(const XnnNode& product, ValueId heads) {
   const Order order = matrix_turn(sizes(heads).size());
   const ValueId output = graph_.add_value_like(heads, permuted(sizes(heads), order));
-  emit(product, NodeKind::Transpose, {heads}, output, order);
+  nodes_.push_back(node_for(product, NodeKind::Transpose, {heads}, output, order));
   return output;
 }
 
@@ -115,11 +102,11 @@ bool HeadSharer::share(const XnnNode& product) {
   outputs.back() = result.back();
   if (!can_reshape_to(grouped) || !can_reshape_to(result)) return false;
   const ValueId queries = graph_.add_value_like(product.inputs[0], std::move(grouped));
-  emit(product, NodeKind::Reshape, {product.inputs[0]}, queries);
+  nodes_.push_back(node_for(product, NodeKind::Reshape, {product.inputs[0]}, queries));
   const ValueId right = repeated->is_turned ? turned(product, repeated->heads) : repeated->heads;
   const ValueId output = graph_.add_value_like(product.output, std::move(outputs));
-  emit(product, NodeKind::BatchMatrixMultiply, {queries, right}, output);
-  emit(product, NodeKind::Reshape, {output}, product.output);
+  nodes_.push_back(node_for(product, NodeKind::BatchMatrixMultiply, {queries, right}, output));
+  nodes_.push_back(node_for(product, NodeKind::Reshape, {output}, product.output));
   return true;
 }
 

@@ -31,8 +31,6 @@ class AttentionSplitter {
   std::int64_t parts_of(const XnnNode& product) const;
   void split(const std::vector<const XnnNode*>& attention, std::int64_t parts);
   ValueId rows_of(const XnnNode& node, ValueId id, std::int64_t first, std::int64_t count);
-  void emit(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
-            NodeParams params);
 
   XnnGraph& graph_;
   GraphUses uses_;
@@ -96,17 +94,6 @@ std::int64_t AttentionSplitter::parts_of(const XnnNode& product) const {
   return std::min({parts, most_parts, scores.sizes[row_dim(scores.sizes)].value()});
 }
 
-void AttentionSplitter::emit(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
-                             NodeParams params) {
-  XnnNode node;
-  node.kind = kind;
-  node.inputs = std::move(inputs);
-  node.output = output;
-  node.params = std::move(params);
-  node.handles = like.handles;
-  nodes_.push_back(std::move(node));
-}
-
 // Rows of an operand of `node`; the operand itself where it has one row, which is broadcast.
 ValueId AttentionSplitter::rows_of(const XnnNode& node, ValueId id, std::int64_t first, std::int64_t count) {
   Dims target = sizes(id);
@@ -120,7 +107,7 @@ ValueId AttentionSplitter::rows_of(const XnnNode& node, ValueId id, std::int64_t
   range.sizes[row_dim(target)] = static_cast<std::uint32_t>(count);
   target[row_dim(target)] = count;
   const ValueId part = graph_.add_value_like(id, std::move(target));
-  emit(node, NodeKind::Slice, {id}, part, std::move(range));
+  nodes_.push_back(node_for(node, NodeKind::Slice, {id}, part, std::move(range)));
   return part;
 }
 
@@ -148,8 +135,8 @@ void AttentionSplitter::split(const std::vector<const XnnNode*>& attention, std:
     }
     results.push_back(part);
   }
-  emit(last, NodeKind::Concat, std::move(results), last.output,
-       Axis{static_cast<std::uint32_t>(row_dim(sizes(last.output)))});
+  const auto dim = static_cast<std::uint32_t>(row_dim(sizes(last.output)));
+  nodes_.push_back(node_for(last, NodeKind::Concat, std::move(results), last.output, Axis{dim}));
 }
 
 void AttentionSplitter::run() {

@@ -73,13 +73,18 @@ Value* channel_statistic(Builder& b, const OpCall& call, std::string_view op) {
   return b.call(op, {call["input"], dims});
 }
 
-Types infer_batch_norm_functional(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_native_batch_norm(call));
+// The running statistics stand behind the other results.
+std::vector<Type> with_running(std::vector<Type> types, const OpCall& call) {
   for (std::string_view running : {"running_mean", "running_var"}) {
     const TensorType& type = call.tensor(running);
     types.push_back(tensor_type({.dtype = type.dtype, .sizes = type.sizes}));
   }
   return types;
+}
+
+Types infer_batch_norm_functional(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_native_batch_norm(call));
+  return with_running(std::move(types), call);
 }
 Replacement batch_norm_functional(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, native_batch_norm(b, call));
@@ -94,20 +99,17 @@ Replacement batch_norm_functional(Builder& b, const OpCall& call) {
   return results;
 }
 
-// The same with a reserve behind the statistics, which is empty on CPUs.
+// The same with a reserve behind the input's statistics, which is empty on CPUs.
 constexpr std::size_t reserve_at = 3;
 
-Types infer_batch_norm_with_update_functional(const OpCall& call) {
+Types infer_batch_norm_with_update(const OpCall& call) {
   TRY(std::vector<Type> types, infer_batch_norm_training(call));
   types.push_back(tensor_type({.dtype = ScalarType::U8, .sizes = {0}}));
-  for (std::string_view running : {"running_mean", "running_var"})
-    types.push_back(tensor_type({.dtype = call.tensor(running).dtype, .sizes = call.tensor(running).sizes}));
   return types;
 }
-Types infer_batch_norm_with_update(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_batch_norm_with_update_functional(call));
-  types.resize(reserve_at + 1);
-  return types;
+Types infer_batch_norm_with_update_functional(const OpCall& call) {
+  TRY(std::vector<Type> types, infer_batch_norm_with_update(call));
+  return with_running(std::move(types), call);
 }
 Replacement batch_norm_with_update_functional(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all("aten._native_batch_norm_legit_functional.default",
