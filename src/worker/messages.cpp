@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <tuple>
@@ -476,6 +477,7 @@ Message json_of(const WorkerDescription& description) {
                   {"cache_version", description.cache_version},
                   {"options", json_of(description.options)},
                   {"together", description.together},
+                  {"forms", description.reads_compact ? Message::array({compact_form}) : Message::array()},
                   {"libraries", description.libraries},
                   {"ops", Message::array()},
                   {"support", Message::array()}};
@@ -495,6 +497,8 @@ WorkerDescription description_of(const Message& json) {
                                 .options = options_of(json.value("options", Message::array())),
                                 .libraries = json.value("libraries", std::vector<std::string>()),
                                 .together = json.value("together", false)};
+  const auto forms = json.value("forms", std::vector<std::string>());
+  description.reads_compact = std::ranges::find(forms, compact_form) != forms.end();
   for (const Message& op : json.value("ops", Message::array()))
     description.ops.push_back({.name = op.at("name").get<std::string>(),
                                .pattern = op.value("pattern", std::string()),

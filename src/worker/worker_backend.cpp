@@ -138,6 +138,7 @@ class WorkerBackend : public Backend {
         together_(description.together) {}
 
   std::string_view id() const override { return id_; }
+  bool asks_elsewhere() const override { return true; }
   std::string cache_version() const override { return together_ ? std::string() : cache_version_; }
 
   Result<PreprocessResult> preprocess(const Program& program,
@@ -294,6 +295,8 @@ class WorkerPartitioner : public Partitioner {
     TRY(Answer answer, ask(program, method));
     return std::move(answer.proposal);
   }
+
+  bool asks_elsewhere() const override { return true; }
 
  private:
   struct Answer {

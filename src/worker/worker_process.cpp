@@ -253,7 +253,7 @@ void WorkerProcess::end() {
   close_end(in_);
   if (pid_ > 0) {
     const auto last = Clock::now() + time_to_end;
-    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
+    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(100us);
     ::kill(-pid_, SIGKILL);
     end_guard();  // before the number may be another's
     if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
