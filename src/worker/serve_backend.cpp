@@ -24,6 +24,7 @@
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
+#include "support/process_memory.h"
 #include "support/try.h"
 #include "worker/messages.h"
 
@@ -336,6 +337,7 @@ int serve_backend(int argc, char** argv, const Registry& registry, std::string_v
     return 2;
   }
   if (argc > 1) return tell(argv[0], *entry, traits, argv[1]);
+  set_up_memory();
   std::signal(SIGPIPE, SIG_IGN);
   BackendServer server(registry, *entry, traits, take_standard_output());
   Lines lines;
