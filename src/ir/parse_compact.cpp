@@ -119,15 +119,14 @@ Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<
 
 // With the names and operands that were read last.
 Node* Parser::copy_line(const Node& line, Graph& graph) {
-  const auto next_operand = [next = compact_->operands.begin()](const Value*) mutable {
+  auto next_operand = [next = compact_->operands.begin()](const Value*) mutable {
     return Argument::of(*next++);
   };
   args_.clear();
   kwargs_.clear();
-  auto map_value = next_operand;
-  for (const Argument& argument : line.args()) args_.push_back(graph.import(argument, map_value));
+  for (const Argument& argument : line.args()) args_.push_back(graph.import(argument, next_operand));
   for (const NamedArgument& argument : line.kwargs())
-    kwargs_.push_back({argument.name, graph.import(argument.value, map_value)});
+    kwargs_.push_back({argument.name, graph.import(argument.value, next_operand)});
   Node* made = graph.add(line.op(), args_, kwargs_, compact_->specs);
   made->tag = line.tag;
   if (line.source != nullptr) made->source = graph.add_source(*line.source);

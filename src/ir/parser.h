@@ -166,7 +166,7 @@ class Parser {
   int nesting_ = 0;
   std::unordered_map<std::string_view, Type> types_;                          // by their text
   std::size_t random_bytes_ = 0;                                              // asked for so far
-  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by path: each is mapped once
+  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by name: each is mapped once
 
   // The parts of the node that is being read; members so that their memory is used again.
   std::vector<Argument> args_;
