@@ -24,6 +24,7 @@
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
+#include "support/parallel_for.h"
 #include "support/process_memory.h"
 #include "support/try.h"
 #include "worker/messages.h"
@@ -32,6 +33,7 @@ namespace depute {
 namespace {
 
 constexpr std::size_t bytes_alignment = 64;
+constexpr int max_jobs = 64;
 // Bytes up to this size are in the answer.
 constexpr std::size_t max_told_bytes_of_result = 256;
 
@@ -46,29 +48,46 @@ class ResultFile {
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
 
-  Result<Message> write(const Storage& storage) {
-    return with_bytes(storage, [&](std::span<const std::byte> bytes) { return write(bytes); });
+  // Where the bytes will be: in the answer itself, or in the file once write() has been called.
+  Message place(const Storage& storage) {
+    if (storage.size() <= max_told_bytes_of_result)
+      return with_bytes(storage, [](auto bytes) { return Message{{"hex", hex_of(bytes)}}; });
+    const std::size_t at = (end_ + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
+    end_ = at + storage.size();
+    asked_.emplace_back(at, &storage);
+    return {{"file", name_}, {"at", at}, {"size", storage.size()}};
+  }
+
+  // The bytes that were asked for, made and written on so many threads.
+  Status write(int jobs) {
+    if (!asked_.empty() && descriptor_ < 0)
+      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    std::vector<Status> written(asked_.size());
+    parallel_for(asked_.size(), jobs, [&](std::size_t i) {
+      const auto& [at, storage] = asked_[i];
+      written[i] = with_bytes(*storage, [&](std::span<const std::byte> bytes) { return write(at, bytes); });
+    });
+    asked_.clear();
+    for (Status& each : written) TRY_STATUS(std::move(each));
+    return {};
   }
 
  private:
-  Result<Message> write(std::span<const std::byte> bytes) {
-    if (bytes.size() <= max_told_bytes_of_result) return Message{{"hex", hex_of(bytes)}};
-    if (descriptor_ < 0) descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    end_ = (end_ + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
-    const Message place = {{"file", name_}, {"at", end_}, {"size", bytes.size()}};
+  Status write(std::size_t at, std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
-      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(end_));
+      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return failure("write", name_, std::strerror(errno));
       bytes = bytes.subspan(static_cast<std::size_t>(count));
-      end_ += static_cast<std::size_t>(count);
+      at += static_cast<std::size_t>(count);
     }
-    return place;
+    return {};
   }
 
   std::string name_;
   int descriptor_ = -1;
   std::size_t end_ = 0;
+  std::vector<std::pair<std::size_t, const Storage*>> asked_;  // by their places
 };
 
 // Lines of standard input, read in large pieces.
@@ -147,7 +166,7 @@ class BackendServer {
     if (const int asked = request.value("protocol", 0); asked != worker_protocol)
       return failure("protocol", "",
                      fmt::format("this worker speaks protocol {}, not {}", worker_protocol, asked));
-    if (entry_.support) description.support = entry_.support();
+    if (entry_.support && request.value("support", true)) description.support = entry_.support();
     say(json_of(description));
     return {};
   }
@@ -239,6 +258,7 @@ class BackendServer {
   Status preprocess(const Message& request) {
     TRY(const Given given, read_partitions(request));
     ResultFile file(fmt::format("result{}", ++count_));
+    jobs_ = std::clamp(request.value("jobs", 1), 1, max_jobs);
     if (traits_.together) return preprocess_together(given, file);
     std::size_t at = 0;
     for (const auto& [method, partitions] : given.methods) {
@@ -252,7 +272,7 @@ class BackendServer {
   }
 
   Status preprocess_together(const Given& given, ResultFile& file) {
-    TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, 1));
+    TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, jobs_));
     std::vector<PreprocessResult> results;
     for (const auto& [method, partitions] : given.methods) {
       const auto found = std::ranges::find(all, method, &MethodResults::method);
@@ -267,7 +287,8 @@ class BackendServer {
   Status tell(const PreprocessResult& result, const Program& partition, ResultFile& file) {
     TRY_STATUS(check(result));
     TRY(Message json,
-        json_of_result(result, partition, [&](const Storage& storage) { return file.write(storage); }));
+        json_of_result(result, partition, [&](const Storage& storage) { return file.place(storage); }));
+    TRY_STATUS(file.write(jobs_));
     say({{"result", std::move(json)}});
     return {};
   }
@@ -297,6 +318,7 @@ class BackendServer {
   int output_;
   bool is_open_ = true;
   int count_ = 0;                                       // of files with results
+  int jobs_ = 1;                                        // threads that this request may use
   mutable std::shared_ptr<const MappedFile> programs_;  // of this request
 };
 

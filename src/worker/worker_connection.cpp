@@ -108,7 +108,7 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
   }
   made->work_ = ::open(folders.work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   TRY(made->process_, WorkerProcess::start(program, folders, options));
-  TRY_STATUS(made->describe());
+  TRY(made->description_, made->describe(false));
   return made;
 }
 
@@ -118,19 +118,25 @@ WorkerConnection::~WorkerConnection() {
   if (work_ >= 0) ::close(work_);
 }
 
-Status WorkerConnection::describe() {
-  TRY(const Message answer, ask({{"call", "describe"}, {"protocol", worker_protocol}}));
+Result<WorkerDescription> WorkerConnection::describe(bool with_support) {
+  TRY(const Message answer,
+      ask({{"call", "describe"}, {"protocol", worker_protocol}, {"support", with_support}}));
   try {
     const int protocol = answer.at("protocol").get<int>();
     if (protocol != worker_protocol)
       return fail(WorkerFault::Version, fmt::format("it speaks protocol {}, and this compiler speaks {}",
                                                     protocol, worker_protocol));
-    description_ = description_of(answer);
+    WorkerDescription description = description_of(answer);
+    if (description.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
+    return description;
   } catch (const nlohmann::json::exception& exception) {
     return bad_answer(diagnostic_of(exception));
   }
-  if (description_.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
-  return {};
+}
+
+Result<std::vector<SupportRow>> WorkerConnection::support() {
+  TRY(WorkerDescription description, describe(true));
+  return std::move(description.support);
 }
 
 Result<Message> WorkerConnection::program_place(const Program& program) {

@@ -24,11 +24,14 @@ namespace depute {
 
 class WorkerConnection {
  public:
-  // Starts the program and asks what it is.
+  // Starts the program and asks what it is, without its support matrix.
   static Result<std::unique_ptr<WorkerConnection>> open(const std::string& program,
                                                         const WorkerOptions& options);
 
   const WorkerDescription& description() const { return description_; }
+
+  // Its support matrix, which takes longer to tell than all else.
+  Result<std::vector<SupportRow>> support();
 
   // The program for the next request: in the compact form for a worker that reads it, else {"text": ..}, or
   // {"file": ..} of a longer one. Files are gone with the next call of forget_input().
@@ -57,7 +60,7 @@ class WorkerConnection {
  private:
   WorkerConnection(TemporaryFolder folder, std::string program, const WorkerOptions& options)
       : folder_(std::move(folder)), program_(std::move(program)), options_(options) {}
-  Status describe();
+  Result<WorkerDescription> describe(bool with_support);
   Result<Message> compact_place(std::string_view compact);
   Status close_programs();
   Result<Message> read(Result<std::string> line);
