@@ -411,6 +411,47 @@ def test_beside_xnnpack(options, tmp_path):
     assert ids == ["OpenvinoBackend", "XnnpackBackend"] * 2 + ["OpenvinoBackend"]
 
 
+class Mixed(torch.nn.Module):
+    """XNNPACK has no tangent, neither takes integers of 64 bits, and relu is kept from OpenVINO."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)
+
+    def forward(self, x, n):
+        return self.second(torch.relu(torch.tan(self.first(x)))), n * n
+
+
+@pytest.mark.parametrize("options", [[], ["--together"]])
+@pytest.mark.parametrize("first", ["openvino", "xnnpack"])
+def test_a_worker_and_a_backend_in_process_share_a_model(first, options, tmp_path):
+    torch.manual_seed(5)
+    module, inputs = Mixed().eval(), (torch.randn(2, 8), torch.tensor([2**33, 3]))
+    torch.export.save(torch.export.export(module, inputs), tmp_path / "m.pt2")
+    backends = ["openvino:exclude=relu", "xnnpack"]
+    asked = [word for name in (backends if first == "openvino" else backends[::-1]) for word in ("--backend", name)]
+    command = [ROOT / "build/release/depute", "lower", tmp_path / "m.pt2", *asked, *options]
+    env = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        [*command, "-o", tmp_path / "m.pte", "--report", tmp_path / "m.json"], capture_output=True, text=True, timeout=300, env=env
+    )
+    assert run.returncode == 0, run.stderr
+    # Whoever is asked first has the linear layers; the tangent is OpenVINO's and the relu XNNPACK's.
+    between = {
+        "openvino": ["caller -> openvino: 1 tensor, 64", "openvino -> xnnpack: 1 tensor, 64", "xnnpack -> openvino: 1 tensor, 64",
+                     "openvino -> caller: 1 tensor, 32"],
+        "xnnpack": ["caller -> xnnpack: 1 tensor, 64", "xnnpack -> openvino: 1 tensor, 64", "openvino -> xnnpack: 1 tensor, 64",
+                    "xnnpack -> caller: 1 tensor, 32"],
+    }[first]
+    told = run.stdout.split("Over the borders of delegates at each call:\n")[1].split("Time:")[0]
+    assert told.splitlines() == [f"  {line} bytes" for line in between]
+    report = json.loads((tmp_path / "m.json").read_text())
+    assert [f"{each['from']} -> {each['to']}: {each['tensors']} tensor, {each['bytes']}" for each in report["boundaries"]] == between
+    assert "Number of non-delegated nodes: 1" in run.stdout and "aten.mul.Tensor" in run.stdout
+    with torch.no_grad():
+        assert_matches_eager(tmp_path / "m.pte", [Case("forward", list(inputs), list(module(*inputs)))], 1e-3)
+
+
 def test_integers_of_64_bits_stay_outside_but_as_indices(tmp_path):
     """The plugin would compute (2^33 + 1) * 2 in 32 bits."""
 
