@@ -28,30 +28,28 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 namespace text {
 
-std::optional<std::uint64_t> Numbers::number() {
-  std::uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (at_ == bytes_.size()) return std::nullopt;
+bool Numbers::number(std::uint64_t& number) {
+  number = 0;
+  for (int shift = 0; shift < 64 && at_ < bytes_.size(); shift += 7) {
     const auto byte = static_cast<unsigned char>(bytes_[at_++]);
-    value |= std::uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return value;
+    number |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 std::optional<std::string_view> Numbers::text() {
-  const auto size = number();
-  if (!size || *size > bytes_.size() - at_) return std::nullopt;
-  const std::string_view text = bytes_.substr(at_, *size);
-  at_ += *size;
+  std::uint64_t size = 0;
+  if (!number(size) || size > bytes_.size() - at_) return std::nullopt;
+  const std::string_view text = bytes_.substr(at_, size);
+  at_ += size;
   return text;
 }
 
-Result<std::uint64_t> Parser::number_below(std::uint64_t end, std::string_view what) {
-  const auto number = compact_->numbers.number();
-  if (!number) return in_.fault(cut_short);
-  if (*number < end) return *number;
-  return in_.fault(fmt::format("there is no {} {}: there are {}", what, *number, end));
+Status Parser::take_number(std::uint64_t& number, std::uint64_t end, std::string_view what) {
+  if (!compact_->numbers.number(number)) return in_.fault(cut_short);
+  if (number < end) return {};
+  return in_.fault(fmt::format("there is no {} {}: there are {}", what, number, end));
 }
 
 // "line" node, with %_ for each value.
@@ -74,18 +72,22 @@ Status Parser::compact_lines() {
 
 Status Parser::compact_nodes(MethodScope& method, GraphScope& scope) {
   std::vector<Value*> values(scope.graph->inputs().begin(), scope.graph->inputs().end());
-  TRY(const std::uint64_t count, number_below(std::numeric_limits<std::uint64_t>::max(), "count"));
+  std::uint64_t count = 0;
+  TRY_STATUS(take_number(count, std::numeric_limits<std::uint64_t>::max(), "count"));
   for (std::uint64_t i = 0; i < count; ++i) TRY_STATUS(compact_node(method, scope, values));
-  TRY(const std::uint64_t named, number_below(std::numeric_limits<std::uint64_t>::max(), "count"));
+  std::uint64_t named = 0;
+  TRY_STATUS(take_number(named, std::numeric_limits<std::uint64_t>::max(), "count"));
   for (std::uint64_t i = 0; i < named; ++i) {
-    TRY(const std::uint64_t number, number_below(values.size(), "value"));
+    std::uint64_t number = 0;
+    TRY_STATUS(take_number(number, values.size(), "value"));
     scope.values.emplace(values[number]->name(), values[number]);
   }
   return {};
 }
 
 Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<Value*>& values) {
-  TRY(const std::uint64_t number, number_below(compact_->lines.size(), "line"));
+  std::uint64_t number = 0;
+  TRY_STATUS(take_number(number, compact_->lines.size(), "line"));
   const CompactLine& line = compact_->lines[number];
   compact_->copied_bytes += line.length;
   if (compact_->copied_bytes > max_text_bytes)
@@ -101,11 +103,13 @@ Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<
   std::vector<Value*>& operands = compact_->operands;
   operands.clear();
   for (std::size_t i = 0; i < line.node->operand_count(); ++i) {
-    TRY(const std::uint64_t operand, number_below(values.size(), "value"));
+    std::uint64_t operand = 0;
+    TRY_STATUS(take_number(operand, values.size(), "value"));
     operands.push_back(values[operand]);
   }
-  TRY(const std::uint64_t handle,
-      number_below(std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1, "debug handle"));
+  std::uint64_t handle = 0;
+  TRY_STATUS(
+      take_number(handle, std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1, "debug handle"));
   Node* made = copy_line(*line.node, *scope.graph);
   made->debug_handle = static_cast<std::uint32_t>(handle);
   for (Value* result : made->results()) {

@@ -16,11 +16,11 @@
 
 namespace depute::text {
 
-// The numbers behind the text of the compact form; nothing at their end, or where they cannot be.
+// The numbers behind the text of the compact form; false or nothing at their end, or where they cannot be.
 class Numbers {
  public:
   explicit Numbers(std::string_view bytes) : bytes_(bytes) {}
-  std::optional<std::uint64_t> number();
+  bool number(std::uint64_t& number);
   std::optional<std::string_view> text();  // its length, and the bytes
   bool at_end() const { return at_ == bytes_.size(); }
 
@@ -113,7 +113,7 @@ class Parser {
   Status compact_nodes(MethodScope& method, GraphScope& scope);
   Status compact_node(MethodScope& method, GraphScope& scope, std::vector<Value*>& values);
   Node* copy_line(const Node& line, Graph& graph);
-  Result<std::uint64_t> number_below(std::uint64_t end, std::string_view what);
+  Status take_number(std::uint64_t& number, std::uint64_t end, std::string_view what);  // below the end
 
   // --- literals and types
   Result<Argument> literal(GraphScope& scope);
