@@ -51,8 +51,8 @@ TEST(Compact, LikeNodesShareALine) {
 method forward(%x: f32[2], %y: f32[2]) {
   %a: f32[2] = aten.add.Tensor(%x, %y) #1
   %b: f32[2] = aten.add.Tensor(%a, %a) #2
-  %c: f32[2] = aten.add.Tensor(%b, %a, alpha=2) #3
-  %d: f32[2] = aten.add.Tensor(%c, %b) !t #4
+  %c: f32[2] = aten.add.Tensor(%b, %a) !t #3
+  %d: f32[2] = aten.add.Tensor(%c, %b, alpha=2) !t #4
   %e: f32[2] = aten.cat.default([%d, %a]) for #5, #6
   return %e
 }
@@ -60,8 +60,8 @@ method forward(%x: f32[2], %y: f32[2]) {
   ASSERT_TRUE(program);
   const std::string compact = print_compact(*program);
   const std::string text = R"(line %_: f32[2] = aten.add.Tensor(%_, %_)
-line %_: f32[2] = aten.add.Tensor(%_, %_, alpha=2)
 line %_: f32[2] = aten.add.Tensor(%_, %_) !t
+line %_: f32[2] = aten.add.Tensor(%_, %_, alpha=2) !t
 line %_: f32[2] = aten.cat.default([%_, %_]) for #5, #6
 program
 
