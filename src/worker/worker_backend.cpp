@@ -20,6 +20,7 @@
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
+#include "support/thrown_error.h"
 #include "support/try.h"
 #include "worker/worker_connection.h"
 
@@ -424,7 +425,9 @@ Result<BackendEntry> worker_backend(std::string_view name, const std::string& pr
       return WorkerPartitioner::make(pool, id, own);
     };
     entry.support = [pool] {
-      return pool->with([](WorkerConnection& worker) { return worker.support(); }).value();
+      auto rows = pool->with([](WorkerConnection& worker) { return worker.support(); });
+      if (!rows) throw ThrownError(rows.error());
+      return *std::move(rows);
     };
     entry.options = description.options;
     entry.libraries = description.libraries;
