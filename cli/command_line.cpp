@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/memory.h"
 #include "support/guarded.h"
 #include "support/printable.h"
+#include "support/process_memory.h"
 #include "support/temporary_file.h"
 #include "support/temporary_folder.h"
 #include "worker/worker_process.h"

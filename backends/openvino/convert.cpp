@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "mend_infinities.h"
 #include "quantised_ops.h"
 
 namespace depute::openvino {
@@ -142,7 +143,7 @@ std::vector<std::string> convertible_ops() {
 
 Result<std::shared_ptr<ov::Model>> convert(const GraphPart& part, const std::vector<const Value*>& returned) {
   const PyTorchFrontEnd frontend;
-  const auto converted = frontend.convert(frontend.read(part, false));
+  const auto converted = frontend.convert(frontend.read(part, true));
   std::unordered_map<const Value*, ov::Output<ov::Node>> outputs;
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
     outputs[part.outputs[i]] = converted->get_results().at(i)->input_value(0);
@@ -154,7 +155,10 @@ Result<std::shared_ptr<ov::Model>> convert(const GraphPart& part, const std::vec
     DEPUTE_TRY(auto result, result_of(outputs.at(value), *value));
     results.push_back(std::move(result));
   }
-  return std::make_shared<ov::Model>(results, parameters, "depute");
+  auto model = std::make_shared<ov::Model>(results, parameters, "depute");
+  mend_infinities(*model);
+  for (const auto& node : model->get_ops()) node->get_rt_info().erase(origin_key);  // nothing for a blob
+  return model;
 }
 
 Faults find_unconvertible(const GraphPart& part) {

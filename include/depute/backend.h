@@ -94,6 +94,9 @@ class Backend {
   // backends that preprocess each partition by itself, whatever the others are. The default keeps nothing.
   virtual std::string cache_version() const { return {}; }
 
+  // As Partitioner::asks_elsewhere(), of partitions.
+  virtual bool asks_elsewhere() const { return false; }
+
   // A payload as lines of text, for people: `depute show` prints them below the delegate. The bytes come from
   // a file and may be anything; what is no sound payload is an error that names the place in it. The default
   // has nothing to say, an empty text.

@@ -56,6 +56,7 @@ class FilteredPartitioner : public Partitioner {
   }
   Result<PartitionResult> partition(const Program& program, const Method& method) const override;
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
+  bool asks_elsewhere() const override { return inner_->asks_elsewhere(); }
 
  private:
   void apply(Proposal& proposal) const;

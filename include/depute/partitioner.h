@@ -36,6 +36,10 @@ class Partitioner {
     (void)method;
     return std::nullopt;
   }
+
+  // True for one that asks another process, which has copies of what it is told of: it cannot change the
+  // program, which is therefore not looked through to see that.
+  virtual bool asks_elsewhere() const { return false; }
 };
 
 }  // namespace depute

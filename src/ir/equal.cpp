@@ -21,25 +21,28 @@ bool same_float(double a, double b) {
          (std::isnan(a) && std::isnan(b));
 }
 
-bool same_list(std::span<const Argument> a, std::span<const Argument> b) {
-  return std::ranges::equal(a, b, same_argument);
+enum class ValueText : std::uint8_t { Compared, Ignored };  // of values
+
+bool same_argument(const Argument& a, const Argument& b, ValueText names);
+
+bool same_list(std::span<const Argument> a, std::span<const Argument> b, ValueText names) {
+  return std::ranges::equal(
+      a, b, [names](const Argument& x, const Argument& y) { return same_argument(x, y, names); });
 }
 
-bool same_map(std::span<const NamedArgument> a, std::span<const NamedArgument> b) {
-  return std::ranges::equal(a, b, [](const NamedArgument& x, const NamedArgument& y) {
-    return x.name == y.name && same_argument(x.value, y.value);
+bool same_map(std::span<const NamedArgument> a, std::span<const NamedArgument> b, ValueText names) {
+  return std::ranges::equal(a, b, [names](const NamedArgument& x, const NamedArgument& y) {
+    return x.name == y.name && same_argument(x.value, y.value, names);
   });
 }
 
-}  // namespace
-
-bool same_argument(const Argument& a, const Argument& b) {
+bool same_argument(const Argument& a, const Argument& b, ValueText names) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
     case Argument::Kind::None:
       return true;
     case Argument::Kind::Value:
-      return a.as_value()->name() == b.as_value()->name();
+      return names == ValueText::Ignored || a.as_value()->name() == b.as_value()->name();
     case Argument::Kind::Int:
     case Argument::Kind::Bool:
     case Argument::Kind::ScalarType:
@@ -55,17 +58,33 @@ bool same_argument(const Argument& a, const Argument& b) {
       return a.as_symbol() == b.as_symbol();
     case Argument::Kind::List:
     case Argument::Kind::Complex:
-      return same_list(a.as_list(), b.as_list());
+      return same_list(a.as_list(), b.as_list(), names);
     case Argument::Kind::Graph:
       return a.as_graph()->name() == b.as_graph()->name();
     case Argument::Kind::Map:
-      return same_map(a.as_map(), b.as_map());
+      return same_map(a.as_map(), b.as_map(), names);
   }
   return false;
 }
 
+bool same_call(const Node& a, const Node& b, ValueText names) {
+  return a.op() == b.op() && same_list(a.args(), b.args(), names) && same_map(a.kwargs(), b.kwargs(), names);
+}
+
+}  // namespace
+
+bool same_argument(const Argument& a, const Argument& b) {
+  return same_argument(a, b, ValueText::Compared);
+}
+
 bool same_call(const Node& a, const Node& b) {
-  return a.op() == b.op() && same_list(a.args(), b.args()) && same_map(a.kwargs(), b.kwargs());
+  return same_call(a, b, ValueText::Compared);
+}
+
+bool alike(const Node& a, const Node& b) {
+  const auto same_type = [](const Value* x, const Value* y) { return x->type() == y->type(); };
+  return a.tag == b.tag && std::ranges::equal(a.results(), b.results(), same_type) &&
+         same_call(a, b, ValueText::Ignored);
 }
 
 namespace {

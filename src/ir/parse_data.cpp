@@ -213,9 +213,9 @@ Result<StoragePtr> Parser::file() {
   TRY_STATUS(in_.expect('('));
   std::size_t position = in_.position();
   TRY(std::string name, in_.string("a file"));
-  auto path = std::filesystem::path(in_.file_name()).parent_path() / name;
-  std::shared_ptr<const MappedFile>& mapped = files_[path.string()];
+  std::shared_ptr<const MappedFile>& mapped = files_[name];
   if (mapped == nullptr) {
+    const auto path = std::filesystem::path(in_.file_name()).parent_path() / name;
     auto opened = MappedFile::open(path.string());
     if (!opened) return in_.fault_at(position, opened.error().str());
     mapped = *std::move(opened);

@@ -35,6 +35,10 @@ Status Parser::statements(MethodScope& method, GraphScope& scope) {
   TRY_STATUS(in_.expect('{'));
   while (!in_.accept_word("return")) {
     if (in_.at_end() || in_.peek() == '}') return in_.fault("expected 'return'");
+    if (compact_ != nullptr && in_.accept_word("nodes")) {
+      TRY_STATUS(compact_nodes(method, scope));
+      continue;
+    }
     bool taken = false;
     if (!is_body && in_.peek() != '%') {
       TRY(taken, method_statement(method, scope));

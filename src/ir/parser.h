@@ -3,7 +3,9 @@
 // constants, blobs and delegates.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,12 +16,29 @@
 
 namespace depute::text {
 
+// The numbers behind the text of the compact form; false or nothing at their end, or where they cannot be.
+class Numbers {
+ public:
+  explicit Numbers(std::string_view bytes) : bytes_(bytes) {}
+  bool number(std::uint64_t& number);
+  std::optional<std::string_view> text();  // its length, and the bytes
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
 class Parser {
  public:
   Parser(std::string_view text, const std::string& file_name, std::shared_ptr<const OpTable> ops)
       : in_(text, file_name), ops_(std::move(ops)) {}
+  Parser(std::string_view text, const std::string& file_name, std::shared_ptr<const OpTable> ops,
+         const Numbers& numbers)
+      : in_(text, file_name), ops_(std::move(ops)), compact_(std::make_unique<Compact>(numbers, *ops_)) {}
 
   Result<Program> whole();
+  Result<Program> whole_compact();
 
  private:
   // --- programs
@@ -75,6 +94,27 @@ class Parser {
   Status origins(Node& node);
   static void resolve_references(ProgramScope& scope, const MethodScope& method);
 
+  // --- the compact form (parse_compact.cpp)
+  struct CompactLine {
+    const Node* node;
+    std::vector<Reference> references;
+    std::size_t length;
+  };
+  struct Compact {
+    Compact(const Numbers& all, const OpTable& ops) : numbers(all), lines_graph({}, ops) {}
+    Numbers numbers;
+    Graph lines_graph;
+    std::vector<CompactLine> lines;
+    std::uint64_t copied_bytes = 0;  // of lines
+    std::vector<ResultSpec> specs;   // of the node that is being read
+    std::vector<Value*> operands;
+  };
+  Status compact_lines();
+  Status compact_nodes(MethodScope& method, GraphScope& scope);
+  Status compact_node(MethodScope& method, GraphScope& scope, std::vector<Value*>& values);
+  Node* copy_line(const Node& line, Graph& graph);
+  Status take_number(std::uint64_t& number, std::uint64_t end, std::string_view what);  // below the end
+
   // --- literals and types
   Result<Argument> literal(GraphScope& scope);
   Result<Argument> value_literal(const GraphScope& scope);
@@ -122,10 +162,11 @@ class Parser {
 
   Lexer in_;
   std::shared_ptr<const OpTable> ops_;
+  std::unique_ptr<Compact> compact_;  // null for text
   int nesting_ = 0;
   std::unordered_map<std::string_view, Type> types_;                          // by their text
   std::size_t random_bytes_ = 0;                                              // asked for so far
-  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by path: each is mapped once
+  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by name: each is mapped once
 
   // The parts of the node that is being read; members so that their memory is used again.
   std::vector<Argument> args_;

@@ -71,6 +71,7 @@ void Printer::range(const std::string& key, const Range& range) {
 
 void Printer::method(const Method& method) {
   body_names_.clear();
+  if (compact_ != nullptr) compact_->last_of_op.clear();  // how a delegate is told depends on the bodies
   for (const auto& body_graph : method.bodies) body_names_.insert(body_graph->name());
   line();
   out_ += "method ";
@@ -137,6 +138,7 @@ void Printer::role(const InputSpec& spec) {
 }
 
 void Printer::nodes(const Graph& graph) {
+  if (compact_ != nullptr) return compact_nodes(graph);
   for (const Node& graph_node : graph.nodes()) {
     line();
     node(graph_node);
@@ -207,7 +209,7 @@ void Printer::node(const Node& node) {
     out_ += " !";
     name(node.tag.str());
   }
-  if (node.debug_handle != 0) {
+  if (node.debug_handle != 0 && !is_in_line()) {
     out_ += " #";
     number(node.debug_handle);
   }
@@ -233,6 +235,10 @@ void Printer::source(const SourceLocation& source) {
 }
 
 void Printer::value(const Value& value) {
+  if (is_in_line()) {
+    out_ += "%_";
+    return;
+  }
   const auto other = options_.names != nullptr ? options_.names->find(&value) : ValueNames::const_iterator();
   const Symbol name =
       options_.names != nullptr && other != options_.names->end() ? other->second : value.name();

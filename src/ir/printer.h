@@ -10,9 +10,19 @@
 
 namespace depute::text {
 
+// What the compact form has beside its text (print_compact.cpp).
+struct CompactParts {
+  std::string text_of_lines;
+  std::string stream;                                                          // the nodes, as numbers
+  std::unordered_map<std::string, std::size_t> lines;                          // their numbers
+  std::unordered_map<Symbol, std::pair<const Node*, std::size_t>> last_of_op;  // in this method; its line
+  bool is_in_line = false;  // values have no names, and nodes no handles
+};
+
 class Printer {
  public:
-  explicit Printer(const PrintOptions& options) : options_(options) {}
+  explicit Printer(const PrintOptions& options, CompactParts* compact = nullptr)
+      : options_(options), compact_(compact) {}
 
   void program(const Program& program);
   void method(const Method& method);
@@ -27,6 +37,9 @@ class Printer {
   void inputs(const Graph& graph, const Method* method);
   void role(const InputSpec& spec);
   void nodes(const Graph& graph);
+  void compact_nodes(const Graph& graph);
+  std::size_t compact_line(const Node& node);
+  std::size_t printed_line(const Node& node);
   void outputs(const Graph& graph, const Method* method);
   void reference(Symbol name);
   void value(const Value& value);
@@ -51,8 +64,10 @@ class Printer {
   void quoted(std::string_view text);
   void number(std::int64_t value);
   void line();  // the indentation of a new line
+  bool is_in_line() const { return compact_ != nullptr && compact_->is_in_line; }
 
   PrintOptions options_;
+  CompactParts* compact_;  // null for text
   std::string out_;
   std::size_t depth_ = 0;
   std::unordered_set<Symbol> body_names_;                        // of the current method

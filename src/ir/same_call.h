@@ -10,4 +10,7 @@ namespace depute {
 bool same_call(const Node& a, const Node& b);
 Hash128 call_hash(const Node& node);  // equal for calls that are alike
 
+// The same but for the names of values, debug handles, and where the nodes come from.
+bool alike(const Node& a, const Node& b);
+
 }  // namespace depute

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <limits>
+#include <unordered_map>
 
 #include "support/try.h"
 
@@ -15,12 +16,15 @@ using ResultJson = nlohmann::ordered_json;
 // So many nodes no program has; what claims more is wrong.
 constexpr std::int64_t max_told_ids = 10'000'000;
 
-// The constant of the partition that a storage is, by its name.
-const Symbol* constant_of(const Program& partition, const Storage& storage) {
+// The constants of a partition by the storages that they are; of several with one storage, the first.
+using ConstantNames = std::unordered_map<const Storage*, Symbol>;
+
+ConstantNames constant_names(const Program& partition) {
+  ConstantNames names;
   for (const auto& [key, data] : partition.data) {
-    if (dense_bytes(data).get() == &storage) return &key;
+    if (const auto storage = dense_bytes(data); storage == data.storage) names.emplace(storage.get(), key);
   }
-  return nullptr;
+  return names;
 }
 
 ResultJson json_of(const DelegateDebugId& id) {
@@ -41,6 +45,36 @@ ResultJson json_of(const TensorType& type) {
   return {{"dtype", name(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
 }
 
+// Three and more numbers that follow each other are told as [first, last].
+ResultJson json_of_handles(const std::vector<std::uint32_t>& handles) {
+  ResultJson list = ResultJson::array();
+  for (std::size_t i = 0; i < handles.size();) {
+    std::size_t end = i + 1;
+    while (end < handles.size() && handles[end] == handles[end - 1] + 1) ++end;
+    if (end - i < 3) end = i + 1;
+    list.push_back(end == i + 1 ? ResultJson(handles[i]) : ResultJson::array({handles[i], handles[end - 1]}));
+    i = end;
+  }
+  return list;
+}
+
+// All handles of one result together are at most max_told_ids.
+Result<std::vector<std::uint32_t>> handles_of(const ResultJson& list, std::int64_t& room) {
+  std::vector<std::uint32_t> handles;
+  for (const ResultJson& entry : list) {
+    const bool is_run = entry.is_array();
+    const auto first = (is_run ? entry.at(0) : entry).get<std::int64_t>();
+    const auto last = is_run ? entry.at(1).get<std::int64_t>() : first;
+    const bool is_sound = first >= 0 && last >= first && last <= std::numeric_limits<std::uint32_t>::max() &&
+                          last - first < room;
+    if (!is_sound) return failure("result", "map", fmt::format("{} are no debug handles", entry.dump()));
+    room -= last - first + 1;
+    for (std::int64_t handle = first; handle <= last; ++handle)
+      handles.push_back(static_cast<std::uint32_t>(handle));
+  }
+  return handles;
+}
+
 // [0, [1, 2]] is the id 0 and its handles; [3, 7, 12] the ids from 3 to 7 with one handle each, from 12 on.
 class MapRows {
  public:
@@ -48,7 +82,7 @@ class MapRows {
     const auto* number = std::get_if<std::int64_t>(&id);
     if (number == nullptr || handles.size() != 1) {
       close_run();
-      rows_.push_back(ResultJson::array({json_of(id), handles}));
+      rows_.push_back(ResultJson::array({json_of(id), json_of_handles(handles)}));
       return;
     }
     if (length_ > 0 && *number == first_ + length_ && handles[0] == handle_ + length_) {
@@ -79,18 +113,19 @@ class MapRows {
   std::int64_t length_ = 0;
 };
 
-Status add_row(const ResultJson& row, DebugHandleMap& map) {
+Status add_row(const ResultJson& row, DebugHandleMap& map, std::int64_t& room) {
   if (!row.at(1).is_number()) {
-    map.emplace_back(id_of(row.at(0)), row.at(1).get<std::vector<std::uint32_t>>());
+    TRY(std::vector<std::uint32_t> handles, handles_of(row.at(1), room));
+    map.emplace_back(id_of(row.at(0)), std::move(handles));
     return {};
   }
   const auto first = row.at(0).get<std::int64_t>();
   const auto last = row.at(1).get<std::int64_t>();
   const auto handle = row.at(2).get<std::int64_t>();
-  const bool is_sound = handle >= 0 && first >= 0 && last >= first &&
-                        last - first < max_told_ids - std::ssize(map) &&
+  const bool is_sound = handle >= 0 && first >= 0 && last >= first && last - first < room &&
                         handle + (last - first) <= std::numeric_limits<std::uint32_t>::max();
   if (!is_sound) return failure("result", "map", fmt::format("{} is no run of ids", row.dump()));
+  room -= last - first + 1;
   for (std::int64_t id = first; id <= last; ++id)
     map.emplace_back(id, std::vector{static_cast<std::uint32_t>(handle + (id - first))});
   return {};
@@ -110,11 +145,11 @@ Result<TensorType> type_of(const ResultJson& json) {
   return make_tensor(*dtype, std::move(sizes), std::move(strides));
 }
 
-Result<ResultJson> json_of(const NamedData& named, const Program& partition, const WriteBytes& write) {
+Result<ResultJson> json_of(const NamedData& named, const ConstantNames& constants, const WriteBytes& write) {
   ResultJson json = {{"key", named.key}, {"alignment", named.alignment}, {"tag", named.external_tag}};
   if (named.layout) json["layout"] = json_of(*named.layout);
-  if (const Symbol* constant = constant_of(partition, *named.storage)) {
-    json["constant"] = std::string(constant->str());
+  if (const auto constant = constants.find(named.storage.get()); constant != constants.end()) {
+    json["constant"] = std::string(constant->second.str());
   } else {
     TRY(json["blob"], write(*named.storage));
   }
@@ -153,8 +188,9 @@ Result<ResultJson> json_of_result(const PreprocessResult& result, const Program&
   for (const auto& [id, handles] : result.debug_handle_map) map.add(id, handles);
   json["map"] = std::move(map).take();
   json["data"] = ResultJson::array();
+  const ConstantNames constants = constant_names(partition);
   for (const NamedData& named : result.data_store_output) {
-    TRY(ResultJson row, json_of(named, partition, write));
+    TRY(ResultJson row, json_of(named, constants, write));
     json["data"].push_back(std::move(row));
   }
   return json;
@@ -164,11 +200,15 @@ Result<PreprocessResult> result_of_json(const ResultJson& json, const Program& p
                                         const ReadBytes& read) {
   PreprocessResult result;
   TRY(result.processed_bytes, read(json.at("payload")));
-  for (const ResultJson& row : json.value("map", ResultJson::array()))
-    TRY_STATUS(add_row(row, result.debug_handle_map));
-  for (const ResultJson& row : json.value("data", ResultJson::array())) {
-    TRY(NamedData named, data_of(row, partition, read));
-    result.data_store_output.push_back(std::move(named));
+  std::int64_t room = max_told_ids;
+  if (const auto map = json.find("map"); map != json.end()) {
+    for (const ResultJson& row : *map) TRY_STATUS(add_row(row, result.debug_handle_map, room));
+  }
+  if (const auto data = json.find("data"); data != json.end()) {
+    for (const ResultJson& row : *data) {
+      TRY(NamedData named, data_of(row, partition, read));
+      result.data_store_output.push_back(std::move(named));
+    }
   }
   result.delegate_info = json.value("info", std::string());
   result.arena_padding = json.value("padding", std::uint32_t{0});

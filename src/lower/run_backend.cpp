@@ -28,7 +28,7 @@ class BackendRun {
 
   Status run() {
     std::vector<Hash128> before;
-    bool validates = is_validation_enabled();
+    const bool validates = is_validation_enabled() && !backend_.asks_elsewhere();
     if (validates) before = hashes();
     TRY(std::vector<PreprocessResult> results, cached_call());
     if (options_.check_determinism) {

@@ -72,7 +72,7 @@ Result<PartitionResult> partition_method(const Program& program, const Method& m
                             "the partitioner gave two different results for the same program");
     }
   }
-  if (before && structural_hash(program) != *before) {
+  if (before && !partitioner.asks_elsewhere() && structural_hash(program) != *before) {
     return lowering_error(LoweringFault::PartitionerChangedProgram, {.method = method.name.str()},
                           "the partitioner changed the program", "a partitioner may only return tags");
   }
@@ -269,7 +269,9 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
   DelegateNames names(program);
   StatefulDelegates stateful(program);
   std::optional<Hash128> before;
-  if (is_validation_enabled()) before = structural_hash(program);
+  const auto asks_here = [](const auto& each) { return !each.second->asks_elsewhere(); };
+  if (is_validation_enabled() && std::ranges::any_of(partitioners, asks_here))
+    before = structural_hash(program);
   std::vector<PartitionedMethod> methods;
   for (const auto& method : program.methods) {
     auto partitioner = partitioners.find(method->name.str());

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "depute/parse.h"
+#include "ir/compact.h"
 #include "read/foreign_file.h"
 #include "read/read_pt2.h"
 #include "read/srepr.h"
@@ -134,6 +135,7 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
   const std::string& path = file->path();
   if (file->bytes().empty()) return failure("read", path, "the file is empty");
   if (starts_like_zip(file->bytes())) return read_pt2(std::move(file), {.ops = ops});
+  if (is_compact(file->bytes())) return parse_compact(file->bytes(), path, ops);
   auto foreign = recognise_foreign(file->bytes());
   // The parser tells better what is wrong with a program in the text form.
   if (foreign && !(foreign->is_text && path.ends_with(".ir"))) {

@@ -3,9 +3,12 @@
 #include <new>
 #include <stdexcept>
 
+#include "support/thrown_error.h"
+
 namespace depute {
 
 Diagnostic diagnostic_of(const std::exception& exception) {
+  if (const auto* thrown = dynamic_cast<const ThrownError*>(&exception)) return thrown->diagnostic();
   bool is_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ||
                    dynamic_cast<const std::length_error*>(&exception) != nullptr;
   if (is_memory) return {.code = "memory", .where = {}, .message = "out of memory", .hint = {}, .source = {}};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <tuple>
@@ -172,6 +173,12 @@ Result<NodeSupport> node_support_of(const Message& row) {
   return bad_message("answer", fmt::format("'{}' is none of take, take_if_useful, refuse", answer));
 }
 
+// What a worker answered: few rows for many nodes.
+struct ToldAnswers {
+  std::vector<NodeSupport> rows;
+  std::unordered_map<const Node*, std::size_t> row_of;
+};
+
 constexpr std::pair<std::string_view, MovedData> moved_words[] = {
     {"none", MovedData::None},
     {"constants", MovedData::Constants},
@@ -331,7 +338,7 @@ Message json_of(const Proposal& proposal, const Method& method) {
   for (const auto& [word, data] : moved_words) {
     if (data == options.moved_data) json["moved_data"] = word;
   }
-  const NodeNumbers numbers = numbers_of(nodes);
+  const NodeNumbers numbers = options.groups.empty() ? NodeNumbers() : numbers_of(nodes);
   Message& groups = json["groups"] = Message::array();
   for (const auto& group : options.groups) {
     std::vector<std::size_t> members;
@@ -345,19 +352,21 @@ Result<Proposal> proposal_of(const Message& json, const Method& method, const st
                              const std::string& backend_id) {
   const std::vector<const Node*> nodes = numbered_nodes(method);
   NodeLists lists(nodes);
-  auto answers = std::make_shared<std::unordered_map<const Node*, NodeSupport>>();
+  auto answers = std::make_shared<ToldAnswers>();
+  answers->row_of.reserve(nodes.size());
   for (const Message& row : json.at("answers")) {
-    TRY(const NodeSupport support, node_support_of(row));
+    TRY(NodeSupport support, node_support_of(row));
     TRY(const std::vector<const Node*> of_row, lists.read(row.at("nodes")));
+    answers->rows.push_back(std::move(support));
     for (const Node* node : of_row) {
-      if (!answers->emplace(node, support).second)
+      if (!answers->row_of.emplace(node, answers->rows.size() - 1).second)
         return bad_message("answers", fmt::format("there are two for the node {}", node->display_name()));
     }
   }
   Proposal proposal;
   proposal.support = [answers](const Node& node) {
-    const auto found = answers->find(&node);
-    return found == answers->end() ? refuse("op", node.op().str()) : found->second;
+    const auto found = answers->row_of.find(&node);
+    return found == answers->row_of.end() ? refuse("op", node.op().str()) : answers->rows[found->second];
   };
   ProposeOptions& options = proposal.options;
   options.owner = json.value("owner", name);
@@ -476,6 +485,7 @@ Message json_of(const WorkerDescription& description) {
                   {"cache_version", description.cache_version},
                   {"options", json_of(description.options)},
                   {"together", description.together},
+                  {"forms", description.reads_compact ? Message::array({compact_form}) : Message::array()},
                   {"libraries", description.libraries},
                   {"ops", Message::array()},
                   {"support", Message::array()}};
@@ -495,6 +505,8 @@ WorkerDescription description_of(const Message& json) {
                                 .options = options_of(json.value("options", Message::array())),
                                 .libraries = json.value("libraries", std::vector<std::string>()),
                                 .together = json.value("together", false)};
+  const auto forms = json.value("forms", std::vector<std::string>());
+  description.reads_compact = std::ranges::find(forms, compact_form) != forms.end();
   for (const Message& op : json.value("ops", Message::array()))
     description.ops.push_back({.name = op.at("name").get<std::string>(),
                                .pattern = op.value("pattern", std::string()),

@@ -20,6 +20,9 @@ namespace depute {
 
 using Message = nlohmann::ordered_json;
 
+// What the compact form of programs is called in messages.
+inline constexpr std::string_view compact_form = "compact";
+
 std::vector<const Node*> numbered_nodes(const Method& method);
 
 Message json_of(const Diagnostic& diagnostic);
@@ -56,7 +59,8 @@ struct WorkerDescription {
   std::vector<SupportRow> support;
   std::vector<std::string> libraries;
   std::vector<BackendOpSpec> ops;
-  bool together = false;  // partitions are preprocessed all at once
+  bool together = false;       // partitions are preprocessed all at once
+  bool reads_compact = false;  // programs in the compact form, too
 };
 Message json_of(const WorkerDescription& description);
 WorkerDescription description_of(const Message& json);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,16 +15,17 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <unordered_map>
 
 #include "depute/compiler.h"
 #include "depute/parse.h"
 #include "depute/worker.h"
+#include "ir/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
-#include "support/output_file.h"
+#include "support/parallel_for.h"
+#include "support/process_memory.h"
 #include "support/try.h"
 #include "worker/messages.h"
 
@@ -30,35 +33,94 @@ namespace depute {
 namespace {
 
 constexpr std::size_t bytes_alignment = 64;
+constexpr int max_jobs = 64;
 // Bytes up to this size are in the answer.
-constexpr std::size_t max_told_bytes_of_result = 4096;
+constexpr std::size_t max_told_bytes_of_result = 256;
 
-// The file with the bytes of one result; there is none when all of them are few.
+// The file with the bytes of a request's results; there is none when all of them are few. What an answer
+// tells of is there when it is told.
 class ResultFile {
  public:
   explicit ResultFile(std::string name) : name_(std::move(name)) {}
+  ~ResultFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
 
-  Result<Message> write(const Storage& storage) {
-    return with_bytes(storage, [&](std::span<const std::byte> bytes) { return write(bytes); });
+  // Where the bytes will be: in the answer itself, or in the file once write() has been called.
+  Message place(const Storage& storage) {
+    if (storage.size() <= max_told_bytes_of_result)
+      return with_bytes(storage, [](auto bytes) { return Message{{"hex", hex_of(bytes)}}; });
+    const std::size_t at = (end_ + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
+    end_ = at + storage.size();
+    asked_.emplace_back(at, &storage);
+    return {{"file", name_}, {"at", at}, {"size", storage.size()}};
   }
 
-  Status commit() { return out_ ? out_->commit() : Status(); }
+  // The bytes that were asked for, made and written on so many threads.
+  Status write(int jobs) {
+    if (!asked_.empty() && descriptor_ < 0)
+      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    std::vector<Status> written(asked_.size());
+    parallel_for(asked_.size(), jobs, [&](std::size_t i) {
+      const auto& [at, storage] = asked_[i];
+      written[i] = with_bytes(*storage, [&](std::span<const std::byte> bytes) { return write(at, bytes); });
+    });
+    asked_.clear();
+    for (Status& each : written) TRY_STATUS(std::move(each));
+    return {};
+  }
 
  private:
-  Result<Message> write(std::span<const std::byte> bytes) {
-    if (bytes.size() <= max_told_bytes_of_result) return Message{{"hex", hex_of(bytes)}};
-    if (!out_) {
-      TRY(OutputFile out, OutputFile::create(name_));
-      out_.emplace(std::move(out));
+  Status write(std::size_t at, std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return failure("write", name_, std::strerror(errno));
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      at += static_cast<std::size_t>(count);
     }
-    const std::uint64_t at = (out_->position() + bytes_alignment - 1) / bytes_alignment * bytes_alignment;
-    TRY_STATUS(out_->skip_to(at));
-    TRY_STATUS(out_->write(bytes));
-    return Message{{"file", name_}, {"at", at}, {"size", bytes.size()}};
+    return {};
   }
 
   std::string name_;
-  std::optional<OutputFile> out_;
+  int descriptor_ = -1;
+  std::size_t end_ = 0;
+  std::vector<std::pair<std::size_t, const Storage*>> asked_;  // by their places
+};
+
+// Lines of standard input, read in large pieces.
+class Lines {
+ public:
+  // Nothing at the end.
+  std::optional<std::string> next() {
+    std::string line;
+    while (true) {
+      const std::string_view rest = std::string_view(buffer_.data(), filled_).substr(at_);
+      const std::size_t end = rest.find('\n');
+      line += rest.substr(0, end);
+      if (end != rest.npos) {
+        at_ += end + 1;
+        return line;
+      }
+      if (!fill()) return std::nullopt;
+    }
+  }
+
+ private:
+  bool fill() {
+    at_ = filled_ = 0;
+    ssize_t count = 0;
+    do count = ::read(STDIN_FILENO, buffer_.data(), buffer_.size());
+    while (count < 0 && errno == EINTR);
+    filled_ = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+    return filled_ > 0;
+  }
+
+  std::array<char, 1 << 16> buffer_;
+  std::size_t at_ = 0;
+  std::size_t filled_ = 0;
 };
 
 class BackendServer {
@@ -80,6 +142,7 @@ class BackendServer {
 
  private:
   Status answer(const Message& request) {
+    programs_.reset();
     const auto call = request.at("call").get<std::string>();
     if (call == "describe") return describe(request);
     if (call == "options") return options(request);
@@ -98,11 +161,12 @@ class BackendServer {
                                   .options = entry_.options,
                                   .libraries = entry_.libraries,
                                   .ops = entry_.ops,
-                                  .together = traits_.together};
+                                  .together = traits_.together,
+                                  .reads_compact = true};
     if (const int asked = request.value("protocol", 0); asked != worker_protocol)
       return failure("protocol", "",
                      fmt::format("this worker speaks protocol {}, not {}", worker_protocol, asked));
-    if (entry_.support) description.support = entry_.support();
+    if (entry_.support && request.value("support", true)) description.support = entry_.support();
     say(json_of(description));
     return {};
   }
@@ -134,9 +198,18 @@ class BackendServer {
     if (place.contains("text"))
       return parse_program(place.at("text").get_ref<const std::string&>(), "program", registry_.ops());
     const auto path = place.at("file").get<std::string>();
-    TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-    const auto text = file->bytes();
-    return parse_program({reinterpret_cast<const char*>(text.data()), text.size()}, path, registry_.ops());
+    if (programs_ == nullptr || programs_->path() != path) {
+      TRY(programs_, MappedFile::open(path));
+    }
+    const auto all = programs_->bytes();
+    const auto at = place.value("at", std::uint64_t{0});
+    const auto size = place.value("size", std::uint64_t{all.size()});
+    if (at > all.size() || size > all.size() - at) return failure("protocol", path, "the file is too short");
+    const auto bytes = all.subspan(at, size);
+    const auto form = place.value("form", std::string());
+    if (form == compact_form) return parse_compact(bytes, path, registry_.ops());
+    if (!form.empty()) return failure("protocol", "form", fmt::format("there is no form '{}'", form));
+    return parse_program({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, registry_.ops());
   }
 
   Status partition(const Message& request) {
@@ -184,20 +257,22 @@ class BackendServer {
   // error, in the backend's own words, and ends the answer.
   Status preprocess(const Message& request) {
     TRY(const Given given, read_partitions(request));
-    if (traits_.together) return preprocess_together(given);
+    ResultFile file(fmt::format("result{}", ++count_));
+    jobs_ = std::clamp(request.value("jobs", 1), 1, max_jobs);
+    if (traits_.together) return preprocess_together(given, file);
     std::size_t at = 0;
     for (const auto& [method, partitions] : given.methods) {
       for (const Partition& partition : partitions) {
         TRY(const PreprocessResult result,
             entry_.backend->preprocess(*partition.program, partition.compile_specs));
-        TRY_STATUS(tell(result, given.programs[at++]));
+        TRY_STATUS(tell(result, given.programs[at++], file));
       }
     }
     return {};
   }
 
-  Status preprocess_together(const Given& given) {
-    TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, 1));
+  Status preprocess_together(const Given& given, ResultFile& file) {
+    TRY(std::vector<MethodResults> all, entry_.backend->preprocess_multimethod(given.methods, jobs_));
     std::vector<PreprocessResult> results;
     for (const auto& [method, partitions] : given.methods) {
       const auto found = std::ranges::find(all, method, &MethodResults::method);
@@ -205,16 +280,15 @@ class BackendServer {
         return failure("backend", method, "it gave not one result for each partition");
       std::ranges::move(found->results, std::back_inserter(results));
     }
-    for (std::size_t i = 0; i < results.size(); ++i) TRY_STATUS(tell(results[i], given.programs[i]));
+    for (std::size_t i = 0; i < results.size(); ++i) TRY_STATUS(tell(results[i], given.programs[i], file));
     return {};
   }
 
-  Status tell(const PreprocessResult& result, const Program& partition) {
+  Status tell(const PreprocessResult& result, const Program& partition, ResultFile& file) {
     TRY_STATUS(check(result));
-    ResultFile file(fmt::format("result{}", ++count_));
     TRY(Message json,
-        json_of_result(result, partition, [&](const Storage& storage) { return file.write(storage); }));
-    TRY_STATUS(file.commit());
+        json_of_result(result, partition, [&](const Storage& storage) { return file.place(storage); }));
+    TRY_STATUS(file.write(jobs_));
     say({{"result", std::move(json)}});
     return {};
   }
@@ -243,7 +317,9 @@ class BackendServer {
   const WorkerTraits& traits_;
   int output_;
   bool is_open_ = true;
-  int count_ = 0;  // of results
+  int count_ = 0;                                       // of files with results
+  int jobs_ = 1;                                        // threads that this request may use
+  mutable std::shared_ptr<const MappedFile> programs_;  // of this request
 };
 
 // Our answers go where standard output went; all else that is printed goes to standard error.
@@ -283,12 +359,11 @@ int serve_backend(int argc, char** argv, const Registry& registry, std::string_v
     return 2;
   }
   if (argc > 1) return tell(argv[0], *entry, traits, argv[1]);
+  set_up_memory();
   std::signal(SIGPIPE, SIG_IGN);
   BackendServer server(registry, *entry, traits, take_standard_output());
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    if (!server.answer(line)) break;
-  }
+  Lines lines;
+  for (auto line = lines.next(); line && server.answer(*line);) line = lines.next();
   // Nobody needs the memory to be taken apart piece by piece.
   std::fflush(nullptr);
   std::_Exit(0);

@@ -20,6 +20,7 @@
 #include "support/guarded.h"
 #include "support/mapped_file.h"
 #include "support/parallel_for.h"
+#include "support/thrown_error.h"
 #include "support/try.h"
 #include "worker/worker_connection.h"
 
@@ -138,6 +139,7 @@ class WorkerBackend : public Backend {
         together_(description.together) {}
 
   std::string_view id() const override { return id_; }
+  bool asks_elsewhere() const override { return true; }
   std::string cache_version() const override { return together_ ? std::string() : cache_version_; }
 
   Result<PreprocessResult> preprocess(const Program& program,
@@ -145,7 +147,7 @@ class WorkerBackend : public Backend {
     const AskedPartition asked{.method = "forward",
                                .partition = {.program = &program, .compile_specs = specs}};
     std::vector<PreprocessResult> results;
-    TRY_STATUS(ask({&asked, 1}, results));
+    TRY_STATUS(ask({&asked, 1}, 1, results));
     return std::move(results[0]);
   }
 
@@ -178,9 +180,10 @@ class WorkerBackend : public Backend {
     const std::size_t runs = asked.empty() ? 0 : (asked.size() + run - 1) / run;
     std::vector<std::vector<PreprocessResult>> results(runs);
     std::vector<Status> done(runs);
+    const int jobs_of_each = std::max(1, jobs / static_cast<int>(std::max<std::size_t>(runs, 1)));
     parallel_for(runs, jobs, [&](std::size_t i) {
       const auto rest = std::span<const AskedPartition>(asked).subspan(i * run);
-      done[i] = ask(rest.first(std::min(run, rest.size())), results[i]);
+      done[i] = ask(rest.first(std::min(run, rest.size())), jobs_of_each, results[i]);
     });
     for (std::size_t i = 0; i < runs; ++i) {
       if (done[i]) continue;
@@ -206,11 +209,11 @@ class WorkerBackend : public Backend {
     return grouped;
   }
 
-  // One process is asked about these partitions; it answers with a line for each, in their order. A failure
-  // leaves the results before it.
-  Status ask(std::span<const AskedPartition> asked, std::vector<PreprocessResult>& results) const {
+  // One process, which may use `jobs` threads, is asked about these partitions; it answers with a line for
+  // each, in their order. A failure leaves the results before it.
+  Status ask(std::span<const AskedPartition> asked, int jobs, std::vector<PreprocessResult>& results) const {
     return pool_->with([&](WorkerConnection& worker) -> Status {
-      Message request = {{"call", "preprocess"}, {"partitions", Message::array()}};
+      Message request = {{"call", "preprocess"}, {"jobs", jobs}, {"partitions", Message::array()}};
       for (const auto& [method, partition] : asked) {
         TRY(Message place, worker.program_place(*partition.program));
         request["partitions"].push_back(
@@ -294,6 +297,8 @@ class WorkerPartitioner : public Partitioner {
     TRY(Answer answer, ask(program, method));
     return std::move(answer.proposal);
   }
+
+  bool asks_elsewhere() const override { return true; }
 
  private:
   struct Answer {
@@ -419,7 +424,11 @@ Result<BackendEntry> worker_backend(std::string_view name, const std::string& pr
     entry.make_partitioner = [pool, id = description.id](const BackendOptions& own) {
       return WorkerPartitioner::make(pool, id, own);
     };
-    entry.support = [rows = description.support] { return rows; };
+    entry.support = [pool] {
+      auto rows = pool->with([](WorkerConnection& worker) { return worker.support(); });
+      if (!rows) throw ThrownError(rows.error());
+      return *std::move(rows);
+    };
     entry.options = description.options;
     entry.libraries = description.libraries;
     entry.ops = description.ops;

@@ -10,6 +10,7 @@
 
 #include "depute/data_place.h"
 #include "depute/print.h"
+#include "ir/compact.h"
 #include "lower/result_json.h"
 #include "support/guarded.h"
 #include "support/mapped_file.h"
@@ -27,6 +28,8 @@ constexpr std::size_t max_spelled_bytes = 64;
 constexpr std::size_t data_alignment = 64;
 // Programs up to this size are in the request.
 constexpr std::size_t max_told_bytes = 16384;
+// Pieces of results up to this size are read, and not mapped.
+constexpr std::size_t max_read_bytes = 65536;
 
 // The file is still the one that was opened under this path.
 bool is_still_there(const MappedFile& file) {
@@ -105,28 +108,35 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
   }
   made->work_ = ::open(folders.work.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   TRY(made->process_, WorkerProcess::start(program, folders, options));
-  TRY_STATUS(made->describe());
+  TRY(made->description_, made->describe(false));
   return made;
 }
 
 WorkerConnection::~WorkerConnection() {
   process_.reset();  // before its folder
+  close_result();
   if (work_ >= 0) ::close(work_);
 }
 
-Status WorkerConnection::describe() {
-  TRY(const Message answer, ask({{"call", "describe"}, {"protocol", worker_protocol}}));
+Result<WorkerDescription> WorkerConnection::describe(bool with_support) {
+  TRY(const Message answer,
+      ask({{"call", "describe"}, {"protocol", worker_protocol}, {"support", with_support}}));
   try {
     const int protocol = answer.at("protocol").get<int>();
     if (protocol != worker_protocol)
       return fail(WorkerFault::Version, fmt::format("it speaks protocol {}, and this compiler speaks {}",
                                                     protocol, worker_protocol));
-    description_ = description_of(answer);
+    WorkerDescription description = description_of(answer);
+    if (description.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
+    return description;
   } catch (const nlohmann::json::exception& exception) {
     return bad_answer(diagnostic_of(exception));
   }
-  if (description_.id.empty()) return fail(WorkerFault::BadAnswer, "its id is empty");
-  return {};
+}
+
+Result<std::vector<SupportRow>> WorkerConnection::support() {
+  TRY(WorkerDescription description, describe(true));
+  return std::move(description.support);
 }
 
 Result<Message> WorkerConnection::program_place(const Program& program) {
@@ -135,25 +145,51 @@ Result<Message> WorkerConnection::program_place(const Program& program) {
   DataFolder data(stem + ".bin");
   const PrintOptions options = {.max_inline_bytes = max_spelled_bytes,
                                 .place_of_data = [&](const Storage& storage) { return data.place(storage); }};
-  const std::string text = print(program, options);
+  const std::string text =
+      description_.reads_compact ? print_compact(program, options) : print(program, options);
   TRY(const bool has_data, data.finish());
   if (has_data) written_.push_back(stem + ".bin");
+  if (description_.reads_compact) return compact_place(text);
   if (text.size() <= max_told_bytes) return Message{{"text", text}};
   written_.push_back(stem + ".ir");
   TRY_STATUS(write_text_file(stem + ".ir", text));
   return Message{{"file", stem + ".ir"}};
 }
 
+// All programs of one request lie in one file.
+Result<Message> WorkerConnection::compact_place(std::string_view compact) {
+  if (!programs_) {
+    programs_path_ = fmt::format("{}/in/{}.programs", folder_.path(), inputs_);
+    TRY(OutputFile out, OutputFile::create(programs_path_));
+    programs_.emplace(std::move(out));
+    written_.push_back(programs_path_);
+  }
+  const Message place = {{"file", programs_path_},
+                         {"form", compact_form},
+                         {"at", programs_->position()},
+                         {"size", compact.size()}};
+  TRY_STATUS(programs_->write(std::as_bytes(std::span(compact))));
+  return place;
+}
+
+Status WorkerConnection::close_programs() {
+  if (!programs_) return {};
+  const Status closed = programs_->commit();
+  programs_.reset();
+  return closed;
+}
+
 void WorkerConnection::forget_input() {
+  programs_.reset();
   for (const std::string& path : written_) ::unlink(path.c_str());
   written_.clear();
   has_input_ = false;
-  result_.reset();
-  result_name_.clear();
+  close_result();
 }
 
 Result<Message> WorkerConnection::ask(const Message& request) {
   request_ = request;
+  TRY_STATUS(close_programs());
   return read(process_->ask(request.dump(-1, ' ', true, Message::error_handler_t::replace)));
 }
 
@@ -211,9 +247,16 @@ Failure WorkerConnection::keep_input(Failure failure) {
   return failure;
 }
 
-// No link, no folder, no pipe: a file that lies where the worker was told to write.
-Result<std::shared_ptr<const MappedFile>> WorkerConnection::open_result(const std::string& name) {
-  if (name == result_name_ && result_ != nullptr) return result_;
+void WorkerConnection::close_result() {
+  if (result_descriptor_ >= 0) ::close(std::exchange(result_descriptor_, -1));
+  result_name_.clear();
+  result_.reset();
+}
+
+// No link, no folder, no pipe: a file that lies where the worker was told to write. It may have grown since
+// it was named last.
+Status WorkerConnection::open_result(const std::string& name) {
+  if (name == result_name_ && result_descriptor_ >= 0) return {};
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
     return failure("file", printable(name), "it is no name of a file in the worker's folder");
   const int descriptor = openat(work_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -223,10 +266,25 @@ Result<std::shared_ptr<const MappedFile>> WorkerConnection::open_result(const st
     ::close(descriptor);
     return failure("file", printable(name), "it is no regular file of its own");
   }
-  TRY(result_, MappedFile::take(descriptor, name));
+  close_result();
+  result_descriptor_ = descriptor;
   result_name_ = name;
   unlinkat(work_, name.c_str(), 0);  // its bytes are there as long as somebody needs them
-  return result_;
+  return {};
+}
+
+// A few bytes are read, more are mapped.
+Result<std::shared_ptr<const Storage>> WorkerConnection::result_bytes(std::size_t at, std::size_t size) {
+  if (size <= max_read_bytes) {
+    std::vector<std::byte> made(size);
+    if (::pread(result_descriptor_, made.data(), size, static_cast<off_t>(at)) != static_cast<ssize_t>(size))
+      return failure("file", printable(result_name_), "it cannot be read");
+    return Storage::owned(std::move(made));
+  }
+  if (result_ == nullptr || result_->bytes().size() < at + size) {
+    TRY(result_, MappedFile::take(fcntl(result_descriptor_, F_DUPFD_CLOEXEC, 0), result_name_));
+  }
+  return Storage::mapped(result_, result_->bytes().subspan(at, size));
 }
 
 Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const Message& place) {
@@ -235,14 +293,17 @@ Result<std::shared_ptr<const Storage>> WorkerConnection::bytes(const Message& pl
     TRY(auto made, bytes_of_hex(place.at("hex").get<std::string>()));
     return Storage::owned(std::move(made));
   }
-  TRY(auto file, open_result(place.at("file").get<std::string>()));
-  const auto all = file->bytes();
+  TRY_STATUS(open_result(place.at("file").get<std::string>()));
+  struct stat info{};
+  if (fstat(result_descriptor_, &info) != 0)
+    return failure("file", printable(result_name_), std::strerror(errno));
+  const auto all = static_cast<std::uint64_t>(info.st_size);
   const auto at = place.value("at", std::uint64_t{0});
-  const auto size = place.value("size", std::uint64_t{all.size()});
-  if (at > all.size() || size > all.size() - at)
-    return failure("file", file->path(),
-                   fmt::format("it has {} bytes, and {} from {} are named", all.size(), size, at));
-  return Storage::mapped(std::move(file), all.subspan(at, size));
+  const auto size = place.value("size", all);
+  if (at > all || size > all - at)
+    return failure("file", printable(result_name_),
+                   fmt::format("it has {} bytes, and {} from {} are named", all, size, at));
+  return result_bytes(at, size);
 }
 
 }  // namespace depute

@@ -11,9 +11,11 @@
 #include <optional>
 #include <string>
 
+#include "depute/print.h"
 #include "depute/program.h"
 #include "depute/result.h"
 #include "depute/worker.h"
+#include "support/output_file.h"
 #include "support/temporary_folder.h"
 #include "worker/messages.h"
 #include "worker/worker_process.h"
@@ -22,14 +24,17 @@ namespace depute {
 
 class WorkerConnection {
  public:
-  // Starts the program and asks what it is.
+  // Starts the program and asks what it is, without its support matrix.
   static Result<std::unique_ptr<WorkerConnection>> open(const std::string& program,
                                                         const WorkerOptions& options);
 
   const WorkerDescription& description() const { return description_; }
 
-  // The program for a request: {"text": ..}, or {"file": ..} of a longer one, which is gone with the next
-  // call of forget_input().
+  // Its support matrix, which takes longer to tell than all else.
+  Result<std::vector<SupportRow>> support();
+
+  // The program for the next request: in the compact form for a worker that reads it, else {"text": ..}, or
+  // {"file": ..} of a longer one. Files are gone with the next call of forget_input().
   Result<Message> program_place(const Program& program);
   void forget_input();
 
@@ -55,10 +60,14 @@ class WorkerConnection {
  private:
   WorkerConnection(TemporaryFolder folder, std::string program, const WorkerOptions& options)
       : folder_(std::move(folder)), program_(std::move(program)), options_(options) {}
-  Status describe();
+  Result<WorkerDescription> describe(bool with_support);
+  Result<Message> compact_place(std::string_view compact);
+  Status close_programs();
   Result<Message> read(Result<std::string> line);
   Failure keep_input(Failure failure);
-  Result<std::shared_ptr<const MappedFile>> open_result(const std::string& name);
+  Status open_result(const std::string& name);
+  void close_result();
+  Result<std::shared_ptr<const Storage>> result_bytes(std::size_t at, std::size_t size);
 
   TemporaryFolder folder_;
   std::string program_;
@@ -69,8 +78,11 @@ class WorkerConnection {
   int inputs_ = 0;
   bool has_input_ = false;  // the last request tells of a program
   std::vector<std::string> written_;
+  std::optional<OutputFile> programs_;  // of the next request, in the compact form
+  std::string programs_path_;
   std::string result_name_;
-  std::shared_ptr<const MappedFile> result_;
+  int result_descriptor_ = -1;
+  std::shared_ptr<const MappedFile> result_;  // what of it is mapped
   std::string kept_folder_;
   int work_ = -1;  // the worker's folder, as it was when it was empty
 

@@ -199,13 +199,13 @@ Status WorkerProcess::spawn() {
   worker.put(in.theirs, STDIN_FILENO);
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
-  start_guard();
   if (const int reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
       reason != 0) {
     pid_ = -1;
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }
   slot_ = remember_worker(pid_);
+  start_guard();  // while the worker is being loaded
   if (guard_in_ >= 0) {
     const std::string group = fmt::format("{}\n", pid_);
     [[maybe_unused]] const ssize_t sent = ::send(guard_in_, group.data(), group.size(), MSG_NOSIGNAL);
@@ -253,7 +253,7 @@ void WorkerProcess::end() {
   close_end(in_);
   if (pid_ > 0) {
     const auto last = Clock::now() + time_to_end;
-    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
+    while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(100us);
     ::kill(-pid_, SIGKILL);
     end_guard();  // before the number may be another's
     if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);

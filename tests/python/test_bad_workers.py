@@ -70,6 +70,9 @@ BAD = {
     "partition-no-such-word": ["worker.bad-answer", "'perhaps'"],
     "partition-no-such-constant": ["worker.bad-answer", "no input"],
     "partition-unasked": ["worker.bad-answer", "more than it was asked"],
+    "preprocess-handles-backwards": ["worker.bad-answer", "[3,1] are no debug handles"],
+    "preprocess-handles-long": ["worker.bad-answer", "no debug handles"],
+    "preprocess-handles-again": ["worker.bad-answer", "no debug handles"],
     "preprocess-nothing": ["worker.bad-answer", "'result'"],
     "preprocess-no-payload": ["worker.bad-answer", "'payload'"],
     "preprocess-no-file": ["worker.bad-answer", "nowhere"],
@@ -176,6 +179,25 @@ def test_what_a_worker_failed_at_can_be_asked_again(place):
     program.symlink_to(mended)
     again = subprocess.run([DEPUTE, "replay", folder], capture_output=True, text=True, timeout=300)
     assert (again.returncode, json.loads(again.stdout)) == (0, {"result": {"payload": {"text": "relu"}}})
+
+
+def test_a_worker_that_fails_when_its_support_matrix_is_asked_for(place):
+    program = place / "depute-backend-moody"
+    program.write_text(
+        f"""#!{sys.executable}
+import json, os, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if request.get("support"):
+        print("no matrix today", file=sys.stderr, flush=True)
+        os.abort()
+    print(json.dumps({{"protocol": 2, "id": "Moody"}} if request["call"] == "describe" else {{}}), flush=True)
+"""
+    )
+    program.chmod(0o755)
+    done = subprocess.run([DEPUTE, "backends", f"exec:{program}"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and done.stderr.startswith("error[worker.crashed]"), done.stderr
+    assert "no matrix today" in done.stderr and "bug" not in done.stderr
 
 
 def test_a_folder_that_is_no_replay(place):

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from harness import DEPUTE, ROOT, TIMEOUT, sample
@@ -154,6 +155,55 @@ def test_the_version_is_the_same_everywhere(installed):
     assert run(installed / "bin" / "depute", "--version").strip() == f"depute {version}"
     package = next(installed.rglob("depute-config-version.cmake")).read_text()
     assert f'set(PACKAGE_VERSION "{version}")' in package
+
+
+def block(language, opening):
+    """The block of docs/backends.md that begins so."""
+    found = re.findall(rf"```{language}\n({re.escape(opening)}.*?)```", (ROOT / "docs" / "backends.md").read_text(), re.DOTALL)
+    assert len(found) == 1, opening
+    return found[0]
+
+
+TANGENTS = """program
+method forward(%x: f32[2]) {
+  %t: f32[2] = aten.tan.default(%x) #1
+  %r: f32[2] = aten.relu.default(%t) #2
+  %u: f32[2] = aten.tan.default(%r) #3
+  return %u
+}
+"""
+
+
+def is_lowered(depute, folder, path):
+    (folder / "m.ir").write_text(TANGENTS)
+    env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
+    told = run(depute, "lower", folder / "m.ir", "--backend", "mine", "-o", folder / "m.pte", "--dump-after", "lower", env=env)
+    assert told.count('backend "MyBackend"') == 2 and "Number of non-delegated nodes: 1" in told
+    tried = run(depute, "test-backend", "mine", "--model", folder / "m.ir", env=env)
+    assert [line.split()[0] for line in tried.splitlines()] == ["ok"] * 4
+    return told
+
+
+def test_the_backend_in_the_docs_is_a_whole_one(installed, tmp_path):
+    (tmp_path / "main.cpp").write_text(block("cpp", "#include <depute/print.h>"))
+    (tmp_path / "CMakeLists.txt").write_text(block("cmake", "cmake_minimum_required"))
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "build", timeout=3 * TIMEOUT)
+    told = is_lowered(installed / "bin" / "depute", tmp_path, tmp_path / "build")
+    assert "%t: f32[2] = aten.tan.default(%x)" in told  # in the blob
+
+
+def test_the_backend_in_python_in_the_docs_is_a_whole_one(installed, tmp_path):
+    import depute
+
+    text = block("python", "#!/usr/bin/env python3").removeprefix("#!/usr/bin/env python3\n")
+    # A script's first line may be too long for the system: a program that starts it has no such limit.
+    (tmp_path / "mine.py").write_text(text)
+    program = tmp_path / "depute-backend-mine"
+    folder = os.path.dirname(os.path.dirname(depute.__file__))
+    program.write_text(f"#!/bin/sh\nPYTHONPATH={folder} exec {sys.executable} {tmp_path}/mine.py\n")
+    program.chmod(0o755)
+    is_lowered(installed / "bin" / "depute", tmp_path, tmp_path)
 
 
 @pytest.fixture(scope="module")

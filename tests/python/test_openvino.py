@@ -20,8 +20,7 @@ PROGRAM = ROOT / "build" / "release" / "depute-backend-openvino"
 ISA = b";isa="
 pytestmark = pytest.mark.skipif(not PROGRAM.is_file(), reason=f"{PROGRAM.relative_to(ROOT)} is not built: make openvino")
 
-# Not `args`: a row of -inf alone has -3.4e38 as its largest element there, which is how OpenVINO starts a maximum.
-SAMPLES = ("attn", "cond", "conv_relu_tan", "dynamic", "mlp", "multi", "mutbuf", "tied")
+SAMPLES = ("args", "attn", "cond", "conv_relu_tan", "dynamic", "mlp", "multi", "mutbuf", "tied")
 
 
 def depute(*arguments, timeout=300) -> Run:
@@ -92,6 +91,43 @@ def test_a_transformer_keeps_its_precision(tmp_path):
     torch.manual_seed(3)
     layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
     assert_one_delegate(check(layer, (torch.randn(2, 9, 64),), tmp_path, tolerance=2e-5))
+
+
+INFINITE_ROWS = torch.tensor([[1.0, -torch.inf, 2.0], [-torch.inf] * 3, [torch.inf, -torch.inf, 3.0]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_the_largest_of_infinities(dtype, tmp_path):
+    def function(x):
+        return x.amax(1), (-x).amin(1, keepdim=True), x.amax((0, 1), keepdim=True), x.max(1)[0], x.logsumexp(1)
+
+    check(Function(function), (INFINITE_ROWS.to(dtype),), tmp_path)
+    (tmp_path / "all").mkdir()
+    check(Function(function), (torch.full((3, 3), -torch.inf, dtype=dtype),), tmp_path / "all")
+
+
+KNOWN = torch.tensor([[0, -torch.inf, -torch.inf], [-torch.inf] * 3, [0.5, 0, 0]])
+MASKS = {
+    "numbers": lambda x: torch.where(x > 1, 0, -torch.inf),
+    "truths": lambda x: x > 1,
+    "known": lambda x: KNOWN,
+    "known truths": lambda x: KNOWN == 0,
+    "of batches": lambda x: torch.stack([x > 1, x > 0])[:, None],
+    "of columns": lambda x: (x > 1)[1:2],
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_attention_to_nothing(mask, tmp_path):
+    """PyTorch gives zeros where a mask leaves nothing of a row."""
+
+    def function(q, k, v, x):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=MASKS[mask](x))
+
+    inputs = (*torch.randn(3, 2, 2, 3, 8), torch.tensor([[2.0, 0, 2], [0, 0, 0], [0, 0, 3]]))
+    check(Function(function), inputs, tmp_path)
+    told = depute("explain", tmp_path / "model.pt2", "--backend", "openvino").stdout
+    assert re.search(r"aten.scaled_dot_product_attention.default +openvino in", told), told
 
 
 def test_static_int8(tmp_path):
@@ -288,6 +324,29 @@ def test_reasons(rule, tmp_path):
     assert (reason["backend"], reason["rule"], reason["seen"]) == ("openvino", rule, seen)
 
 
+def test_what_the_trial_conversion_refuses_is_taken_back(tmp_path):
+    """A node that the table has and the conversion refuses stays with others, with the conversion's words; the rest is taken."""
+    (tmp_path / "x.ir").write_text(
+        """program
+method forward(%x: f32[2, 4]) {
+  %a: f32[2, 4] = aten.tanh.default(%x) #1
+  %g: f32[2, 4] = aten.gelu.default(%a, approximate="other") #2
+  %h: f32[2, 4] = aten.gelu.default(%g) #3
+  %s: f32[2, 2, 4] = aten.stack.default([%h, %a]) #4
+  %t: f32[2, 2, 4] = aten.tanh.default(%s) #5
+  return %t
+}
+"""
+    )
+    told = json.loads(depute("explain", tmp_path / "x.ir", "--backend", "openvino", "--json").stdout)
+    owners = {node["name"]: node.get("owner") for node in told["nodes"]}
+    assert owners == {"a": "openvino", "g": "portable", "h": "openvino", "s": "portable", "t": "openvino"}, told
+    reasons = {node["name"]: node["reasons"][0] for node in told["nodes"] if node["reasons"]}
+    assert [reasons[name]["rule"] for name in ("g", "s")] == ["conversion"] * 2
+    assert "Unsupported approximate for Gelu: other" in reasons["g"]["seen"]
+    assert "Total delegated subgraphs: 3" in lower(tmp_path / "x.ir", tmp_path / "x.pte").stdout
+
+
 def test_an_op_without_a_conversion_is_named():
     told = depute("explain", sample("dynamic"), "--backend", "openvino").stdout
     assert re.search(r"%add +_operator.add +portable <- openvino: op \(_operator.add\)", told), told
@@ -350,6 +409,47 @@ def test_beside_xnnpack(options, tmp_path):
     shown = depute("show", tmp_path / "x.pte").stdout
     ids = re.findall(r"^\s+\d+  delegate \d+ (\w+)\(", shown, re.MULTILINE)
     assert ids == ["OpenvinoBackend", "XnnpackBackend"] * 2 + ["OpenvinoBackend"]
+
+
+class Mixed(torch.nn.Module):
+    """XNNPACK has no tangent, neither takes integers of 64 bits, and relu is kept from OpenVINO."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 4)
+
+    def forward(self, x, n):
+        return self.second(torch.relu(torch.tan(self.first(x)))), n * n
+
+
+@pytest.mark.parametrize("options", [[], ["--together"]])
+@pytest.mark.parametrize("first", ["openvino", "xnnpack"])
+def test_a_worker_and_a_backend_in_process_share_a_model(first, options, tmp_path):
+    torch.manual_seed(5)
+    module, inputs = Mixed().eval(), (torch.randn(2, 8), torch.tensor([2**33, 3]))
+    torch.export.save(torch.export.export(module, inputs), tmp_path / "m.pt2")
+    backends = ["openvino:exclude=relu", "xnnpack"]
+    asked = [word for name in (backends if first == "openvino" else backends[::-1]) for word in ("--backend", name)]
+    command = [ROOT / "build/release/depute", "lower", tmp_path / "m.pt2", *asked, *options]
+    env = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        [*command, "-o", tmp_path / "m.pte", "--report", tmp_path / "m.json"], capture_output=True, text=True, timeout=300, env=env
+    )
+    assert run.returncode == 0, run.stderr
+    # Whoever is asked first has the linear layers; the tangent is OpenVINO's and the relu XNNPACK's.
+    between = {
+        "openvino": ["caller -> openvino: 1 tensor, 64", "openvino -> xnnpack: 1 tensor, 64", "xnnpack -> openvino: 1 tensor, 64",
+                     "openvino -> caller: 1 tensor, 32"],
+        "xnnpack": ["caller -> xnnpack: 1 tensor, 64", "xnnpack -> openvino: 1 tensor, 64", "openvino -> xnnpack: 1 tensor, 64",
+                    "xnnpack -> caller: 1 tensor, 32"],
+    }[first]
+    told = run.stdout.split("Over the borders of delegates at each call:\n")[1].split("Time:")[0]
+    assert told.splitlines() == [f"  {line} bytes" for line in between]
+    report = json.loads((tmp_path / "m.json").read_text())
+    assert [f"{each['from']} -> {each['to']}: {each['tensors']} tensor, {each['bytes']}" for each in report["boundaries"]] == between
+    assert "Number of non-delegated nodes: 1" in run.stdout and "aten.mul.Tensor" in run.stdout
+    with torch.no_grad():
+        assert_matches_eager(tmp_path / "m.pte", [Case("forward", list(inputs), list(module(*inputs)))], 1e-3)
 
 
 def test_integers_of_64_bits_stay_outside_but_as_indices(tmp_path):

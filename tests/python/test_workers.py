@@ -60,6 +60,50 @@ def test_the_xnnpack_backend_gives_the_same_bytes_in_process_and_as_a_program(se
     assert here == there
 
 
+# Stands between the compiler and the worker: keeps the programs that it is given, and answers without `forms`
+# where that is asked for.
+BETWEEN = """#!/usr/bin/env python3
+import json, subprocess, sys
+from pathlib import Path
+worker = subprocess.Popen([{worker!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    for each in request.get("partitions", [request]):
+        place = each.get("program", {{}})
+        if place.get("form") == "compact":
+            bytes_ = Path(place["file"]).read_bytes()[place["at"]:][:place["size"]]
+            Path({folder!r}, f"{{request['call']}}.compact").write_bytes(bytes_)
+    worker.stdin.write(line)
+    worker.stdin.flush()
+    for _ in request.get("partitions", [0]):
+        answer = json.loads(worker.stdout.readline())
+        if {keeps_text}:
+            answer.pop("forms", None)
+        print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.parametrize("model", [sample("conv_relu_tan"), "many"], ids=["conv_relu_tan", "many"])
+def test_programs_come_in_the_form_that_the_worker_reads(served, model, tmp_path):
+    if model == "many":
+        model = tmp_path / "many.ir"
+        model.write_text(MANY)
+    here = lowered(model, "xnnpack", tmp_path / "here.pte")
+    program = tmp_path / "depute-backend-between"
+    for keeps_text in (True, False):
+        worker = str(served / "depute-backend-xnnpack")
+        program.write_text(BETWEEN.format(worker=worker, folder=str(tmp_path), keeps_text=keeps_text))
+        program.chmod(0o755)
+        assert here == lowered(model, f"exec:{program}", tmp_path / "there.pte", "--jobs", 1)
+        assert (tmp_path / "partition.compact").exists() != keeps_text
+    # People read it as text.
+    normalised = run("lower", model, "--backend", "xnnpack", "-o", tmp_path / "m.pte", "--quiet", "--dump-after", "normalise")
+    told = run("show", tmp_path / "partition.compact")
+    calls = [line.split(" #")[0] for line in normalised.splitlines() if " = aten." in line]
+    assert calls and calls == [line.split(" #")[0] for line in told.splitlines() if " = aten." in line]
+    assert "method forward" in run("show", tmp_path / "preprocess.compact")
+
+
 def test_options_reach_it(served, tmp_path):
     model = sample("conv_relu_tan")
     for options in ("exclude=aten.relu.default", "weights=f16", "off=op:aten.convolution.default", "mode=fx"):

@@ -24,6 +24,7 @@
 #include "depute/op.h"
 #include "depute/parse.h"
 #include "depute/print.h"
+#include "ir/compact.h"
 #include "ir/verify.h"
 #include "normalise/passes.h"
 #include "plan/kernels.h"
@@ -56,12 +57,16 @@ struct Outcome {
   std::vector<Diagnostic> diagnostics;  // a failure unless empty
 };
 
+PrintOptions print_options(const Options& options) {
+  PrintOptions chosen;
+  chosen.max_inline_bytes = options.number("max-inline-bytes", chosen.max_inline_bytes);
+  chosen.originals = options.has("originals");
+  chosen.sources = options.has("sources");
+  return chosen;
+}
+
 std::string print_with(const Program& program, const Options& options) {
-  PrintOptions print_options;
-  print_options.max_inline_bytes = options.number("max-inline-bytes", print_options.max_inline_bytes);
-  print_options.originals = options.has("originals");
-  print_options.sources = options.has("sources");
-  return print(program, print_options);
+  return print(program, print_options(options));
 }
 
 // --- verbs
@@ -74,6 +79,12 @@ Outcome run_parse(const Program& program, const Options& options) {
   if (!again) return {{}, {again.error()}};
   if (auto difference = first_difference(program, *again)) {
     return {{}, {failure("parse", "<printed>", "reads back differently: " + *difference).error()}};
+  }
+  const std::string compact = print_compact(program, print_options(options));
+  again = parse_compact(std::as_bytes(std::span(compact)));
+  if (!again) return {{}, {again.error()}};
+  if (auto difference = first_difference(program, *again)) {
+    return {{}, {failure("parse", "<compact>", "reads back differently: " + *difference).error()}};
   }
   return {text, {}};
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "depute/equal.h"
+#include "depute/filtered_partitioner.h"
 #include "depute/to_backend.h"
 #include "depute/validation.h"
 #include "lowering_testing.h"
@@ -122,6 +123,25 @@ TEST(WrongPartitioner, EditsABody) {
               body.set_op(*body.first(), Symbol("aten.relu.default"));
             })).code,
             "to_backend.partitioner-changed-program");
+}
+
+// Another process has copies: there is nothing to look for, and the time for it is saved. Partitions are
+// still looked at when the backend is in this process.
+TEST(WrongPartitioner, AsksElsewhereAndIsNotLookedAfter) {
+  class Elsewhere : public FunctionPartitioner {
+   public:
+    using FunctionPartitioner::FunctionPartitioner;
+    bool asks_elsewhere() const override { return true; }
+  };
+  const PartitionFunction edits = editing([](Method& method) {
+    method.graph->set_op(*find_node(*method.graph, "b"), Symbol("aten.sub.Tensor"));
+  });
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", good));
+  EXPECT_TRUE(to_backend(parse(model), Elsewhere(edits), registry).has_value());
+  EXPECT_EQ(refusal(edits).code, "to_backend.partitioner-changed-program");
+  const FilteredPartitioner filtered(std::make_unique<Elsewhere>(edits), {});
+  EXPECT_TRUE(filtered.asks_elsewhere());
 }
 
 TEST(WrongPartitioner, EditsTheOutputs) {

@@ -1,4 +1,4 @@
-#include "cli/memory.h"
+#include "support/process_memory.h"
 
 #include <malloc.h>
 #include <sys/mman.h>
