@@ -5,9 +5,11 @@
 //   line %_: f32[64] = aten.relu.default(%_)
 //   program
 //   method forward(%x: f32[64]) {
-//     nodes                                    <- 2 nodes: line 0, "a", operand 0, #1; line 0, "b", operand
-//     1, #2 return %b
+//     nodes
+//     return %b
 //   }
+//
+// and behind the text: two nodes; line 0, "a", of value 0, handle 1; line 0, "b", of value 1, handle 2.
 #pragma once
 
 #include <cstddef>
