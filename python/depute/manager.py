@@ -16,7 +16,7 @@ from ._executor import run_on
 from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
-from .partitioning import knows_edge_forms, requests
+from .partitioning import backend_id, knows_edge_forms, requests
 from .program import Method, Program, _kind, as_one_program, as_program, write_whole
 from .report import Report, get_delegation_info
 
@@ -393,7 +393,7 @@ def to_backend(*arguments):
 
     Programs are taken as they are; torch's are brought to the Edge dialect first.
     """
-    if len(arguments) == 3 and (isinstance(arguments[0], str) or callable(getattr(arguments[0], "preprocess", None))):
+    if len(arguments) == 3 and (isinstance(arguments[0], str) or backend_id(arguments[0]) is not None):
         return _to_backend_whole(*arguments)
     if len(arguments) == 2:
         given, partitioner = arguments
@@ -417,8 +417,8 @@ def _to_backend_whole(backend, program, compile_specs):
     rows = compile_spec_rows(compile_specs, "to_backend")
     known = dict(known_backends())
     if not isinstance(backend, str):
-        known[backend.__name__] = backend
-        backend = backend.__name__
+        known[backend_id(backend)] = backend
+        backend = backend_id(backend)
     return LoweredBackendModule(_depute.to_backend_whole(backend, _edge(program)._native, rows, list(known.items())))
 
 
