@@ -3,6 +3,8 @@
 import json
 import re
 
+import architectures
+import depute as package
 import pytest
 from harness import MODELS, ROOT, depute, page_data, sample
 from report_pages import Browser, write_page, write_program
@@ -148,6 +150,14 @@ def test_prints_on_white(pages):
         assert browser.script("return getComputedStyle(document.querySelector('nav')).display") == "none"
 
 
+def assert_promise_is_kept(model, advice, *options):
+    """The counts of an advice are those of a plan of the model with the options that it names, or those given."""
+    again = json.loads(depute("explain", model, *(options or advice["flags"].split()), "--json").stdout)
+    promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
+    totals = again["totals"]
+    assert promised == (totals["delegated_subgraphs"], totals["delegated_nodes"], len(again["nodes"])), advice
+
+
 def advised_models():
     yield from (MODELS / f"{name}.pt2" for name in ADVISED)
     yield from (sample(name) for name in SAMPLES)
@@ -168,10 +178,19 @@ def test_advice_gives_what_it_promises(model, arguments, tmp_path):
     if model.stem == "conv_relu_tan" and arguments == ":off=op:relu":
         assert "leave out the pin off=op:relu" in [advice["what"] for advice in flags]
     for advice in flags:
-        again = json.loads(depute("explain", model, *advice["flags"].split(), "--json").stdout)
-        promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
-        totals = again["totals"]
-        assert promised == (totals["delegated_subgraphs"], totals["delegated_nodes"], len(again["nodes"])), advice
+        assert_promise_is_kept(model, advice)
+
+
+def test_advice_for_architectures_gives_what_it_promises(tmp_path):
+    advised = {}
+    for name in architectures.NAMES:
+        page = tmp_path / "page.html"
+        assert depute("explain", architectures.path(name), "--backend", "xnnpack", "--report", page).code == 0, name
+        for advice in page_data(page)["advice"]:
+            if advice["flags"]:
+                assert_promise_is_kept(architectures.path(name), advice)
+                advised[name] = advised.get(name, 0) + 1
+    assert len(advised) >= 10, advised
 
 
 def test_a_rewritten_model_gives_what_was_promised(tmp_path):
@@ -185,6 +204,19 @@ def test_a_rewritten_model_gives_what_was_promised(tmp_path):
     rewritten.write_text(model.read_text().replace("aten.tan.", "aten.sigmoid."))
     totals = json.loads(depute("explain", rewritten, "--backend", "xnnpack", "--json").stdout)["totals"]
     assert (advice["delegates"], advice["delegated_nodes"]) == (totals["delegated_subgraphs"], totals["delegated_nodes"])
+
+
+@pytest.mark.parametrize("name", ["mamba", "falcon_mamba", "bamba"])
+def test_a_rewritten_architecture_gives_what_was_promised(name, tmp_path):
+    """The same in real models: the log1p that softplus is made of."""
+    text = package.to_edge(architectures.path(name)).program.text(data=True)
+    model, page = tmp_path / "m.ir", tmp_path / "page.html"
+    model.write_text(text)
+    assert depute("explain", model, "--backend", "xnnpack", "--report", page).code == 0
+    (advice,) = [each for each in page_data(page)["advice"] if each["op"] == "aten.log1p.default"]
+    assert advice["concerned"] == text.count("aten.log1p.default(") > 0
+    model.write_text(text.replace("aten.log1p.default(", "aten.sigmoid.default("))
+    assert_promise_is_kept(model, advice, "--backend", "xnnpack")
 
 
 def test_nothing_is_planned_again_without_a_page(tmp_path):
