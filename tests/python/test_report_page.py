@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import architectures
 import depute as package
@@ -130,6 +131,57 @@ def test_text_of_a_model_is_no_script(tmp_path):
         assert browser.script("return document.querySelectorAll('img').length") == 0
         assert browser.console == []
         assert browser.requests == [page.resolve().as_uri()]
+
+
+def test_tables_are_cards_on_phones(pages):
+    """Nothing of a table has to be found by scrolling sideways, and each number has the name of its column."""
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(pages[500])
+        for table in ("reason-table", "delegate-table"):
+            heads = browser.script(f"return [...document.querySelectorAll('#{table} th')].map((head) => head.textContent)")
+            width, room = browser.script(f"const t = document.getElementById('{table}'); return [t.scrollWidth, t.parentElement.clientWidth]")
+            assert 0 < width <= room
+            row = browser.script(
+                f"return [...document.querySelector('#{table} tbody tr').cells].map((cell) => [cell.dataset.column,"
+                " cell.classList.contains('number') && getComputedStyle(cell, '::before').content, cell.getBoundingClientRect().right])"
+            )
+            assert [name for name, *_ in row] == heads
+            assert all(shown is False or shown == f'"{name}"' for name, shown, _ in row) and any(shown for _, shown, _ in row)
+            assert max(right for *_, right in row) <= SIZES["phone"][0]
+        assert browser.script("return document.querySelectorAll('#delegate-table tbody tr').length") == 5
+        browser.script("document.querySelector('#delegate-table .more button').click()")
+        assert browser.script("return document.querySelectorAll('#delegate-table tbody tr').length == data.delegates.length")
+        assert browser.console == []
+
+
+def test_a_tap_tells_what_a_box_is(tmp_path):
+    """A box shows the end of its name, in which it differs from others; a finger sees all of it, until it does something else."""
+    page = write_page(MODELS / "convnext_tiny.pt2", tmp_path)
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(page)
+        shown = browser.script("return document.querySelector('.entry span').textContent")
+        name = browser.script("return data.ledger.entries[0][3]")
+        assert len(name) > 30 and shown.startswith("\u2026") and name.endswith(shown[1:]) and len(shown) > 5
+        touch = "document.querySelector(arguments[0]).dispatchEvent(new PointerEvent(arguments[1], {pointerType: 'touch', bubbles: true}))"
+        tip = "const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.innerText"
+        for event in ("pointerdown", "pointerleave"):
+            browser.script(touch, ".entry", event)
+        assert browser.script(tip).splitlines()[0] == name
+        browser.script(touch, "h1", "pointerdown")
+        assert browser.script(tip) == ""
+        browser.script(touch, ".entry", "pointerdown")
+        browser.script("scrollBy(0, 50)")
+        time.sleep(0.3)
+        assert browser.script(tip) == ""
+
+
+def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
+    page = write_page(architectures.path("bert.dynamic"), tmp_path)
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(page)
+        notes = browser.script("return [...document.querySelectorAll('#advice .note')].map((note) => note.textContent)")
+    assert "All of them stand in this line." in notes and any(note.startswith("Refused because of ") for note in notes)
+    assert any(note.startswith("Mind: ") for note in notes)
 
 
 def test_the_same_input_gives_the_same_page(tmp_path):
