@@ -223,12 +223,21 @@ def _rows(partitioner):
         return [(partitioner.name if worker is None else worker.name, "", partitioner.options, worker)]
     if isinstance(partitioner, type):
         raise TypeError(f"partitioner: {partitioner.__name__} is a class; give an object of it")
+    if is_of_executorch(type(partitioner), "partitioner"):
+        from .compat.executorch import partitioner as of_executorch
+
+        partitioner = of_executorch(partitioner)
     if not callable(getattr(partitioner, "partition", None)):
         raise TypeError(
             "partitioner: expected the name of a backend, depute.partitioner(...), a Partitioner, a list of them "
             f"or a dict by method, not {type(partitioner).__name__}"
         )
     return [(partitioner_name(partitioner), "", [], partitioner)]
+
+
+def is_of_executorch(kind, module):
+    """A class that inherits from one of that module of executorch.exir.backend: it works on graphs of torch."""
+    return any(base.__module__ == f"executorch.exir.backend.{module}" for base in kind.__mro__)
 
 
 def knows_edge_forms(rows):

@@ -126,6 +126,26 @@ def test_xnnpack_partitions_compute_what_eager_does(name, backends):
     assert_computes(edge.to_executorch().buffer, name)
 
 
+def test_what_is_written_for_executorch_needs_no_wrapper(products):
+    """A changed import is all: partitioners, backends and passes of ExecuTorch are told from Depute's."""
+    for given in (XnnpackPartitioner(), [XnnpackPartitioner()], {"forward": [XnnpackPartitioner()]}):
+        edge = depute.to_edge_transform_and_lower(products, partitioner=given)
+        assert edge.get_delegation_info().num_delegated_nodes > 0
+        assert payloads(edge) == payloads(depute.to_edge_transform_and_lower(products, partitioner=compat.partitioner(XnnpackPartitioner())))
+    assert payloads(depute.to_edge(products).to_backend(AddMulPartitionerDemo())) == payloads(
+        depute.to_edge(products).to_backend(compat.partitioner(AddMulPartitionerDemo()))
+    )
+    linear = torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(2, 4),))
+    lowered = depute.to_backend(BackendWithCompilerDemo, linear, [])
+    assert lowered.processed_bytes == depute.to_backend(compat.backend(BackendWithCompilerDemo), linear, []).processed_bytes
+    x = torch.randn(4, 4)
+    renamed = depute.to_edge_transform_and_lower({"a": products, "b": products}, transform_passes={"b": [Renames()]})
+    wants = {"a": torch.tan, "b": torch.sin}
+    for method, function in wants.items():
+        want = torch.relu(function(torch.mm(x, products.state_dict["weight"]) + x) + x)
+        assert_close(run(renamed.to_executorch().buffer, [x], method)[0], want, method)
+
+
 def test_importing_executorchs_backend_changes_nothing(tmp_path):
     lower(sample("mlp"), tmp_path / "mlp.pte", "--backend", "xnnpack")
     edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner="xnnpack")
@@ -530,8 +550,6 @@ def test_passes_of_executorch_that_cannot_be_applied(products):
         lowered.transform([compat.transform(Renames())])
     with pytest.raises(TypeError, match="not type|a pass over a GraphModule"):
         compat.transform(Renames)
-    with pytest.raises(TypeError, match="compat.executorch.transform"):
-        depute.to_edge(products).transform([Renames()])
 
     def fails(module):
         raise ZeroDivisionError("in the pass")
