@@ -175,6 +175,21 @@ def test_a_tap_tells_what_a_box_is(tmp_path):
         assert browser.script(tip) == ""
 
 
+def test_what_is_chosen_is_in_sight_on_phones(pages):
+    """From a reason to its node, and from there to another by the graph: the line is on the screen each time."""
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(pages[500])
+        browser.script("const b = document.querySelector('#reason-table tbody button'); b.scrollIntoView(); b.click()")
+        seen = "const box = document.getElementById('details').getBoundingClientRect(); return [box.top, box.bottom, innerHeight]"
+        for chosen in ("%v7", "%v17"):
+            time.sleep(0.3)
+            top, bottom, height = browser.script(seen)
+            assert 0 < top < bottom <= height and bottom - top > 100 and chosen in details_of(browser)
+            browser.script("document.getElementById('graph').scrollIntoView({block: 'start'}); select({kind: 'node', id: 17})")
+        browser.command("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+        assert browser.script("return getComputedStyle(document.getElementById('details')).position") == "static"
+
+
 def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
     page = write_page(architectures.path("bert.dynamic"), tmp_path)
     with Browser(*SIZES["phone"]) as browser:
