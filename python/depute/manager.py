@@ -183,6 +183,10 @@ class EdgeProgramManager(_Manager):
     def to_executorch(self, config=None, *, progress=None):
         """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
         config = config or ExecutorchBackendConfig()
+        if type(config).__module__ == "executorch.exir.capture._config":
+            from .compat.executorch import backend_config
+
+            config = backend_config(config)
         if not isinstance(config, ExecutorchBackendConfig):
             raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
         with waiting(progress, "to_executorch"):
@@ -465,7 +469,7 @@ def _pass_of_method(function, name):
     def of_method(program):
         if len(program.methods) == 1:
             return function(program)
-        _refuse_shared_state(program, name)
+        refuse_split_state(program, name, "give a list of passes, which see the whole program")
         alone = {each: program._native.only_method(each) for each in program.methods}
         return Program(_depute.join(list({**alone, name: transform(function, alone[name])}.items())))
 
@@ -473,18 +477,16 @@ def _pass_of_method(function, name):
     return of_method
 
 
-def _refuse_shared_state(program, name):
-    mutated = {method: set(each.graph_signature.buffers_to_mutate.values()) for method, each in program.methods.items()}
-    buffers = {method: set(each.graph_signature.buffers) for method, each in program.methods.items()}
-    for other in set(buffers) - {name}:
-        shared = buffers[name] & buffers[other] & (mutated[name] | mutated[other])
+def refuse_split_state(program, name, hint):
+    """A method that is changed by itself must not share a buffer that is mutated with another one."""
+    signatures = {method: each.graph_signature for method, each in program.methods.items()}
+    own = signatures.pop(name)
+    for other, signature in signatures.items():
+        mutated = set(own.buffers_to_mutate.values()) | set(signature.buffers_to_mutate.values())
+        shared = mutated & set(own.buffers) & set(signature.buffers)
         if shared:
-            raise Error(
-                "transform",
-                f"method {name}",
-                f"it shares the state {', '.join(sorted(shared))} with method {other}, which a pass over one of them would split",
-                "give a list of passes, which see the whole program",
-            )
+            message = f"it shares the state {', '.join(sorted(shared))} with method {other}, which a pass over one of them would split"
+            raise Error("transform", f"method {name}", message, hint)
 
 
 def _refuse_etrecord(wanted):
