@@ -18,6 +18,8 @@ import sys
 import depute
 
 class Chip(depute.BackendDetails):
+    cache_version = "chip 7"
+
     @staticmethod
     def preprocess(edge_program, compile_specs):
         nodes = [node for node in edge_program.graph.nodes if node.op == "call_function"]
@@ -282,6 +284,17 @@ class ByOp""", 1))
     for options in ({"executor": NeverAsked(1)}, {"progress": lambda **_: None}):
         modules = edge.to_backend(TagsForChip(chip), **options).program.lowered_modules().values()
         assert [each.processed_bytes for each in modules] == [b"2", b"2"]
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_what_a_worker_makes_is_kept_in_a_cache(place, chip, by_name, monkeypatch):
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
+    partitioner = "chip" if by_name else TagsForChip(chip)
+    cache = {"cache": place / "cache"}
+    made = [package.to_edge_transform_and_lower(str(place / "m.ir"), partitioner=partitioner, **cache) for _ in range(2)]
+    count = 1 if by_name else 2
+    assert [edge.report().to_dict()["cache"] for edge in made] == [{"found": 0, "made": count}, {"found": count, "made": 0}]
+    assert made[0].to_executorch().buffer == made[1].to_executorch().buffer
 
 
 def test_the_progress_of_a_worker_is_told(place, chip, monkeypatch):
