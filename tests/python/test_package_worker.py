@@ -67,7 +67,10 @@ def place(tmp_path):
     # A script's first line may be too long for the system: a program that starts it has no such limit.
     (tmp_path / "chip_worker.py").write_text(WORKER.format(python=sys.executable))
     folder = Path(package.__file__).resolve().parents[1]
-    worker.write_text(f"#!/bin/sh\nPYTHONPATH={folder} exec {sys.executable} -c 'import sys; sys.argv[0] = \"{worker}\"; "
+    # A worker has few of the variables of who starts it: not those that load sanitizers (scripts/python_asan.sh).
+    variables = {"PYTHONPATH": folder, **{name: os.environ.get(name, "") for name in ("LD_PRELOAD", "ASAN_OPTIONS")}}
+    setting = " ".join(f"{name}='{value}'" for name, value in variables.items())
+    worker.write_text(f"#!/bin/sh\n{setting} exec {sys.executable} -c 'import sys; sys.argv[0] = \"{worker}\"; "
                       f"exec(compile(open(\"{tmp_path}/chip_worker.py\").read(), \"chip\", \"exec\"))' \"$@\"\n")
     worker.chmod(0o755)
     (tmp_path / "m.ir").write_text(TEXT)
