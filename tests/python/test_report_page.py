@@ -190,6 +190,20 @@ def test_what_is_chosen_is_in_sight_on_phones(pages):
         assert browser.script("return getComputedStyle(document.getElementById('details')).position") == "static"
 
 
+def test_quantised_values_tell_their_scales(tmp_path):
+    """At their nodes, and where they cross a border."""
+    page = write_page(sample("qconv"), tmp_path, "--backend", "xnnpack:off=op:mean")
+    told = page_data(page)["nodes"]
+    scale = told["quantisation"][str(told["name"].index("quantize_per_tensor_1"))]
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        for name, has in (("quantize_per_tensor_1", True), ("convolution", False)):
+            browser.script(f"select({{kind: 'node', id: nodes.name.indexOf('{name}')}})")
+            assert (scale in details_of(browser)) == has == ("Quantisation" in details_of(browser))
+        borders = browser.script("return data.delegates.flatMap((_, i) => borderOf(i).out.map((value) => value.quantisation))")
+        assert any("scale=" in (each or "") for each in borders), borders
+
+
 def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
     page = write_page(architectures.path("bert.dynamic"), tmp_path)
     with Browser(*SIZES["phone"]) as browser:
