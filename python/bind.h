@@ -20,6 +20,7 @@
 #include "depute/compiler.h"
 #include "depute/program.h"
 #include "depute/result.h"
+#include "depute/worker.h"
 
 namespace depute::python {
 
@@ -115,6 +116,19 @@ std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backen
                                         std::shared_ptr<Raised> raised);
 std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
                                                 std::shared_ptr<Raised> raised);
+
+// What depute.worker_backend() gives: a compiler that has the worker beside what is built in, and so its
+// process.
+struct WorkerHandle {
+  std::shared_ptr<const Compiler> compiler;
+  std::string name;
+  std::string program;
+  WorkerOptions options;
+
+  const BackendEntry& entry() const { return *compiler->registry().find(name); }
+};
+// An entry that asks the worker, for the registry of a call.
+BackendEntry entry_of(const WorkerHandle& worker);
 
 void bind_data(nb::module_& module);
 void bind_program(nb::module_& module);

@@ -20,14 +20,13 @@
 #include "depute/quantise.h"
 #include "depute/to_backend.h"
 #include "depute/validation.h"
-#include "depute/worker.h"
 
 namespace depute::python {
 namespace {
 
-// Python's backends: their ids and the classes.
+// Python's backends: their ids and the classes; or workers.
 using Backends = std::vector<std::pair<std::string, nb::object>>;
-// name, method, options, and Python's partitioner or None
+// name, method, options, and Python's partitioner, a worker or None
 using Request = std::tuple<std::string, std::string, BackendOptions, nb::object>;
 
 // A backend, and what tells Python's progress bar (depute/_progress.py) of each partition that it is done
@@ -90,11 +89,13 @@ class Call {
   }
 
   BackendRequest request(const Request& row) const {
-    const auto& [name, method, options, partitioner] = row;
+    const auto& [name, method, options, own] = row;
     BackendRequest request{.name = name, .method = method, .options = options};
-    if (constexpr std::string_view exec = "exec:"; name.starts_with(exec))
-      request.program = name.substr(exec.size());
-    if (!partitioner.is_none()) request.partitioner = python_partitioner(name, partitioner, raised_);
+    if (nb::isinstance<WorkerHandle>(own)) {
+      request.name = nb::cast<const WorkerHandle&>(own).name;
+    } else if (!own.is_none()) {
+      request.partitioner = python_partitioner(name, own, raised_);
+    }
     return request;
   }
 
@@ -108,14 +109,10 @@ class Call {
     return take(std::move(result), *raised_);
   }
 
-  // Backends that are programs are started; they end with the call.
-  std::vector<BackendRequest> requests(const std::vector<Request>& rows) {
+  std::vector<BackendRequest> requests(const std::vector<Request>& rows) const {
     std::vector<BackendRequest> all;
     for (const Request& row : rows) all.push_back(request(row));
-    return run([&]() -> Result<std::vector<BackendRequest>> {
-      DEPUTE_TRY_STATUS(add_workers(*compiler_, all));
-      return std::move(all);
-    });
+    return all;
   }
 
   const Compiler& compiler() const { return *compiler_; }
@@ -125,7 +122,11 @@ class Call {
   Registry registry_of(const Backends& backends) const {
     Registry registry = make_registry();
     for (const auto& [id, backend] : backends) {
-      put(registry, id, python_backend(id, backend, raised_));
+      if (nb::isinstance<WorkerHandle>(backend)) {
+        take(registry.put(entry_of(nb::cast<const WorkerHandle&>(backend))));
+      } else {
+        put(registry, id, python_backend(id, backend, raised_));
+      }
     }
     return registry;
   }
@@ -143,12 +144,17 @@ class Call {
     return own == backends.end() ? nb::none() : own->second;
   }
 
+  // It wants all its partitions together.
+  static bool is_shared(const BackendEntry& entry, const nb::object& own) {
+    const bool is_of_python = !own.is_none() && !nb::isinstance<WorkerHandle>(own);
+    return is_of_python ? has_own_multimethod(own) : entry.together;
+  }
+
   void watch_over(Registry& registry, const Backends& backends, const SharedObject& watch) {
     watched_ = registry_of(backends);
     for (const BackendEntry& entry : watched_.entries()) {
       const std::string id(entry.backend->id());
-      const nb::object own = own_backend(backends, id);
-      const bool shares = !own.is_none() && has_own_multimethod(own);
+      const bool shares = is_shared(entry, own_backend(backends, id));
       put(registry, id, std::make_unique<WatchedBackend>(*entry.backend, shares, watch, raised_));
     }
   }
@@ -156,12 +162,12 @@ class Call {
   // Each backend's partitions go to the executor, but for those that a backend wants to see together.
   void hand_over(Registry& registry, const Backends& backends, const nb::object& executor) {
     std::vector<std::string> ids;
-    for (const BackendEntry& entry : registry.entries()) ids.emplace_back(entry.backend->id());
-    for (const std::string& id : ids) {
-      const nb::object backend = own_backend(backends, id);
-      if (!backend.is_none() && has_own_multimethod(backend)) continue;
-      take(registry.replace(executor_backend(id, executor, backend, raised_)));
+    for (const BackendEntry& entry : registry.entries()) {
+      const std::string id(entry.backend->id());
+      if (!is_shared(entry, own_backend(backends, id))) ids.push_back(id);
     }
+    for (const std::string& id : ids)
+      take(registry.replace(executor_backend(id, executor, own_backend(backends, id), raised_)));
   }
 
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
@@ -354,11 +360,12 @@ int command_line(const std::vector<std::string>& words) {
   return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
 }
 
-// The words of --backend: name, method (empty: all), options.
+// The words of --backend: name or "exec:FILE", method (empty: all), options.
 nb::tuple backend_argument(const std::string& text) {
   const Result<BackendRequest> request = parse_backend_argument(text);
   if (!request) raise(request.error());
-  return nb::make_tuple(request->name, request->method, request->options);
+  const std::string name = request->program.empty() ? request->name : "exec:" + request->program;
+  return nb::make_tuple(name, request->method, request->options);
 }
 
 using BackendRow =

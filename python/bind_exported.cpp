@@ -89,6 +89,14 @@ std::string told_for_torch(const ProgramHandle& handle, const std::string& metho
       torch_schema(*handle.program, method_of(handle, method), {.is_edge = is_edge, .leaves_names = true}));
 }
 
+nb::bytes pt2_of(const ProgramHandle& handle) {
+  Result<std::vector<std::byte>> bytes = [&] {
+    nb::gil_scoped_release release;
+    return pt2_bytes(*handle.program);
+  }();
+  return bytes_of(take(std::move(bytes)));
+}
+
 // A number that each of these sizes of a method's inputs may be, 2 where that is not known.
 std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std::string& method,
                                           const std::vector<std::string>& sizes) {
@@ -104,6 +112,7 @@ std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std
 void bind_exported(nb::module_& module) {
   module.def("load_exported", &load_exported);
   module.def("torch_schema", &told_for_torch);
+  module.def("pt2_bytes", &pt2_of);
   module.def("example_sizes", &example_numbers);
 }
 

@@ -1,12 +1,15 @@
-// Python classes as a program that `depute --backend NAME` asks: depute.serve_backend() and the C++ kit it
-// stands on.
+// Both sides of backends that are programs of their own: Python classes as such a program, and such a program
+// as a backend that Python names.
 //
 //   depute.serve_backend(MulPartitioner, MulBackend)    ->   answers lines of JSON until its input ends
+//   depute.worker_backend("chip")                       ->   depute-backend-chip on PATH, asked from now on
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "bind.h"
 #include "depute/serve_backend.h"
@@ -48,9 +51,96 @@ int serve(std::vector<std::string> words, const nb::object& backend, const nb::o
   return serve_backend(static_cast<int>(words.size()), argv.data(), std::move(entry), traits);
 }
 
+// Asks the worker's own backend, which others may ask as well.
+class AskedWorker final : public Backend {
+ public:
+  explicit AskedWorker(const WorkerHandle& worker) : worker_(worker) {}
+
+  std::string_view id() const override { return backend().id(); }
+  std::string cache_version() const override { return backend().cache_version(); }
+  Result<PreprocessResult> preprocess(const Program& program,
+                                      std::span<const CompileSpec> specs) const override {
+    return backend().preprocess(program, specs);
+  }
+  Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
+                                                            int jobs) const override {
+    return backend().preprocess_multimethod(methods, jobs);
+  }
+
+ private:
+  const Backend& backend() const { return *worker_.entry().backend; }
+
+  WorkerHandle worker_;
+};
+
+// "exec:FILE", or NAME of depute-backend-NAME on PATH. None where NAME is built in or no such program is
+// there.
+std::optional<WorkerHandle> start_worker(const std::string& name, std::optional<int> seconds,
+                                         std::optional<std::uint64_t> max_bytes) {
+  nb::gil_scoped_release release;
+  auto compiler = std::make_shared<Compiler>();
+  WorkerHandle worker;
+  if (seconds) worker.options.seconds = *seconds;
+  if (max_bytes) worker.options.max_bytes = *max_bytes;
+  std::vector<BackendRequest> asked(1);
+  if (constexpr std::string_view exec = "exec:"; name.starts_with(exec)) {
+    asked[0].program = worker.program = name.substr(exec.size());
+  } else if (compiler->registry().find(name) == nullptr) {
+    asked[0].name = name;
+    worker.program = find_worker(name);
+  }
+  if (worker.program.empty()) return std::nullopt;
+  const Status added = add_workers(*compiler, asked, worker.options);
+  nb::gil_scoped_acquire acquire;
+  take(added);
+  worker.name = asked[0].name;
+  worker.program = std::filesystem::absolute(worker.program).lexically_normal().string();
+  worker.compiler = std::move(compiler);
+  return worker;
+}
+
 }  // namespace
 
+BackendEntry entry_of(const WorkerHandle& worker) {
+  const BackendEntry& known = worker.entry();
+  BackendEntry entry;
+  entry.name = known.name;
+  entry.description = known.description;
+  entry.backend = std::make_unique<AskedWorker>(worker);
+  entry.make_partitioner = [worker](const BackendOptions& options) {
+    return make_partitioner(worker.entry(), options);
+  };
+  entry.support = [worker] { return worker.entry().support(); };
+  entry.options = known.options;
+  entry.libraries = known.libraries;
+  entry.ops = known.ops;
+  entry.together = known.together;
+  return entry;
+}
+
 void bind_worker(nb::module_& module) {
+  nb::class_<WorkerHandle>(module, "WorkerBackend")
+      .def_ro("name", &WorkerHandle::name)
+      .def_ro("program", &WorkerHandle::program)
+      .def_prop_ro("id", [](const WorkerHandle& self) { return std::string(self.entry().backend->id()); })
+      .def_prop_ro("description", [](const WorkerHandle& self) { return self.entry().description; })
+      .def_prop_ro("options",
+                   [](const WorkerHandle& self) {
+                     nb::dict options;
+                     for (const auto& [key, meaning] : self.entry().options) options[key.c_str()] = meaning;
+                     return options;
+                   })
+      .def("__repr__",
+           [](const WorkerHandle& self) {
+             return nb::str("depute.worker_backend({!r})").format("exec:" + self.program);
+           })
+      // Where it is unpickled it is a process of its own.
+      .def("__reduce__", [](const WorkerHandle& self) {
+        return nb::make_tuple(nb::module_::import_("depute.partitioning").attr("_started_again"),
+                              nb::make_tuple(self.program, self.options.seconds, self.options.max_bytes));
+      });
+  module.def("start_worker", &start_worker, nb::arg("name"), nb::arg("seconds") = nb::none(),
+             nb::arg("max_bytes") = nb::none());
   module.def("serve_backend", &serve);
 }
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """How many small changes to the code do the tests notice?
 
-    mutation.py [--count N] [--seed N] [--list FILE] [--python TEST]... PATH...      PATH: folders or .cpp files, like src/lower
+    mutation.py [--count N] [--seed N] [--list FILE] [--python TEST]... PATH...      PATH: folders or files, like src/lower
 
-Takes a random sample of the changes that universalmutator (PyPI) makes to the files, one at a time, in a copy of the tree
-below build/mutation. A change that does not compile, that gives the same machine code, or that lies in a CHECK (a test
-itself) does not count. The others are tried against the text tests and unit tests, those of the changed folder first; what
+Takes a random sample of the changes that universalmutator (PyPI) makes to the files (.cpp and .py), one at a time, in a copy
+of the tree below build/mutation. A change that does not compile, that gives the same code, or that lies in a CHECK (a test
+itself) does not count. Changes of the Python package need tests that are named with --python; where no other files change, its
+module is that of build/release. The others are tried against the text tests and unit tests, those of the changed folder first; what
 no test notices is a survivor. Survivors are printed as diffs, and with --list also written to FILE. Give each a test, or one
 line why it is the same.
 """
 
 import argparse
+import ast
 import difflib
 import hashlib
 import os
@@ -29,6 +31,7 @@ BUILD = TREE / "build" / "release"
 TEST_SECONDS = 120  # a test program that takes longer has noticed the change
 # Lines that say nothing at run time.
 SILENT = re.compile(r"\s*(//|#|namespace\b|using\b|}\s*//|$)")
+PACKAGE = TREE / "build" / "package"  # depute/ with its module, for tests of Python
 
 
 def run(command, timeout=None, **options):
@@ -54,11 +57,32 @@ def copy_tree():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             shutil.copymode(source, target)
+    for shared in (".venv", "build/models"):
+        if not (TREE / shared).exists() and (ROOT / shared).exists():
+            (TREE / shared).parent.mkdir(parents=True, exist_ok=True)
+            (TREE / shared).symlink_to(ROOT / shared)
+
+
+def build_tree(with_package):
     os.environ.update(CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1")  # shares what the other trees compiled
     if not (BUILD / "build.ninja").exists():
         linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"] if shutil.which("mold") else []
-        subprocess.run(["cmake", "--preset", "release", "-DDEPUTE_UNITY=OFF", *linker], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", BUILD], check=True, stdout=subprocess.DEVNULL)
+        python = [f"-DPython_EXECUTABLE={ROOT / '.venv/bin/python'}", "-DDEPUTE_PYTHON=ON"]
+        command = ["cmake", "--preset", "release", "-DDEPUTE_UNITY=OFF", *linker, *python]
+        subprocess.run(command, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+    targets = ["all", "_depute"] if with_package else ["all"]
+    subprocess.run(["cmake", "--build", BUILD, "--target", *targets], check=True, stdout=subprocess.DEVNULL)
+
+
+def put_package(build):
+    """The Python package, as its wheel has it, with the module of a build folder."""
+    shutil.rmtree(PACKAGE, ignore_errors=True)
+    shutil.copytree(TREE / "python/depute", PACKAGE / "depute")
+    modules = list((build / "python").glob("_depute*.so"))
+    if not modules:
+        sys.exit(f"error: there is no module of Python in {build}: scripts/build_wheel.sh")
+    shutil.copy(modules[0], PACKAGE / "depute")
+    os.environ.update(PYTHONPATH=str(PACKAGE), DEPUTE_BIN=str(build / "depute"), PYTHONDONTWRITEBYTECODE="1")
 
 
 class Change:
@@ -66,7 +90,7 @@ class Change:
         self.path = path
         old, new = original.splitlines(), text.splitlines()
         self.line = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), 0)
-        if len(new) == len(old) + 1:  # line numbers are part of the code where a CHECK names its place
+        if len(new) == len(old) + 1 and path.suffix != ".py":  # line numbers are part of the code where a CHECK names its place
             new[self.line : self.line + 2] = [" ".join(new[self.line : self.line + 2])]
         self.text = "\n".join(new) + "\n"
         self.is_silent = not old or bool(SILENT.match(old[self.line])) or self.is_in_check(old)
@@ -147,8 +171,33 @@ def who_notices(folder, tests):
     return None
 
 
+def same_python(one, other):
+    return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+
+
+def attempt_python(change, tests):
+    """Of a file of the package, which nothing has to compile."""
+    original = (ROOT / change.path).read_text()
+    try:
+        if same_python(original, change.text):
+            return "same"
+    except SyntaxError:
+        return "invalid"
+    target = PACKAGE / change.path.relative_to("python")
+    (_, command), *_ = trials("", tests)
+    try:
+        target.write_text(change.text)
+        return "survived" if run(command, cwd=TREE, timeout=TEST_SECONDS * len(tests)).returncode == 0 else "noticed"
+    except subprocess.TimeoutExpired:
+        return "noticed (time)"
+    finally:
+        target.write_text(original)
+
+
 def attempt(change, tests):
     """Gives 'invalid', 'same', 'noticed by ...' or 'survived'; leaves the tree as it was."""
+    if change.path.suffix == ".py":
+        return attempt_python(change, tests)
     target = TREE / change.path
     original = (ROOT / change.path).read_text()
     object_file, folder = object_of(change.path)
@@ -160,6 +209,10 @@ def attempt(change, tests):
             return "invalid"
         if code_hash(object_file) == before:
             return "same"
+        if change.path.parts[0] == "python":
+            if ninja("_depute").returncode != 0:
+                return "invalid"
+            put_package(BUILD)
         noticed = who_notices(folder, tests)
         if noticed == "invalid":
             return noticed
@@ -179,9 +232,17 @@ def main():
     options = parser.parse_args()
     files = []
     for path in map(pathlib.Path, options.paths):
-        files += sorted(path.glob("*.cpp")) if (ROOT / path).is_dir() else [path]
+        files += sorted(each for kind in ("cpp", "py") for each in path.glob(f"*.{kind}")) if (ROOT / path).is_dir() else [path]
     files = [pathlib.Path(os.path.relpath(ROOT / path, ROOT)) for path in files]
+    of_package = [path for path in files if path.parts[0] == "python"]
+    if of_package and not options.python:
+        parser.error("changes of the Python package need tests: --python test_package.py, for one")
     copy_tree()
+    is_compiled = any(path.suffix == ".cpp" for path in files)
+    if is_compiled:
+        build_tree(with_package=bool(of_package))
+    if of_package:
+        put_package(BUILD if is_compiled else ROOT / "build/release")
     changes = [change for path in files for change in changes_of(path)]
     random.Random(options.seed).shuffle(changes)
     noticed, survivors = 0, []

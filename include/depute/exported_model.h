@@ -66,6 +66,10 @@ struct TorchSchemaOptions {
 Result<std::string> torch_schema(const Program& program, const Method& method,
                                  const TorchSchemaOptions& options = {});
 
+// A program of one method, before any part of it was delegated, as a .pt2 archive that torch.export.load
+// reads.
+Result<std::vector<std::byte>> pt2_bytes(const Program& program);
+
 // What that tells torch to take the symbols of a method's inputs to be: a prime of its own each, within its
 // bounds, for torch takes sizes of one number for one size.
 std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method);

@@ -50,6 +50,8 @@ struct BackendEntry {
   // Put in the place of their patterns before the partitioner is asked; where it leaves them and they have no
   // kernel, the patterns come back.
   std::vector<BackendOpSpec> ops;
+  // It wants all partitions of a program in one call of preprocess_multimethod(), in one process.
+  bool together = false;
   // For people who write backends to look at: no report advises users to ask it.
   bool is_template = false;
 };

@@ -45,6 +45,7 @@ _NAMES = {
         "backends",
         "partitioner",
         "tag_constant_data",
+        "worker_backend",
     ),
     "program": ("Constant", "Method", "Program", "from_torch", "load", "parse", "save"),
     "report": ("DelegationInfo", "Report", "get_delegation_info", "print_delegation_info"),

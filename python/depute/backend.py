@@ -13,7 +13,7 @@ import gc
 from . import _depute
 from ._depute import NamedDataStore as _NamedDataStore
 from ._errors import Error
-from .partitioning import CompileSpec, Partitioner
+from .partitioning import CompileSpec, Partitioner, built_in
 
 
 class PreprocessResult:
@@ -101,23 +101,24 @@ def _checked(name, classes):
 def known_backends(requests=()):
     """Python's backends by name, and those that the partitioners of `requests` bring along."""
     known = dict(_own_backends())
-    built_in = {name: backend_id for name, backend_id, *_ in _depute.backends()}
     partitioners = [each for *_, each in requests if isinstance(each, Partitioner)]
     behind, brought = {}, {}
     for partitioner in partitioners:
         behind |= partitioner._backends_behind()
-        for name, backend in partitioner._brought_backends().items():
+    workers = [{each.id: each} for *_, each in requests if isinstance(each, _depute.WorkerBackend)]
+    for backends in workers + [partitioner._brought_backends() for partitioner in partitioners]:
+        for name, backend in backends.items():
             if brought.setdefault(name, backend) != backend:
                 raise Error("backend", name, "two partitioners bring two backends of this name", "lower in two steps")
     for name, _method, _options, own in requests:
-        if own is None and built_in.get(name) in brought:
+        if own is None and built_in().get(name) in brought:
             raise Error(
                 "backend",
-                built_in[name],
+                built_in()[name],
                 f"the partitioner {name!r} asks for the one that is built in, and another one brings its own",
                 "lower in two steps: to_backend() after to_edge_transform_and_lower()",
             )
-    behind = {name: backend for name, backend in behind.items() if name not in built_in.values()}
+    behind = {name: backend for name, backend in behind.items() if name not in built_in().values()}
     return list((behind | known | brought).items())
 
 

@@ -12,11 +12,12 @@ import os
 import tempfile
 
 from . import _depute
+from ._errors import Error
 from ._executor import run_on
 from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
-from .partitioning import knows_edge_forms, requests
+from .partitioning import backend_id, is_of_executorch, knows_edge_forms, requests
 from .program import Method, Program, _kind, as_one_program, as_program, write_whole
 from .report import Report, get_delegation_info
 
@@ -150,11 +151,12 @@ class EdgeProgramManager(_Manager):
         return _depute.explained(self.program._native, self._report)
 
     def transform(self, passes):
-        """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order."""
+        """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order. A dict has
+        those of some methods, which are given a program of their method alone. ExecuTorch's passes will do."""
         from ._callbacks import transform
 
         native = self.program._native
-        for each in _passes(passes):
+        for each in _passes(passes, self.program):
             native, report = _depute.to_edge(transform(each, native), self._preserved)
         return self._with(native, self._report if not passes else report)
 
@@ -181,6 +183,10 @@ class EdgeProgramManager(_Manager):
     def to_executorch(self, config=None, *, progress=None):
         """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
         config = config or ExecutorchBackendConfig()
+        if type(config).__module__ == "executorch.exir.capture._config":
+            from .compat.executorch import backend_config
+
+            config = backend_config(config)
         if not isinstance(config, ExecutorchBackendConfig):
             raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
         with waiting(progress, "to_executorch"):
@@ -310,7 +316,7 @@ def to_edge_transform_and_lower(
 
     programs: as to_edge takes them. partitioner: the name of a backend, depute.partitioner(...), a Partitioner,
     a list of them (asked in their order) or a dict by method. transform_passes: functions from a Program to a
-    Program, before any partitioner is asked. constant_methods: {name: value or list of values}.
+    Program, before any partitioner is asked, or a dict of them by method; ExecuTorch's passes will do. constant_methods: {name: value or list of values}.
 
     Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
     quantize has the rules of --quantize; calibrate the inputs for "static": a .npz file, or {name: array} with
@@ -334,7 +340,7 @@ def to_edge_transform_and_lower(
             program._native,
             asked,
             known_backends(asked),
-            _passes(transform_passes),
+            _passes(transform_passes, program),
             bool(plan_together),
             dict(bounds or {}),
             quantize,
@@ -386,14 +392,15 @@ def to_backend(*arguments):
     """Hands programs to backends, in ExecuTorch's three forms.
 
     to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule; a
-                                                          backend itself will do in the place of its id
+                                                          backend itself (ExecuTorch's too) will do in the place of
+                                                          its id
     to_backend(program, partitioner)                      the parts that the partitioner tags: a Program (of a
                                                           Method a Method)
     to_backend(MethodProgramsPartitionerSpec(...))        several methods: {name: Method}
 
     Programs are taken as they are; torch's are brought to the Edge dialect first.
     """
-    if len(arguments) == 3 and (isinstance(arguments[0], str) or callable(getattr(arguments[0], "preprocess", None))):
+    if len(arguments) == 3 and (isinstance(arguments[0], str) or backend_id(arguments[0]) is not None):
         return _to_backend_whole(*arguments)
     if len(arguments) == 2:
         given, partitioner = arguments
@@ -416,9 +423,13 @@ def _to_backend_whole(backend, program, compile_specs):
 
     rows = compile_spec_rows(compile_specs, "to_backend")
     known = dict(known_backends())
+    if isinstance(backend, type) and is_of_executorch(backend, "backend_details"):
+        from .compat.executorch import backend as of_executorch
+
+        backend = of_executorch(backend)
     if not isinstance(backend, str):
-        known[backend.__name__] = backend
-        backend = backend.__name__
+        known[backend_id(backend)] = backend
+        backend = backend_id(backend)
     return LoweredBackendModule(_depute.to_backend_whole(backend, _edge(program)._native, rows, list(known.items())))
 
 
@@ -428,18 +439,54 @@ def _edge(given):
     return program if is_ours else Program(_depute.to_edge(program._native, [])[0])
 
 
-def _passes(passes):
+def _passes(passes, program):
+    """Functions from a Program to a Program, of what is given: one, several, or a dict of them by method."""
+    if isinstance(passes, dict):
+        for name in passes:
+            if name not in program.methods:
+                raise KeyError(f"passes for a method {name!r}; there are {', '.join(program.methods)}")
+        return [_pass_of_method(each, name) for name, of_method in passes.items() for each in _passes(of_method, program)]
     if passes is None:
         return []
-    if isinstance(passes, dict):
-        raise TypeError("passes see whole programs here: give a list of them, not a dict by method")
     passes = list(passes) if isinstance(passes, (list, tuple)) else [passes]
-    for each in passes:
-        if not callable(each):
-            raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(each)}")
-        if any(base.__module__.startswith("torch.fx.passes") for base in type(each).__mro__):
-            raise TypeError(f"{_kind(each)} is a pass over a GraphModule: give depute.compat.executorch.transform(it)")
-    return passes
+    return [_checked_pass(each) for each in passes]
+
+
+def _checked_pass(function):
+    if not callable(function):
+        raise TypeError(f"a pass is a function from a Program to a Program, not {_kind(function)}")
+    if any(base.__module__.startswith("torch.fx.passes") for base in type(function).__mro__):
+        from .compat.executorch import transform
+
+        return transform(function)  # over a GraphModule
+    return function
+
+
+def _pass_of_method(function, name):
+    """The pass is given a program of that method alone."""
+    from ._callbacks import transform
+
+    def of_method(program):
+        if len(program.methods) == 1:
+            return function(program)
+        refuse_split_state(program, name, "give a list of passes, which see the whole program")
+        alone = {each: program._native.only_method(each) for each in program.methods}
+        return Program(_depute.join(list({**alone, name: transform(function, alone[name])}.items())))
+
+    of_method.__name__ = getattr(function, "__name__", type(function).__name__)
+    return of_method
+
+
+def refuse_split_state(program, name, hint):
+    """A method that is changed by itself must not share a buffer that is mutated with another one."""
+    signatures = {method: each.graph_signature for method, each in program.methods.items()}
+    own = signatures.pop(name)
+    for other, signature in signatures.items():
+        mutated = set(own.buffers_to_mutate.values()) | set(signature.buffers_to_mutate.values())
+        shared = mutated & set(own.buffers) & set(signature.buffers)
+        if shared:
+            message = f"it shares the state {', '.join(sorted(shared))} with method {other}, which a pass over one of them would split"
+            raise Error("transform", f"method {name}", message, hint)
 
 
 def _refuse_etrecord(wanted):

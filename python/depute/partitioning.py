@@ -12,10 +12,13 @@ Partitioner, in ExecuTorch's words:
             return PartitionResult(exported_program, {tag: DelegationSpec("MyBackend", []), ...})
 """
 
+import functools
 from collections import namedtuple
 from types import MappingProxyType
 
+from ._depute import WorkerBackend, start_worker
 from ._depute import backends as _backends
+from ._errors import Error
 
 
 class CompileSpec:
@@ -61,7 +64,8 @@ class Partitioner:
     all tagged nodes that use it (tag_constant_data tags all constants); without one it is passed as an argument.
 
     `backends` are those that it brings along: they stand before others of their names for what is asked together with
-    it. Classes of ExecuTorch are brought as compat.backend(...); no name finds these by itself.
+    it. Classes of ExecuTorch are brought as compat.backend(...), programs as depute.worker_backend(...); no name finds
+    these by itself.
     """
 
     backends = ()
@@ -81,9 +85,9 @@ class Partitioner:
     def _brought_backends(self):
         """`backends` by their ids."""
         for each in self.backends:
-            if not callable(getattr(each, "preprocess", None)) or not isinstance(getattr(each, "__name__", None), str):
+            if backend_id(each) is None:
                 raise TypeError(f"{partitioner_name(self)}.backends: expected backends, not {type(each).__name__}")
-        return {each.__name__: each for each in self.backends}
+        return {backend_id(each): each for each in self.backends}
 
     def _backends_behind(self):
         """The same for ids that no one else has."""
@@ -113,17 +117,54 @@ class BackendPartitioner:
 def partitioner(name, **options):
     """The partitioner of a backend by its name: partitioner("xnnpack", off=["op:gelu", "module:head"]).
 
-    It is built in, or the program `depute-backend-NAME` on PATH; "exec:FILE" is a program by its path. The options
-    are those of `depute backends NAME`; a list gives an option several times. What is wrong with them, and a
-    program that is not there, is told when a program is lowered.
+    It is built in, or the program `depute-backend-NAME` on PATH; "exec:FILE" is a program by its path, and what
+    worker_backend() gave one that runs. The options are those of `depute backends NAME`; a list gives an option
+    several times. What is wrong with them, and a program that is not there, is told when a program is lowered.
     """
-    if not isinstance(name, str):
+    if not isinstance(name, (str, WorkerBackend)):
         raise TypeError(f"a backend has a name, and {name!r} is none")
     pairs = []
     for key, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
             pairs.append((key, str(each).lower() if isinstance(each, bool) else str(each)))
     return BackendPartitioner(name, pairs)
+
+
+def worker_backend(name, *, seconds=None, max_bytes=None):
+    """A backend that is a program of its own (docs/backend-protocol.md), started: "chip" is `depute-backend-chip` on PATH,
+    "exec:FILE" a program by its path.
+
+    seconds: for each answer, by default 600. max_bytes: what it may write, by default 8 GiB. The result stands where a
+    backend does: depute.partitioner(it, ...), to_backend(it, program, specs), Partitioner.backends. It has `name`, `id`,
+    `description`, `options` ({key: meaning}) and `program`. Its process ends with it.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a backend has a name, and {name!r} is none")
+    worker = start_worker(name, seconds, max_bytes)
+    if worker is not None:
+        return worker
+    if name in built_in():
+        raise Error("usage", "worker_backend", f"{name!r} is built in", f"depute.partitioner({name!r}) is its partitioner")
+    raise Error("usage", "worker_backend", f"there is no depute-backend-{name} on PATH", '"exec:FILE" names one anywhere')
+
+
+def _started_again(program, seconds, max_bytes):
+    """A worker of another process, in this one."""
+    return worker_backend(f"exec:{program}", seconds=seconds, max_bytes=max_bytes)
+
+
+def backend_id(backend):
+    """The id of a class with preprocess(), or of a worker; None of anything else."""
+    if isinstance(backend, WorkerBackend):
+        return backend.id
+    name = getattr(backend, "__name__", None)
+    return name if callable(getattr(backend, "preprocess", None)) and isinstance(name, str) else None
+
+
+@functools.cache
+def built_in():
+    """The ids of the backends that are built in, by name."""
+    return {name: id for name, id, *_ in _backends()}
 
 
 def backends():
@@ -151,7 +192,19 @@ def tag_constant_data(exported_program):
 
 
 def requests(partitioner):
-    """What the compiler is asked for: (name, method or "", options, Python's partitioner or None) in order."""
+    """What the compiler is asked for, in order: (name, method or "", options, who is asked). The last is Python's
+    partitioner, a worker, or None for what is built in."""
+    workers, rows = {}, []
+    for name, method, options, own in _rows(partitioner):
+        if own is None and name not in built_in():
+            if name not in workers:
+                workers[name] = start_worker(name)
+            own = workers[name]
+        rows.append((name, method, options, own))
+    return rows
+
+
+def _rows(partitioner):
     if partitioner is None:
         return []
     if isinstance(partitioner, dict):
@@ -159,22 +212,32 @@ def requests(partitioner):
         for method, of_method in partitioner.items():
             if not isinstance(method, str):
                 raise TypeError(f"partitioner: methods have names, and {method!r} is none")
-            rows += [(name, method, options, own) for name, _, options, own in requests(of_method)]
+            rows += [(name, method, options, own) for name, _, options, own in _rows(of_method)]
         return rows
     if isinstance(partitioner, (list, tuple)) and not isinstance(partitioner, DelegationSpec):
-        return [row for each in partitioner for row in requests(each)]
+        return [row for each in partitioner for row in _rows(each)]
     if isinstance(partitioner, str):
         return [(partitioner, "", [], None)]
     if isinstance(partitioner, BackendPartitioner):
-        return [(partitioner.name, "", partitioner.options, None)]
+        worker = partitioner.name if isinstance(partitioner.name, WorkerBackend) else None
+        return [(partitioner.name if worker is None else worker.name, "", partitioner.options, worker)]
     if isinstance(partitioner, type):
         raise TypeError(f"partitioner: {partitioner.__name__} is a class; give an object of it")
+    if is_of_executorch(type(partitioner), "partitioner"):
+        from .compat.executorch import partitioner as of_executorch
+
+        partitioner = of_executorch(partitioner)
     if not callable(getattr(partitioner, "partition", None)):
         raise TypeError(
             "partitioner: expected the name of a backend, depute.partitioner(...), a Partitioner, a list of them "
             f"or a dict by method, not {type(partitioner).__name__}"
         )
     return [(partitioner_name(partitioner), "", [], partitioner)]
+
+
+def is_of_executorch(kind, module):
+    """A class that inherits from one of that module of executorch.exir.backend: it works on graphs of torch."""
+    return any(base.__module__ == f"executorch.exir.backend.{module}" for base in kind.__mro__)
 
 
 def knows_edge_forms(rows):

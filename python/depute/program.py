@@ -270,7 +270,8 @@ class Program:
         return self._only().to_torch()
 
     def save(self, path):
-        """Writes the program: a path ending in .ir as text, in .pte as an ExecuTorch program."""
+        """Writes the program: a path ending in .pt2 as torch.export.save does, in .ir as text, in .pte as an ExecuTorch
+        program."""
         save(self, path)
 
     def explain(self, partitioner=None, *, node="", **options):
@@ -342,7 +343,8 @@ def from_torch(exported_program):
 
 
 def save(program, path):
-    """Writes a program: a path ending in .ir as text with all constants, in .pte as an ExecuTorch program.
+    """Writes a program: a path ending in .pt2 as an archive that torch.export.load reads (one method, before any part of
+    it is delegated), in .ir as text with all constants, in .pte as an ExecuTorch program.
 
     The file appears whole or not at all.
     """
@@ -355,10 +357,12 @@ def save(program, path):
     program = as_program(program)
     if ending == ".ir":
         write_whole(path, program.text(data=True).encode())
+    elif ending == ".pt2":
+        write_whole(path, _depute.pt2_bytes(program._native))
     elif ending == ".pte":
         EdgeProgramManager(program).save(path)
     else:
-        raise ValueError(f"save writes .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
+        raise ValueError(f"save writes .pt2, .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
 
 
 def write_whole(path, content):

@@ -31,20 +31,45 @@ std::string count_cell(std::uint64_t number) {
 
 using Rows = std::vector<std::string>;  // the cells of each
 
-std::string table(std::string_view head, const Rows& rows, std::size_t first, std::size_t end) {
-  std::string html = fmt::format("<div class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n", head);
-  for (std::size_t i = first; i < end; ++i) html += "<tr>" + rows[i] + "</tr>\n";
+struct Column {
+  std::string_view name;
+  std::string_view kind = "";
+};
+using Columns = std::vector<Column>;
+
+constexpr std::string_view as_number = "number";
+
+// The cells with the names of their columns, which phones show in the place of the head.
+std::string named_cells(const Columns& columns, std::string_view row) {
+  constexpr std::string_view cell = "<td";  // text is escaped: none starts inside of another
+  std::string html;
+  for (const Column& column : columns) {
+    const std::size_t end = std::min(row.find(cell, cell.size()), row.size());
+    html +=
+        fmt::format("{} data-column=\"{}\"{}", cell, column.name, row.substr(cell.size(), end - cell.size()));
+    row.remove_prefix(end);
+  }
+  return html;
+}
+
+std::string table(const Columns& columns, const Rows& rows, std::size_t first, std::size_t end) {
+  std::string html = "<div class=\"scroll\"><table><thead><tr>";
+  for (const auto& [name, kind] : columns)
+    html +=
+        kind.empty() ? fmt::format("<th>{}</th>", name) : fmt::format("<th class=\"{}\">{}</th>", kind, name);
+  html += "</tr></thead><tbody>\n";
+  for (std::size_t i = first; i < end; ++i) html += "<tr>" + named_cells(columns, rows[i]) + "</tr>\n";
   return html + "</tbody></table></div>\n";
 }
 
-std::string section(std::string_view id, std::string_view title, std::string_view head, const Rows& rows) {
+std::string section(std::string_view id, std::string_view title, const Columns& columns, const Rows& rows) {
   if (rows.empty()) return {};
   const std::size_t shown = std::min(rows.size(), shown_rows);
   std::string html = fmt::format("<section id=\"{}\"><h2>{} ({})</h2>\n{}", id, title, rows.size(),
-                                 table(head, rows, 0, shown));
+                                 table(columns, rows, 0, shown));
   if (rows.size() > shown)
     html += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", rows.size() - shown,
-                        table(head, rows, shown, rows.size()));
+                        table(columns, rows, shown, rows.size()));
   return html + "</section>\n";
 }
 
@@ -65,8 +90,9 @@ std::string owner_cell(const NodeReport& node) {
   if (!is_delegated(node))
     colour = node.owner == "no-kernel" || node.owner == "refused" ? "--" + node.owner : "--portable";
   return fmt::format(
-      "<td><span class=\"swatch\" style=\"background:var({})\" aria-hidden=\"true\"></span>{}</td>", colour,
-      escape_html(node.owner));
+      "<td class=\"short\"><span class=\"swatch\" style=\"background:var({})\" "
+      "aria-hidden=\"true\"></span>{}</td>",
+      colour, escape_html(node.owner));
 }
 
 std::string figure_row(const DiffFigure& figure) {
@@ -89,9 +115,14 @@ std::string parts_cell(const DiffDelegate& delegate) {
   return cell + "</td>";
 }
 
-constexpr std::string_view node_head = "<th>Line</th><th>Node</th>";
-constexpr std::string_view bytes_head =
-    "<th class=\"number\">Bytes before</th><th class=\"number\">Bytes after</th>";
+Columns node_columns(std::initializer_list<Column> others) {
+  Columns columns = {{"Line"}, {"Node"}};
+  columns.insert(columns.end(), others);
+  return columns;
+}
+
+constexpr Column bytes_before{"Bytes before", as_number};
+constexpr Column bytes_after{"Bytes after", as_number};
 
 std::string node_sections(const LoweringDiff& diff) {
   auto moved = [](const DiffNode& node) {
@@ -106,17 +137,16 @@ std::string node_sections(const LoweringDiff& diff) {
   auto delegate = [](const DiffDelegate& each) {
     return code_cell(each.name) + count_cell(each.nodes) + parts_cell(each);
   };
-  const std::string head(node_head);
-  return section("moved", "Moved nodes", head + "<th>Before</th><th>After</th><th>Why</th>",
+  return section("moved", "Moved nodes", node_columns({{"Before"}, {"After"}, {"Why"}}),
                  rows_of(diff.moved, moved)) +
-         section("other-reason", "Nodes left for another reason", head + "<th>Before</th><th>After</th>",
+         section("other-reason", "Nodes left for another reason", node_columns({{"Before"}, {"After"}}),
                  rows_of(diff.other_reason, other)) +
-         section("only-before", "Nodes only before", head + "<th>Owner</th>",
+         section("only-before", "Nodes only before", node_columns({{"Owner"}}),
                  rows_of(diff.only_before, only)) +
-         section("only-after", "Nodes only after", head + "<th>Owner</th>", rows_of(diff.only_after, only)) +
+         section("only-after", "Nodes only after", node_columns({{"Owner"}}),
+                 rows_of(diff.only_after, only)) +
          section("delegates", "Delegates with other nodes",
-                 "<th>Delegate</th><th class=\"number\">Nodes</th><th>Where they are</th>",
-                 rows_of(diff.delegates, delegate));
+                 {{"Delegate"}, {"Nodes", as_number}, {"Where they are"}}, rows_of(diff.delegates, delegate));
 }
 
 std::string file_sections(const LoweringDiff& diff) {
@@ -131,14 +161,12 @@ std::string file_sections(const LoweringDiff& diff) {
     return code_cell(each.name) + text_cell(name(each.change)) + count_cell(each.bytes_before) +
            count_cell(each.bytes_after);
   };
-  const std::string bytes(bytes_head);
-  return section(
-             "instructions", "Instructions",
-             "<th>Calls</th><th>Method</th><th class=\"number\">Before</th><th class=\"number\">After</th>",
-             rows_of(diff.calls, call)) +
-         section("payloads", "Payloads", "<th>Backend</th><th>Method</th><th>Change</th>" + bytes,
+  return section("instructions", "Instructions",
+                 {{"Calls"}, {"Method"}, {"Before", as_number}, {"After", as_number}},
+                 rows_of(diff.calls, call)) +
+         section("payloads", "Payloads", {{"Backend"}, {"Method"}, {"Change"}, bytes_before, bytes_after},
                  rows_of(diff.payloads, payload)) +
-         section("weights", "Weights", "<th>Weight</th><th>Change</th>" + bytes,
+         section("weights", "Weights", {{"Weight"}, {"Change"}, bytes_before, bytes_after},
                  rows_of(diff.weights, weight));
 }
 
@@ -162,11 +190,10 @@ std::string diff_html(const LoweringDiff& diff) {
       before, after, escape_html(diff.before), escape_html(diff.after),
       diff.is_same() ? "No difference." : "What is not listed is the same in both.");
   html += section("numbers", "Figures",
-                  "<th></th><th class=\"number\">Before</th><th class=\"number\">After</th><th "
-                  "class=\"number\">Change</th>",
+                  {{""}, {"Before", as_number}, {"After", as_number}, {"Change", as_number}},
                   rows_of(diff.figures, figure_row));
   html += node_sections(diff) + file_sections(diff);
-  html += section("not-compared", "Not compared", "<th></th>",
+  html += section("not-compared", "Not compared", {{""}},
                   rows_of(diff.not_compared, [](const std::string& line) { return text_cell(line); }));
   return html + "</main>\n</body>\n</html>\n";
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "depute/op.h"
+
 namespace depute {
 namespace {
 

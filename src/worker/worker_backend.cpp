@@ -432,6 +432,7 @@ Result<BackendEntry> worker_backend(std::string_view name, const std::string& pr
     entry.options = description.options;
     entry.libraries = description.libraries;
     entry.ops = description.ops;
+    entry.together = description.together;
     return entry;
   });
 }

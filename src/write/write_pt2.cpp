@@ -8,6 +8,9 @@
 
 #include <map>
 
+#include "depute/exported_model.h"
+#include "support/guarded.h"
+#include "support/output.h"
 #include "support/try.h"
 #include "write/pt2_program.h"
 #include "write/zip_writer.h"
@@ -87,6 +90,16 @@ Status write_pt2(const Program& program, Output& output) {
   TRY_STATUS(add(".data/version", "6\n"));
   TRY_STATUS(add("byteorder", "little"));
   return zip.finish();
+}
+
+Result<std::vector<std::byte>> pt2_bytes(const Program& program) {
+  return guarded([&]() -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> bytes;
+    OutputBytes output(bytes);
+    TRY_STATUS(write_pt2(program, output));
+    TRY_STATUS(output.commit());
+    return bytes;
+  });
 }
 
 }  // namespace depute

@@ -134,6 +134,13 @@ def test_the_page_says_the_same_and_asks_for_nothing(model, tmp_path):
         assert [row.split()[0] for row in rows] == ["<script>x()</script>.py:3", "model.py:6"]
         assert all("off=op:relu" in row for row in rows)
         assert browser.script("return document.documentElement.scrollWidth") <= 390
+        heads = browser.script("return [...document.querySelectorAll('#moved th')].map((head) => head.textContent)")
+        cells = browser.script(
+            "return [...document.querySelector('#moved tbody tr').cells].map((cell) => [cell.dataset.column,"
+            " getComputedStyle(cell, '::before').content, cell.innerText.trim()])"
+        )
+        assert heads == ["Line", "Node", "Before", "After", "Why"] == [name for name, *_ in cells]
+        assert [cell for cell in cells if cell[1] != "none"] == [["Before", '"Before"', "xnnpack"], ["After", '"After"', "portable"]]
         assert browser.script("return document.scripts.length") == 0
         assert browser.requests == [page.as_uri()] and browser.console == []
 

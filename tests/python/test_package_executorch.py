@@ -19,10 +19,12 @@ from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDe
 from executorch.exir.backend.utils import tag_constant_data
 from executorch.exir.dialects._ops import ops as upstream_ops
 from executorch.exir.pass_base import ExportPass
+from executorch.exir.passes import MemoryPlanningPass
 from executorch.exir.tensor_layout import TensorLayout
 from executorch.runtime import Runtime
 from harness import assert_close, lower, read_cases, sample
 from harness import depute as command
+from test_package_lowering import STATE
 
 NATIVE, THEIRS = (), (XnnpackBackend,)
 
@@ -124,6 +126,51 @@ def test_xnnpack_partitions_compute_what_eager_does(name, backends):
     edge = depute.to_edge_transform_and_lower(sample(name), partitioner=partitioner)
     assert edge.get_delegation_info().num_delegated_nodes > 0
     assert_computes(edge.to_executorch().buffer, name)
+
+
+def test_what_is_written_for_executorch_needs_no_wrapper(products):
+    """A changed import is all: partitioners, backends and passes of ExecuTorch are told from Depute's."""
+    for given in (XnnpackPartitioner(), [XnnpackPartitioner()], {"forward": [XnnpackPartitioner()]}):
+        edge = depute.to_edge_transform_and_lower(products, partitioner=given)
+        assert edge.get_delegation_info().num_delegated_nodes > 0
+        assert payloads(edge) == payloads(depute.to_edge_transform_and_lower(products, partitioner=compat.partitioner(XnnpackPartitioner())))
+    assert payloads(depute.to_edge(products).to_backend(AddMulPartitionerDemo())) == payloads(
+        depute.to_edge(products).to_backend(compat.partitioner(AddMulPartitionerDemo()))
+    )
+    linear = torch.export.export(torch.nn.Linear(4, 4).eval(), (torch.ones(2, 4),))
+    lowered = depute.to_backend(BackendWithCompilerDemo, linear, [])
+    assert lowered.processed_bytes == depute.to_backend(compat.backend(BackendWithCompilerDemo), linear, []).processed_bytes
+    x = torch.randn(4, 4)
+    renamed = depute.to_edge_transform_and_lower({"a": products, "b": products}, transform_passes={"b": [Renames()]})
+    wants = {"a": torch.tan, "b": torch.sin}
+    for method, function in wants.items():
+        want = torch.relu(function(torch.mm(x, products.state_dict["weight"]) + x) + x)
+        assert_close(run(renamed.to_executorch().buffer, [x], method)[0], want, method)
+
+
+def test_settings_of_executorch_are_taken_or_told_of(products):
+    edge = depute.to_edge_transform_and_lower(products, partitioner="xnnpack")
+    theirs = exir.ExecutorchBackendConfig(
+        extract_delegate_segments=False,
+        segment_alignment=4096,
+        external_constants=True,
+        memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False),
+    )
+    ours = depute.ExecutorchBackendConfig(depute.MemoryPlanningPass(False, False), False, 4096, external_constants=True)
+    assert edge.to_executorch(theirs).buffer == edge.to_executorch(ours).buffer != edge.to_executorch().buffer
+    assert edge.to_executorch(theirs).data_files == edge.to_executorch(ours).data_files
+    assert edge.to_executorch(exir.ExecutorchBackendConfig()).buffer == edge.to_executorch().buffer
+    for wrong, name in (
+        ({"passes": [Renames()]}, "ExecutorchBackendConfig.passes"),
+        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
+        ({"sym_shape_eval_pass": Renames()}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
+        ({"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)}, "MemoryPlanningPass.share_mutable_buffers"),
+        ({"memory_planning_pass": MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is .* no counterpart"):
+            edge.to_executorch(exir.ExecutorchBackendConfig(**wrong))
+    with pytest.raises(TypeError, match="memory_planning_pass"):
+        edge.to_executorch(exir.ExecutorchBackendConfig(memory_planning_pass={"forward": MemoryPlanningPass()}))
 
 
 def test_importing_executorchs_backend_changes_nothing(tmp_path):
@@ -524,14 +571,18 @@ def test_passes_of_executorch_keep_the_models_lines(products):
     assert sources[0] == sources[1] and "test_package_executorch.py" in sources[0][0]
 
 
+def test_passes_of_executorch_do_not_split_state():
+    program = depute.parse(STATE)
+    with pytest.raises(depute.Error, match="shares the state n with method"):
+        depute.to_edge(program).transform([Renames()])
+
+
 def test_passes_of_executorch_that_cannot_be_applied(products):
     lowered = depute.to_edge(products).to_backend("xnnpack")
     with pytest.raises(depute.Error, match="before parts are delegated"):
         lowered.transform([compat.transform(Renames())])
     with pytest.raises(TypeError, match="not type|a pass over a GraphModule"):
         compat.transform(Renames)
-    with pytest.raises(TypeError, match="compat.executorch.transform"):
-        depute.to_edge(products).transform([Renames()])
 
     def fails(module):
         raise ZeroDivisionError("in the pass")

@@ -244,6 +244,55 @@ def test_passes_change_programs_before_partitioners_are_asked():
     assert_close(run(again.to_executorch(), x)[0], want, "output")
 
 
+def test_passes_of_one_method_leave_others_as_they_are():
+    model, exported = small()
+    seen = []
+
+    def tan_to_sin(program):
+        seen.append(list(program.methods))
+        return depute.parse(program.text(data=True).replace("aten.tan.default", "aten.sin.default"))
+
+    x = torch.randn(2, 4)
+    hidden = torch.relu(model.linear(x))
+    for passes, name in (({"b": tan_to_sin}, "b"), ({"a": [tan_to_sin, lambda program: None], "b": []}, "a")):
+        seen.clear()
+        for edge in (
+            depute.to_edge_transform_and_lower({"a": exported, "b": exported}, passes, partitioner="xnnpack"),
+            depute.to_edge({"a": exported, "b": exported}).transform(passes),
+        ):
+            program = edge.to_executorch()
+            for method in ("a", "b"):
+                want = (torch.sin if method == name else torch.tan)(hidden)
+                assert_close(run(program, x, method=method)[0], want, method)
+        assert seen == [[name]] * 2
+    alone = depute.to_edge_transform_and_lower(exported, {"forward": [tan_to_sin]})
+    assert_close(run(alone.to_executorch(), x)[0], torch.sin(hidden), "one method")
+
+
+STATE = """program
+data "n": f32[1] = [0.0]
+method a(%n: f32[1] = buffer "n", %x: f32[1]) {
+  %s: f32[1] = aten.add.Tensor(%n, %x) #1
+  store buffer "n" = %s
+  return %s
+}
+method b(%n: f32[1] = buffer "n", %x: f32[1]) {
+  %t: f32[1] = aten.mul.Tensor(%n, %x) #2
+  return %t
+}
+"""
+
+
+def test_state_that_methods_share_is_not_split_by_a_pass_over_one():
+    program = depute.parse(STATE)
+    for method in ("a", "b"):
+        with pytest.raises(depute.Error, match="shares the state n with method"):
+            depute.to_edge_transform_and_lower(program, {method: [lambda given: None]})
+    depute.to_edge_transform_and_lower(program, [lambda given: None])
+    apart = depute.parse(STATE.replace('store buffer "n" = %s\n', ""))
+    depute.to_edge_transform_and_lower(apart, {"a": [lambda given: None]})
+
+
 def test_copies_of_managers_go_ways_of_their_own():
     _, exported = small()
     edge = depute.to_edge(exported, constant_methods={"n": 3})
@@ -290,7 +339,9 @@ def test_passes_that_go_wrong():
         ([fails], ZeroDivisionError, "in the pass"),
         ([lambda program: 3], TypeError, "returned int"),
         ([3], TypeError, "function"),
-        ({"forward": []}, TypeError, "list"),
+        ({"forward": 3}, TypeError, "function"),
+        ({"backward": [fails]}, KeyError, "'backward'; there are forward"),
+        ({"forward": [fails]}, ZeroDivisionError, "in the pass"),
         ([lambda program: depute.parse("program\nmethod f(%x: f32[2]) {\n  %r: f32[3] = aten.relu.default(%x)\n  return %r\n}\n")], depute.Error, "relu|f32"),
     ):
         with pytest.raises(error, match=text):

@@ -337,6 +337,22 @@ def test_what_torch_cannot_take_is_refused():
         depute.load(sample("multi")).to_torch()
 
 
+@pytest.mark.parametrize("name", ["mlp", "attn", "dynamic", "cond", "tied", "mutbuf"])
+def test_archives_that_are_saved_are_torchs(name, tmp_path):
+    program = depute.load(sample(name))
+    program.save(tmp_path / "again.pt2")
+    exported = torch.export.load(tmp_path / "again.pt2")
+    for case in read_cases(sample(name))[:1]:
+        for got, want in zip(torch.utils._pytree.tree_leaves(exported.module()(*case.inputs)), case.outputs):
+            torch.testing.assert_close(got, want)
+    again = depute.load(tmp_path / "again.pt2")
+    assert [str(node.target) for node in again.graph.nodes] == [str(node.target) for node in program.graph.nodes]
+    lowered = depute.to_edge_transform_and_lower(program, partitioner="xnnpack")
+    with pytest.raises(depute.Error, match="delegate"):
+        depute.save(lowered, tmp_path / "lowered.pt2")
+    assert [each.name for each in tmp_path.iterdir()] == ["again.pt2"]
+
+
 def test_memory_stays_flat():
     exported = export(torch.nn.Linear(512, 512), torch.ones(1, 512))
 

@@ -2,7 +2,10 @@
 
 import json
 import re
+import time
 
+import architectures
+import depute as package
 import pytest
 from harness import MODELS, ROOT, depute, page_data, sample
 from report_pages import Browser, write_page, write_program
@@ -130,6 +133,86 @@ def test_text_of_a_model_is_no_script(tmp_path):
         assert browser.requests == [page.resolve().as_uri()]
 
 
+def test_tables_are_cards_on_phones(pages):
+    """Nothing of a table has to be found by scrolling sideways, and each number has the name of its column."""
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(pages[500])
+        for table in ("reason-table", "delegate-table"):
+            heads = browser.script(f"return [...document.querySelectorAll('#{table} th')].map((head) => head.textContent)")
+            width, room = browser.script(f"const t = document.getElementById('{table}'); return [t.scrollWidth, t.parentElement.clientWidth]")
+            assert 0 < width <= room
+            row = browser.script(
+                f"return [...document.querySelector('#{table} tbody tr').cells].map((cell) => [cell.dataset.column,"
+                " cell.classList.contains('number') && getComputedStyle(cell, '::before').content, cell.getBoundingClientRect().right])"
+            )
+            assert [name for name, *_ in row] == heads
+            assert all(shown is False or shown == f'"{name}"' for name, shown, _ in row) and any(shown for _, shown, _ in row)
+            assert max(right for *_, right in row) <= SIZES["phone"][0]
+        assert browser.script("return document.querySelectorAll('#delegate-table tbody tr').length") == 5
+        browser.script("document.querySelector('#delegate-table .more button').click()")
+        assert browser.script("return document.querySelectorAll('#delegate-table tbody tr').length == data.delegates.length")
+        assert browser.console == []
+
+
+def test_a_tap_tells_what_a_box_is(tmp_path):
+    """A box shows the end of its name, in which it differs from others; a finger sees all of it, until it does something else."""
+    page = write_page(MODELS / "convnext_tiny.pt2", tmp_path)
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(page)
+        shown = browser.script("return document.querySelector('.entry span').textContent")
+        name = browser.script("return data.ledger.entries[0][3]")
+        assert len(name) > 30 and shown.startswith("\u2026") and name.endswith(shown[1:]) and len(shown) > 5
+        touch = "document.querySelector(arguments[0]).dispatchEvent(new PointerEvent(arguments[1], {pointerType: 'touch', bubbles: true}))"
+        tip = "const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.innerText"
+        for event in ("pointerdown", "pointerleave"):
+            browser.script(touch, ".entry", event)
+        assert browser.script(tip).splitlines()[0] == name
+        browser.script(touch, "h1", "pointerdown")
+        assert browser.script(tip) == ""
+        browser.script(touch, ".entry", "pointerdown")
+        browser.script("scrollBy(0, 50)")
+        time.sleep(0.3)
+        assert browser.script(tip) == ""
+
+
+def test_what_is_chosen_is_in_sight_on_phones(pages):
+    """From a reason to its node, and from there to another by the graph: the line is on the screen each time."""
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(pages[500])
+        browser.script("const b = document.querySelector('#reason-table tbody button'); b.scrollIntoView(); b.click()")
+        seen = "const box = document.getElementById('details').getBoundingClientRect(); return [box.top, box.bottom, innerHeight]"
+        for chosen in ("%v7", "%v17"):
+            time.sleep(0.3)
+            top, bottom, height = browser.script(seen)
+            assert 0 < top < bottom <= height and bottom - top > 100 and chosen in details_of(browser)
+            browser.script("document.getElementById('graph').scrollIntoView({block: 'start'}); select({kind: 'node', id: 17})")
+        browser.command("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+        assert browser.script("return getComputedStyle(document.getElementById('details')).position") == "static"
+
+
+def test_quantised_values_tell_their_scales(tmp_path):
+    """At their nodes, and where they cross a border."""
+    page = write_page(sample("qconv"), tmp_path, "--backend", "xnnpack:off=op:mean")
+    told = page_data(page)["nodes"]
+    scale = told["quantisation"][str(told["name"].index("quantize_per_tensor_1"))]
+    with Browser(1440, 900) as browser:
+        browser.open(page)
+        for name, has in (("quantize_per_tensor_1", True), ("convolution", False)):
+            browser.script(f"select({{kind: 'node', id: nodes.name.indexOf('{name}')}})")
+            assert (scale in details_of(browser)) == has == ("Quantisation" in details_of(browser))
+        borders = browser.script("return data.delegates.flatMap((_, i) => borderOf(i).out.map((value) => value.quantisation))")
+        assert any("scale=" in (each or "") for each in borders), borders
+
+
+def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
+    page = write_page(architectures.path("bert.dynamic"), tmp_path)
+    with Browser(*SIZES["phone"]) as browser:
+        browser.open(page)
+        notes = browser.script("return [...document.querySelectorAll('#advice .note')].map((note) => note.textContent)")
+    assert "All of them stand in this line." in notes and any(note.startswith("Refused because of ") for note in notes)
+    assert any(note.startswith("Mind: ") for note in notes)
+
+
 def test_the_same_input_gives_the_same_page(tmp_path):
     texts = []
     for name in ("a", "b"):
@@ -146,6 +229,14 @@ def test_prints_on_white(pages):
         browser.command("Emulation.setEmulatedMedia", {"media": "print", "features": []})
         assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert browser.script("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def assert_promise_is_kept(model, advice, *options):
+    """The counts of an advice are those of a plan of the model with the options that it names, or those given."""
+    again = json.loads(depute("explain", model, *(options or advice["flags"].split()), "--json").stdout)
+    promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
+    totals = again["totals"]
+    assert promised == (totals["delegated_subgraphs"], totals["delegated_nodes"], len(again["nodes"])), advice
 
 
 def advised_models():
@@ -168,10 +259,19 @@ def test_advice_gives_what_it_promises(model, arguments, tmp_path):
     if model.stem == "conv_relu_tan" and arguments == ":off=op:relu":
         assert "leave out the pin off=op:relu" in [advice["what"] for advice in flags]
     for advice in flags:
-        again = json.loads(depute("explain", model, *advice["flags"].split(), "--json").stdout)
-        promised = (advice["delegates"], advice["delegated_nodes"], advice["nodes"])
-        totals = again["totals"]
-        assert promised == (totals["delegated_subgraphs"], totals["delegated_nodes"], len(again["nodes"])), advice
+        assert_promise_is_kept(model, advice)
+
+
+def test_advice_for_architectures_gives_what_it_promises(tmp_path):
+    advised = {}
+    for name in architectures.NAMES:
+        page = tmp_path / "page.html"
+        assert depute("explain", architectures.path(name), "--backend", "xnnpack", "--report", page).code == 0, name
+        for advice in page_data(page)["advice"]:
+            if advice["flags"]:
+                assert_promise_is_kept(architectures.path(name), advice)
+                advised[name] = advised.get(name, 0) + 1
+    assert len(advised) >= 10, advised
 
 
 def test_a_rewritten_model_gives_what_was_promised(tmp_path):
@@ -185,6 +285,19 @@ def test_a_rewritten_model_gives_what_was_promised(tmp_path):
     rewritten.write_text(model.read_text().replace("aten.tan.", "aten.sigmoid."))
     totals = json.loads(depute("explain", rewritten, "--backend", "xnnpack", "--json").stdout)["totals"]
     assert (advice["delegates"], advice["delegated_nodes"]) == (totals["delegated_subgraphs"], totals["delegated_nodes"])
+
+
+@pytest.mark.parametrize("name", ["mamba", "falcon_mamba", "bamba"])
+def test_a_rewritten_architecture_gives_what_was_promised(name, tmp_path):
+    """The same in real models: the log1p that softplus is made of."""
+    text = package.to_edge(architectures.path(name)).program.text(data=True)
+    model, page = tmp_path / "m.ir", tmp_path / "page.html"
+    model.write_text(text)
+    assert depute("explain", model, "--backend", "xnnpack", "--report", page).code == 0
+    (advice,) = [each for each in page_data(page)["advice"] if each["op"] == "aten.log1p.default"]
+    assert advice["concerned"] == text.count("aten.log1p.default(") > 0
+    model.write_text(text.replace("aten.log1p.default(", "aten.sigmoid.default("))
+    assert_promise_is_kept(model, advice, "--backend", "xnnpack")
 
 
 def test_nothing_is_planned_again_without_a_page(tmp_path):

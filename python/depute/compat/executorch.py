@@ -15,11 +15,13 @@ import copy
 import torch
 from executorch.exir import EdgeCompileConfig
 from executorch.exir import EdgeProgramManager as _EdgeProgramManager
+from executorch.exir import ExecutorchBackendConfig as _ExecutorchBackendConfig
 from executorch.exir._serialize._named_data_store import NamedDataStoreOutput
 from executorch.exir._serialize.data_serializer import DataEntry
 from executorch.exir.backend.backend_details import BackendDetails as _BackendDetails
 from executorch.exir.backend.compile_spec_schema import CompileSpec as _CompileSpec
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.exir.passes import MemoryPlanningPass as _MemoryPlanningPass
 from executorch.exir.passes.replace_aten_with_edge_pass import aten_to_edge, should_lower_to_edge
 from executorch.exir.program._program import _transform
 from executorch.exir.tensor import enum_to_scalar_map
@@ -31,7 +33,7 @@ from .._errors import Error
 from .._to_torch import exported_program_of
 from ..backend import BackendDetails, NamedDataStore, PreprocessResult
 from ..graph import GraphModule, getitem
-from ..manager import EdgeProgramManager, _kind
+from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlanningPass, _kind, refuse_split_state
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
 
@@ -166,6 +168,31 @@ def edge_program_manager(edge):
     return _EdgeProgramManager(programs, dict(edge._constants), _CONFIG)
 
 
+# --- settings
+
+_SETTINGS = ("extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
+_MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output")
+
+
+def backend_config(executorch_config):
+    """An ExecutorchBackendConfig of ExecuTorch as Depute's. ValueError names a setting that has no counterpart here."""
+    plan = executorch_config.memory_planning_pass
+    if not isinstance(plan, _MemoryPlanningPass):
+        raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {_kind(plan)}")
+    _refuse_others(executorch_config, _ExecutorchBackendConfig(), (*_SETTINGS, "memory_planning_pass"))
+    _refuse_others(plan, _MemoryPlanningPass(), (*_MEMORY_SETTINGS, "state"))
+    ours = MemoryPlanningPass(*(getattr(plan, name) for name in _MEMORY_SETTINGS))
+    return ExecutorchBackendConfig(ours, **{name: getattr(executorch_config, name) for name in _SETTINGS})
+
+
+def _refuse_others(given, default, known):
+    """Objects of one class, such as the passes that are there without being asked for, are taken for the same."""
+    for name, value in vars(given).items():
+        usual = getattr(default, name, None)
+        if name not in known and value != usual and (type(value) is not type(usual) or type(value).__eq__ is not object.__eq__):
+            raise ValueError(f"{type(given).__name__}.{name} is {value!r}, which has no counterpart in depute")
+
+
 # --- passes
 
 
@@ -181,6 +208,8 @@ def transform(*passes):
     def transformed(program):
         if program.lowered_modules():
             raise Error("compat", "", "passes of ExecuTorch come before parts are delegated", "give them as transform_passes")
+        for name in program.methods:
+            refuse_split_state(program, name, "lower the methods as programs of their own, or change the model")
         methods = {name: _transform(edge_program(method), *passes) for name, method in program.methods.items()}
         return as_one_program({name: from_torch(method) for name, method in methods.items()})
 

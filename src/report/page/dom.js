@@ -16,11 +16,18 @@ const link = (label, onclick, attributes) => make("button", { type: "button", cl
 const swatch = (colour) => make("span", { class: "swatch", style: "background:var(" + colour + ")", "aria-hidden": "true" });
 const cssColour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// A table's head, and rows of which `shown` are there until all are asked for.
-function fillTable(table, columns, rows, shown, toRow) {
+const isNarrow = matchMedia("(max-width: 44rem)");
+
+// A table's head, and rows of which `most` are there until all are asked for; on phones, where each is a card, four.
+function fillTable(table, columns, rows, most, toRow) {
+  const shown = isNarrow.matches ? Math.min(most, 4) : most;
   const head = make("tr", {}, ...columns.map(([name, kind]) => make("th", { class: kind, scope: "col" }, name)));
   const body = make("tbody");
-  const add = (from, to) => rows.slice(from, to).forEach((row) => body.append(toRow(row)));
+  const add = (from, to) => rows.slice(from, to).forEach((row) => {
+    const made = toRow(row);
+    columns.forEach(([name], i) => { made.cells[i].dataset.column = name; }); // on phones there is no head above them
+    body.append(made);
+  });
   add(0, shown);
   table.replaceChildren(make("thead", {}, head), body);
   if (rows.length <= shown) return;
@@ -37,6 +44,20 @@ function showTip(x, y, lines) {
   tip.style.top = Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 8)) + "px";
 }
 const hideTip = () => { tip.hidden = true; };
+
+// Lines beside the pointer while it is over the element. A finger that taps sees them until it does something else.
+function tipOver(element, linesAt) {
+  const show = (event) => {
+    const lines = linesAt(event);
+    if (lines) showTip(event.clientX, event.clientY, lines);
+    else hideTip();
+  };
+  element.addEventListener("pointermove", show);
+  element.addEventListener("pointerdown", show);
+  element.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hideTip(); });
+}
+addEventListener("pointerdown", hideTip, { capture: true });
+addEventListener("scroll", hideTip, { capture: true, passive: true });
 
 // A canvas at the screen's own resolution; gives its context in CSS pixels.
 function sizedContext(canvas) {

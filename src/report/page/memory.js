@@ -79,12 +79,10 @@ function blockLines(method, block) {
 function memoryPlot(method) {
   const total = method.sizes.reduce((sum, size) => sum + size, 0);
   const canvas = make("canvas", { role: "img", "aria-label": method.method + ": " + bytesText(total) + " for " + plural(method.blocks.length, "tensor") + " over " + plural(method.instructions.length, "instruction") });
-  canvas.addEventListener("pointermove", (event) => {
+  tipOver(canvas, (event) => {
     const block = blockAt(canvas, method, event.offsetX, event.offsetY);
-    if (block) showTip(event.clientX, event.clientY, blockLines(method, block));
-    else hideTip();
+    return block && blockLines(method, block);
   });
-  canvas.addEventListener("pointerleave", hideTip);
   canvas.addEventListener("click", (event) => {
     const block = blockAt(canvas, method, event.offsetX, event.offsetY);
     const what = block && executed(method, block[0]);

@@ -68,7 +68,12 @@ function adviceItem(advice) {
   const where = make("p", { class: "where" }, about, about && advice.source ? ", first at " : "", advice.source ? make("code", {}, advice.source.split("/").slice(-2).join("/")) : "");
   const how = advice.flags ? make("p", { class: "flags" }, make("code", {}, advice.flags), copyButton(advice.flags)) : make("p", { class: "flags model" }, "No option does this: the model's line has to change.");
   return make("li", { class: advice.flags ? "option" : "rewrite" }, make("h3", {}, advice.what), gains, how,
-    advice.note ? make("p", { class: "note" }, (advice.flags ? "Mind: " : "Refused because of ") + advice.note + ".") : null, where);
+    advice.note ? make("p", { class: "note" }, noteOf(advice)) : null, where);
+}
+
+function noteOf({ flags, op, note }) {
+  if (flags) return "Mind: " + note + ".";
+  return op ? "Refused because of " + note + "." : note[0].toUpperCase() + note.slice(1) + "."; // several ops have several reasons
 }
 
 function copyButton(words) {

@@ -49,15 +49,21 @@ function bytesGroups() {
 
 const percentBox = (box, [width, height]) => "left:" + (100 * box[0]) / width + "%;top:" + (100 * box[1]) / height + "%;width:" + (100 * box[2]) / width + "%;height:" + (100 * box[3]) / height + "%";
 
+// A name that is wider than so many pixels by its end, in which it differs from its neighbours.
+const letterWidth = 7.6;
+function endOf(name, width) {
+  const letters = Math.max(4, Math.floor(width / letterWidth));
+  return name.length <= letters ? name : "\u2026" + name.slice(1 - letters);
+}
+
 function entryBox(entry, box, size, colour) {
   const [bytes, kind, owner, name] = entry;
   const label = name || text(kind);
   const lines = [label, text(kind) + (text(owner) ? ", " + text(owner) : ""), bytesText(bytes)];
   const element = make("div", { class: "entry", style: percentBox(box, size) + ";background:var(" + colour + ")" });
-  if (box[2] > 70 && box[3] > 18) element.append(make("span", {}, label));
+  if (box[2] > 70 && box[3] > 18) element.append(make("span", {}, endOf(label, box[2] - 14)));
   if (box[2] > 70 && box[3] > 36) element.append(make("span", {}, bytesText(bytes)));
-  element.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines));
-  element.addEventListener("pointerleave", hideTip);
+  tipOver(element, () => lines);
   return element;
 }
 
