@@ -35,6 +35,13 @@ ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims
     }
   }
   if (sizes.size() == 2) sizes.push_back(1);
+  if (sizes.size() > max_rank) {  // what stands in front becomes one dimension
+    const auto end = sizes.begin() + axes.dims[0];
+    const SymInt front = product(std::vector<SymInt>(sizes.begin(), end));
+    sizes.erase(sizes.begin(), end);
+    sizes.insert(sizes.begin(), front);
+    axes.dims = {1, 2};
+  }
   x = emit.reshape(x, sizes);
   for (std::uint32_t dim : axes.dims) sizes[dim] = 1;
   return emit.add_sized(NodeKind::GlobalAvgPooling2d, {x}, sizes, std::move(axes));

@@ -140,6 +140,8 @@ SHAPES = {
     "aten.squeeze.dims": lambda rank: [{"self": ("sizes", [1, *sizes(rank)[1:]]), "dim": [0]}] if rank else [],
     "aten.unflatten.int": lambda rank: [row | {"sizes": [1, -1]} for row in dims(rank) if rank < 6],
     "aten.unsqueeze.default": lambda rank: [row for row in dims(rank) if rank < 6],
+    "aten.clamp.default": lambda rank: [{"self": ("sizes", sizes(rank)), **bounds} for bounds in (
+        {"min": -0.5, "max": 0.75}, {"min": 0.25}, {"max": -0.25})],
     "aten.native_layer_norm.default": lambda rank: [{"input": ("sizes", sizes(rank)), "normalized_shape": sizes(rank)[-1:],
                                                      "weight": T(sizes(rank)[-1]), "bias": T(sizes(rank)[-1]), "eps": 1e-5}],
     "aten._to_copy.default": lambda rank: flat(rank, ("dtype", torch.float16)) + flat(rank, ("dtype", torch.float32)),
