@@ -205,12 +205,20 @@ def test_quantised_values_tell_their_scales(tmp_path):
 
 
 def test_ops_that_stand_in_one_line_are_advised_together(tmp_path):
-    page = write_page(architectures.path("bert.dynamic"), tmp_path)
+    notes = notes_of_advice(architectures.path("bert.dynamic"), tmp_path)
+    assert "All of them stand in this line." in notes and any(note.startswith("Refused because of ") for note in notes)
+
+
+def test_an_option_is_advised_with_what_the_backend_has_against_it(tmp_path):
+    notes = notes_of_advice(MODELS / "convnext_tiny.pt2", tmp_path)
+    assert any(note.startswith("Mind: ") and "ExecuTorch's kernel: about " in note for note in notes), notes
+
+
+def notes_of_advice(model, folder):
+    page = write_page(model, folder)
     with Browser(*SIZES["phone"]) as browser:
         browser.open(page)
-        notes = browser.script("return [...document.querySelectorAll('#advice .note')].map((note) => note.textContent)")
-    assert "All of them stand in this line." in notes and any(note.startswith("Refused because of ") for note in notes)
-    assert any(note.startswith("Mind: ") for note in notes)
+        return browser.script("return [...document.querySelectorAll('#advice .note')].map((note) => note.textContent)")
 
 
 def test_the_same_input_gives_the_same_page(tmp_path):
