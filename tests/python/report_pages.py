@@ -131,7 +131,7 @@ def readme_pictures(page: Path, folder: Path) -> None:
     with Browser(1280, 720) as browser:
         browser.open(page)
         browser.screenshot(folder / "report.png")
-        browser.open(page, "#node=native_layer_norm_6")
+        browser.open(page, "#node=native_layer_norm_57")
         browser.script("scrollTo(0, document.getElementById('picture').offsetTop - 10)")
         time.sleep(0.5)
         browser.screenshot(folder / "report-graph.png")
