@@ -2,8 +2,8 @@
 // samples images alone; a volume is eight reads by index around each place, weighed by how near they are.
 //
 //   aten.grid_sampler.default(%x: f32[1, 2, 4, 4, 4], %grid: f32[1, 3, 3, 3, 3], 0, 0, false)
-//     ->  per dimension floor(((%grid + 1) * 4 - 1) / 2) and the next; gather(%x, 2, z * 16 + y * 4 + x) *
-//     weight, summed
+//     ->  per dimension floor(((%grid + 1) * 4 - 1) / 2) and the next;
+//         the sum of gather(%x, 2, z * 16 + y * 4 + x) * share
 #include <optional>
 #include <utility>
 
@@ -123,9 +123,9 @@ Term read_corner(Builder& b, const Term& elements, const std::vector<VolumeSide>
   Term number(b, nullptr);
   Term is_inside(b, nullptr);
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    const Term inside = clamped(corner.coordinates[i], sides[i].last);
-    const Term is_here = inside == corner.coordinates[i];
-    const Term whole = inside.to(ScalarType::I64);
+    const Term& coordinate = corner.coordinates[i];
+    const Term is_here = clamped(coordinate, sides[i].last) == coordinate;  // not of NaN
+    const Term whole = where(is_here, coordinate, 0.0).to(ScalarType::I64);
     is_inside = i == 0 ? is_here : is_inside & is_here;
     number = i == 0 ? whole : number * Term(b, size_tensor(b, sides[i].size, ScalarType::I64)) + whole;
   }
