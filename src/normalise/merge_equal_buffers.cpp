@@ -25,8 +25,8 @@ using Names = std::unordered_set<Symbol>;
 Names written_names(const Program& program) {
   Names names;
   for (const auto& method : program.methods)
-    for (const InputSpec& spec : method->inputs)
-      if (spec.has_data() && is_mutated(*method, spec)) names.insert(spec.target);
+    for (const OutputSpec& output : method->outputs)
+      if (output.mutates_data()) names.insert(output.target);
   return names;
 }
 

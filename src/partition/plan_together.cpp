@@ -79,6 +79,7 @@ class MethodPlanner {
     meters_.clear();
     for (const Proposal& proposal : proposals_)
       meters_.emplace_back(method_, data_, graph, nodes_, proposal.options.moved_data != MovedData::None);
+    for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner) refuse_wide_nodes(owner);
 
     std::vector<OwnerQuestion> questions;
     questions.reserve(proposals_.size());
@@ -87,6 +88,24 @@ class MethodPlanner {
     OwnersPlan plan = plan_owners(numbered.regions, questions);
     while (shrink_regions(plan, questions)) plan = plan_owners(numbered.regions, questions);
     record(graph, plan);
+  }
+
+  // A node that has too many values by itself fits into no delegate, however small.
+  void refuse_wide_nodes(std::uint32_t owner) {
+    const std::size_t most = proposals_[owner].options.max_values;
+    GraphAnswers& answers = answers_[owner];
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (answers.support[i] == Support::Unsupported ||
+          nodes_[i]->operand_count() + nodes_[i]->results().size() <= most)
+        continue;
+      const std::size_t values = meters_[owner].measure({&i, 1}).values;
+      if (values <= most) continue;
+      answers.support[i] = Support::Unsupported;
+      answers.refusal_of[i] = static_cast<std::uint32_t>(answers.refusals.size());
+      answers.refusals.push_back(
+          refuse("values", fmt::format("{} arguments and results", values), fmt::format("at most {}", most))
+              .refusal);
+    }
   }
 
   OwnerQuestion question(std::uint32_t owner, const Graph& graph) {
