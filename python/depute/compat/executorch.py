@@ -253,7 +253,7 @@ class _Partitioner(Partitioner):
         ask = getattr(self._theirs, "ops_to_not_decompose", None)
         if ask is None:
             return ([], None)
-        program = exported_program_of(exported_program)
+        program = exported_program.to_torch()
         answer = ask(program)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2 or answer[1] is None:
             return answer
