@@ -162,6 +162,11 @@ def test_calls_with_several_results_have_getitems():
     assert list(split.users) == [a, b] and c.args == (b, b) and c.all_input_nodes == [b] and not a.users
 
 
+def test_results_that_are_none_are_taken_by_no_one():
+    nodes = parse("  %a: f32[2, 3], %b: none = mine.two.default(%x)\n  return %a").graph.nodes
+    assert [node.name for node in nodes] == ["x", "two", "a", "output"] and nodes[1].meta["val"][1] is None
+
+
 def test_names_of_calls_without_a_value_are_unique():
     body = "  %a: f32[1, 3], %split: f32[1, 3] = aten.split.Tensor(%x, 1)\n  return %split"
     names = [node.name for node in parse(body).graph.nodes]
@@ -226,6 +231,8 @@ def test_arguments_of_all_kinds():
     assert node.args == ([2, 3], 1.5) and node.kwargs == wanted
     line = "aten.clone.default(%x, memory_format=.channels_last)"
     assert parse(f"  %r: f32[2, 3] = {line}\n  return %r").graph.nodes[1].kwargs["memory_format"] == torch.channels_last
+    node = parse("  %r: c64[2, 3] = aten.mul.Scalar(%x, complex(1.0, -2.5))\n  return %r").graph.nodes[1]
+    assert node.args[1] == 1 - 2.5j
     exported = torch.export.export(_Full(), (torch.ones(2),))
     theirs = next(node for node in exported.graph.nodes if node.op == "call_function")
     ours = next(node for node in depute.from_torch(exported).graph.nodes if node.op == "call_function")
@@ -366,6 +373,12 @@ def test_errors_are_the_compilers_diagnostics():
         depute.load(b"PK\x03\x04 not an archive")
     with pytest.raises(depute.Error, match="empty"):
         depute.load(b"")
+
+
+def test_errors_have_their_parts():
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge_transform_and_lower(DIGITS, quantize="nonsense")
+    assert (caught.value.where, caught.value.source) == ("--quantize", "") and caught.value.hint.startswith("for example linear=")
 
 
 def test_missing_parts_are_key_errors():

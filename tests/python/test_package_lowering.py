@@ -402,6 +402,15 @@ def test_pages_of_all_that_has_a_report():
     assert edge.report().to_dict() == before and not before["delegates"] and len(lowered.report().to_dict()["delegates"]) == 1
 
 
+def test_summaries_tell_more_when_asked():
+    ops = ["acos", "asin", "atan", "cos", "cosh", "sin", "sinh", "tan"]
+    body = "".join(f"  %v{i + 1}: f32[2] = aten.{op}.default(%v{i})\n" for i, op in enumerate(ops))
+    program = depute.parse(f"program\nmethod forward(%v0: f32[2]) {{\n{body}  return %v{len(ops)}\n}}\n")
+    report = depute.to_edge_transform_and_lower(program, partitioner="xnnpack").report()
+    assert "and 1 more kind" in report.summary() and "aten.tan." not in report.summary()
+    assert "more kind" not in report.summary(verbose=True) and "aten.tan." in report.summary(verbose=True)
+
+
 def test_reports_tell_what_would_be_refused():
     text = "program\n\nmethod forward(%x: f32[4]) {\n  %y: f32[4] = aten.bernoulli.default(%x)\n  return %y\n}\n"
     edge = depute.to_edge(depute.parse(text))

@@ -341,6 +341,20 @@ def test_reference_kernels_give_what_the_user_gets(name):
         assert_close(got, want, name)
 
 
+def test_tensors_are_exposed_behind_the_users_outputs():
+    """What a program stores is none of the user's outputs."""
+    native = depute.to_edge(sample("mutbuf")).program._native
+    exposed, rows = _depute.expose(native, "forward")
+    method = depute.Program(exposed).methods["forward"]
+    outputs = [
+        node.name
+        for node, spec in zip(method.graph.nodes[-1].args[0], method.graph_signature.output_specs, strict=True)
+        if spec.kind == "USER_OUTPUT"
+    ]
+    assert len(method.graph_signature.output_specs) > len(outputs)
+    assert [outputs[place] for place, *_ in rows] == [name for _, name, *_ in rows] and len(rows) == len(set(outputs))
+
+
 def test_inputs_are_a_tuple(chain):
     with pytest.raises(TypeError, match="expected a tuple"):
         depute.verify(chain, b"", torch.ones(2, 4))
