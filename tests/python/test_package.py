@@ -191,6 +191,12 @@ def test_sizes_without_a_bound_have_none(told, bounds):
     assert (size.min, size.max) == bounds and program.range_constraints == {"s0": bounds}
 
 
+def test_numbers_that_are_not_known_have_kinds():
+    body = "  %n: sym_int = aten.sym_size.int(%x, 0)\n  %b: sym_bool = _operator.gt(%n, 3)\n  %f: sym_float = torch.sym_float(%n)\n"
+    nodes = parse(body + "  return %n, %b, %f", "%x: f32[s0, 3]", "dim s0 in [2, 64]").graph.nodes
+    assert [type(node.meta["val"]).__name__ for node in nodes[1:4]] == ["SymInt", "SymBool", "SymFloat"]
+
+
 def test_sizes_that_are_not_known_have_bounds():
     program = parse("  %r: f32[s0, 3] = aten.relu.default(%x)\n  return %r", "%x: f32[s0, 3]", "dim s0 in [2, 64]")
     size, three = program.graph.nodes[1].meta["val"].shape
@@ -255,6 +261,11 @@ def test_nodes_are_for_reading():
     assert node.meta["mine"] == 1 and repr(node) == node.name and node.source.line == 43
 
 
+def test_nodes_know_which_nodes_they_stand_for():
+    of = parse('  %y: f32[2, 3] = aten.relu.default(%x) #1 for #2, #0 from "m.py":3, #4\n  return %y').graph.nodes[1]
+    assert of.meta["debug_handle"] == 1 and of.meta["debug_handles"] == (2, 4)
+
+
 def test_nodes_know_their_place_in_the_model():
     node = next(node for node in depute.load(DIGITS).graph.nodes if node.op == "call_function")
     assert node.meta["debug_handle"] == 1
@@ -262,6 +273,12 @@ def test_nodes_know_their_place_in_the_model():
 
 
 # --- what keeps what alive
+
+
+def test_delegates_outlive_their_program():
+    module = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack").program.lowered_module("xnnpack0")
+    gc.collect()
+    assert len(module.processed_bytes) > 1000 and module.original_module.graph.nodes and module.as_program().lowered_modules()
 
 
 def test_nodes_outlive_their_program():
@@ -379,6 +396,10 @@ def test_errors_have_their_parts():
     with pytest.raises(depute.Error) as caught:
         depute.to_edge_transform_and_lower(DIGITS, quantize="nonsense")
     assert (caught.value.where, caught.value.source) == ("--quantize", "") and caught.value.hint.startswith("for example linear=")
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge(parse("  %y: f32[2, 3] = a.b.default(%x)\n  %z: f32[2, 3] = c.d.default(%y)\n  return %z")).to_executorch()
+    assert caught.value.code == "plan.no-kernel"
+    assert caught.value.details == ["1 x a.b.default: %y of method forward", "1 x c.d.default: %z of method forward"]
 
 
 def test_missing_parts_are_key_errors():

@@ -363,6 +363,14 @@ def test_a_method_is_told_with_its_own_delegates():
     assert sum(text.count("delegate.call(") for text in told.values()) == 3
 
 
+def test_a_method_that_is_not_there():
+    from depute import _depute
+
+    edge = depute.to_edge(depute.parse(TEXT))
+    with pytest.raises(depute.Error, match="nothing"):
+        _depute.to_backend(edge.program._native, [("xnnpack", "nothing", [], None)], [], 1, edge._report, None, None)
+
+
 def test_a_backend_that_is_not_there():
     with pytest.raises(depute.Error, match="NoSuchBackend") as caught:
         lowered(ByOp("NoSuchBackend", "aten.tan.default"))

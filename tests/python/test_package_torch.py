@@ -254,6 +254,8 @@ def test_what_is_nested_without_an_end_is_refused():
         nested = [nested]
     with pytest.raises(ValueError, match="nested too deeply"):
         _depute.load_exported(nested, ({}, {}), [], [], "mine")
+    with pytest.raises(UnicodeEncodeError):
+        _depute.load_exported({"\ud800": 1}, ({}, {}), [], [], "mine")
 
 
 def test_errors_name_the_place_in_the_graph():

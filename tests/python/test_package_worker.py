@@ -240,9 +240,11 @@ def test_a_worker_that_travels_has_what_it_was_given(place):
     assert (again.name, again.id) == (worker.name, worker.id)
 
 
-def test_what_is_no_worker(place, chip):
+def test_what_is_no_worker(place, chip, monkeypatch):
     with pytest.raises(package.Error, match="no depute-backend-nothing on PATH"):
         package.worker_backend("nothing")
+    (place / "depute-backend-xnnpack").symlink_to(place / "depute-backend-chip")
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
     with pytest.raises(package.Error, match="'xnnpack' is built in"):
         package.worker_backend("xnnpack")
     with pytest.raises(package.Error, match="no program that can be run"):
