@@ -13,7 +13,6 @@ namespace depute {
 namespace {
 
 constexpr std::string_view subclass_access = "export.access_subclass_inner_tensor.default";
-constexpr std::string_view torch_delegate_call = "higher_order.executorch_call_delegate";
 
 // Type of a bare constant input.
 Type type_of_literal(const Argument& literal) {
