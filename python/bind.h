@@ -30,6 +30,12 @@ struct ProgramHandle {
   std::shared_ptr<const Program> program;
 };
 
+// A delegate of a program, which it keeps alive.
+struct DelegateHandle {
+  std::shared_ptr<const Program> program;  // null when it stands alone
+  std::shared_ptr<const Delegate> delegate;
+};
+
 // KeyError when there is none.
 const Method& method_of(const ProgramHandle& handle, const std::string& name);
 

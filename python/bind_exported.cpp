@@ -69,7 +69,9 @@ SchemaValue value_of(nb::handle object, int depth) {
 using StorageRow = std::tuple<std::string, std::uintptr_t, std::size_t, nb::object>;
 
 ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::object>& configs,
-                            const std::vector<StorageRow>& storages, const std::string& name) {
+                            const std::vector<StorageRow>& storages,
+                            const std::vector<std::pair<std::string, DelegateHandle>>& delegates,
+                            const std::string& name) {
   ExportedModel model{.program = value_of(program, 0),
                       .weights = value_of(configs.first, 0),
                       .constants = value_of(configs.second, 0)};
@@ -77,6 +79,7 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
     std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(address), size);
     model.storages[key] = borrowed_storage(bytes, share(owner));
   }
+  for (const auto& [key, handle] : delegates) model.delegates[key] = handle.delegate;
   Result<Program> read = [&] {
     nb::gil_scoped_release release;
     return Compiler().load(model, name);
@@ -84,9 +87,11 @@ ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::
   return hold(take(std::move(read)));
 }
 
-std::string told_for_torch(const ProgramHandle& handle, const std::string& method, bool is_edge) {
-  return take(
-      torch_schema(*handle.program, method_of(handle, method), {.is_edge = is_edge, .leaves_names = true}));
+std::string told_for_torch(const ProgramHandle& handle, const std::string& method, bool is_edge,
+                           bool is_flat) {
+  const TorchSchemaOptions options{
+      .is_edge = is_edge, .calls_delegates = true, .is_flat = is_flat, .leaves_names = true};
+  return take(torch_schema(*handle.program, method_of(handle, method), options));
 }
 
 nb::bytes pt2_of(const ProgramHandle& handle) {

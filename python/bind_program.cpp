@@ -201,12 +201,6 @@ nb::bytes payload_of(const Storage& storage, const std::string& place) {
          .message = "the text that this program was read from leaves out these bytes"});
 }
 
-// A delegate of a program, which it keeps alive.
-struct DelegateHandle {
-  std::shared_ptr<const Program> program;  // null when it stands alone
-  std::shared_ptr<const Delegate> delegate;
-};
-
 DelegateHandle delegate_of(const ProgramHandle& handle, const std::string& name) {
   const Delegate* delegate = handle.program->find_delegate(Symbol(name));
   if (delegate == nullptr) throw nb::key_error(("there is no delegate '" + name + "'").c_str());

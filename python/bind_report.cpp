@@ -20,9 +20,7 @@ void bind_report(nb::module_& module) {
           nb::arg("verbose"), WithoutGil())
       .def(
           "explain",
-          [](const Report& self, const std::string& node, bool colour) {
-            return explain_text(self, {.node = node, .colour = colour});
-          },
+          [](const Report& self, const std::string& node) { return explain_text(self, {.node = node}); },
           WithoutGil())
       .def("json", &report_json, WithoutGil())
       .def("html", &report_html, WithoutGil())

@@ -45,6 +45,9 @@ struct ExportedModel {
   SchemaValue weights;
   SchemaValue constants;
   std::map<std::string, std::shared_ptr<const Storage>, std::less<>> storages;  // by "path_name"
+  // By what calls of higher_order.executorch_call_delegate have as their first argument, "as_string". The
+  // program gets them under these names; their debug handles are moved behind those of its own nodes.
+  std::map<std::string, std::shared_ptr<const Delegate>, std::less<>> delegates = {};
 };
 
 // Memory of someone else, which lives as long as `owner` and must not change while a program uses it.
@@ -53,16 +56,20 @@ std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes
 
 // What torch's reader (torch/_export/serde/serialize.py) takes for a method.
 struct TorchSchemaOptions {
-  // As ExecuTorch's Edge dialect has it: views are copies, aten.permute_copy.default, and calls of delegates,
-  // which are refused else, call empty graphs, lowered_module_0 and so on in each graph's order.
+  // As ExecuTorch's Edge dialect has it: views are copies, aten.permute_copy.default.
   bool is_edge = false;
+  // Calls of delegates, which are refused else, call empty graphs for the caller to fill in: lowered_module_0
+  // and so on in each graph's order.
+  bool calls_delegates = false;
+  // Arguments and results are tuples, whatever trees the model has of them: as calls of a delegate have them.
+  bool is_flat = false;
   // Arguments of ops that the program's table does not know have "" as name, for the caller to fill in;
   // such ops are refused else.
   bool leaves_names = false;
 };
 
 // A method as JSON text in the words of torch's schema, without weights. Fails for what torch has no form
-// of: calls of delegates, tokens, custom objects, ops without a schema.
+// of: tokens, custom objects, ops without a schema.
 Result<std::string> torch_schema(const Program& program, const Method& method,
                                  const TorchSchemaOptions& options = {});
 

@@ -8,6 +8,7 @@ address: the program uses torch's own memory and keeps it alive.
 """
 
 import functools
+import itertools
 import operator
 
 import torch
@@ -25,17 +26,18 @@ _SCHEMA_VERSION = {"major": 8, "minor": 20}
 def native_of(exported_program):
     """The ExportedProgram as the bindings hold a program."""
     graph_module = exported_program.graph_module
+    delegates = _Delegates()
     program = {
         "schema_version": _SCHEMA_VERSION,
         "range_constraints": {str(key): _range(each) for key, each in exported_program.range_constraints.items()},
         "graph_module": {
-            "graph": _GraphWriter().write(graph_module),
+            "graph": _GraphWriter(delegates).write(graph_module),
             "signature": _signature(exported_program.graph_signature),
             "module_call_graph": _specs(exported_program.module_call_graph),
         },
     }
     weights = _Weights(exported_program)
-    return _depute.load_exported(program, weights.configs, weights.storages, "<torch>")
+    return _depute.load_exported(program, weights.configs, weights.storages, delegates.rows, "<torch>")
 
 
 def _error(where, message, hint=""):
@@ -100,6 +102,7 @@ def _range(constraint):
 
 # --- graphs
 
+_DELEGATE_CALL = "executorch_call_delegate"
 _LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
 _SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
 # Kinds of the elements of a list, the list's own kind, and the kinds that an element of it tells.
@@ -122,7 +125,8 @@ _LISTS = (
 class _GraphWriter:
     """One graph. FX takes the results of a call out of it by getitem nodes; here the call names its results."""
 
-    def __init__(self):
+    def __init__(self, delegates):
+        self.delegates = delegates
         self.inputs, self.outputs, self.nodes = [], [], []
         self.tables = {"as_tensor": {}, "as_sym_int": {}, "as_sym_float": {}, "as_sym_bool": {}}
         self.kinds = {}  # of the nodes that are values
@@ -167,13 +171,15 @@ class _GraphWriter:
     def _call_function(self, node):
         if node.target is operator.getitem and node.args[0].op == "call_function":
             return  # a result of that call
-        inputs = [{"name": "", "arg": self._argument(each), "kind": 1} for each in node.args]  # the compiler knows them
+        is_delegate = op_name(node.target) == _DELEGATE_CALL
+        args = [node.args[0], *_pytree.tree_leaves(node.args[1:])] if is_delegate else node.args
+        inputs = [{"name": "", "arg": self._argument(each), "kind": 1} for each in args]  # the compiler knows them
         for name in _in_schema_order(node):
             inputs.append({"name": name, "arg": self._argument(node.kwargs[name]), "kind": 2})
         self.nodes.append(
             {
                 "name": node.name,
-                "target": op_name(node.target),
+                "target": f"higher_order.{_DELEGATE_CALL}" if is_delegate else op_name(node.target),
                 "inputs": inputs,
                 "outputs": self._results(node),
                 "metadata": _metadata(node),
@@ -263,9 +269,11 @@ class _GraphWriter:
 
     def _body(self, node):
         body = getattr(self.module, node.target)
+        if type(body).__name__ == "LoweredBackendModule":
+            return {"as_string": self.delegates.name_of(body)}
         if not isinstance(body, torch.fx.GraphModule):
             raise _error("", f"{node.target} is {_kind(body)}, not a graph")
-        return {"as_graph": {"name": node.target, "graph": _GraphWriter().write(body)}}
+        return {"as_graph": {"name": node.target, "graph": _GraphWriter(self.delegates).write(body)}}
 
     def _list(self, elements):
         kinds = {next(iter(element)) for element in elements}
@@ -274,6 +282,25 @@ class _GraphWriter:
                 return {kind: [each if next(iter(each)) in own else next(iter(each.values())) for each in elements]}
         told = " and ".join(sorted(kinds))
         raise _error("", f"it is called with a list of {told}, which no program has as an argument")
+
+
+class _Delegates:
+    """What a program calls, each once: its name there, and what the bindings hold."""
+
+    def __init__(self):
+        self.rows = []
+        self._names = {}
+
+    def name_of(self, module):
+        lowered = getattr(module, "lowered", None)
+        if not hasattr(lowered, "_native"):
+            raise _error("", f"it calls {_kind(module)}, which Depute has not lowered", "lower the program with depute")
+        if module not in self._names:
+            wanted = lowered.name or "lowered"
+            names = itertools.chain([wanted], (f"{wanted}_{number}" for number in itertools.count(1)))
+            self._names[module] = next(name for name in names if name not in self._names.values())
+            self.rows.append((self._names[module], lowered._native))
+        return self._names[module]
 
 
 _SYMBOLIC_KINDS = {

@@ -19,14 +19,17 @@ from ._errors import Error
 _OWN_PREFIXES = ("_operator.", "torch.", "math.")
 
 
-def exported_program_of(method, edge=False):
-    """The Method as an ExportedProgram. `edge`: views are copies, aten.permute_copy.default, as in ExecuTorch's Edge
-    dialect; delegates, which are refused else, are calls of empty graphs for the caller to fill in."""
+def exported_program_of(method, edge=False, flat=False):
+    """The Method as an ExportedProgram, whose delegates are calls of empty graphs, for the caller to fill in.
+
+    edge: views are copies, aten.permute_copy.default, as in ExecuTorch's Edge dialect.
+    flat: arguments and results are tuples, whatever trees the model has of them.
+    """
     for spec in method.graph_signature.input_specs:
         if spec.kind in ("CUSTOM_OBJ", "TOKEN"):
             raise _error(f"input {spec.arg} is a {spec.kind}, which a program does not keep", where=f"method {method.name}")
     try:
-        program = json.loads(_depute.torch_schema(method.program._native, method.name, edge))
+        program = json.loads(_depute.torch_schema(method.program._native, method.name, edge, flat))
     except Error as error:
         raise _error(error.message, error.hint, error.where) from None
     _complete(program["graph_module"]["graph"])

@@ -302,6 +302,13 @@ class LoweredBackendModule:
 
         return Program(self._native.as_program())
 
+    def to_torch(self):
+        """A torch.nn.Module that calls it: torch computes what it was made from, and torch.export keeps the call, which
+        depute.from_torch reads back as this delegate."""
+        from ._torch_module import LoweredBackendModule
+
+        return LoweredBackendModule(self)
+
     def buffer(self):
         """An ExecuTorch program of it alone: bytes."""
         from .manager import EdgeProgramManager

@@ -189,10 +189,11 @@ class Method:
         return [(name, self.program.constant(name)) for name in self.graph_signature.buffers]
 
     def to_torch(self):
-        """The method as a torch.export.ExportedProgram, with weights of its own. Parts must not be delegated yet."""
-        from ._to_torch import exported_program_of
+        """The method as a torch.export.ExportedProgram, with weights of its own. Delegates are calls of what
+        LoweredBackendModule.to_torch() gives."""
+        from ._torch_module import exported_program
 
-        return exported_program_of(self)
+        return exported_program(self)
 
     def module(self):
         """A torch.nn.Module that computes the method in torch: to_torch().module()."""
@@ -266,7 +267,7 @@ class Program:
         return self._native.text(data, originals, sources)
 
     def to_torch(self):
-        """The only method as a torch.export.ExportedProgram, with weights of its own. Parts must not be delegated yet."""
+        """The only method as a torch.export.ExportedProgram, with weights of its own."""
         return self._only().to_torch()
 
     def save(self, path):

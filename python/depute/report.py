@@ -30,7 +30,7 @@ class Report:
 
     def explain(self, node=""):
         """A line for each node, or for one: who has it, and why not others."""
-        return Text(self._native.explain(node, False))
+        return Text(self._native.explain(node))
 
     def to_dict(self):
         """The JSON report (docs/cli.md) as a dict."""

@@ -14,6 +14,7 @@
 #include "depute/named_data_store.h"
 #include "depute/validation.h"
 #include "depute/verify_input.h"
+#include "ir/debug_handles.h"
 #include "ir/walk.h"
 #include "lower/carve.h"
 #include "lower/run_backend.h"
@@ -97,15 +98,6 @@ class DelegateNames {
   std::unordered_set<Symbol> taken_;
   std::unordered_map<Symbol, int> next_;
 };
-
-std::uint32_t largest_handle(const Program& program) {
-  std::uint32_t largest = 0;
-  for_each_nested_node(program, [&](const Node& node) {
-    for_each_origin(node,
-                    [&](const NodeOrigin& origin) { largest = std::max(largest, origin.debug_handle); });
-  });
-  return largest;
-}
 
 std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, PreprocessResult result) {
   auto delegate = std::make_unique<Delegate>();
@@ -318,7 +310,7 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   }
   TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
   std::vector<BackendJob> jobs;
-  std::uint32_t handle = largest_handle(program);
+  std::uint32_t handle = last_debug_handle(program);
   for (PartitionedMethod& method : methods) {
     for (CarvedPartition& partition : method.carved.partitions) {
       partition.call->debug_handle = ++handle;
@@ -419,7 +411,7 @@ Program as_program(const Delegate& delegate) {
       results.push_back({delegate.name, output.as_value()->type()});
   }
   Node* call = method.graph->add(delegate_call_symbol(), args, {}, results);
-  call->debug_handle = largest_handle(*delegate.original) + 1;
+  call->debug_handle = last_debug_handle(*delegate.original) + 1;
   std::vector<Argument> outputs;
   std::size_t next = 0;
   for (std::size_t i = 0; i < inner.outputs.size(); ++i) {

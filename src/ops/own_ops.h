@@ -7,11 +7,16 @@
 // A program from outside may have calls of delegates that it has itself, and none of the others.
 #pragma once
 
+#include <string_view>
+
 #include "depute/program.h"
 #include "depute/result.h"
 #include "ir/delegate_state.h"
 
 namespace depute {
+
+// The name that torch has for a call of a delegate.
+inline constexpr std::string_view torch_delegate_call = "higher_order.executorch_call_delegate";
 
 Symbol delegate_call_symbol();
 bool is_delegate_call(const Node& node);

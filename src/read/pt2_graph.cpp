@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "depute/op.h"
+#include "ops/own_ops.h"
 #include "read/pt2_argument.h"
 #include "read/pt2_source.h"
 #include "read/quote.h"
@@ -239,6 +240,9 @@ Result<GraphReader::Call> GraphReader::read_call(const Json& json) {
   if (const OpDef* def = graph_.ops().find(call.op); def != nullptr && def->origin == OpOrigin::Compiler)
     return target_json.fault(fmt::format("{} is an op of the compiler's own", quote(target)));
   TRY_STATUS(read_call_inputs(json, call));
+  if (call.op.str() == torch_delegate_call) {
+    TRY_STATUS(name_delegate(target_json, call));
+  }
   TRY(Json outputs, json.field("outputs"));
   TRY_STATUS(outputs.for_each([&](const Json& output) { return read_definitions(output, call.results); }));
   return call;
@@ -247,6 +251,18 @@ Result<GraphReader::Call> GraphReader::read_call(const Json& json) {
 Status GraphReader::read_call_inputs(const Json& json, Call& call) {
   TRY(Json inputs, json.field("inputs"));
   return inputs.for_each([&](const Json& input) { return read_named_argument(input, call); });
+}
+
+// torch writes no more of a delegate than names, so that only programs in memory have it.
+Status GraphReader::name_delegate(const Json& target, Call& call) const {
+  const bool is_named = !call.args.empty() && call.args[0].kind == Argument::Kind::String;
+  if (!is_named || scope_.program.find_delegate(call.args[0].as_symbol()) == nullptr) {
+    return target.fault("it calls a delegate whose content is not there",
+                        "lower the program while it is in memory: depute.from_torch(exported_program)");
+  }
+  call.op = delegate_call_symbol();
+  call.args[0] = Argument::text(Argument::Kind::Delegate, call.args[0].as_symbol());
+  return {};
 }
 
 // {"name": "self", "arg": <argument>, "kind": 1 by position, 2 by name}

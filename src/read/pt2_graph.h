@@ -37,6 +37,7 @@ struct MethodScope {
   Method& method;
   SymbolReader& symbols;
   ProgramCounters& counters;
+  const Program& program;
 };
 
 // A weight of a tensor subclass. It is no value of the program: only its parts are.
@@ -96,6 +97,7 @@ class GraphReader {
   Status read_node(const Json& json);
   Result<Call> read_call(const Json& json);
   Status read_call_inputs(const Json& json, Call& call);
+  Status name_delegate(const Json& target, Call& call) const;
   Status read_named_argument(const Json& json, Call& call);
   Status read_subclass_access(const Json& json);
   Result<Binding> read_part(const Json& inputs) const;

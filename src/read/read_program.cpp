@@ -7,6 +7,7 @@
 
 #include "depute/parse.h"
 #include "ir/compact.h"
+#include "ir/debug_handles.h"
 #include "read/foreign_file.h"
 #include "read/read_pt2.h"
 #include "read/srepr.h"
@@ -88,33 +89,6 @@ void rename_symbols(Program& program, std::string_view name) {
   program.ranges = std::move(ranges);
 }
 
-template <typename Visit>
-void for_each_node(Program& program, Visit&& visit) {
-  for (auto& method : program.methods) {
-    for (Node& node : method->graph->nodes()) visit(node);
-    for (auto& body : method->bodies) {
-      for (Node& node : body->nodes()) visit(node);
-    }
-  }
-}
-
-void move_handles(Node& node, std::uint32_t by) {
-  node.debug_handle += node.debug_handle > 0 ? by : 0;
-  if (node.replaced.empty()) return;
-  std::vector<NodeOrigin> origins(node.replaced.begin(), node.replaced.end());
-  for (NodeOrigin& origin : origins) origin.debug_handle += origin.debug_handle > 0 ? by : 0;
-  node.replaced = node.graph().add_origins(origins);
-}
-
-// Debug handles tell nodes of all methods apart; each file counts from 1.
-void renumber_behind(Program& to, Program& from) {
-  std::uint32_t last = 0;
-  for_each_node(to, [&](const Node& node) {
-    for_each_origin(node, [&](const NodeOrigin& origin) { last = std::max(last, origin.debug_handle); });
-  });
-  for_each_node(from, [&](Node& node) { move_handles(node, last); });
-}
-
 bool same_view(const TensorData& a, const TensorData& b) {
   return a.storage == b.storage && a.offset == b.offset && a.type == b.type;
 }
@@ -158,7 +132,7 @@ Status join(Program& to, Program from, Symbol name) {
   if (!from.delegates.empty())
     return failure("read", name.str(), "a program with delegates cannot be joined to another");
   if (from.ops != to.ops) use_ops(from, to.ops);
-  renumber_behind(to, from);
+  move_debug_handles(from, last_debug_handle(to));  // each file counts from 1
   if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
   method.name = name;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "ir/debug_handles.h"
 #include "read/pt2_graph.h"
 #include "read/pt2_layout.h"
 #include "read/pt2_signature.h"
@@ -78,7 +81,8 @@ Status read_method(const JsonDocument& document, Payloads& weights, Payloads& co
   TRY(Json ranges, root.optional_field("range_constraints"));
   TRY_STATUS(symbols.read_ranges(ranges));
   Method& method = scope.program.add_method(Symbol(name));
-  MethodScope method_scope{.method = method, .symbols = symbols, .counters = scope.counters};
+  MethodScope method_scope{
+      .method = method, .symbols = symbols, .counters = scope.counters, .program = scope.program};
   TRY(Json graph_module, root.field("graph_module"));
   TRY_STATUS(read_graph(graph_module, scope, method_scope, weights, constants));
   TRY_STATUS(read_specs(graph_module, method));
@@ -110,15 +114,33 @@ Result<Program> read_archive(std::shared_ptr<const MappedFile> file, const ReadO
   return program;
 }
 
+void add_delegates(Program& program, const ExportedModel& model) {
+  for (const auto& [name, given] : model.delegates) {
+    auto delegate = std::make_unique<Delegate>(*given);
+    delegate->name = Symbol(name);
+    program.delegates.push_back(std::move(delegate));
+  }
+}
+
+// Each delegate comes from a program of its own, which counts its nodes from 1.
+void renumber_delegates(Program& program, std::uint32_t last) {
+  for (auto& delegate : program.delegates) {
+    move_debug_handles(*delegate, last);
+    last = std::max(last, last_debug_handle(*delegate));
+  }
+}
+
 Result<Program> read_values(const ExportedModel& model, const std::string& name, const ReadOptions& options) {
   JsonDocument document = JsonDocument::of(model.program, name, options.limits);
   TRY(Payloads weights, Payloads::from_memory(model.weights, model, name + ": weights", options.limits));
   TRY(Payloads constants,
       Payloads::from_memory(model.constants, model, name + ": constants", options.limits));
   Program program(options.ops);
+  add_delegates(program, model);
   ProgramScope scope{.program = program, .counters = {}, .symbols = {}};
   std::string method = options.method.empty() ? "forward" : options.method;
   TRY_STATUS(read_method(document, weights, constants, method, scope));
+  renumber_delegates(program, scope.counters.nodes);
   return program;
 }
 

@@ -349,7 +349,7 @@ class Pt2GraphWriter {
 
   // An empty graph, in whose place the caller puts what it knows the delegate as.
   Result<Json> delegate(Symbol key) {
-    if (!options_.is_edge)
+    if (!options_.calls_delegates)
       return unknown("it calls a delegate, which torch has no form of",
                      "give the program before parts of it are delegated");
     const std::string name = fmt::format("lowered_module_{}", delegates_.size());
@@ -523,14 +523,15 @@ Json leaves(std::size_t count) {
 }
 
 // How arguments and results nest: a tuple of each where the program does not say.
-Json module_call(const Method& method, const Json& inputs, const Json& outputs) {
+Json module_call(const Method& method, const Json& inputs, const Json& outputs, bool is_flat) {
   const Json no_kwargs = {{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}};
   const Json both = {{"type", "builtins.tuple"},
                      {"context", "null"},
                      {"children_spec", Json::array({leaves(inputs.size()), no_kwargs})}};
-  const std::string in_spec = method.in_spec.empty() ? Json::array({1, both}).dump() : method.in_spec;
+  const std::string in_spec =
+      is_flat || method.in_spec.empty() ? Json::array({1, both}).dump() : method.in_spec;
   const std::string out_spec =
-      method.out_spec.empty() ? Json::array({1, leaves(outputs.size())}).dump() : method.out_spec;
+      is_flat || method.out_spec.empty() ? Json::array({1, leaves(outputs.size())}).dump() : method.out_spec;
   return {{"fqn", ""},
           {"signature",
            {{"inputs", inputs},
@@ -571,7 +572,7 @@ Result<Json> pt2_program(const Program& program, const Method& method, const Tor
     signature["output_specs"].push_back(std::move(spec));
     if (method.outputs[i].kind == OutputSpec::Kind::UserOutput) user_outputs.push_back(argument);
   }
-  Json calls = Json::array({module_call(method, user_inputs, user_outputs)});
+  Json calls = Json::array({module_call(method, user_inputs, user_outputs, options.is_flat)});
   return Json{{"graph_module",
                {{"graph", std::move(graph)},
                 {"signature", std::move(signature)},

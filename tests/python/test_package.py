@@ -162,6 +162,11 @@ def test_calls_with_several_results_have_getitems():
     assert list(split.users) == [a, b] and c.args == (b, b) and c.all_input_nodes == [b] and not a.users
 
 
+def test_results_that_are_none_are_taken_by_no_one():
+    nodes = parse("  %a: f32[2, 3], %b: none = mine.two.default(%x)\n  return %a").graph.nodes
+    assert [node.name for node in nodes] == ["x", "two", "a", "output"] and nodes[1].meta["val"][1] is None
+
+
 def test_names_of_calls_without_a_value_are_unique():
     body = "  %a: f32[1, 3], %split: f32[1, 3] = aten.split.Tensor(%x, 1)\n  return %split"
     names = [node.name for node in parse(body).graph.nodes]
@@ -184,6 +189,12 @@ def test_sizes_without_a_bound_have_none(told, bounds):
     program = parse("  %r: f32[s0, 3] = aten.relu.default(%x)\n  return %r", "%x: f32[s0, 3]", f"dim s0 in {told}")
     size = program.graph.nodes[1].meta["val"].shape[0]
     assert (size.min, size.max) == bounds and program.range_constraints == {"s0": bounds}
+
+
+def test_numbers_that_are_not_known_have_kinds():
+    body = "  %n: sym_int = aten.sym_size.int(%x, 0)\n  %b: sym_bool = _operator.gt(%n, 3)\n  %f: sym_float = torch.sym_float(%n)\n"
+    nodes = parse(body + "  return %n, %b, %f", "%x: f32[s0, 3]", "dim s0 in [2, 64]").graph.nodes
+    assert [type(node.meta["val"]).__name__ for node in nodes[1:4]] == ["SymInt", "SymBool", "SymFloat"]
 
 
 def test_sizes_that_are_not_known_have_bounds():
@@ -226,6 +237,8 @@ def test_arguments_of_all_kinds():
     assert node.args == ([2, 3], 1.5) and node.kwargs == wanted
     line = "aten.clone.default(%x, memory_format=.channels_last)"
     assert parse(f"  %r: f32[2, 3] = {line}\n  return %r").graph.nodes[1].kwargs["memory_format"] == torch.channels_last
+    node = parse("  %r: c64[2, 3] = aten.mul.Scalar(%x, complex(1.0, -2.5))\n  return %r").graph.nodes[1]
+    assert node.args[1] == 1 - 2.5j
     exported = torch.export.export(_Full(), (torch.ones(2),))
     theirs = next(node for node in exported.graph.nodes if node.op == "call_function")
     ours = next(node for node in depute.from_torch(exported).graph.nodes if node.op == "call_function")
@@ -248,6 +261,11 @@ def test_nodes_are_for_reading():
     assert node.meta["mine"] == 1 and repr(node) == node.name and node.source.line == 43
 
 
+def test_nodes_know_which_nodes_they_stand_for():
+    of = parse('  %y: f32[2, 3] = aten.relu.default(%x) #1 for #2, #0 from "m.py":3, #4\n  return %y').graph.nodes[1]
+    assert of.meta["debug_handle"] == 1 and of.meta["debug_handles"] == (2, 4)
+
+
 def test_nodes_know_their_place_in_the_model():
     node = next(node for node in depute.load(DIGITS).graph.nodes if node.op == "call_function")
     assert node.meta["debug_handle"] == 1
@@ -255,6 +273,12 @@ def test_nodes_know_their_place_in_the_model():
 
 
 # --- what keeps what alive
+
+
+def test_delegates_outlive_their_program():
+    module = depute.to_edge_transform_and_lower(DIGITS, partitioner="xnnpack").program.lowered_module("xnnpack0")
+    gc.collect()
+    assert len(module.processed_bytes) > 1000 and module.original_module.graph.nodes and module.as_program().lowered_modules()
 
 
 def test_nodes_outlive_their_program():
@@ -366,6 +390,16 @@ def test_errors_are_the_compilers_diagnostics():
         depute.load(b"PK\x03\x04 not an archive")
     with pytest.raises(depute.Error, match="empty"):
         depute.load(b"")
+
+
+def test_errors_have_their_parts():
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge_transform_and_lower(DIGITS, quantize="nonsense")
+    assert (caught.value.where, caught.value.source) == ("--quantize", "") and caught.value.hint.startswith("for example linear=")
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge(parse("  %y: f32[2, 3] = a.b.default(%x)\n  %z: f32[2, 3] = c.d.default(%y)\n  return %z")).to_executorch()
+    assert caught.value.code == "plan.no-kernel"
+    assert caught.value.details == ["1 x a.b.default: %y of method forward", "1 x c.d.default: %z of method forward"]
 
 
 def test_missing_parts_are_key_errors():

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ from depute import (
 )
 from executorch.exir.dialects._ops import ops as upstream_ops
 from executorch.runtime import Runtime
-from harness import TIMEOUT, assert_close, read_cases, sample
+from harness import ROOT, TIMEOUT, assert_close, read_cases, sample
 
 TEXT = """program
 data "w": f32[2] = [1.0, 2.0]
@@ -190,6 +191,43 @@ def test_reasons_are_printed():
     assert "untagged (tangents" in text
 
 
+def test_nodes_of_bodies_have_tags_of_their_own():
+    """The two bodies have another number of nodes, and what is tagged lies at another place."""
+    class Chooses(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x.tan().sin(), lambda x: x.neg(), (x,))
+
+    class OfBodies(ByOp):
+        def partition(self, exported_program):
+            tags = {}
+            for _, body in exported_program.graph_module.named_children():
+                for node in body.graph.nodes:
+                    if node.op == "call_function" and node.target in self.ops:
+                        node.meta["delegation_tag"] = f"t_{node.name}"
+                        tags[f"t_{node.name}"] = DelegationSpec("EchoBackend", [])
+            return PartitionResult(exported_program, tags)
+
+    exported = torch.export.export(Chooses(), (torch.ones(2),))
+    for op in ("aten.tan.default", "aten.sin.default", "aten.neg.default"):
+        edge = depute.to_edge_transform_and_lower(exported, partitioner=OfBodies("EchoBackend", op))
+        assert [module.processed_bytes for module in edge.program.lowered_modules().values()] == [op.encode()]
+
+
+def test_partitioners_are_asked_in_turn():
+    """Who is asked later sees what is delegated by then, so that those of Python cannot be asked together."""
+
+    class Looks(ByOp):
+        def partition(self, exported_program):
+            self.seen = [str(node.target) for node in exported_program.graph.nodes if node.op == "call_function"]
+            return super().partition(exported_program)
+
+    looks = Looks("EchoBackend", "aten.tan.default")
+    assert lowered([ADD, looks]).get_delegation_info().num_delegated_subgraphs == 3
+    assert "executorch_call_delegate" in looks.seen
+    with pytest.raises(depute.Error, match="cannot be planned together"):
+        lowered([ADD, looks], plan_together=True)
+
+
 def test_all_partitions_at_once():
     class Multi(BackendDetails):
         @classmethod
@@ -282,6 +320,55 @@ def test_the_first_of_several_exceptions_comes_out():
     for jobs in (1, 4):
         with pytest.raises(ValueError):
             lowered(ByOp("Fails", "aten.add.Tensor"), jobs=jobs)
+
+
+def test_it_is_the_first_that_was_raised():
+    first = threading.Event()
+
+    class FailsInTurn(BackendDetails):
+        @staticmethod
+        def preprocess(edge_program, compile_specs):
+            name = edge_program.graph.nodes[-2].name
+            if name == "d":
+                first.wait(TIMEOUT)
+                time.sleep(0.1)
+            first.set()
+            raise ValueError(name)
+
+    with pytest.raises(ValueError) as caught:
+        lowered(ByOp("FailsInTurn", "aten.add.Tensor"), jobs=2)
+    assert caught.value.args == ("a",)
+
+
+def test_the_note_of_an_exception_tells_the_models_line():
+    class FailsThere(BackendDetails):
+        @staticmethod
+        def preprocess(edge_program, compile_specs):
+            raise ValueError("no")
+
+    digits = ROOT / "examples" / "digits" / "digits.pt2"
+    with pytest.raises(ValueError) as caught:
+        depute.to_edge_transform_and_lower(digits, partitioner=ByOp("FailsThere", "aten.convolution.default"))
+    assert re.search(r"backend FailsThere \(.*train\.py:43", caught.value.__notes__[0]), caught.value.__notes__
+
+
+def test_a_method_is_told_with_its_own_delegates():
+    programs = {"a": depute.parse(TEXT), "b": depute.parse(TEXT)}
+    edge = depute.to_edge_transform_and_lower(programs, partitioner={"a": [ADD], "b": [ByOp("EchoBackend", "aten.tan.default")]})
+    told = {name: method.text() for name, method in edge.program.methods.items()}
+    names = edge.program.lowered_modules()
+    assert len(names) == 3
+    for name, text in told.items():
+        assert all((f"delegate {each} backend" in text) == (f"delegate.call(@{each}," in text) for each in names), text
+    assert sum(text.count("delegate.call(") for text in told.values()) == 3
+
+
+def test_a_method_that_is_not_there():
+    from depute import _depute
+
+    edge = depute.to_edge(depute.parse(TEXT))
+    with pytest.raises(depute.Error, match="nothing"):
+        _depute.to_backend(edge.program._native, [("xnnpack", "nothing", [], None)], [], 1, edge._report, None, None)
 
 
 def test_a_backend_that_is_not_there():
@@ -602,6 +689,14 @@ class KeptBackend(BackendDetails):
     def preprocess(edge_program, compile_specs):
         KeptBackend.asked += 1
         return PreprocessResult(processed_bytes=b"kept")
+
+
+def test_no_more_results_are_kept_than_there_is_room_for(tmp_path):
+    partitioner = ByOp("KeptBackend", exir_ops.edge.aten.tan.default)
+    for size, kept in ((1 << 20, True), (1, False)):
+        folder = tmp_path / str(size)
+        depute.to_edge_transform_and_lower(depute.parse(TEXT), partitioner=partitioner, cache=folder, cache_size=size)
+        assert (sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) > 1) == kept
 
 
 def test_results_are_kept_of_a_backend_with_a_version(tmp_path):

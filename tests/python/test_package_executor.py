@@ -15,7 +15,7 @@ from pathlib import Path
 import depute
 import pytest
 import torch
-from depute import _executor
+from depute import _depute, _executor
 from harness import ROOT, sample
 
 sys.path.insert(0, str(ROOT / "examples"))
@@ -218,6 +218,43 @@ def test_backends_of_python_travel(chain, processes):
 # --- failures
 
 
+class SharesData(depute.BackendDetails):
+    """Uses all that a result has."""
+
+    @staticmethod
+    def preprocess(edge_program, compile_specs):
+        node = next(node for node in edge_program.graph.nodes if node.op == "call_function")
+        store = depute.NamedDataStore()
+        store.add_named_data("w", torch.tensor([1.0, 2.0]).numpy(), alignment=64)
+        store.add_named_data("own", b"1234", alignment=32, external_tag="lora")
+        store.add_named_data("constant", _depute.make_constant("float16", [2], b"1234"), alignment=128, external_tag="typed")
+        handles = {"first": (node.meta["debug_handle"],)}
+        return depute.PreprocessResult(b"payload", handles, store, "told", arena_padding=24, inline_bytes=True)
+
+
+class TagsRelus(depute.Partitioner):
+    def partition(self, exported_program):
+        tags = {}
+        for node in exported_program.graph.nodes:
+            if node.target == "aten.relu.default":
+                node.meta["delegation_tag"] = node.name
+                tags[node.name] = depute.DelegationSpec("SharesData", [])
+        return depute.PartitionResult(exported_program, tags)
+
+
+def test_all_of_a_result_travels():
+    text = "program\nmethod forward(%x: f32[2]) {\n  %y: f32[2] = aten.relu.default(%x) #1\n  return %y\n}\n"
+    alone = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=TagsRelus())
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        travelled = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=TagsRelus(), executor=executor)
+    assert travelled.program == alone.program
+    told = alone.program.text()
+    for word in ("payload", "align 64", "align 32", "align 128", "lora", "typed", "f16[2]", '"told"', "first", "padding 24", "inline"):
+        assert word in told, told
+    ours, theirs = alone.to_executorch(), travelled.to_executorch()
+    assert (ours.buffer, ours.data_files) == (theirs.buffer, theirs.data_files) and len(ours.data_files) == 2
+
+
 def test_failures_name_partition_and_worker(chain, tmp_path):
     specs = [depute.CompileSpec("folder", str(tmp_path).encode()), depute.CompileSpec("failures", b"100")]
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
@@ -234,6 +271,17 @@ def test_they_are_tried_again_as_told(chain, tmp_path):
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         edge = depute.to_edge(chain).to_backend(Tags("FailsElsewhere", *specs), executor=threads, retries=2)
     assert edge.get_delegation_info().num_delegated_subgraphs == PARTS
+
+
+@pytest.mark.parametrize("offset, first, size", [(0, 9, 0), (0, 4, 8), (0, 2**63, 8), (0, 0, 4), (2, 0, 8)])
+def test_constants_lie_in_the_memory_that_is_told(offset, first, size):
+    """Of eight bytes, for two numbers of four."""
+    text = f'program\ndata "c": f32[2] = elided(8, "xxh3:{"0" * 32}")\nmethod forward(%c: f32[2] = constant "c") {{\n  return %c\n}}\n'
+    memory = _depute.make_constant("uint8", [8], b"12345678")
+    right = _depute.parse_with_data(text, [("c", "float32", [2], [1], 0, memory, 0, 8)])
+    assert bytes(right.constant("c").bytes()) == b"12345678"
+    with pytest.raises(ValueError, match="the memory does not have|not those of a tensor"):
+        _depute.parse_with_data(text, [("c", "float32", [2], [1], offset, memory, first, size)])
 
 
 def test_what_is_no_executor_is_refused(chain):

@@ -173,6 +173,13 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
         edge.to_executorch(exir.ExecutorchBackendConfig(memory_planning_pass={"forward": MemoryPlanningPass()}))
 
 
+def test_the_default_settings_of_executorch_stay_the_default_after_its_own_use(products):
+    """It writes to its memory planning pass, which all default settings share."""
+    exir.to_edge(products).to_executorch()
+    edge = depute.to_edge(products)
+    assert edge.to_executorch(exir.ExecutorchBackendConfig()).buffer == edge.to_executorch().buffer
+
+
 def test_importing_executorchs_backend_changes_nothing(tmp_path):
     lower(sample("mlp"), tmp_path / "mlp.pte", "--backend", "xnnpack")
     edge = depute.to_edge_transform_and_lower(sample("mlp"), partitioner="xnnpack")

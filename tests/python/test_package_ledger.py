@@ -34,10 +34,13 @@ def test_each_byte_is_counted_once():
     assert [copy["offset"] for copy in ledger.duplicates[0]["copies"]] == [5376, 9728]
 
 
-def test_bytes_and_programs_in_memory_have_the_same(lowered):
+def test_bytes_and_programs_in_memory_have_the_same(lowered, tmp_path):
     of_program, of_bytes = depute.size(lowered), depute.size(bytearray(lowered.buffer))
     assert of_program.entries == of_bytes.entries and of_program.bytes == len(lowered.buffer)
     assert (of_program.file, of_bytes.file) == ("program.pte", "<memory>")
+    assert depute.size(TIED.read_bytes()).entries == depute.size(TIED).entries
+    lowered.save(tmp_path / "m.pte")
+    assert of_program.entries == depute.size(tmp_path / "m.pte").entries
 
 
 def test_it_is_a_data_frame():

@@ -312,8 +312,7 @@ def test_modules_of_methods_compute_in_torch():
     x = torch.randn(2, 4)
     edge = depute.to_edge(exported)
     assert_close(edge.exported_program().module()(x), model(x), "output")
-    with pytest.raises(depute.Error, match="delegate"):
-        edge.to_backend("xnnpack").exported_program().module()
+    assert_close(edge.to_backend("xnnpack").exported_program().module()(x), model(x), "output of a delegate")
 
 
 def test_what_cannot_be_had_is_told_at_once():
@@ -401,6 +400,15 @@ def test_pages_of_all_that_has_a_report():
     before = edge.report().to_dict()
     edge.to_executorch().report().to_html()
     assert edge.report().to_dict() == before and not before["delegates"] and len(lowered.report().to_dict()["delegates"]) == 1
+
+
+def test_summaries_tell_more_when_asked():
+    ops = ["acos", "asin", "atan", "cos", "cosh", "sin", "sinh", "tan"]
+    body = "".join(f"  %v{i + 1}: f32[2] = aten.{op}.default(%v{i})\n" for i, op in enumerate(ops))
+    program = depute.parse(f"program\nmethod forward(%v0: f32[2]) {{\n{body}  return %v{len(ops)}\n}}\n")
+    report = depute.to_edge_transform_and_lower(program, partitioner="xnnpack").report()
+    assert "and 1 more kind" in report.summary() and "aten.tan." not in report.summary()
+    assert "more kind" not in report.summary(verbose=True) and "aten.tan." in report.summary(verbose=True)
 
 
 def test_reports_tell_what_would_be_refused():

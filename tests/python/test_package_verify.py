@@ -341,6 +341,35 @@ def test_reference_kernels_give_what_the_user_gets(name):
         assert_close(got, want, name)
 
 
+def test_tensors_are_exposed_behind_the_users_outputs():
+    """What a program stores is none of the user's outputs."""
+    native = depute.to_edge(sample("mutbuf")).program._native
+    exposed, rows = _depute.expose(native, "forward")
+    method = depute.Program(exposed).methods["forward"]
+    outputs = [
+        node.name
+        for node, spec in zip(method.graph.nodes[-1].args[0], method.graph_signature.output_specs, strict=True)
+        if spec.kind == "USER_OUTPUT"
+    ]
+    assert len(method.graph_signature.output_specs) > len(outputs)
+    given = (torch.ones(1, 2, 4), torch.tensor([0, 1]))
+    assert len(method.to_torch().module()(*given)) == len(outputs)
+    assert [outputs[place] for place, *_ in rows] == [name for _, name, *_ in rows] and len(rows) == len(set(outputs))
+
+
+def test_numbers_are_not_exposed():
+    body = "  %n: sym_int = aten.sym_size.int(%x, 0)\n  %y: f32[s0] = aten.mul.Tensor(%x, %n)\n  return %y\n"
+    program = depute.parse(f"program\ndim s0 in [2, 64]\nmethod forward(%x: f32[s0]) {{\n{body}}}\n")
+    assert [row[1] for row in _depute.expose(program._native, "forward")[1]] == ["y"]
+
+
+def test_sizes_of_random_inputs_are_within_their_bounds():
+    """And two where only data tell a size."""
+    program = depute.parse("program\ndim s0 in [5, 9]\nmethod forward(%x: f32[s0]) {\n  return %x\n}\n")
+    s0, twice, three, unknown = _depute.example_sizes(program._native, "forward", ["s0", "(2*s0)", "3", "u0"])
+    assert 5 <= s0 <= 9 and (twice, three, unknown) == (2 * s0, 3, 2)
+
+
 def test_inputs_are_a_tuple(chain):
     with pytest.raises(TypeError, match="expected a tuple"):
         depute.verify(chain, b"", torch.ones(2, 4))

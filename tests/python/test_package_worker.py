@@ -233,9 +233,18 @@ def test_a_worker_has_the_space_that_it_is_given(place):
         package.to_backend(package.worker_backend(program, max_bytes=1 << 20), edge.program, long)
 
 
-def test_what_is_no_worker(place, chip):
+def test_a_worker_that_travels_has_what_it_was_given(place):
+    worker = package.worker_backend(f"exec:{place / 'depute-backend-chip'}", seconds=7, max_bytes=5 << 20)
+    again = pickle.loads(pickle.dumps(worker))
+    assert again.__reduce__()[1] == worker.__reduce__()[1] == (worker.program, 7, 5 << 20)
+    assert (again.name, again.id) == (worker.name, worker.id)
+
+
+def test_what_is_no_worker(place, chip, monkeypatch):
     with pytest.raises(package.Error, match="no depute-backend-nothing on PATH"):
         package.worker_backend("nothing")
+    (place / "depute-backend-xnnpack").symlink_to(place / "depute-backend-chip")
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
     with pytest.raises(package.Error, match="'xnnpack' is built in"):
         package.worker_backend("xnnpack")
     with pytest.raises(package.Error, match="no program that can be run"):

@@ -13,6 +13,7 @@ import re
 from types import SimpleNamespace
 
 import depute
+import depute._torch_module
 import torch
 from depute import graph as depute_graph
 from depute.backend import NamedDataStoreOutput
@@ -130,6 +131,19 @@ class EdgeProgramManager(depute.EdgeProgramManager):
         output = NamedDataStoreOutput(list({row[0]: row for row in rows}.values()))
         output.get_named_data_store_output = lambda: output
         return output
+
+
+class LoweredBackendModule(depute._torch_module.LoweredBackendModule):
+    """What to_backend gives of a whole program: a module of torch, as upstream's is, with all that Depute's has."""
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["lowered"], name)
+
+
+@in_upstreams_words
+def to_backend(*arguments):
+    result = depute.to_backend(*arguments)
+    return LoweredBackendModule(result) if isinstance(result, depute.LoweredBackendModule) else result
 
 
 @in_upstreams_words
@@ -279,7 +293,7 @@ NAMES = {
     f"{EXIR}.program": {"to_edge": to_edge, "EdgeProgramManager": EdgeProgramManager},
     f"{EXIR}.program._program": {"to_edge": to_edge, "EdgeProgramManager": EdgeProgramManager},
     f"{EXIR}.backend.backend_api": {
-        "to_backend": in_upstreams_words(depute.to_backend),
+        "to_backend": to_backend,
         "LoweredBackendModule": depute.LoweredBackendModule,
         "MethodProgramsPartitionerSpec": depute.MethodProgramsPartitionerSpec,
         "disable_validation": depute.disable_validation,

@@ -172,6 +172,8 @@ def edge_program_manager(edge):
 
 _SETTINGS = ("extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
 _MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output")
+# ExecuTorch itself writes these, also to the one pass that is the default of all: the second from its config's own field.
+_MEMORY_STATE = ("state", "enable_non_cpu_memory_planning")
 
 
 def backend_config(executorch_config):
@@ -180,7 +182,7 @@ def backend_config(executorch_config):
     if not isinstance(plan, _MemoryPlanningPass):
         raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {_kind(plan)}")
     _refuse_others(executorch_config, _ExecutorchBackendConfig(), (*_SETTINGS, "memory_planning_pass"))
-    _refuse_others(plan, _MemoryPlanningPass(), (*_MEMORY_SETTINGS, "state"))
+    _refuse_others(plan, _MemoryPlanningPass(), (*_MEMORY_SETTINGS, *_MEMORY_STATE))
     ours = MemoryPlanningPass(*(getattr(plan, name) for name in _MEMORY_SETTINGS))
     return ExecutorchBackendConfig(ours, **{name: getattr(executorch_config, name) for name in _SETTINGS})
 
@@ -251,7 +253,7 @@ class _Partitioner(Partitioner):
         ask = getattr(self._theirs, "ops_to_not_decompose", None)
         if ask is None:
             return ([], None)
-        program = exported_program_of(exported_program)
+        program = exported_program.to_torch()
         answer = ask(program)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2 or answer[1] is None:
             return answer

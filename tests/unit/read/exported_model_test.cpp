@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "depute/parse.h"
 #include "depute/print.h"
 #include "read/json.h"
 #include "read/read_pt2.h"
@@ -89,6 +90,62 @@ TEST(ExportedModel, ErrorsTellThePathWithoutABytePlace) {
   ExportedModel without = sum({});
   without.storages.clear();
   EXPECT_THAT(read_model(without, "mine").error().str(), HasSubstr("path_name: no storage '0'"));
+}
+
+// forward(x: f32[3, 2]) = x + w, by a delegate that is called as `name` says.
+ExportedModel call_of_delegate(std::string_view name) {
+  ExportedModel model = sum({});
+  auto member = [](SchemaValue& value, std::string_view key) -> SchemaValue& {
+    for (auto& [known, each] : std::get<Object>(value.value)) {
+      if (known == key) return each;
+    }
+    return value;
+  };
+  SchemaValue& graph = member(member(model.program, "graph_module"), "graph");
+  SchemaValue& node = std::get<List>(member(graph, "nodes").value).front();
+  member(node, "target") = text("torch.ops.higher_order.executorch_call_delegate");
+  SchemaValue& first = std::get<List>(member(node, "inputs").value).front();
+  member(first, "name") = text("");
+  member(first, "arg") = one("as_string", text(name));
+  return model;
+}
+
+TEST(ExportedModel, CallsOfDelegatesAreReadWithWhatTheyCall) {
+  std::vector<float> weight(6);
+  auto inner = parse_program(
+      "program\nmethod forward(%w: f32[3, 2]) {\n"
+      "  %a: f32[3, 2] = aten.tan.default(%w) #1\n  %b: f32[3, 2] = aten.sin.default(%a) #2\n  return "
+      "%b\n}\n",
+      "inner");
+  ASSERT_TRUE(inner) << inner.error().str();
+  Delegate delegate{
+      .name = Symbol("old"), .backend_id = "B", .debug_handle_map = {{std::int64_t{0}, {1, 2}}}};
+  delegate.processed_bytes = Storage::owned({});
+  delegate.original = std::make_shared<const Program>(std::move(*inner));
+  ExportedModel model = call_of_delegate("d");
+  model.storages["0"] = borrowed_storage(std::as_bytes(std::span(weight)), nullptr);
+  model.delegates["d"] = std::make_shared<const Delegate>(delegate);
+  model.delegates["e"] = std::make_shared<const Delegate>(delegate);
+  auto program = read_model(model, "mine");
+  ASSERT_TRUE(program) << program.error().str();
+  EXPECT_THAT(print(*program), HasSubstr("%add: f32[3, 2] = delegate.call(@d, %w) #1"));
+  // Handles tell all nodes apart: one of the method's own, two of the first delegate, two of the second.
+  EXPECT_EQ(program->find_delegate(Symbol("d"))->debug_handle_map.front().second,
+            (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(program->find_delegate(Symbol("e"))->debug_handle_map.front().second,
+            (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(program->find_delegate(Symbol("e"))->original->methods[0]->graph->nodes().begin()->debug_handle,
+            4u);
+  EXPECT_EQ(delegate.original->methods[0]->graph->nodes().begin()->debug_handle, 1u);
+}
+
+TEST(ExportedModel, CallsOfOtherDelegatesAreRefused) {
+  std::vector<float> weight(6);
+  ExportedModel model = call_of_delegate("d-B");
+  model.storages["0"] = borrowed_storage(std::as_bytes(std::span(weight)), nullptr);
+  auto program = read_model(model, "mine");
+  ASSERT_FALSE(program);
+  EXPECT_THAT(program.error().message, HasSubstr("it calls a delegate whose content is not there"));
 }
 
 TEST(ExportedModel, ValuesAreNoMoreThanTheyAre) {

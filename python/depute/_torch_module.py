@@ -1,0 +1,67 @@
+"""Delegates as modules of torch, which call them, export them, and give them back to depute.from_torch.
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lowered = depute.to_backend("XnnpackBackend", program, []).to_torch()
+
+        def forward(self, x):
+            return self.lowered(x + 1)           ->  executorch_call_delegate(lowered_module_0, add)
+"""
+
+import torch
+from torch._higher_order_ops.executorch_call_delegate import executorch_call_delegate
+
+from ._errors import Error
+from ._to_torch import exported_program_of
+from .graph import GraphModule
+
+
+class LoweredBackendModule(torch.nn.Module):
+    """A depute.LoweredBackendModule, as `lowered`. Torch knows it by the name of its class, and computes it by what it
+    was made from, on the arguments of that; `flat`: on a tuple of tensors, to a tuple."""
+
+    def __init__(self, lowered, flat=False):
+        super().__init__()
+        original = lowered.original_module
+        if original is None:
+            raise _error(lowered, "the program does not have what it was made from")
+        if any("MUTATION" in spec.kind for spec in original.graph_signature.output_specs):
+            raise _error(lowered, "it keeps state from call to call, and torch computes each call anew")
+        self.lowered = lowered
+        self.original_module = exported_program(original, flat)
+
+    backend_id = property(lambda self: self.lowered.backend_id)
+    processed_bytes = property(lambda self: self.lowered.processed_bytes)
+    compile_specs = property(lambda self: self.lowered.compile_specs)
+    meta = property(lambda self: self.lowered.meta)
+    named_data_store_output = property(lambda self: self.lowered.named_data_store_output)
+
+    def forward(self, *args):
+        return executorch_call_delegate(self, *args)
+
+    def __deepcopy__(self, memo):
+        return self  # nobody edits it, and a program has each delegate once
+
+
+def _error(lowered, message):
+    return Error("to_torch", f"delegate {lowered.name or lowered.backend_id}", message)
+
+
+def exported_program(method, flat=False):
+    """A Method as an ExportedProgram, whose delegates are such modules."""
+    program = exported_program_of(method, flat=flat)
+    if method.program._native.delegate_names():
+        _add_delegates(program.graph_module, method.graph_module, {})
+    return program
+
+
+def _add_delegates(theirs, ours, made):
+    """In the place of the empty graphs of a module, and of its bodies, that torch's reader has made; each once."""
+    for name, child in ours.named_children():
+        if isinstance(child, GraphModule):
+            _add_delegates(theirs.get_submodule(name), child, made)
+        else:
+            if child.name not in made:
+                made[child.name] = LoweredBackendModule(child, flat=True)
+            setattr(theirs, name, made[child.name])
