@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -252,6 +253,18 @@ def test_sarif_report(tmp_path):
     (result,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
     assert result["level"] == "error" and result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/two%20words.ir")
     assert "region" not in result["locations"][0]["physicalLocation"]  # lines begin with 1
+
+
+def test_each_line_of_the_model_has_a_result_of_its_own(tmp_path):
+    """With the number of nodes there, of one op and one reason."""
+    lines = 3, 3, 7, 12
+    nodes = "".join(f'  %n{i + 1}: f32[4] = aten.tan.default(%n{i}) from "model.py":{line}\n' for i, line in enumerate(lines))
+    model = tmp_path / "m.ir"
+    model.write_text(f"program\nmethod forward(%n0: f32[4]) {{\n{nodes}  return %n4\n}}\n")
+    assert depute("explain", model, "--backend", "xnnpack", "--report", tmp_path / "r.sarif").code == 0
+    results = json.loads((tmp_path / "r.sarif").read_text())["runs"][0]["results"]
+    told = [(each["locations"][0]["physicalLocation"]["region"]["startLine"], re.search(r"\((.*?)\)", each["message"]["text"])[1]) for each in results]
+    assert told == [(3, "2 nodes"), (7, "1 node"), (12, "1 node")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)

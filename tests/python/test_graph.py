@@ -138,6 +138,21 @@ def test_a_pte_is_drawn_by_its_instructions(tmp_path):
     ]
 
 
+def test_what_reads_a_value_twice_has_one_edge_of_it(tmp_path):
+    model, pte = tmp_path / "m.ir", tmp_path / "m.pte"
+    model.write_text(
+        "program\nmethod forward(%x: f32[4]) {\n  %a: f32[4] = aten.tan.default(%x)\n  %b: f32[4] = aten.mul.Tensor(%a, %a)\n"
+        "  %c: f32[4] = aten.add.Tensor(%b, %x)\n  return %c, %c\n}\n"
+    )
+    assert depute("lower", model, "-o", pte).code == 0
+    for file, edges in (model, [[], ["input %x"], ["%a"], ["%b", "input %x"], ["%c"]]), (
+        pte,
+        [[], ["input 0"], ["instruction 0"], ["instruction 1", "input 0"], ["instruction 2"]],
+    ):
+        [graph] = drawn(file)["graphs"]
+        assert [[edge["sourceNodeId"] for edge in node["incomingEdges"]] for node in graph["nodes"]] == edges
+
+
 def test_dot(tmp_path):
     text = depute("graph", sample("attn"), "--backend", "xnnpack", "--format", "dot").stdout
     names = set(re.findall(r"^    (g\d+n\d+) \[", text, re.MULTILINE))

@@ -370,6 +370,26 @@ def test_a_method_is_known_by_what_a_run_leaves_out(tmp_path):
         assert [(method["method"], method["ticks"]) for method in methods] == [("a", 9), ("b", 20)]
 
 
+def test_a_run_of_one_branch_is_of_its_method(tmp_path):
+    """Behind a jump not all is called."""
+    model = tmp_path / "m.ir"
+    model.write_text(
+        "program\nmethod forward(%p: bool[], %x: f32[4]) {\n"
+        '  graph @yes(%a: f32[4]) {\n    %s: f32[4] = aten.tan.default(%a) #1 from "m.py":1\n    return %s\n  }\n'
+        '  graph @no(%a: f32[4]) {\n    %s: f32[4] = aten.cos.default(%a) #2 from "m.py":2\n    return %s\n  }\n'
+        "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%x]) #3\n  return %y\n}\n"
+    )
+    lower(model, tmp_path / "m.pte", "--debug-map", tmp_path / "m.json")
+    instructions = json.loads((tmp_path / "m.json").read_text())["methods"]["forward"]["instructions"]
+    at = {each["name"]: each["index"] for each in instructions if each["kind"] == "kernel"}
+    jump = next(each["index"] for each in instructions if each["kind"] == "jump")
+    events = [event("JF_CALL", 1, jump), event("OPERATOR_CALL", 7, at["aten::cos.out"]), event("Method::execute", 9)]
+    for words in ("--debug-map", tmp_path / "m.json"), (tmp_path / "m.pte",):
+        done = depute("profile", write_dump(tmp_path / "m.etdp", [run(events)]), *words, "--json")
+        assert done.code == 0, done.stderr
+        assert [row["ticks"] for row in json.loads(done.stdout)["methods"][0]["by_kernel"]] == [7, 1, 1]
+
+
 def test_long_names_are_cut_between_characters(tmp_path):
     for shift in range(3):
         name = "x" * shift + "\N{HIRAGANA LETTER A}" * 40
@@ -404,7 +424,10 @@ def test_wrong_files(xnnpack, tmp_path):
         bad.write_text(text)
         refused(xnnpack.etdp, "--debug-map", bad)
     refused(xnnpack.etdp, "--report", tmp_path / "absent" / "p.html")
-    refused(xnnpack.etdp, "--report", xnnpack.etdp, code=2)
+    for read in xnnpack.etdp, xnnpack.map, xnnpack.pte:
+        before = read.read_bytes()
+        refused(xnnpack.etdp, xnnpack.pte, "--debug-map", xnnpack.map, "--report", read, code=2)
+        assert read.read_bytes() == before
     refused(xnnpack.etdp, "--top", "-1", code=2)
     refused(code=2)
 
