@@ -160,10 +160,10 @@ TEST(Printable, EscapesWhatIsNoText) {
     EXPECT_EQ(printable(text), text);
   EXPECT_EQ(printable("\u009b"), "\\xc2\\x9b");
   EXPECT_EQ(printable("x\x90y"), "x\\x90y");
-  EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8");                  // ends too early
-  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                  // fits in fewer
-  EXPECT_EQ(printable("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");          // the same
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");          // half of a pair
+  EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8");                    // ends too early
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // fits in fewer
+  EXPECT_EQ(printable("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");           // the same
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half of a pair
   EXPECT_EQ(printable("\xf0\x8f\xbf\xbf"), "\\xf0\\x8f\\xbf\\xbf");  // fits in fewer
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond the last
   EXPECT_EQ(printable("\xe2\x82x"), "\\xe2\\x82x");
