@@ -82,6 +82,11 @@ complete -o filenames -F _depute depute
                      fmt::join(names, " "), values, options);
 }
 
+std::string zsh_values(const Option& option) {
+  if (!option.choices.empty()) return fmt::format("({})", words_of(option));
+  return option.words_from.empty() ? "_files" : "_depute_backends";
+}
+
 std::string zsh_script(const std::vector<Command>& commands) {
   constexpr std::string_view special = "[]:\\";
   std::string described;
@@ -94,8 +99,7 @@ std::string zsh_script(const std::vector<Command>& commands) {
       for (const std::string& each : option.spellings()) {
         std::string quoted = in_quotes(option.help, special, "'\\''");
         std::string line = fmt::format("'*{}[{}]", each, quoted.substr(1, quoted.size() - 2));
-        if (!option.is_flag())
-          line += fmt::format(":{}:{}", "value", option.words_from.empty() ? "_files" : "_depute_backends");
+        if (!option.is_flag()) line += ":value:" + zsh_values(option);
         cases += fmt::format("        {}' \\\n", line);
       }
     }
@@ -137,8 +141,11 @@ std::string fish_script(const std::vector<Command>& commands) {
       for (const std::string& each : option.spellings())
         text += each.starts_with("--") ? " -l " + each.substr(2) : " -s " + each.substr(1);
       if (!option.is_flag()) text += " -r";
-      if (!option.words_from.empty())
+      if (!option.choices.empty()) {
+        text += fmt::format(" -f -a \"{}\"", words_of(option));
+      } else if (!option.words_from.empty()) {
         text += fmt::format(" -f -a \"({} 2>/dev/null | cut -d' ' -f1)\"", option.words_from);
+      }
       text += fmt::format(" -d {}\n", quoted(option.help));
     }
   }

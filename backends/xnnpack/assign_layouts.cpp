@@ -111,16 +111,6 @@ void LayoutAssigner::assign_elementwise(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
-// Of each pixel alone: what the runtime makes a product of rows of.
-bool is_pointwise(const XnnNode& node) {
-  if (node.kind != NodeKind::Conv2d) return false;
-  const auto is_one = [](const Window::Pair& pair) { return pair.height == 1 && pair.width == 1; };
-  const auto& window = node.get<Window>();
-  const bool is_padded =
-      (window.padding_top | window.padding_right | window.padding_bottom | window.padding_left) != 0;
-  return is_one(window.kernel) && is_one(window.stride) && !is_padded && window.groups == 1;
-}
-
 void LayoutAssigner::assign_window(const XnnNode& node) {
   XnnNode physical = node;
   physical.inputs[0] = get(node, 0, nhwc());

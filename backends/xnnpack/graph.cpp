@@ -79,6 +79,15 @@ bool moves_elements(NodeKind kind) {
   return kind == NodeKind::Reshape || kind == NodeKind::Transpose || kind == NodeKind::Slice;
 }
 
+bool is_pointwise(const XnnNode& node) {
+  if (node.kind != NodeKind::Conv2d) return false;
+  const auto is_one = [](const Window::Pair& pair) { return pair.height == 1 && pair.width == 1; };
+  const auto& window = node.get<Window>();
+  const bool is_padded =
+      (window.padding_top | window.padding_right | window.padding_bottom | window.padding_left) != 0;
+  return is_one(window.kernel) && is_one(window.stride) && !is_padded && window.groups == 1;
+}
+
 bool can_clamp(NodeKind kind) {
   using enum NodeKind;
   switch (kind) {

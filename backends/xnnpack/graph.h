@@ -209,6 +209,9 @@ bool is_unary(NodeKind kind);        // one input, element by element
 bool is_convolution(NodeKind kind);  // Conv2d, DepthwiseConv2d, ConvTranspose2d
 bool can_clamp(NodeKind kind);       // has output_min and output_max
 
+// A convolution of each pixel alone: what the runtime makes a product of rows of.
+bool is_pointwise(const XnnNode& node);
+
 // The same elements in other places; of integers as of the numbers they stand for.
 bool moves_elements(NodeKind kind);  // Reshape, Transpose, Slice
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "assign_layouts.h"
+#include "debug_handles.h"
 #include "describe_payload.h"
 #include "emitter.h"
 #include "half_weights.h"
@@ -74,16 +75,6 @@ Result<bool> has_half_weights(std::span<const CompileSpec> compile_specs) {
     is_half = value == "f16";
   }
   return is_half;
-}
-
-// The payload's nodes are identified by their position.
-DebugHandleMap debug_handles(const XnnGraph& graph) {
-  DebugHandleMap map;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const std::vector<std::uint32_t>& handles = graph.nodes[i].handles;
-    if (!handles.empty()) map.emplace_back(static_cast<std::int64_t>(i), handles);
-  }
-  return map;
 }
 
 // The node of the program that one of the payload's stands for, or part of it.

@@ -82,8 +82,10 @@ class EtDumpReader {
       if (ticks > std::numeric_limits<std::uint64_t>::max() - all_ticks_)
         return refuse("with this one, the times of all events sum to over 64 bits: the dump is damaged");
       all_ticks_ += ticks;
+      // Outside of instructions the runtime gives a number, too, mostly 0.
+      const bool is_in_instruction = profile->chain_index() >= 0;
       run.events.push_back({.name = text(profile->name()),
-                            .instruction = profile->instruction_id(),
+                            .instruction = is_in_instruction ? profile->instruction_id() : -1,
                             .delegate_id = profile->delegate_debug_id_int(),
                             .delegate_text = text(profile->delegate_debug_id_str()),
                             .ticks = ticks});

@@ -18,8 +18,8 @@
 namespace depute {
 
 struct EtEvent {
-  std::string_view name;  // empty of an event inside of a delegate
-  std::int32_t instruction = -1;
+  std::string_view name;          // empty of an event inside of a delegate
+  std::int32_t instruction = -1;  // -1: outside of instructions
   std::int32_t delegate_id = -1;  // of an event inside of a delegate: this, or the text
   std::string_view delegate_text;
   std::uint64_t ticks = 0;

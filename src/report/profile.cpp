@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,10 +42,41 @@ struct Spent {
   }
 };
 
+struct PieceSpent : Spent {
+  std::string counted;  // "Convolution #3"; may be empty
+};
+
+// A runtime tells more of a piece than its compiler knows, and counts by all of it: the third convolution of
+// a call may be "Convolution (NHWC, F32) GEMM #1". This counts what stands in front of the bracket.
+class PieceCounter {
+ public:
+  std::string count(const std::string& identifier) {
+    if (!seen_.insert(identifier).second) {  // each is there once in a call, so another one begins
+      seen_ = {identifier};
+      counts_.clear();
+    }
+    const std::size_t bracket = identifier.find(" (");
+    if (bracket == std::string::npos) return {};
+    const std::string name = identifier.substr(0, bracket);
+    return fmt::format("{} #{}", name, ++counts_[name]);
+  }
+
+ private:
+  std::set<std::string> seen_;
+  std::map<std::string, std::size_t> counts_;
+};
+
 // One method's instructions with what all its runs spent on them.
 struct InstructionSpent {
   std::map<std::string_view, Spent> events;  // by name; the longest is around the others
-  std::map<std::string, Spent> pieces;       // by identifier
+  std::map<std::string, PieceSpent> pieces;  // by identifier
+  PieceCounter counter;
+
+  void add_piece(const std::string& identifier, std::uint64_t ticks) {
+    PieceSpent& piece = pieces[identifier];
+    piece.add(ticks);
+    piece.counted = counter.count(identifier);
+  }
 
   Spent outermost() const {
     Spent most;
@@ -81,6 +113,8 @@ DebugMap map_of(const PteFile& program) {
       } else if (each.kind == Instruction::Kind::DelegateCall) {
         entry.kind = "delegate";
         entry.name = method.delegates[index].backend_id;
+      } else if (each.kind == Instruction::Kind::JumpFalseCall) {
+        entry.kind = "jump";
       }
     }
   }
@@ -216,6 +250,7 @@ class Joiner {
       if ((inputs_.method.empty() || name == inputs_.method) && fits(run, instructions))
         fitting.push_back(name);
     }
+    if (fitting.size() > 1) keep_known(run, fitting);
     if (fitting.size() == 1) return fitting[0];
     const std::string& other = inputs_.map.empty() ? inputs_.program_name : inputs_.map_name;
     if (fitting.empty())
@@ -227,7 +262,43 @@ class Joiner {
                    "tell which by --method NAME");
   }
 
+  // Calls of delegates look alike. Where one method alone has all that their backends traced, it is that one.
+  void keep_known(const EtRun& run, std::vector<std::string>& fitting) const {
+    std::vector<std::string> known;
+    std::ranges::copy_if(fitting, std::back_inserter(known),
+                         [&](const std::string& name) { return knows_pieces(run, map_.methods.at(name)); });
+    if (known.size() == 1) fitting = std::move(known);
+  }
+
+  static bool knows_pieces(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
+    std::map<std::int32_t, PieceCounter> counters;
+    return std::ranges::all_of(run.events, [&](const EtEvent& event) {
+      if (event.instruction < 0 || !event.is_inside_delegate()) return true;
+      const std::string identifier = identifier_of(event);
+      const std::string counted = counters[event.instruction].count(identifier);
+      const MappedInstruction& entry = instructions[static_cast<std::size_t>(event.instruction)];
+      return std::ranges::any_of(entry.pieces, [&](const auto& piece) {
+        return piece.first == identifier || (!counted.empty() && piece.first == counted);
+      });
+    });
+  }
+
   static bool fits(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
+    return fits_events(run, instructions) && calls_first(run, instructions);
+  }
+
+  // Up to the first jump everything is called.
+  static bool calls_first(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
+    std::set<std::int32_t> called;
+    for (const EtEvent& event : run.events) called.insert(event.instruction);
+    for (std::size_t i = 0; i < instructions.size() && instructions[i].kind != "jump"; ++i) {
+      const bool is_call = instructions[i].kind == "kernel" || instructions[i].kind == "delegate";
+      if (is_call && !called.contains(static_cast<std::int32_t>(i))) return false;
+    }
+    return true;
+  }
+
+  static bool fits_events(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
     return std::ranges::all_of(run.events, [&](const EtEvent& event) {
       if (event.instruction < 0) return true;
       const auto index = static_cast<std::size_t>(event.instruction);
@@ -248,7 +319,7 @@ class Joiner {
       if (event.instruction < 0) continue;
       InstructionSpent& instruction = method.instructions[event.instruction];
       if (event.is_inside_delegate()) {
-        instruction.pieces[identifier_of(event)].add(event.ticks);
+        instruction.add_piece(identifier_of(event), event.ticks);
       } else {
         instruction.events[event.name].add(event.ticks);
       }
@@ -318,18 +389,38 @@ class Joiner {
     }
     if (instruction.name.empty())
       instruction.name = entry == nullptr || entry->kind.empty() ? "instruction" : entry->kind;
-    for (const auto& [identifier, ticks] : spent.pieces)
-      instruction.pieces.push_back(join_piece(entry, identifier, ticks));
+    std::map<std::string_view, std::ptrdiff_t> surplus;
+    if (entry != nullptr) surplus = surplus_of(*entry, spent);
+    for (const auto& [identifier, piece] : spent.pieces) {
+      const bool is_known = !piece.counted.empty() && surplus[name_of_counted(piece.counted)] == 0;
+      instruction.pieces.push_back(join_piece(entry, identifier, is_known ? piece.counted : "", piece));
+    }
     std::ranges::stable_sort(instruction.pieces, std::ranges::greater(), &ProfiledPiece::ticks);
     return instruction;
   }
 
+  // By name, how many more of a piece the compiler made than the runtime traced. Where that is not 0 the
+  // runtime dropped or added some, and which ones is not known.
+  static std::map<std::string_view, std::ptrdiff_t> surplus_of(const MappedInstruction& entry,
+                                                               const InstructionSpent& spent) {
+    std::map<std::string_view, std::ptrdiff_t> surplus;
+    for (const auto& [identifier, handles] : entry.pieces) ++surplus[name_of_counted(identifier)];
+    for (const auto& [identifier, piece] : spent.pieces) --surplus[name_of_counted(piece.counted)];
+    return surplus;
+  }
+
+  // "Convolution" of "Convolution #3".
+  static std::string_view name_of_counted(std::string_view text) {
+    return text.substr(0, std::min(text.size(), text.rfind(" #")));
+  }
+
+  // By its identifier, or as it is counted.
   ProfiledPiece join_piece(const MappedInstruction* entry, const std::string& identifier,
-                           const Spent& spent) const {
+                           const std::string& counted, const Spent& spent) const {
     ProfiledPiece piece{.identifier = identifier, .ticks = spent.ticks, .calls = spent.calls};
     if (entry == nullptr) return piece;
     for (const auto& [name, handles] : entry->pieces) {
-      if (name != identifier) continue;
+      if (name != identifier && (counted.empty() || name != counted)) continue;
       piece.lines = places_.lines(handles);
       piece.module = places_.module(handles);
     }

@@ -32,7 +32,10 @@ double percent(std::uint64_t ticks, std::uint64_t whole) {
 // The end of a long one tells more: the file and its line.
 std::string fitting(std::string text, std::size_t columns) {
   text = printable(text);
-  return text.size() <= columns ? text : "..." + text.substr(text.size() - (columns - 3));
+  if (text.size() <= columns) return text;
+  std::size_t start = text.size() - (columns - 3);
+  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;  // UTF-8
+  return "..." + text.substr(start);
 }
 
 std::string title_of(const MethodProfile& method) {

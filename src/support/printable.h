@@ -7,7 +7,7 @@
 
 namespace depute {
 
-// Control characters become "\n" and "\x1b".
+// Control characters become "\n" and "\x1b", and so do bytes that are no UTF-8.
 std::string printable(std::string_view text);
 
 }  // namespace depute

@@ -238,6 +238,26 @@ def test_an_option_and_a_pin_are_named(locked):
     assert "%c" not in run.stderr  # it stays where it was
 
 
+def test_another_order_of_the_options_is_named(model):
+    """It is the order in which backends are asked."""
+    lock = "--lock", model.parent / "m.lock"
+    words = "-o", model.parent / "m.pte", *lock
+    demo = "--backend", "demo:min_nodes=1000"
+    xnnpack = "--backend", "xnnpack"
+    assert depute("lower", model, *demo, *xnnpack, *words, "--lock-update").code == 0
+    assert depute("lower", model, *demo, *xnnpack, *words).code == 0
+    run = depute("lower", model, *xnnpack, *demo, *words)
+    assert run.code == 3 and "in 1 place\n  the options have another order\n" in run.stderr
+
+
+def test_ranges_of_sizes_stand_in_the_lock(tmp_path):
+    model, lock = tmp_path / "m.ir", tmp_path / "m.lock"
+    method = "method forward(%x: f32[u0]) {\n  %y: f32[u0] = aten.tan.default(%x)\n  return %y\n}\n"
+    model.write_text(f"program\ndim u0 in [-inf, 8]\ndim u1 in [2, inf]\n\n{method}")
+    run = depute("lower", model, "-o", tmp_path / "m.pte", "--lock", lock, "--lock-update")
+    assert run.code == 0 and '\nsize "u0": [-inf, 8]\nsize "u1": [2, inf]\n' in lock.read_text(), run.stderr
+
+
 def test_a_partition_is_found_again_under_another_number(locked):
     locked.write_text(PROGRAM.replace("aten.mm.default(%x, %w)", "aten.tan.default(%x)"))
     run = check(locked, "--report", locked.parent / "r.md", "--report", locked.parent / "r.sarif")

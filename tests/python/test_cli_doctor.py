@@ -50,6 +50,29 @@ def test_all_blockers_at_once(model):
     assert totals["delegated_subgraphs"] == int(after[1])
 
 
+@pytest.mark.parametrize("lines", [3, 4, 5])
+def test_three_lines_of_a_trouble_are_told_and_the_others_counted(lines, tmp_path):
+    model = tmp_path / "m.ir"
+    nodes = "".join(f'  %n{i + 1}: f32[4] = aten.tan.default(%n{i}) from "model.py":{i + 1}\n' for i in range(lines))
+    model.write_text(f"program\nmethod forward(%n0: f32[4]) {{\n{nodes}  return %n{lines}\n}}\n")
+    left = sections(depute("doctor", model, "--backend", "xnnpack").stdout)["What no backend took"]
+    more = {3: "", 4: "         and 1 more line\n", 5: "         and 2 more lines\n"}[lines]
+    told = left.split("     at  ")[1].split("\n\n")[0] + "\n"
+    assert told.startswith("model.py:1\n         model.py:2\n         model.py:3\n" + more)
+    assert "model.py:4" not in told and ("more" in told) == bool(more)
+
+
+def test_what_costs_most_is_told_first(tmp_path):
+    """And not by name: of equal multiplications the bytes decide, then how many there are."""
+    model = tmp_path / "m.ir"
+    model.write_text(
+        "program\nmethod forward(%x: f32[4], %y: f32[4000]) {\n  %a: f32[4] = aten.acos.default(%x)\n"
+        "  %b: f32[4] = aten.asinh.default(%a)\n  %c: f32[4000] = aten.tan.default(%y)\n  return %b, %c\n}\n"
+    )
+    left = sections(depute("doctor", model, "--backend", "xnnpack").stdout)["What no backend took"]
+    assert re.findall(r"aten\.(\w+)\.default: xnnpack", left) == ["tan", "acos", "asinh"]
+
+
 def test_an_option_is_advised_with_its_words(tmp_path):
     run = depute("doctor", sample("conv_relu_tan"), "--backend", "xnnpack:off=op:relu")
     assert run.code == 0 and "`depute lower` writes this program." in run.stdout

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -212,6 +213,21 @@ def test_markdown_report(tmp_path):
     assert len(table) == 3 and table[2].startswith("| `aten.tan.default` | 2 | xnnpack: ")
 
 
+def test_markdown_tells_how_many_kinds_it_leaves_out(tmp_path):
+    ops = "tan sinh cosh asin acos atan asinh acosh atanh erf erfc lgamma digamma log1p expm1 trunc round sign isnan isinf logical_not frac".split()
+    model = tmp_path / "m.ir"
+    type_of = {op: "bool" if op.startswith(("is", "logical")) else "f32" for op in ops}
+    nodes = "".join(f"  %{op}: {type_of[op]}[4] = aten.{op}.default(%x)\n" for op in ops)
+    model.write_text(f"program\nmethod forward(%x: f32[4]) {{\n{nodes}  return {', '.join('%' + op for op in ops)}\n}}\n")
+    run = depute("explain", model, "--backend", "xnnpack", "--report", tmp_path / "r.md", "--report", tmp_path / "r.json")
+    assert run.code == 0, run.stderr
+    kinds = {node["op"] for node in json.loads((tmp_path / "r.json").read_text())["nodes"] if node["owner"] != "xnnpack"}
+    text = (tmp_path / "r.md").read_text()
+    assert text.count("\n| `") == 20
+    more = len(kinds) - 20
+    assert more > 0 and f"\n{more} kind{'' if more == 1 else 's'} more are not listed.\n" in text
+
+
 def test_sarif_report(tmp_path):
     """A result a line of the model, op and reason, where code hosts look for it."""
     run = depute("lower", sample("conv_relu_tan"), "--backend", "xnnpack", "-o", tmp_path / "m.pte",
@@ -236,6 +252,19 @@ def test_sarif_report(tmp_path):
     assert run.code == 3
     (result,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
     assert result["level"] == "error" and result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/two%20words.ir")
+    assert "region" not in result["locations"][0]["physicalLocation"]  # lines begin with 1
+
+
+def test_each_line_of_the_model_has_a_result_of_its_own(tmp_path):
+    """With the number of nodes there, of one op and one reason."""
+    lines = 3, 3, 7, 12
+    nodes = "".join(f'  %n{i + 1}: f32[4] = aten.tan.default(%n{i}) from "model.py":{line}\n' for i, line in enumerate(lines))
+    model = tmp_path / "m.ir"
+    model.write_text(f"program\nmethod forward(%n0: f32[4]) {{\n{nodes}  return %n4\n}}\n")
+    assert depute("explain", model, "--backend", "xnnpack", "--report", tmp_path / "r.sarif").code == 0
+    results = json.loads((tmp_path / "r.sarif").read_text())["runs"][0]["results"]
+    told = [(each["locations"][0]["physicalLocation"]["region"]["startLine"], re.search(r"\((.*?)\)", each["message"]["text"])[1]) for each in results]
+    assert told == [(3, "2 nodes"), (7, "1 node"), (12, "1 node")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)

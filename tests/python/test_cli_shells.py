@@ -61,6 +61,24 @@ def test_fish_completes_backends():
     assert fish("depute doc") == ["doctor"]
 
 
+def test_values_of_closed_lists_are_completed():
+    """In each shell's script, as not every machine has the shells."""
+    assert bash("depute", "lower", "--color", "a") == ["auto", "always"]
+    assert bash("depute", "extract", "--weights", "r") == ["random"]
+    words = '-r -f -a "auto always never" -d'
+    lines = {name: depute("completion", name).stdout.splitlines() for name in ("fish", "zsh")}
+    of_lower = [line for line in lines["fish"] if "from lower'" in line]
+    assert any(f"-l color {words}" in line for line in of_lower)
+    assert any("-l backend -r -f -a \"(depute backends 2>/dev/null | cut -d' ' -f1)\" -d" in line for line in of_lower)
+    assert any("-l quiet -d" in line for line in of_lower)
+    assert any("-s o -l output -r -d" in line for line in of_lower)
+    zsh = {re.match(r"'\*(--?[\w-]+)\[", line.strip())[1]: line.strip() for line in lines["zsh"] if line.strip().startswith("'*-")}
+    assert zsh["--color"].endswith("]:value:(auto always never)' \\")
+    assert zsh["--backend"].endswith("]:value:_depute_backends' \\")
+    assert zsh["--output"].endswith("]:value:_files' \\")
+    assert zsh["--quiet"].endswith("]' \\") and ":value:" not in zsh["--quiet"]
+
+
 def test_zsh_takes_the_script():
     script = "autoload -U compinit; compinit -u -D; source <(depute completion zsh); print $_comps[depute]; whence -w _depute"
     assert shell("zsh", script, "-f", "-c") == ["_depute", "_depute: function"]

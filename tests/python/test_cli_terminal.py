@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from harness import DEPUTE, depute, sample
+from harness import DEPUTE, ROOT, depute, sample
 
 ESCAPE = "\033["
 EXPLAIN = "explain", sample("conv_relu_tan"), "--backend", "xnnpack"
@@ -31,9 +31,11 @@ def on_terminal(*words, streams=("stdout", "stderr"), **environment) -> str:
     return text.decode()
 
 
-@pytest.mark.parametrize("command", ["lower", "explain", "doctor"])
+@pytest.mark.parametrize("command", ["lower", "explain", "doctor", "profile"])
 def test_colours_on_a_terminal_alone(command, tmp_path):
     words = [command, *EXPLAIN[1:], *(["-o", tmp_path / "m.pte"] if command == "lower" else [])]
+    if command == "profile":
+        words = [command, ROOT / "tests" / "profile" / "vision.etdp"]
     assert ESCAPE not in depute(*words).stdout
     coloured = on_terminal(*words)
     assert ESCAPE in coloured

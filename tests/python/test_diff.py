@@ -69,6 +69,24 @@ def test_a_tightened_rule_moves_exactly_its_nodes(model):
     )
 
 
+def test_where_most_of_a_delegate_went_is_told_first(model):
+    told = diff(model, model, "--backend", "xnnpack", "--to-backend", "xnnpack:off=node:relu")
+    assert told["delegates"][0]["parts"] == [{"place": "xnnpack0", "nodes": 3}, {"place": "portable", "nodes": 1}]
+
+
+def test_a_node_that_went_to_another_body_is_another_node(tmp_path):
+    """Of the same name, line and op."""
+    body = "  graph @{}(%a: f32[4]) {{\n    %s: f32[4] = aten.{}.default(%a) from \"m.py\":1\n    return %s\n  }}\n"
+    end = "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%x])\n  return %y\n}\n"
+    models = []
+    for name, ops in ("a", ("tan", "cos")), ("b", ("cos", "tan")):
+        models.append(tmp_path / f"{name}.ir")
+        models[-1].write_text("program\nmethod forward(%p: bool[], %x: f32[4]) {\n" + "".join(map(body.format, ("yes", "no"), ops)) + end)
+    told = diff(*models)
+    for side, ops in ("only_before", ["tan", "cos"]), ("only_after", ["cos", "tan"]):
+        assert [node["op"] for node in told[side]] == [f"aten.{op}.default" for op in ops]
+
+
 def test_the_other_way_round_tells_what_the_reason_was(model):
     text = depute("diff", model, model, "--backend", "xnnpack:off=op:gelu", "--to-backend", "xnnpack").stdout
     assert "    %gelu = aten.gelu.default: portable -> xnnpack, before: xnnpack: pinned (off=op:gelu)\n" in text

@@ -138,6 +138,21 @@ def test_a_pte_is_drawn_by_its_instructions(tmp_path):
     ]
 
 
+def test_what_reads_a_value_twice_has_one_edge_of_it(tmp_path):
+    model, pte = tmp_path / "m.ir", tmp_path / "m.pte"
+    model.write_text(
+        "program\nmethod forward(%x: f32[4]) {\n  %a: f32[4] = aten.tan.default(%x)\n  %b: f32[4] = aten.mul.Tensor(%a, %a)\n"
+        "  %c: f32[4] = aten.add.Tensor(%b, %x)\n  return %c, %c\n}\n"
+    )
+    assert depute("lower", model, "-o", pte).code == 0
+    for file, edges in (model, [[], ["input %x"], ["%a"], ["%b", "input %x"], ["%c"]]), (
+        pte,
+        [[], ["input 0"], ["instruction 0"], ["instruction 1", "input 0"], ["instruction 2"]],
+    ):
+        [graph] = drawn(file)["graphs"]
+        assert [[edge["sourceNodeId"] for edge in node["incomingEdges"]] for node in graph["nodes"]] == edges
+
+
 def test_dot(tmp_path):
     text = depute("graph", sample("attn"), "--backend", "xnnpack", "--format", "dot").stdout
     names = set(re.findall(r"^    (g\d+n\d+) \[", text, re.MULTILINE))
@@ -208,3 +223,12 @@ def test_annotations_tell_unmet_requirements_and_leftovers_at_their_lines(tmp_pa
     error, notice = out.read_text().splitlines()
     assert error.endswith("conv_relu_tan.pt2::not met: coverage>=95%25 (is 75.0%25)") and error.startswith("::error file=")
     assert re.match(r"::notice file=[^,:]+make_samples\.py,line=39::aten\.tan\.default \(1 node\) stays on", notice)
+
+
+def test_annotations_of_names_with_marks_of_the_command(tmp_path):
+    """A comma or a colon would end the file's name, a percent sign begin an escape."""
+    model = tmp_path / "m.ir"
+    model.write_text('program\nmethod forward(%x: f32[4]) {\n  %t: f32[4] = aten.tan.default(%x) from "a,b:50%.py":7\n  return %t\n}\n')
+    out = tmp_path / "r.annotations"
+    assert depute("lower", model, "--backend", "xnnpack", "--report", out, "-o", tmp_path / "m.pte").code == 0
+    assert out.read_text().startswith("::notice file=a%2Cb%3A50%25.py,line=7::aten.tan.default (1 node) stays on")

@@ -1,6 +1,7 @@
 """depute profile: an ETDump joined with the debug map. The stock wheel's runtime is built without event tracing (it writes no
-dump), so the dumps here are what ExecuTorch's own serialiser writes of events as its runtime makes them, and ExecuTorch's
-Inspector is what the numbers are compared with."""
+dump). tests/profile has a dump that a runtime with it wrote, with the program that it ran; the other dumps here are what
+ExecuTorch's own serialiser writes of events as its runtime makes them. ExecuTorch's Inspector is what the numbers are
+compared with."""
 
 import json
 import re
@@ -22,7 +23,7 @@ def event(name, ticks, instruction=-1, piece=None, start=1000):
         profile_event=flatcc.ProfileEvent(
             name=name,
             chain_index=0 if instruction >= 0 else -1,
-            instruction_id=instruction,
+            instruction_id=max(instruction, 0),
             delegate_debug_id_int=piece if isinstance(piece, int) else -1,
             delegate_debug_id_str=piece if isinstance(piece, str) else "",
             delegate_debug_metadata=None,
@@ -54,7 +55,7 @@ def calls(instructions, factor):
         if instruction["kind"] == "delegate":
             for row in instruction["delegate_map"]:
                 events.append(event("", 300 * factor, i, row["identifier"]))
-            events.append(event("", 500 * factor, i, "Convolution (NHWC, F32) IGEMM"))
+            events.append(event("", 500 * factor, i, "Softmax (NC, F32) #1"))
             events.append(event("DELEGATE_CALL", ticks, i))
         else:
             kernel = instruction["name"].split("::")[1]
@@ -90,17 +91,24 @@ def xnnpack(tmp_path_factory):
     return Dumped(tmp_path_factory.mktemp("x"), MODEL, "--backend", "xnnpack")
 
 
+OUTSIDE = "Method::execute", "Method::init", "Program::load_method"
+
+
+def inspected(etdp):
+    """What the Inspector tells of a dump: by name, instruction and the backend's identifier, the times in nanoseconds."""
+    raw = {}
+    for block in Inspector(etdump_path=str(etdp)).event_blocks:
+        for each in block.events:
+            key = each.name, None if each.name in OUTSIDE else each._instruction_id, each.delegate_debug_identifier
+            raw.setdefault(key, []).extend(round(time * 1e6) for time in each.perf_data.raw)
+    return raw
+
+
 def test_totals_are_those_of_the_dump(dumped):
     profile = json.loads(dumped.profile("--json"))
     (method,) = profile["methods"]
     assert method["method"] == "forward" and method["runs"] == 3
-    inspected = Inspector(etdump_path=str(dumped.etdp))
-    raw = {}  # by name, instruction and the backend's identifier, in nanoseconds
-    for block in inspected.event_blocks:
-        for each in block.events:
-            at = each._instruction_id if each._instruction_id not in (None, -1) else None
-            key = each.name, at, each.delegate_debug_identifier
-            raw[key] = raw.get(key, 0) + round(sum(each.perf_data.raw) * 1e6)
+    raw = {key: sum(times) for key, times in inspected(dumped.etdp).items()}
     assert method["ticks"] == raw["Method::execute", None, None]
     for rows in "by_line", "by_module", "by_kernel":
         assert sum(row["ticks"] for row in method[rows]) == method["ticks"], rows
@@ -123,9 +131,9 @@ def test_lines_are_those_of_the_debug_map(dumped):
         lines = sorted({node["line"] for node in mine if "line" in node})
         (file,) = {node["file"] for node in mine if "file" in node}
         assert each["lines"] == f"{file}:{', '.join(map(str, lines))}"
-        known = [piece for piece in each["pieces"] if not piece["identifier"].startswith("Conv")]
-        assert all(piece["lines"] for piece in known)
-        assert all(not piece["lines"] for piece in each["pieces"] if piece not in known)
+        known = {str(row["identifier"]) for row in dumped.instructions[each["index"]].get("delegate_map", [])}
+        for piece in each["pieces"]:
+            assert bool(piece["lines"]) == (piece["identifier"] in known)
         modules = {node.get("module", "") for node in mine}
         assert all(name == each["module"] or name.startswith(each["module"]) for name in modules)
 
@@ -140,7 +148,7 @@ def test_text_says_the_same(xnnpack):
         ms, share = map(float, line.split()[-2:])
         assert ms == pytest.approx(row["ticks"] / 3e6, abs=5e-4)
         assert share == pytest.approx(100 * row["ticks"] / method["ticks"], abs=0.05)
-    assert "note:" not in text and "Convolution (NHWC, F32) IGEMM" in text
+    assert "note:" not in text and "Softmax (NC, F32) #1" in text
     short = xnnpack.profile("--top", 1)
     assert "more; --top 0 lists all" in short and "more;" not in xnnpack.profile("--top", 0)
 
@@ -215,6 +223,180 @@ def test_methods_are_told_apart_by_what_they_call(tmp_path):
     assert done.code == 1 and "a run calls what no method of" in done.stderr
 
 
+TRACED = ROOT / "tests" / "profile" / "vision"
+
+
+def dumped_events(etdp, folder):
+    """Each run's events as they stand in the file."""
+    (folder / "m.bin").write_bytes(etdp.read_bytes()[4:])
+    subprocess.run(["flatc", "--json", "--strict-json", "--defaults-json", "-o", folder, ROOT / "src/schema/etdump.fbs", "--", folder / "m.bin"], check=True)
+    for run_data in json.loads((folder / "m.json").read_text())["run_data"]:
+        yield [each["profile_event"] for each in run_data["events"]]
+
+
+def traced(*options, map=TRACED.with_suffix(".json")):
+    done = depute("profile", TRACED.with_suffix(".etdp"), "--debug-map", map, *options)
+    assert done.code == 0, done.stderr
+    return done.stdout
+
+
+def test_totals_of_a_real_dump(tmp_path):
+    """Several methods in one dump, delegates beside kernels, a loop, and what XNNPACK traces inside of delegates."""
+    profile = json.loads(traced("--json"))
+    methods = {method["method"]: method for method in profile["methods"]}
+    assert {name: method["runs"] for name, method in methods.items()} == {"image": 3, "mask": 1, "spin": 2, "token": 2}
+    raw, outside, order = {}, {}, iter(["image", "image", "token", "token", "image", "mask", "spin", "spin"])
+    for events in dumped_events(TRACED.with_suffix(".etdp"), tmp_path):
+        is_run = any(each["name"] == "Method::execute" for each in events if "name" in each)
+        name = next(order) if is_run else None
+        for each in events:
+            at = each["instruction_id"] if each["chain_index"] >= 0 else None
+            key = name, at, each.get("name") or each["delegate_debug_id_str"]
+            rows = raw if is_run else outside
+            rows.setdefault(key, []).append(each["end_time"] - each["start_time"])
+    instructions = json.loads(TRACED.with_suffix(".json").read_text())["methods"]
+    told = {}
+    for name, method in methods.items():
+        told[name, None, "Method::execute"] = method["ticks"]
+        times = raw[name, None, "Method::execute"]
+        assert (method["least"], method["most"]) == (min(times), max(times))
+        for rows in "by_line", "by_module", "by_kernel":
+            assert sum(row["ticks"] for row in method[rows]) == method["ticks"], rows
+        assert sum(each["ticks"] for each in method["instructions"]) < method["ticks"]
+        for each in method["instructions"]:
+            kind = instructions[name]["instructions"][each["index"]]["kind"]
+            call = {"delegate": "DELEGATE_CALL", "kernel": "OPERATOR_CALL", "jump": "JF_CALL"}[kind]
+            told[name, each["index"], call] = each["ticks"]
+            assert each["calls"] == len(raw[name, each["index"], call])
+            for piece in each["pieces"]:
+                told[name, each["index"], piece["identifier"]] = piece["ticks"]
+    # What a kernel itself takes lies inside of its call.
+    assert told == {key: sum(times) for key, times in raw.items() if not key[2].startswith("native_call_")}
+    assert {(row["name"], row["ticks"], row["calls"]) for row in profile["outside"]} == {(name, sum(times), len(times)) for (*_, name), times in outside.items()}
+
+
+def test_the_inspector_tells_the_same_of_a_real_dump():
+    """Of what a run calls once: of a loop's instructions it tells the last call alone."""
+    methods = {method["method"]: method for method in json.loads(traced("--json"))["methods"]}
+    blocks = [block for block in Inspector(etdump_path=str(TRACED.with_suffix(".etdp"))).event_blocks if block.name == "Execute"]
+    for name, block in zip(["image", "token", "mask", "spin"], blocks, strict=True):
+        told = {("Method::execute", None): methods[name]["ticks"]}
+        for each in methods[name]["instructions"]:
+            is_delegate = "Xnnpack" in each["name"]
+            told["DELEGATE_CALL" if is_delegate else "OPERATOR_CALL", each["index"]] = each["ticks"]
+            told |= {(piece["identifier"], each["index"]): piece["ticks"] for piece in each["pieces"]}
+        for each in block.events:
+            at = None if each.name in OUTSIDE else each._instruction_id
+            if each.name.startswith("native_call_") or (name == "spin" and at is not None):
+                continue
+            assert told.pop((each.name, at)) == round(sum(each.perf_data.raw) * 1e6)
+        assert not told or name == "spin"
+
+
+def test_xnnpack_events_lead_to_lines():
+    """The runtime counts by element types and kernels, the compiler cannot: the second convolution is "... DWConv #1"."""
+    methods = {method["method"]: method for method in json.loads(traced("--json"))["methods"]}
+    lines = {
+        (name, each["index"], piece["identifier"]): piece["lines"]
+        for name, method in methods.items()
+        for each in method["instructions"]
+        for piece in each["pieces"]
+    }
+    assert lines == {
+        ("image", 0, "Transpose (ND, X32) #1"): "vision.py:10",
+        ("image", 0, "Convolution (NHWC, F32) IGEMM #1"): "vision.py:10",
+        ("image", 0, "Fully Connected (NC, F32) GEMM #1"): "vision.py:11",
+        ("image", 0, "Convolution (NHWC, F32) DWConv #1"): "vision.py:12, 13",
+        ("image", 0, "Transpose (ND, X32) #2"): "vision.py:12, 13",
+        ("image", 2, "Transpose (ND, X32) #1"): "vision.py:15",
+        ("image", 2, "Transpose (ND, X32) #2"): "vision.py:16, 17",
+        ("image", 2, "Sigmoid (NC) #1"): "vision.py:15",
+        ("image", 2, "Add (ND) #1"): "vision.py:16, 17",
+        ("image", 2, "Clamp (NC) #1"): "vision.py:16, 17",
+        ("image", 2, "Mean Squared (ND) Reduce2 #1"): "vision.py:18, 19",
+        ("image", 2, "Static Reshape (NC) #1"): "vision.py:19",
+        ("image", 2, "Fully Connected (NC, F32) GEMM #1"): "vision.py:20",
+        ("token", 0, "Fully Connected (NC, F32) GEMM #1"): "vision.py:23",
+        ("token", 0, "TanH (NC) #1"): "vision.py:24",
+        ("mask", 0, "Fully Connected (NC, F32) GEMM #1"): "vision.py:27",
+        ("mask", 0, "Exp (NC) #1"): "vision.py:28",
+        ("spin", 5, "Dynamic Fully Connected (NC, F32) GEMM #1"): "vision.py:37",
+        ("spin", 5, "Copy (NC, X32) #1"): "vision.py:38",
+        ("spin", 5, "TanH (NC) #1"): "vision.py:39",
+    }
+    assert {each["index"]: each["calls"] for each in methods["spin"]["instructions"]} == {0: 2, 1: 2, 2: 8, 3: 8, 4: 6, 5: 6, 6: 6, 7: 6}
+
+
+def test_the_program_of_the_real_dump_is_lowered_alike(tmp_path):
+    """So what the dump's program and map tell is what the compiler makes now."""
+    lower(TRACED.with_suffix(".ir"), tmp_path / "vision.pte", "--debug-map", tmp_path / "vision.json", "--backend", "xnnpack")
+    now, then = (json.loads(path.read_text()) for path in (tmp_path / "vision.json", TRACED.with_suffix(".json")))
+    assert (now["methods"], now["handles"]) == (then["methods"], then["handles"])
+    names = depute("profile", TRACED.with_suffix(".etdp"), TRACED.with_suffix(".pte"), "--method", "image")
+    assert names.code == 1 and "a run calls what no method of" in names.stderr
+
+
+def test_pieces_that_the_runtime_dropped_or_added_have_no_line(tmp_path):
+    """Where the counts differ it is not known which one is missing; others are joined all the same."""
+    mapped = json.loads(TRACED.with_suffix(".json").read_text())
+    calls = mapped["methods"]["image"]["instructions"][0]
+    row = next(row for row in calls["delegate_map"] if row["identifier"] == "Convolution #2")
+    calls["delegate_map"].append({"identifier": "Convolution #3", "handles": row["handles"]})
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(mapped))
+    method = json.loads(traced("--json", map=other))["methods"][0]
+    lines = {piece["identifier"]: piece["lines"] for piece in method["instructions"][0]["pieces"]}
+    assert {name for name, line in lines.items() if not line} == {"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, F32) DWConv #1"}
+    calls["delegate_map"] = [row for row in calls["delegate_map"] if row["identifier"] not in ("Convolution #2", "Convolution #3")]
+    other.write_text(json.dumps(mapped))
+    method = json.loads(traced("--json", map=other))["methods"][0]
+    again = {piece["identifier"]: piece["lines"] for piece in method["instructions"][0]["pieces"]}
+    assert {name for name, line in again.items() if not line} == {name for name, line in lines.items() if not line}
+
+
+def test_a_method_is_known_by_what_a_run_leaves_out(tmp_path):
+    """All in front of the first jump is called, so a run without it is of a shorter method."""
+    model = tmp_path / "m.ir"
+    model.write_text(
+        'program\nmethod a(%x: f32[4]) {\n  %y: f32[4] = aten.tan.default(%x) #1 from "m.py":1\n  return %y\n}\n'
+        'method b(%x: f32[4]) {\n  %y: f32[4] = aten.tan.default(%x) #2 from "m.py":2\n  %z: f32[4] = aten.cos.default(%y) #3 from "m.py":3\n'
+        "  return %z\n}\n"
+    )
+    lower(model, tmp_path / "m.pte", "--debug-map", tmp_path / "m.json")
+    tan, cos = (event("OPERATOR_CALL", 7, i) for i in (0, 1))
+    dump = write_dump(tmp_path / "m.etdp", [run([tan, event("Method::execute", 9)]), run([tan, cos, event("Method::execute", 20)])])
+    for words in ("--debug-map", tmp_path / "m.json"), (tmp_path / "m.pte",):
+        methods = json.loads(depute("profile", dump, *words, "--json").stdout)["methods"]
+        assert [(method["method"], method["ticks"]) for method in methods] == [("a", 9), ("b", 20)]
+
+
+def test_a_run_of_one_branch_is_of_its_method(tmp_path):
+    """Behind a jump not all is called."""
+    model = tmp_path / "m.ir"
+    model.write_text(
+        "program\nmethod forward(%p: bool[], %x: f32[4]) {\n"
+        '  graph @yes(%a: f32[4]) {\n    %s: f32[4] = aten.tan.default(%a) #1 from "m.py":1\n    return %s\n  }\n'
+        '  graph @no(%a: f32[4]) {\n    %s: f32[4] = aten.cos.default(%a) #2 from "m.py":2\n    return %s\n  }\n'
+        "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%x]) #3\n  return %y\n}\n"
+    )
+    lower(model, tmp_path / "m.pte", "--debug-map", tmp_path / "m.json")
+    instructions = json.loads((tmp_path / "m.json").read_text())["methods"]["forward"]["instructions"]
+    at = {each["name"]: each["index"] for each in instructions if each["kind"] == "kernel"}
+    jump = next(each["index"] for each in instructions if each["kind"] == "jump")
+    events = [event("JF_CALL", 1, jump), event("OPERATOR_CALL", 7, at["aten::cos.out"]), event("Method::execute", 9)]
+    for words in ("--debug-map", tmp_path / "m.json"), (tmp_path / "m.pte",):
+        done = depute("profile", write_dump(tmp_path / "m.etdp", [run(events)]), *words, "--json")
+        assert done.code == 0, done.stderr
+        assert [row["ticks"] for row in json.loads(done.stdout)["methods"][0]["by_kernel"]] == [7, 1, 1]
+
+
+def test_long_names_are_cut_between_characters(tmp_path):
+    for shift in range(3):
+        name = "x" * shift + "\N{HIRAGANA LETTER A}" * 40
+        dump = write_dump(tmp_path / "m.etdp", [run([event(name, 5, 0), event("Method::execute", 9)])])
+        assert depute("profile", dump).code == 0
+
+
 def test_wrong_files(xnnpack, tmp_path):
     bad = tmp_path / "bad"
 
@@ -238,11 +420,14 @@ def test_wrong_files(xnnpack, tmp_path):
         assert done.code in (0, 1, 2), done.stderr
     reader = xnnpack.map.read_text()
     others = ["", "[]", "{}", '{"version": 2}', reader[:-40], reader.replace('"index": 0', '"index": 7'), reader.replace('"handles"', '"h"')]
-    for text in [*others, reader.replace('"identifier": 0', '"identifier": {}'), re.sub(r'"handles": {\s*"1"', '"handles": {"x"', reader)]:
+    for text in [*others, reader.replace('"identifier": "Transpose #1"', '"identifier": {}'), re.sub(r'"handles": {\s*"1"', '"handles": {"x"', reader)]:
         bad.write_text(text)
         refused(xnnpack.etdp, "--debug-map", bad)
     refused(xnnpack.etdp, "--report", tmp_path / "absent" / "p.html")
-    refused(xnnpack.etdp, "--report", xnnpack.etdp, code=2)
+    for read in xnnpack.etdp, xnnpack.map, xnnpack.pte:
+        before = read.read_bytes()
+        refused(xnnpack.etdp, xnnpack.pte, "--debug-map", xnnpack.map, "--report", read, code=2)
+        assert read.read_bytes() == before
     refused(xnnpack.etdp, "--top", "-1", code=2)
     refused(code=2)
 

@@ -13,6 +13,7 @@
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/parallel_for.h"
+#include "support/printable.h"
 
 namespace depute {
 namespace {
@@ -150,6 +151,23 @@ TEST(Symbols, EqualTextIsOneSymbolInAllThreads) {
   for (Symbol symbol : symbols) EXPECT_EQ(symbol, symbols[0]);
   EXPECT_TRUE(Symbol("").empty());
   EXPECT_EQ(Symbol::from_id(symbols[0].id()), symbols[0]);
+}
+
+// What a terminal is given is UTF-8 without characters that control it.
+TEST(Printable, EscapesWhatIsNoText) {
+  EXPECT_EQ(printable("a\nb\x1b[0m\x7f"), "a\\nb\\x1b[0m\\x7f");
+  for (const char* text : {"\u00a0", "\u00e4", "\u0800", "\ud7ff", "\uffff", "\U00010000", "\U0010ffff"})
+    EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable("\u009b"), "\\xc2\\x9b");
+  EXPECT_EQ(printable("x\x90y"), "x\\x90y");
+  EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8");                    // ends too early
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // fits in fewer
+  EXPECT_EQ(printable("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");           // the same
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half of a pair
+  EXPECT_EQ(printable("\xf0\x8f\xbf\xbf"), "\\xf0\\x8f\\xbf\\xbf");  // fits in fewer
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond the last
+  EXPECT_EQ(printable("\xe2\x82x"), "\\xe2\\x82x");
+  EXPECT_EQ(printable("\xf0\x9f\x98x"), "\\xf0\\x9f\\x98x");
 }
 
 TEST(Hashing, LengthsArePartOfTheHash) {

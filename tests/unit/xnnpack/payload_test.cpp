@@ -92,7 +92,9 @@ TEST(Payload, MapsNodesToDebugHandles) {
   auto result = XnnpackBackend().preprocess(parsed(conv_relu), {});
   ASSERT_TRUE(result) << result.error().str();
   ASSERT_EQ(result->debug_handle_map.size(), 3U);
-  EXPECT_EQ(result->debug_handle_map[1].first, DelegateDebugId(std::int64_t{1}));
+  EXPECT_EQ(result->debug_handle_map[0].first, DelegateDebugId("Transpose #1"));
+  EXPECT_EQ(result->debug_handle_map[1].first, DelegateDebugId("Convolution #1"));
+  EXPECT_EQ(result->debug_handle_map[2].first, DelegateDebugId("Transpose #2"));
   EXPECT_THAT(result->debug_handle_map[1].second, ElementsAre(5, 6));
 }
 

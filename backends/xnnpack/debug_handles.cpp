@@ -1,0 +1,152 @@
+#include "debug_handles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+#include "node_text.h"
+#include "support/check.h"
+
+namespace depute::xnnpack {
+namespace {
+
+constexpr std::string_view square = "Square";
+constexpr std::string_view mean_of_squares = "Mean Squared";
+
+// By kind; a concatenation is a copy of each part.
+constexpr std::array<std::string_view, 51> operator_names = {
+    "",
+    "Add",
+    "Fully Connected",
+    "Softmax",
+    "Sigmoid",
+    "Transpose",
+    "Clamp",
+    "Convolution",
+    "Divide",
+    "Resize Bilinear",
+    "Constant Pad",
+    "Average Pooling",
+    "Minimum",
+    "Convolution",
+    "Max Pooling",
+    "Multiply",
+    "Subtract",
+    "Floor",
+    "Convert",
+    "Mean",
+    "Static Reshape",
+    "ArgMax Pooling",
+    "Square Root",
+    "Ceiling",
+    "HardSwish",
+    "LeakyReLU",
+    "Maximum",
+    "Negate",
+    "Square",
+    "ELU",
+    "Abs",
+    "PReLU",
+    "Copy",
+    "Copy",
+    "Copy",
+    "Slice",
+    "",
+    "Batch Matrix Multiply",
+    "Copy",
+    "Deconvolution",
+    "Reciprocal Square Root",
+    "Log",
+    "GELU",
+    "TanH",
+    "Exp",
+    "Sine",
+    "Copy",
+    "Cosine",
+    "",
+    "",
+    "",
+};
+
+// Of one channel it stays a convolution.
+bool is_product(const XnnNode& node) {
+  if (!is_pointwise(node)) return false;
+  const auto& window = node.get<Window>();
+  return window.group_input_channels + window.group_output_channels > 2;
+}
+
+std::string_view name_of(NodeKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  CHECK(index < operator_names.size() && !operator_names[index].empty()) << kind_name(kind);
+  return operator_names[index];
+}
+
+std::string_view operator_name(const XnnGraph& graph, const XnnNode& node) {
+  if (node.kind == NodeKind::Multiply && node.inputs[0] == node.inputs[1]) return square;
+  if (is_product(node)) return name_of(NodeKind::FullyConnected);
+  if (node.kind == NodeKind::FullyConnected && !graph.values[node.inputs[1]].constant)
+    return "Dynamic Fully Connected";
+  return name_of(node.kind);
+}
+
+// What the runtime clamps in an operator of its own.
+bool has_own_clamp(const XnnNode& node) {
+  return node.is_clamped() && (is_binary(node.kind) || node.kind == NodeKind::GlobalAvgPooling2d);
+}
+
+class MapMaker {
+ public:
+  explicit MapMaker(const XnnGraph& graph) : graph_(graph), uses_(find_uses(graph)) {}
+
+  DebugHandleMap run() {
+    std::vector<bool> is_square_of_mean(graph_.nodes.size());
+    for (const XnnNode& node : graph_.nodes) {
+      if (const std::uint32_t before = square_before(node); before != no_value)
+        is_square_of_mean[before] = true;
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!is_square_of_mean[i]) add_node(graph_.nodes[i]);
+    }
+    return std::move(map_);
+  }
+
+ private:
+  // The node whose squares this one takes the mean of, without writing them; no_value where it does not.
+  std::uint32_t square_before(const XnnNode& node) const {
+    if (node.kind != NodeKind::GlobalAvgPooling2d) return no_value;
+    const ValueId input = node.inputs[0];
+    const std::uint32_t before = uses_.producer[input];
+    const bool is_alone = uses_.count[input] == 1 && !graph_.values[input].is_output;
+    if (before == no_value || !is_alone || graph_.nodes[before].is_clamped()) return no_value;
+    return operator_name(graph_, graph_.nodes[before]) == square ? before : no_value;
+  }
+
+  void add_node(const XnnNode& node) {
+    std::vector<std::uint32_t> handles = node.handles;
+    const std::uint32_t before = square_before(node);
+    if (before != no_value) merge_handles(handles, graph_.nodes[before].handles);
+    add(before == no_value ? operator_name(graph_, node) : mean_of_squares, handles);
+    if (has_own_clamp(node)) add(name_of(NodeKind::Clamp), handles);
+  }
+
+  void add(std::string_view name, const std::vector<std::uint32_t>& handles) {
+    const std::size_t count = ++counts_[name];
+    if (!handles.empty()) map_.emplace_back(fmt::format("{} #{}", name, count), handles);
+  }
+
+  const XnnGraph& graph_;
+  GraphUses uses_;
+  std::unordered_map<std::string_view, std::size_t> counts_;
+  DebugHandleMap map_;
+};
+
+}  // namespace
+
+DebugHandleMap debug_handles(const XnnGraph& graph) {
+  return MapMaker(graph).run();
+}
+
+}  // namespace depute::xnnpack
