@@ -283,7 +283,9 @@ Check need_rank(const TensorType& type, std::size_t least, std::size_t most) {
 
 bool is_depthwise(const OpCall& convolution) {
   const bool is_transposed = convolution["transposed"].as_bool();
-  return !is_transposed && convolution["groups"].as_int() > 1 && convolution.tensor("weight").sizes[1] == 1;
+  const Argument& groups = convolution["groups"];
+  return !is_transposed && groups.is_int() && groups.as_int() > 1 &&
+         convolution.tensor("weight").sizes[1] == 1;
 }
 
 Check need_reshapable(const TensorType& type) {

@@ -33,10 +33,17 @@ struct Sizes {
 struct Outcome {
   Sizes sizes;
   std::string fault;
+  bool is_always = false;  // whatever the sizes are
 
   Outcome(Sizes of) : sizes(of) {}
   Outcome(std::string text) : fault(std::move(text)) {}
 };
+
+Outcome always_wrong(std::string text) {
+  Outcome outcome(std::move(text));
+  outcome.is_always = true;
+  return outcome;
+}
 
 std::uint64_t product(Shape shape) {
   std::uint64_t elements = 1;
@@ -95,10 +102,10 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Unary&) const {
     if (kind == wire::NodeUnion::Softmax && in[0].empty())
-      return std::string("a softmax without a dimension");
+      return always_wrong("a softmax without a dimension");
     Sizes sizes(in[0]);
     if (kind != wire::NodeUnion::GlobalAvgPooling2d) return sizes;
-    if (sizes.rank < 3) return fmt::format("{} dimensions instead of 3 or more", sizes.rank);
+    if (sizes.rank < 3) return always_wrong(fmt::format("{} dimensions instead of 3 or more", sizes.rank));
     sizes[sizes.rank - 3] = sizes[sizes.rank - 2] = 1;
     return sizes;
   }
@@ -107,7 +114,7 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Binary& node) const {
     if (kind != wire::NodeUnion::BatchMatrixMultiply) return broadcast(in[0], in[1]);
-    if (in[0].size() < 2 || in[1].size() < 2) return std::string("its operands are no matrices");
+    if (in[0].size() < 2 || in[1].size() < 2) return always_wrong("its operands are no matrices");
     const Shape left = in[0].last(2);
     Shape right = in[1].last(2);
     const bool is_turned = (node.flags() & transpose_weights) != 0;
@@ -127,7 +134,7 @@ struct ResultSizes {
 
   Outcome operator()(const wire::FullyConnected& node) const {
     if (in[0].empty() || in[1].size() != 2)
-      return std::string("its filter is no matrix, or its input a number");
+      return always_wrong("its filter is no matrix, or its input a number");
     const bool is_turned = (node.flags() & transpose_weights) != 0;
     const std::uint32_t channels = in[1][is_turned ? 1 : 0];
     if (in[0].back() != in[1][is_turned ? 0 : 1])
@@ -141,13 +148,13 @@ struct ResultSizes {
   Outcome operator()(const wire::Convolution& node) const {
     if (std::string fault = window_fault(node, in[0]); !fault.empty()) return fault;
     if (node.groups() == 0 || node.group_input_channels() == 0 || node.group_output_channels() == 0)
-      return std::string("it has no groups or channels");
+      return always_wrong("it has no groups or channels");
     const std::uint64_t inputs = std::uint64_t{node.groups()} * node.group_input_channels();
     const std::uint64_t outputs = std::uint64_t{node.groups()} * node.group_output_channels();
     if (inputs != in[0][3]) return fmt::format("{} channels come in, and it reads {}", in[0][3], inputs);
     const bool is_depthwise = kind == wire::NodeUnion::DepthwiseConv2d;
     if (is_depthwise && node.group_input_channels() != 1)
-      return fmt::format("{} channels a group instead of 1", node.group_input_channels());
+      return always_wrong(fmt::format("{} channels a group instead of 1", node.group_input_channels()));
     Sizes filter{outputs, node.kernel_height(), node.kernel_width(), node.group_input_channels()};
     if (is_depthwise) filter = Sizes{1, node.kernel_height(), node.kernel_width(), outputs};
     if (in[1].size() != 4 || !std::ranges::equal(in[1], std::span(filter.dims).first(4)))
@@ -155,7 +162,7 @@ struct ResultSizes {
     if (std::string fault = bias_fault(outputs); !fault.empty()) return fault;
     if (kind == wire::NodeUnion::ConvTranspose2d) return transposed(node, outputs);
     if (node.adjustment_height() != 0 || node.adjustment_width() != 0)
-      return std::string("an adjustment that is not looked at");
+      return always_wrong("an adjustment that is not looked at");
     return slide(node, in[0], outputs);
   }
 
@@ -173,27 +180,27 @@ struct ResultSizes {
     if (std::string fault = window_fault(node, in[0]); !fault.empty()) return fault;
     const bool is_dilated = node.dilation_height() != 1 || node.dilation_width() != 1;
     if (kind == wire::NodeUnion::AvgPooling2d && is_dilated)
-      return std::string("a dilation that is not looked at");
+      return always_wrong("a dilation that is not looked at");
     return slide(node, in[0], in[0][3]);
   }
 
   Outcome operator()(const wire::ResizeBilinear& node) const {
-    if (in[0].size() != 4) return fmt::format("{} dimensions instead of 4", in[0].size());
+    if (in[0].size() != 4) return always_wrong(fmt::format("{} dimensions instead of 4", in[0].size()));
     constexpr std::uint32_t limit = 1U << 24;
     if (node.height() == 0 || node.width() == 0 || node.height() >= limit || node.width() >= limit)
-      return fmt::format("a size of {}x{}", node.height(), node.width());
+      return always_wrong(fmt::format("a size of {}x{}", node.height(), node.width()));
     return Sizes{in[0][0], node.height(), node.width(), in[0][3]};
   }
 
   Outcome operator()(const wire::Transpose& node) const {
     const Shape order = numbers(node.perm());
     if (order.empty() || order.size() != in[0].size() || node.rank() != order.size())
-      return std::string("an order of another number of dimensions");
+      return always_wrong("an order of another number of dimensions");
     Sizes sizes(in[0]);
     std::uint32_t seen = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (order[i] >= order.size() || (seen & (1U << order[i])) != 0)
-        return fmt::format("{} is no order", numbers_text(order));
+        return always_wrong(fmt::format("{} is no order", numbers_text(order)));
       seen |= 1U << order[i];
       sizes[i] = in[0][order[i]];
     }
@@ -202,8 +209,8 @@ struct ResultSizes {
 
   Outcome operator()(const wire::Reshape& node) const {
     const Shape shape = numbers(node.shape());
-    if (node.rank() != shape.size() || shape.size() > 6) return std::string("a shape of another rank");
-    if (std::ranges::count(shape, 0U) > 1) return std::string("two sizes are left open");
+    if (node.rank() != shape.size() || shape.size() > 6) return always_wrong("a shape of another rank");
+    if (std::ranges::count(shape, 0U) > 1) return always_wrong("two sizes are left open");
     Sizes sizes(shape);
     std::uint64_t known = 1;
     for (std::uint32_t size : shape) known *= size == 0 ? 1 : size;
@@ -221,7 +228,7 @@ struct ResultSizes {
     const Shape before = numbers(node.before());
     const Shape after = numbers(node.after());
     if (before.size() != in[0].size() || after.size() != in[0].size())
-      return std::string("widths of another number of dimensions");
+      return always_wrong("widths of another number of dimensions");
     Sizes sizes(in[0]);
     for (std::size_t i = 0; i < sizes.rank; ++i) sizes[i] += std::uint64_t{before[i]} + after[i];
     return sizes;
@@ -231,7 +238,7 @@ struct ResultSizes {
     const Shape offsets = numbers(node.offsets());
     const Shape extents = numbers(node.sizes());
     if (offsets.size() != in[0].size() || extents.size() != in[0].size() || node.rank() != in[0].size())
-      return std::string("a range of another number of dimensions");
+      return always_wrong("a range of another number of dimensions");
     Sizes sizes(in[0]);
     for (std::size_t i = 0; i < sizes.rank; ++i) {
       if (extents[i] == 0 && offsets[i] == 0) continue;
@@ -243,10 +250,11 @@ struct ResultSizes {
   }
 
   Outcome operator()(const wire::Concat& node) const {
-    if (node.axis() >= in[0].size()) return fmt::format("axis {} of {}", node.axis(), in[0].size());
+    if (node.axis() >= in[0].size())
+      return always_wrong(fmt::format("axis {} of {}", node.axis(), in[0].size()));
     Sizes sizes(in[0]);
     for (Shape next : in.subspan(1)) {
-      if (next.size() != in[0].size()) return std::string("its operands have different ranks");
+      if (next.size() != in[0].size()) return always_wrong("its operands have different ranks");
       for (std::size_t i = 0; i < next.size(); ++i) {
         if (i != node.axis() && next[i] != in[0][i]) return std::string("its operands have different sizes");
       }
@@ -255,8 +263,8 @@ struct ResultSizes {
     return sizes;
   }
 
-  Outcome operator()(const wire::ArgMaxPooling&) const { return std::string("a kind that is not written"); }
-  Outcome operator()(const wire::Attention&) const { return std::string("a kind that is not written"); }
+  Outcome operator()(const wire::ArgMaxPooling&) const { return always_wrong("a kind that is not written"); }
+  Outcome operator()(const wire::Attention&) const { return always_wrong("a kind that is not written"); }
 };
 
 }  // namespace
@@ -265,7 +273,7 @@ std::string shape_fault(const wire::Node& node, std::span<const Shape> inputs, S
   std::optional<Outcome> outcome;
   visit_body(node, [&](const auto& table) { outcome.emplace(ResultSizes{node.node_type(), inputs}(table)); });
   if (!outcome) return "a kind that is not known";
-  if (!outcome->fault.empty()) return varies ? "" : outcome->fault;
+  if (!outcome->fault.empty()) return varies && !outcome->is_always ? "" : outcome->fault;
   const std::span<const std::uint64_t> sizes = std::span(outcome->sizes.dims).first(outcome->sizes.rank);
   if (sizes.size() == output.size() && (varies || std::ranges::equal(sizes, output))) return {};
   return fmt::format("it gives [{}], and {} is written", fmt::join(sizes, ", "), numbers_text(output));

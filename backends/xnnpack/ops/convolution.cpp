@@ -99,7 +99,8 @@ void translate_convolution(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> convolution() {
   static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::weight("weight"),
                                      limit::constant("bias"),     limit::ints("stride", 1),
-                                     limit::ints("padding", 0),   limit::ints("dilation", 1)};
+                                     limit::ints("padding", 0),   limit::ints("dilation", 1),
+                                     limit::number("groups")};
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
        .conditions = "output_padding less than the stride; of rank 3 at most one size known only at run time",

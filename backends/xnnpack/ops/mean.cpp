@@ -29,10 +29,11 @@ Check check_reduction(const NodeQuery& node) {
     return refuse_argument(node, "dtype", fmt::format("none, {}", name(self.dtype)));
   }
   // These need no reshape between.
-  const bool is_plain =
-      self.rank() >= 3 && reduced_dims(node.call, self.sizes).size() == 2 && node.call["keepdim"].as_bool();
-  if (is_plain || is_last_alone(reduced_dims(node.call, self.sizes), self.sizes)) return {};
-  return need_reshapable(self);
+  const std::vector<std::uint32_t> dims = reduced_dims(node.call, self.sizes);
+  const bool is_last = is_last_alone(dims, self.sizes);
+  const bool is_plain = is_last || (self.rank() >= 3 && dims.size() == 2);
+  if (is_plain && node.call["keepdim"].as_bool()) return {};
+  return need_reshapable(is_last ? node.result() : self);
 }
 
 Check check_sum(const NodeQuery& node) {
