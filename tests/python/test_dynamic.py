@@ -229,3 +229,37 @@ def test_a_size_without_bound(tmp_path):
     calls = [(call[0], torch.tensor(n)) for n in (3, 1, 9)]
     cases = [Case("forward", list(c), [model(*c)]) for c in calls]
     assert_matches_eager(tmp_path / "model.pte", cases)
+
+
+# By number of dimensions. Nothing is known of the sizes that are open but their bounds.
+OPEN = {3: {0: "b", 1: "s"}, 4: {0: "b", 2: "s", 3: "t"}}
+SIZES = {3: [(3, 5, 8), (1, 11, 8), (9, 1, 8)], 4: [(3, 4, 5, 6), (1, 4, 9, 4), (4, 4, 4, 9)]}
+ROWS = """x.mean(-1) x.mean(-1,keepdim=True) x.sum(-1) x.mean((0,1)) x.mean(1) x.amax(-1) x.amax(1) x.softmax(1) x.log_softmax(-1)
+F.linear(x,w) x@w x@x.transpose(1,2) F.layer_norm(x,(8,)) F.rms_norm(x,(8,)) torch.cat([x,x],-1)*2 torch.stack([x,x],-1)*2 x[...,2]+1
+x[...,2:6]+1 x.split(2,-1)[1]+1 x.unbind(-1)[1]*2 x.unsqueeze(-1)*2 x.mean(-1,keepdim=True).squeeze(-1) F.pad(x,(1,2))*2 F.glu(x)
+x.view(x.shape[0],x.shape[1],2,4).transpose(1,2)*2 F.scaled_dot_product_attention(x,x,x) x.unsqueeze(1).expand(-1,4,-1,-1)*2
+x[:,:,:1].expand(-1,-1,8)*2 x.repeat(1,1,2)*2 F.pad(x,(0,0,1,2))*2 (x*2).flatten(0,1) (x*2).flatten(1) x.var(-1) x/x.norm(dim=-1,keepdim=True)
+x.unsqueeze(1)*x.unsqueeze(2) torch.einsum('bsd,btd->bst',x,x) torch.einsum('bsd,bsd->bs',x,x) (x.mean(-1)*2).softmax(-1)"""
+IMAGES = """x.mean((1,3)) x.mean((1,3),keepdim=True) x.mean((2,3)) x.mean(1) x.amax((2,3)) x.amax(1) x.softmax(1) F.group_norm(x,2)
+F.conv2d(x,w[:4,:,None,None].expand(4,8,3,3)[:,:4],padding=1) F.max_pool2d(x,2,1) F.avg_pool2d(x,2,1) F.adaptive_avg_pool2d(x,1)
+F.interpolate(x,scale_factor=2) F.interpolate(x,scale_factor=2,mode='bilinear') F.instance_norm(x) F.pixel_shuffle(x,2)
+x*F.adaptive_avg_pool2d(x,1).sigmoid() (x*2).flatten(2).transpose(1,2) (x*2).permute(0,2,3,1).mean(-1) (x*2).argmax(1)"""
+
+
+class Formula(torch.nn.Module):
+    def __init__(self, text):
+        super().__init__()
+        self.register_buffer("w", torch.linspace(-1, 1, 64).reshape(8, 8))
+        self.function = eval(f"lambda x, w: {text}", {"torch": torch, "F": torch.nn.functional})  # noqa: S307
+
+    def forward(self, x):
+        return self.function(x, self.w)
+
+
+@pytest.mark.parametrize("backend", [(), ("--backend", "xnnpack")], ids=["portable", "xnnpack"])
+@pytest.mark.parametrize(("text", "rank"), [*((t, 3) for t in ROWS.split()), *((t, 4) for t in IMAGES.split())])
+def test_ops_on_several_open_sizes(tmp_path, text, rank, backend):
+    torch.manual_seed(0)
+    least = 4 if rank == 4 else 1
+    dims = {i: Dim(name, min=1 if i == 0 else least, max=11) for i, name in OPEN[rank].items()}
+    check(Formula(text), [(torch.randn(sizes),) for sizes in SIZES[rank]], tmp_path, *backend, shapes=(dims,))
