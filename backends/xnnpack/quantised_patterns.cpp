@@ -99,12 +99,23 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
+// What stands in the way of a convolution whatever its weight is: its group would be taken all the same.
+bool has_known_form(const Node& convolution) {
+  const OpCall call(convolution);
+  const auto is_reshapable = [](const Dims& sizes) {
+    return sizes.size() != 3 || symbolic_count(sizes) <= 1;
+  };
+  return call["groups"].is_int() && is_reshapable(call.tensor("input").sizes) &&
+         is_reshapable(convolution.result()->tensor().sizes);
+}
+
 // What XNNPACK's product takes, with an input that is quantised when the program runs or without. Beside f16
 // it knows integers in linear alone, and of rows; 4-bit weights in groups.
 bool can_take(const Node& product, const QuantisedWeight& weight, bool is_dynamic) {
   const bool is_linear = product.op() == products[0].op;
   const bool is_half = product.result()->tensor().dtype == ScalarType::F16;
   const bool is_4bit_row = weight.is_4bit && weight.group == 0;
+  if (!is_linear && !has_known_form(product)) return false;
   if (is_half && (!is_linear || !is_dynamic || is_4bit_row)) return false;
   if (!weight.is_4bit && weight.group == 0) return is_linear || !is_dynamic || !is_depthwise(OpCall(product));
   if (!weight.is_4bit || !is_linear || !is_dynamic || weight.dim != 0) return false;
