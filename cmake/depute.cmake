@@ -23,7 +23,7 @@ endif()
 # depute_optimise_lightly(): for a folder in whose code little of a lowering's time goes: a third less to build.
 macro(depute_optimise_lightly)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    string(REPLACE "-O2" "-O1 -finline-small-functions -fstrict-aliasing -freorder-blocks" CMAKE_CXX_FLAGS_RELEASE
+    string(REPLACE "-O2" "-O1 -finline-small-functions -fstrict-aliasing -freorder-blocks -falign-loops" CMAKE_CXX_FLAGS_RELEASE
                    "${CMAKE_CXX_FLAGS_RELEASE}")
   endif()
 endmacro()

@@ -99,7 +99,9 @@ bool has_own_clamp(const XnnNode& node) {
 
 class MapMaker {
  public:
-  explicit MapMaker(const XnnGraph& graph) : graph_(graph), uses_(find_uses(graph)) {}
+  explicit MapMaker(const XnnGraph& graph) : graph_(graph), uses_(find_uses(graph)) {
+    map_.reserve(graph.nodes.size());
+  }
 
   DebugHandleMap run() {
     std::vector<bool> is_square_of_mean(graph_.nodes.size());
@@ -125,16 +127,25 @@ class MapMaker {
   }
 
   void add_node(const XnnNode& node) {
-    std::vector<std::uint32_t> handles = node.handles;
+    const std::vector<std::uint32_t>* handles = &node.handles;
+    std::vector<std::uint32_t> of_both;
     const std::uint32_t before = square_before(node);
-    if (before != no_value) merge_handles(handles, graph_.nodes[before].handles);
-    add(before == no_value ? operator_name(graph_, node) : mean_of_squares, handles);
-    if (has_own_clamp(node)) add(name_of(NodeKind::Clamp), handles);
+    if (before != no_value) {
+      of_both = node.handles;
+      merge_handles(of_both, graph_.nodes[before].handles);
+      handles = &of_both;
+    }
+    add(before == no_value ? operator_name(graph_, node) : mean_of_squares, *handles);
+    if (has_own_clamp(node)) add(name_of(NodeKind::Clamp), *handles);
   }
 
   void add(std::string_view name, const std::vector<std::uint32_t>& handles) {
-    const std::size_t count = ++counts_[name];
-    if (!handles.empty()) map_.emplace_back(fmt::format("{} #{}", name, count), handles);
+    const fmt::format_int count(++counts_[name]);
+    if (handles.empty()) return;
+    std::string text;
+    text.reserve(name.size() + 2 + count.size());
+    text.append(name).append(" #").append(count.data(), count.size());
+    map_.emplace_back(std::move(text), handles);
   }
 
   const XnnGraph& graph_;
