@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 CACHE = ROOT / "build" / "bench_cache" / "engines"
 DEPUTE = ROOT / "build" / "release" / "depute"
 FEWEST_CALLS = 7
+REST_SECONDS = 0.05
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 
 
@@ -79,17 +80,21 @@ def run(name: str, threads: int, engines: list, seconds: float, fresh: bool) -> 
             print(f"{name}, {engine}: {error}", file=sys.stderr)
     calls = {engine: call for engine, call in calls.items() if not found[engine]}
     clock = time.process_time if threads == 1 else time.perf_counter
-    for engine, least in in_turns(calls, clock, seconds).items():
+    for engine, least in in_turns(calls, clock, seconds, rest=threads > 1).items():
         found[engine] = {"ms": least * 1e3}
     return found
 
 
-def in_turns(calls: dict, clock, seconds: float) -> dict:
+def in_turns(calls: dict, clock, seconds: float, rest: bool) -> dict:
+    """`rest`: threads of some engines go on spinning for a while, and would take a core from whoever is next."""
     least = dict.fromkeys(calls, math.inf)
     end, count = time.perf_counter() + seconds * len(calls), 0
     while count < FEWEST_CALLS or time.perf_counter() < end:
         count += 1
         for engine, call in calls.items():
+            if rest:
+                time.sleep(REST_SECONDS)
+                call()
             start = clock()
             call()
             least[engine] = min(least[engine], clock() - start)
