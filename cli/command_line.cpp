@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +17,7 @@
 
 #include "cli/commands.h"
 #include "support/guarded.h"
+#include "support/other_threads.h"
 #include "support/printable.h"
 #include "support/process_memory.h"
 #include "support/temporary_file.h"
@@ -86,6 +88,7 @@ void fill_standard_streams() {
 }
 
 extern "C" void clean_up_and_end(int signal) {
+  stop_other_threads();
   end_worker_processes();
   remove_temporary_files();
   remove_temporary_folders();
@@ -94,10 +97,13 @@ extern "C" void clean_up_and_end(int signal) {
 
 // A run that is stopped leaves no temporary files. What the caller ignores (nohup) stays ignored.
 void clean_up_on_signals() {
+  let_threads_be_stopped();
   struct sigaction action{};
   action.sa_handler = clean_up_and_end;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+  constexpr std::array signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+  for (const int signal : signals) sigaddset(&action.sa_mask, signal);
+  for (const int signal : signals) {
     struct sigaction before{};
     sigaction(signal, nullptr, &before);
     if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);

@@ -4,43 +4,25 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "support/names_to_remove.h"
 
 namespace depute {
 namespace {
 
 constexpr int max_attempts = 100;  // at a name that nobody has
 
-// What a signal handler may read: no lock, nothing that grows.
-std::array<std::atomic<char*>, 64> names;
-
-int remember(const std::string& path) {
-  char* name = strdup(path.c_str());
-  for (std::size_t i = 0; i < names.size() && name != nullptr; ++i) {
-    char* empty = nullptr;
-    if (names[i].compare_exchange_strong(empty, name)) return static_cast<int>(i);
-  }
-  std::free(name);
-  return -1;
-}
-
-void forget(int slot) {
-  if (slot >= 0) std::free(names[static_cast<std::size_t>(slot)].exchange(nullptr));
-}
+NamesToRemove<64> file_names;
 
 }  // namespace
 
 void remove_temporary_files() {
-  for (std::atomic<char*>& name : names) {
-    const char* path = name.load();
-    if (path != nullptr) ::unlink(path);
-  }
+  file_names.each([](const char* path) { ::unlink(path); });
 }
 
 TemporaryFile::TemporaryFile(std::string path, int descriptor, int slot)
@@ -54,7 +36,7 @@ TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
 TemporaryFile::~TemporaryFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!path_.empty()) ::unlink(path_.c_str());
-  forget(slot_);
+  file_names.remove(slot_);
 }
 
 // Another process, or one that was killed, may have the same number: a name is taken only when it is free. It
@@ -64,11 +46,11 @@ Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mo
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
   for (int attempt = 0; attempt < max_attempts; ++attempt) {
     std::string path = (folder / fmt::format(".depute-{}-{}.tmp", getpid(), count++)).string();
-    const int slot = remember(path);
+    const int slot = file_names.add(path);
     int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0) return TemporaryFile(std::move(path), descriptor, slot);
     const int reason = errno;
-    forget(slot);
+    file_names.remove(slot);
     if (reason != EEXIST) return failure("write", target, std::strerror(reason));
   }
   return failure("write", target, std::strerror(EEXIST));
@@ -81,7 +63,7 @@ Status TemporaryFile::close() {
 
 void TemporaryFile::release() {
   path_.clear();
-  forget(std::exchange(slot_, -1));
+  file_names.remove(std::exchange(slot_, -1));
 }
 
 }  // namespace depute

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,27 +11,16 @@
 #include <system_error>
 #include <utility>
 
+#include "support/names_to_remove.h"
+#include "support/other_threads.h"
+
 namespace depute {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What a signal handler may read: no lock, nothing that grows.
-std::array<std::atomic<char*>, 256> folder_names;
-
-int remember_folder(const std::string& path) {
-  char* name = strdup(path.c_str());
-  for (std::size_t i = 0; i < folder_names.size() && name != nullptr; ++i) {
-    char* empty = nullptr;
-    if (folder_names[i].compare_exchange_strong(empty, name)) return static_cast<int>(i);
-  }
-  std::free(name);
-  return -1;
-}
-
-void forget_folder(int slot) {
-  if (slot >= 0) std::free(folder_names[static_cast<std::size_t>(slot)].exchange(nullptr));
-}
+constexpr std::size_t max_names = 256;
+NamesToRemove<max_names> folder_names;
 
 // A folder that may not be written or entered keeps what is in it.
 void take_rights(const fs::path& folder) {
@@ -58,8 +46,9 @@ Result<TemporaryFolder> TemporaryFolder::create(std::string_view name) {
   const fs::path place = fs::temp_directory_path(error);
   if (error) return failure("write", "TMPDIR", error.message());
   std::string path = fs::absolute(place / (std::string(name) + "-XXXXXX")).string();
+  const Uninterrupted making;
   if (mkdtemp(path.data()) == nullptr) return failure("write", path, std::strerror(errno));
-  const int slot = remember_folder(path);
+  const int slot = folder_names.add(path);
   return TemporaryFolder(std::move(path), slot);
 }
 
@@ -68,11 +57,11 @@ TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
 
 TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) remove_folder(path_);
-  forget_folder(slot_);
+  folder_names.remove(slot_);
 }
 
 std::string TemporaryFolder::release() {
-  forget_folder(std::exchange(slot_, -1));
+  folder_names.remove(std::exchange(slot_, -1));
   return std::exchange(path_, {});
 }
 
@@ -81,11 +70,9 @@ void remove_temporary_folders() {
   static char rm[] = "/bin/rm";
   static char options[] = "-rf";
   static char end_of_options[] = "--";
-  std::array<char*, 3 + folder_names.size() + 1> words = {rm, options, end_of_options};
+  std::array<char*, 3 + max_names + 1> words = {rm, options, end_of_options};
   std::size_t count = 3;
-  for (std::atomic<char*>& name : folder_names) {
-    if (char* path = name.load(); path != nullptr) words[count++] = path;
-  }
+  folder_names.each([&](char* path) { words[count++] = path; });
   if (count == 3) return;
   const pid_t child = _Fork();
   if (child == 0) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/other_threads.h"
 #include "support/printable.h"
 #include "support/try.h"
 
@@ -199,6 +200,7 @@ Status WorkerProcess::spawn() {
   worker.put(in.theirs, STDIN_FILENO);
   worker.put(out.theirs, STDOUT_FILENO);
   worker.put(err.theirs, STDERR_FILENO);
+  const Uninterrupted making;
   if (const int reason = worker.run(pid_, {program_}, environment_of(folders_.work), folders_.work);
       reason != 0) {
     pid_ = -1;

@@ -210,12 +210,21 @@ def test_a_folder_that_is_no_replay(place):
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
+    # Each is asked by a thread of its own, which sees its worker end while the signal is dealt with.
+    workers = 8
+    relus = "".join(
+        f"  %a{i}: f32[2] = aten.relu.default(%{'t%d' % (i - 1) if i else 'x'}) #{2 * i}\n"
+        f"  %t{i}: f32[2] = aten.tan.default(%a{i}) #{2 * i + 1}\n"
+        for i in range(workers)
+    )
+    text = f"program\nmethod forward(%x: f32[2]) {{\n{relus}  return %t{workers - 1}\n}}\n"
+    (place / "m.ir").write_text(text)
     program = bad(place, "stubborn-at-preprocess")
     heed = lambda: signal.signal(sent, signal.SIG_DFL)  # noqa: E731  (what starts the tests may ignore it)
-    with subprocess.Popen(**command(place, program, "--jobs", 2), stderr=subprocess.PIPE, preexec_fn=heed) as process:
+    with subprocess.Popen(**command(place, program, "--jobs", workers), stderr=subprocess.PIPE, preexec_fn=heed) as process:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            if len(list((place / "tmp").glob("*/work/stubborn"))) == 2:
+            if len(list((place / "tmp").glob("*/work/stubborn"))) == workers:
                 break
             time.sleep(0.05)
         asked = len(running(program))
@@ -224,7 +233,7 @@ def test_a_signal_ends_all_workers_and_leaves_no_file(place, sent):
             assert process.wait(timeout=30) == -sent
         finally:
             process.kill()  # or the end of this block would wait for it
-        assert asked == 2
+        assert asked == workers
     assert running(program) == []
     assert left(place) == [program.name]
     assert list((place / "tmp").iterdir()) == []
