@@ -30,7 +30,7 @@ endmacro()
 
 # Headers of others that most files read.
 set(depute_common_headers <fmt/format.h> <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <span>
-    <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)
+    <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector> <nlohmann/json.hpp>)
 
 # depute_is_part(TARGET): the target's objects are a part of the library that is installed. Where several files are
 # compiled at once, the common headers are read once for all parts that are optimised alike; else each file reads
@@ -45,7 +45,7 @@ function(depute_is_part target)
   if(NOT TARGET ${headers})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/no_code.cpp CONTENT "")
     add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/no_code.cpp)
-    target_link_libraries(${headers} PRIVATE depute_options fmt::fmt)
+    target_link_libraries(${headers} PRIVATE depute_options fmt::fmt nlohmann_json::nlohmann_json)
     target_precompile_headers(${headers} PRIVATE ${depute_common_headers})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${headers})
@@ -71,7 +71,7 @@ function(depute_test_headers target)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
     # A program, as the tests are: a library's code would be compiled with other flags.
     add_executable(depute_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
-    target_link_libraries(depute_test_headers PRIVATE depute_options fmt::fmt GTest::gtest GTest::gmock)
+    target_link_libraries(depute_test_headers PRIVATE depute_options fmt::fmt nlohmann_json::nlohmann_json GTest::gtest GTest::gmock)
     target_precompile_headers(depute_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <random>
                               ${depute_common_headers})
   endif()

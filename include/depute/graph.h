@@ -190,7 +190,8 @@ class Node {
   const Node* previous() const { return previous_; }
 
   // The name for messages: that of the first result, or the op for a node without results.
-  std::string_view display_name() const;
+  Symbol display_symbol() const { return results_.empty() ? op_ : results_[0]->name(); }
+  std::string_view display_name() const { return display_symbol().str(); }
 
   Symbol tag;                              // delegation tag; empty when none
   std::uint32_t debug_handle = 0;          // 0: none

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <new>
 
 #include "ir/verify.h"
@@ -33,20 +35,20 @@ void for_each_cell(std::span<Argument> args, std::span<NamedArgument> kwargs, Vi
 }  // namespace
 
 std::string SourceLocation::str() const {
-  std::string text;
-  if (!file.empty()) text = line > 0 ? fmt::format("{}:{}", file.str(), line) : std::string(file.str());
+  std::string text(file.str());
+  if (!file.empty() && line > 0) {
+    std::array<char, 16> digits;
+    text.append(":").append(digits.data(), std::to_chars(digits.begin(), digits.end(), line).ptr);
+  }
   if (module_path.empty()) return text;
-  return text.empty() ? std::string(module_path.str()) : fmt::format("{} ({})", text, module_path.str());
+  if (text.empty()) return std::string(module_path.str());
+  return text.append(" (").append(module_path.str()).append(")");
 }
 
 std::size_t Value::use_count() const {
   std::size_t count = 0;
   for (const Use* use = uses_; use != nullptr; use = use->next_) ++count;
   return count;
-}
-
-std::string_view Node::display_name() const {
-  return results_.empty() ? op_.str() : results_[0]->name().str();
 }
 
 Graph::Graph(const OpTable* ops, Symbol name) : ops_(ops), name_(name) {

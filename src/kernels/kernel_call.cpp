@@ -9,8 +9,6 @@
 #include "support/try.h"
 
 namespace depute::internal {
-namespace {
-
 double as_double(const Content& content) {
   if (const auto* number = std::get_if<std::int64_t>(&content)) return static_cast<double>(*number);
   if (const auto* truth = std::get_if<bool>(&content)) return *truth ? 1 : 0;
@@ -25,8 +23,6 @@ std::int64_t as_int(const Content& content) {
   CHECK(number != nullptr);
   return *number;
 }
-
-}  // namespace
 
 KernelCall::KernelCall(const OpCall& call, std::span<const Type> result_types, const ContentOf& content_of)
     : call_(&call), result_types_(result_types), content_of_(&content_of) {

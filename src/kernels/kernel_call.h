@@ -25,6 +25,11 @@ namespace depute::internal {
 
 using Contents = Result<std::vector<Content>>;
 
+// A number or a truth.
+double as_double(const Content& content);
+// An integer or a truth.
+std::int64_t as_int(const Content& content);
+
 class KernelCall {
  public:
   // `result_types` are those of the op's rule; sizes in them may be symbolic.

@@ -68,11 +68,11 @@ template <typename T>
 std::vector<std::int64_t> sorted_places(std::span<const T> row, Order order) {
   std::vector<std::int64_t> places(row.size());
   std::iota(places.begin(), places.end(), 0);
-  auto less = [](T a, T b) { return a < b || (a == a && b != b); };
+  auto comes_first = [](T a, T b) { return a < b || (a == a && b != b); };
   std::ranges::stable_sort(places, [&](std::int64_t a, std::int64_t b) {
     T x = row[static_cast<std::size_t>(a)];
     T y = row[static_cast<std::size_t>(b)];
-    return order == Order::Ascending ? less(x, y) : less(y, x);
+    return order == Order::Ascending ? comes_first(x, y) : comes_first(y, x);
   });
   return places;
 }

@@ -12,16 +12,6 @@ bool is_float(const Content& number) {
   return std::holds_alternative<double>(number);
 }
 
-double as_double(const Content& number) {
-  if (const auto* real = std::get_if<double>(&number)) return *real;
-  if (const auto* truth = std::get_if<bool>(&number)) return *truth ? 1 : 0;
-  return static_cast<double>(std::get<std::int64_t>(number));
-}
-std::int64_t as_int(const Content& number) {
-  if (const auto* truth = std::get_if<bool>(&number)) return *truth ? 1 : 0;
-  return std::get<std::int64_t>(number);
-}
-
 Contents number(Content content) {
   return std::vector<Content>{std::move(content)};
 }
@@ -103,7 +93,7 @@ Contents modulus(const KernelCall& call) {
   return number(rest != 0 && (rest < 0) != (as_int(b) < 0) ? rest + as_int(b) : rest);
 }
 
-Contents power(const KernelCall& call) {
+Contents number_power(const KernelCall& call) {
   Content a = call.content(0);
   Content b = call.content(1);
   if (is_float(a) || is_float(b) || as_int(b) < 0) return number(std::pow(as_double(a), as_double(b)));
@@ -117,12 +107,12 @@ Contents power(const KernelCall& call) {
   return number(result);
 }
 
-constexpr auto equal = [](auto a, auto b) { return a == b; };
-constexpr auto not_equal = [](auto a, auto b) { return a != b; };
-constexpr auto less = [](auto a, auto b) { return a < b; };
-constexpr auto less_or_equal = [](auto a, auto b) { return a <= b; };
-constexpr auto greater = [](auto a, auto b) { return a > b; };
-constexpr auto greater_or_equal = [](auto a, auto b) { return a >= b; };
+constexpr auto is_equal = [](auto a, auto b) { return a == b; };
+constexpr auto is_not_equal = [](auto a, auto b) { return a != b; };
+constexpr auto is_less = [](auto a, auto b) { return a < b; };
+constexpr auto is_less_or_equal = [](auto a, auto b) { return a <= b; };
+constexpr auto is_greater = [](auto a, auto b) { return a > b; };
+constexpr auto is_greater_or_equal = [](auto a, auto b) { return a >= b; };
 constexpr auto both = [](auto a, auto b) { return a != 0 && b != 0; };
 constexpr auto either = [](auto a, auto b) { return a != 0 || b != 0; };
 
@@ -139,7 +129,7 @@ Contents negative(const KernelCall& call) {
   if (is_float(a)) return number(-as_double(a));
   return integer_arithmetic(Operation::Sub, 0, as_int(a));
 }
-Contents same(const KernelCall& call) {
+Contents same_number(const KernelCall& call) {
   return number(call.content(0));
 }
 
@@ -210,19 +200,19 @@ std::span<const KernelLine> symbolic_kernels() {
       {"_operator.truediv", true_division},
       {"_operator.floordiv", floor_division},
       {"_operator.mod", modulus},
-      {"_operator.pow", power},
+      {"_operator.pow", number_power},
       {"_operator.neg", negative},
-      {"_operator.pos", same},
-      {"_operator.eq", comparison<equal>},
-      {"_operator.ne", comparison<not_equal>},
-      {"_operator.lt", comparison<less>},
-      {"_operator.le", comparison<less_or_equal>},
-      {"_operator.gt", comparison<greater>},
-      {"_operator.ge", comparison<greater_or_equal>},
+      {"_operator.pos", same_number},
+      {"_operator.eq", comparison<is_equal>},
+      {"_operator.ne", comparison<is_not_equal>},
+      {"_operator.lt", comparison<is_less>},
+      {"_operator.le", comparison<is_less_or_equal>},
+      {"_operator.gt", comparison<is_greater>},
+      {"_operator.ge", comparison<is_greater_or_equal>},
       {"_operator.and_", comparison<both>},
       {"_operator.or_", comparison<either>},
-      {"torch.sym_max", extreme<greater>},
-      {"torch.sym_min", extreme<less>},
+      {"torch.sym_max", extreme<is_greater>},
+      {"torch.sym_min", extreme<is_less>},
       {"torch.sym_float", to_float},
       {"torch.sym_int", to_int},
       {"torch.sym_not", negation},

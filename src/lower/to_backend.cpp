@@ -192,7 +192,7 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners,
   for (const auto& [node, verdict] : method.result.verdicts) {
     NodeVerdict record{.method = method.method->name,
                        .graph = body_name(method, node->graph()),
-                       .node = Symbol(node->display_name()),
+                       .node = node->display_symbol(),
                        .op = node->op(),
                        .source = node->source != nullptr ? node->source->str() : std::string(),
                        .delegate = owners(*node),
@@ -209,7 +209,7 @@ void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners,
 
 std::vector<Symbol> names_of(const std::vector<const Node*>& nodes) {
   std::vector<Symbol> names;
-  for (const Node* node : nodes) names.emplace_back(node->display_name());
+  for (const Node* node : nodes) names.push_back(node->display_symbol());
   return names;
 }
 

@@ -48,7 +48,7 @@ Status check_stateful_delegates(const Program& program) {
         if (first == method) continue;
         return plan_error(method->name, &node,
                           fmt::format("delegate {} keeps state, and method {} calls it, too",
-                                      quoted(delegate.str()), first->name.str()),
+                                      in_quotes(delegate.str()), first->name.str()),
                           "let one method call it, or keep the state in a buffer of the methods");
       }
     }

@@ -69,7 +69,7 @@ class PlanPrinter {
       case EValue::Kind::Tensor:
         return fmt::format("%{}", index);
       case EValue::Kind::String:
-        return fmt::format("%{}={}", index, quoted(plan_.strings[value.first]));
+        return fmt::format("%{}={}", index, in_quotes(plan_.strings[value.first]));
       case EValue::Kind::IntList:
       case EValue::Kind::TensorList:
       case EValue::Kind::OptionalTensorList:
@@ -86,8 +86,8 @@ class PlanPrinter {
 
   static std::string tensor(const PlanTensor& tensor) {
     std::string text = tensor_text(tensor);
-    if (tensor.is_external) return text + " = external " + quoted(tensor.name);
-    if (!tensor.name.empty()) text += " " + quoted(tensor.name);
+    if (tensor.is_external) return text + " = external " + in_quotes(tensor.name);
+    if (!tensor.name.empty()) text += " " + in_quotes(tensor.name);
     if (tensor.memory_id != 0)
       text += fmt::format(" = memory {} + {}", tensor.memory_id, tensor.memory_offset);
     if (tensor.constant != 0) {
@@ -136,7 +136,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + escaped(text) + "\"";
 }
 

@@ -20,6 +20,6 @@ std::string tensor_text(const PlanTensor& tensor);
 
 // Text with everything but printable ASCII escaped, and the same between quotes.
 std::string escaped(std::string_view text);
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace depute

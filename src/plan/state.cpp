@@ -81,12 +81,12 @@ class StateBuilder {
     if (data != nullptr && is_zero(*data)) return {};
     if (data != nullptr) slot.initial = initial_.add(*data, slot.type);
     if (slot.initial != 0) return {};
-    return failure("plan", fmt::format("buffer {}", quoted(key.str())),
+    return failure("plan", fmt::format("buffer {}", in_quotes(key.str())),
                    "the initial value lies in memory in another order than the buffer's type says");
   }
 
   static Failure fail(const Method& method, Symbol key, std::string_view message) {
-    return plan_error(method.name, nullptr, fmt::format("buffer {} {}", quoted(key.str()), message));
+    return plan_error(method.name, nullptr, fmt::format("buffer {} {}", in_quotes(key.str()), message));
   }
 
   const Program& program_;
@@ -131,7 +131,7 @@ Result<std::vector<Store>> stores_of(const Method& method) {
     const OutputSpec& output = method.outputs[i];
     if (output.kind == OutputSpec::Kind::UserOutput) continue;
     auto fail = [&](std::string_view message) {
-      return plan_error(method.name, nullptr, fmt::format("{} {}", quoted(output.target.str()), message));
+      return plan_error(method.name, nullptr, fmt::format("{} {}", in_quotes(output.target.str()), message));
     };
     if (output.kind == OutputSpec::Kind::Token) {
       return plan_error(method.name, nullptr, "the method returns a token of an effect",

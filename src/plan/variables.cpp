@@ -13,9 +13,9 @@
 namespace depute {
 namespace {
 
-class Joiner {
+class VariableJoiner {
  public:
-  Joiner(const Graph& graph, const NodeOrder& order)
+  VariableJoiner(const Graph& graph, const NodeOrder& order)
       : graph_(graph), order_(order), numbers_(graph), loops_(graph, order) {}
 
   ValueNumbers run() {
@@ -148,7 +148,7 @@ class Joiner {
 }  // namespace
 
 ValueNumbers number_values(const Graph& graph, const NodeOrder& order) {
-  return Joiner(graph, order).run();
+  return VariableJoiner(graph, order).run();
 }
 
 }  // namespace depute

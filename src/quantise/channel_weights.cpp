@@ -135,7 +135,7 @@ Status write_channel_weights(Program& program, Method& method, NewConstants& con
     TRY_STATUS(write(method, constants, weights[i], data, found[i]));
     result.layers.push_back(
         {.method = method.name,
-         .node = Symbol(layer.display_name()),
+         .node = layer.display_symbol(),
          .weight = key,
          .module = layer.source == nullptr ? std::string() : std::string(layer.source->module_path.str()),
          .scheme = std::string(scheme),

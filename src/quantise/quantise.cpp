@@ -297,7 +297,7 @@ Status Quantiser::rewrite(const Choice& choice) {
   const std::size_t scale_size = choice.rule->group == 0 ? sizeof(float) : 2;
   result_.layers.push_back(
       {.method = choice.method->name,
-       .node = Symbol(node.display_name()),
+       .node = node.display_symbol(),
        .weight = choice.key,
        .module = node.source == nullptr ? std::string() : std::string(node.source->module_path.str()),
        .scheme = choice.rule->group == 0

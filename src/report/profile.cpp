@@ -186,7 +186,7 @@ class Places {
 };
 
 // Rows by name, and what takes most first.
-class Rows {
+class SpentRows {
  public:
   void add(const std::string& name, std::uint64_t ticks, std::uint64_t calls) {
     ProfileRow& row = rows_[name];
@@ -210,7 +210,7 @@ class Joiner {
       : inputs_(inputs), dump_(dump), map_(map), places_(map) {}
 
   Result<Profile> run() {
-    Rows outside;
+    SpentRows outside;
     for (const EtRun& run : dump_.runs) {
       if (is_execution(run)) {
         TRY(const std::string method, method_of(run));
@@ -333,30 +333,30 @@ class Joiner {
                          .least = *std::ranges::min_element(spent.runs),
                          .most = *std::ranges::max_element(spent.runs)};
     for (const std::uint64_t ticks : spent.runs) method.ticks += ticks;
-    Rows lines;
-    Rows modules;
-    Rows kernels;
+    SpentRows lines;
+    SpentRows modules;
+    SpentRows kernel_rows;
     std::uint64_t rest = method.ticks;
     for (const auto& [index, each] : spent.instructions) {
       ProfiledInstruction instruction = join_instruction(name, index, each);
       has_pieces |= !instruction.pieces.empty();
       rest -= std::min(rest, instruction.ticks);
-      kernels.add(instruction.name, instruction.ticks, instruction.calls);
+      kernel_rows.add(instruction.name, instruction.ticks, instruction.calls);
       add_places(instruction, lines, modules);
       method.instructions.push_back(std::move(instruction));
     }
-    for (Rows* rows : {&lines, &modules, &kernels}) {
+    for (SpentRows* rows : {&lines, &modules, &kernel_rows}) {
       if (rest > 0) rows->add(std::string(between), rest, 0);
     }
     method.by_line = lines.sorted();
     method.by_module = modules.sorted();
-    method.by_kernel = kernels.sorted();
+    method.by_kernel = kernel_rows.sorted();
     return method;
   }
 
   // Pieces with lines have rows of their own; the rest of the delegate's time has all its lines.
-  static void add_places(const ProfiledInstruction& instruction, Rows& lines, Rows& modules) {
-    const auto row = [](Rows& rows, const std::string& name, std::string_view none, std::uint64_t ticks,
+  static void add_places(const ProfiledInstruction& instruction, SpentRows& lines, SpentRows& modules) {
+    const auto row = [](SpentRows& rows, const std::string& name, std::string_view none, std::uint64_t ticks,
                         std::uint64_t calls) {
       rows.add(name.empty() ? std::string(none) : name, ticks, calls);
     };

@@ -22,7 +22,7 @@ std::string spec_text(std::span<const std::byte> value) {
   const auto is_plain = [](char each) { return each >= ' ' && each <= '~'; };
   if (text.empty() || text.size() > most_shown || !std::ranges::all_of(text, is_plain))
     return fmt::format("{} bytes", value.size());
-  return depute::quoted(text);
+  return depute::in_quotes(text);
 }
 
 class PteText {
@@ -58,16 +58,16 @@ class PteText {
                            file_.mutable_segment);
     }
     for (const PteNamedData& data : file_.named_data) {
-      text_ += fmt::format("data {}: segment {}\n", depute::quoted(data.key), data.segment);
+      text_ += fmt::format("data {}: segment {}\n", depute::in_quotes(data.key), data.segment);
     }
   }
 
   void add_delegate(const PlanDelegate& delegate, std::size_t number) {
-    text_ += fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::quoted(delegate.backend_id),
+    text_ += fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::in_quotes(delegate.backend_id),
                          delegate_bytes(file_, delegate, bytes_).size(),
                          delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
     for (const auto& [key, value] : delegate.compile_specs) {
-      text_ += fmt::format(", {}: {}", depute::quoted(key), spec_text(value));
+      text_ += fmt::format(", {}: {}", depute::in_quotes(key), spec_text(value));
     }
     text_ += "\n";
   }
@@ -123,7 +123,7 @@ std::string ptd_text(const PtdFile& file) {
   std::string text =
       fmt::format("ptd {} bytes, flatbuffer {} bytes\n", file.file_bytes, file.flatbuffer_bytes);
   for (const PtdData& data : file.data) {
-    text += fmt::format("data {}: {} bytes at {}", depute::quoted(data.key), data.size, data.offset);
+    text += fmt::format("data {}: {} bytes at {}", depute::in_quotes(data.key), data.size, data.offset);
     if (data.layout) text += ", " + tensor_text(*data.layout);
     text += "\n";
   }
