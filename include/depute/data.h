@@ -60,6 +60,8 @@ class Storage {
   std::size_t grain() const;
   // A part of it, made anew; offset and size are multiples of the grain, which is not 0.
   std::vector<std::byte> produce(std::size_t offset, std::size_t size) const;
+  // The hash of a lazy storage's bytes: they are made for it once, and not kept. Thread-safe.
+  const Hash128& produced_hash() const;
 
  private:
   Storage() = default;

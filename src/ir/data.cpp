@@ -1,5 +1,6 @@
 #include "depute/data.h"
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -67,6 +68,9 @@ struct Storage::Lazy {
   std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce_part;
   std::once_flag once;
   std::vector<std::byte> bytes;
+  std::atomic<bool> is_made = false;  // the bytes are there
+  std::once_flag hashed;
+  Hash128 hash;
 };
 
 std::shared_ptr<const Storage> Storage::mapped(std::shared_ptr<const MappedFile> file,
@@ -151,6 +155,7 @@ std::span<const std::byte> Storage::bytes() const {
   std::call_once(lazy_->once, [&] {
     lazy_->bytes = lazy_->produce();
     CHECK(lazy_->bytes.size() == size_) << lazy_->bytes.size() << " bytes produced, " << size_ << " promised";
+    lazy_->is_made = true;
   });
   return lazy_->bytes;
 }
@@ -160,6 +165,13 @@ std::vector<std::byte> Storage::produce() const {
   std::vector<std::byte> bytes = lazy_->produce();
   CHECK(bytes.size() == size_) << bytes.size() << " bytes produced, " << size_ << " promised";
   return bytes;
+}
+
+const Hash128& Storage::produced_hash() const {
+  CHECK(lazy_ != nullptr);
+  std::call_once(lazy_->hashed,
+                 [&] { lazy_->hash = lazy_->is_made ? hash128(lazy_->bytes) : hash128(produce()); });
+  return lazy_->hash;
 }
 
 std::size_t Storage::grain() const {
@@ -249,7 +261,7 @@ bool fits_storage(const TensorData& data) {
 Hash128 content_hash(const Storage& storage) {
   if (storage.is_elided()) return *storage.elided_content();
   if (storage.is_zeros()) return hash128_of_zeros(storage.size());
-  return hash128(storage.bytes());
+  return storage.is_lazy() ? storage.produced_hash() : hash128(storage.bytes());
 }
 
 Hash128 content_hash(const TensorData& data) {

@@ -11,10 +11,6 @@
 namespace depute {
 namespace {
 
-Hash128 hash_of(const Storage& storage) {
-  return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
-}
-
 Status merge(const Program& program, NamedDataStore& store) {
   for (const auto& delegate : program.delegates) {
     std::string owner = fmt::format("delegate {}", delegate->name.str());
@@ -27,7 +23,7 @@ Status merge(const Program& program, NamedDataStore& store) {
 }  // namespace
 
 bool have_same_bytes(const Storage& a, const Storage& b) {
-  return &a == &b || (a.size() == b.size() && hash_of(a) == hash_of(b));
+  return &a == &b || (a.size() == b.size() && content_hash(a) == content_hash(b));
 }
 
 Status NamedDataStore::add(NamedData data, std::string_view owner) {

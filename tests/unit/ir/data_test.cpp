@@ -53,6 +53,26 @@ TEST(DenseBytes, OfLazyAndZeroStoragesStaySo) {
   EXPECT_EQ(dense_bytes(view({0}, {}, 0, storage_of("abc")))->size(), 0);
 }
 
+TEST(ContentHash, OfLazyBytesMakesThemOnceAndKeepsNothing) {
+  int made = 0;
+  auto lazy = Storage::lazy(4, [&] {
+    ++made;
+    return bytes("wxyz");
+  });
+  EXPECT_EQ(content_hash(*lazy), content_hash(*storage_of("wxyz")));
+  EXPECT_NE(content_hash(*lazy), content_hash(*storage_of("wxyy")));
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(text_of(lazy->bytes()), "wxyz");
+  EXPECT_EQ(made, 2);
+  auto kept = Storage::lazy(4, [&] {
+    ++made;
+    return bytes("wxyz");
+  });
+  EXPECT_EQ(text_of(kept->bytes()), "wxyz");
+  EXPECT_EQ(content_hash(*kept), content_hash(*lazy));
+  EXPECT_EQ(made, 3);
+}
+
 TEST(LazyParts, AreMadeAloneOrTogether) {
   auto storage = Storage::lazy_parts(6, 2, [](std::size_t offset, std::size_t size) {
     const std::string whole = "abcdef";
