@@ -27,8 +27,8 @@ class Storage {
   static std::shared_ptr<const Storage> mapped(std::shared_ptr<const MappedFile> file,
                                                std::span<const std::byte> bytes);
   static std::shared_ptr<const Storage> owned(std::vector<std::byte> bytes);
-  // `size` bytes produced when first needed (packing, transposing); `produce` must be pure and is called at
-  // most once.
+  // `size` bytes produced when needed (packing, transposing); `produce` must be pure: bytes() calls it once
+  // and keeps what it made, produced_hash() and each produce() call it for themselves.
   static std::shared_ptr<const Storage> lazy(std::size_t size,
                                              std::function<std::vector<std::byte>()> produce);
   // The same of bytes that need not be made all at once: `produce(offset, size)` makes some of them, both
