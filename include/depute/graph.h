@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "depute/argument.h"
@@ -98,9 +99,9 @@ class Value {
   Value& operator=(const Value&) = delete;
 
   Symbol name() const { return name_; }
-  const Type& type() const { return type_; }
-  const TensorType& tensor() const { return type_.tensor; }  // only when type().is_tensor()
-  Node* producer() { return producer_; }                     // null for a graph input
+  const Type& type() const { return *type_; }                 // set_type() gives the value another
+  const TensorType& tensor() const { return type_->tensor; }  // only when type().is_tensor()
+  Node* producer() { return producer_; }                      // null for a graph input
   const Node* producer() const { return producer_; }
   std::uint32_t index() const { return index_; }  // among the producer's results, or the graph's inputs
 
@@ -146,7 +147,7 @@ class Value {
   Value() = default;
 
   Symbol name_;
-  Type type_;
+  const Type* type_ = nullptr;  // its graph's; values of equal types share one
   Node* producer_ = nullptr;
   std::uint32_t index_ = 0;
   Use* uses_ = nullptr;
@@ -232,7 +233,6 @@ class Graph {
  public:
   // `ops` must live as long as the graph does; a Program sees to that for its own.
   explicit Graph(Symbol name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
-  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -289,7 +289,7 @@ class Graph {
   NodeRange<const Node> nodes() const { return {first_}; }
 
   // --- building. Names are made unique in this graph: "add" may become "add_1".
-  Value* add_input(Symbol name, Type type);
+  Value* add_input(Symbol name, const Type& type);
   // Adds a node before `before` (null: at the end). Lists in arguments must come from this graph's list().
   Node* add(Symbol op, std::span<const Argument> args, std::span<const NamedArgument> kwargs,
             std::span<const ResultSpec> results, Node* before = nullptr);
@@ -315,7 +315,7 @@ class Graph {
   void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);
-  void set_type(Value& value, Type type);
+  void set_type(Value& value, const Type& type);
   void rename(Value& value, Symbol name);
   void erase(Node& node);                             // its results must have no uses left
   void erase_input(std::size_t index);                // it must have no uses left; later inputs move up
@@ -334,6 +334,7 @@ class Graph {
         &map_value);
   }
 
+  void expect_names(std::size_t count) { names_.reserve(names_.size() + count); }  // so many more
   Symbol unique_name(Symbol wanted);  // `wanted` itself, or with the first free suffix _1, _2, ...
   bool has_name(Symbol name) const { return names_.contains(name); }  // now, or before it was renamed
 
@@ -347,23 +348,27 @@ class Graph {
   void detach(Node& node);
   void link(Node& node, Node* before);
   void unlink(Node& node);
+  const Type* shared(const Type& type);
 
   std::pmr::monotonic_buffer_resource arena_;
   const OpTable* ops_;
   Symbol name_;
   std::vector<Value*> inputs_;
-  std::vector<Value*> all_values_;  // to destroy their types
   Node* return_ = nullptr;
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   std::size_t node_count_ = 0;
   std::uint32_t node_ids_ = 1;  // the return has 0
   std::uint64_t revision_ = 0;
-  std::unordered_map<Symbol, std::uint32_t> names_;  // taken names -> next suffix to try
+  std::pmr::unordered_map<Symbol, std::uint32_t> names_{&arena_};  // taken names -> next suffix to try
+  struct TypeHash {
+    std::size_t operator()(const Type& type) const;
+  };
+  std::pmr::unordered_set<Type, TypeHash> types_{&arena_};
   struct SourceHash {
     std::size_t operator()(const SourceLocation& source) const;
   };
-  std::unordered_map<SourceLocation, const SourceLocation*, SourceHash> sources_;
+  std::pmr::unordered_set<SourceLocation, SourceHash> sources_{&arena_};
 };
 
 }  // namespace depute

@@ -44,7 +44,7 @@ class Symbol {
 
 template <>
 struct std::hash<depute::Symbol> {
-  std::size_t operator()(depute::Symbol symbol) const {
+  std::size_t operator()(depute::Symbol symbol) const noexcept {
     auto bits = reinterpret_cast<std::size_t>(symbol.id());
     return (bits >> 4) * 0x9E3779B97F4A7C15ULL;
   }

@@ -71,10 +71,6 @@ void Graph::use_ops(const OpTable& ops) {
   for (Node& node : nodes()) node.def_ = ops.find(node.op_);
 }
 
-Graph::~Graph() {
-  for (Value* value : all_values_) value->~Value();
-}
-
 template <typename T>
 std::span<T> Graph::allocate(std::size_t count) {
   if (count == 0) return {};
@@ -125,11 +121,10 @@ void Graph::unlink(Node& node) {
   node.next_ = node.previous_ = nullptr;
 }
 
-Value* Graph::add_input(Symbol name, Type type) {
+Value* Graph::add_input(Symbol name, const Type& type) {
   Value* value = new (arena_.allocate(sizeof(Value), alignof(Value))) Value;
-  all_values_.push_back(value);
   value->name_ = unique_name(name);
-  value->type_ = std::move(type);
+  value->type_ = shared(type);
   value->index_ = static_cast<std::uint32_t>(inputs_.size());
   inputs_.push_back(value);
   ++revision_;
@@ -151,9 +146,8 @@ Node* Graph::add(Symbol op, std::span<const Argument> args, std::span<const Name
   node->results_ = allocate<Value*>(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     Value* value = new (arena_.allocate(sizeof(Value), alignof(Value))) Value;
-    all_values_.push_back(value);
     value->name_ = unique_name(results[i].name);
-    value->type_ = results[i].type;
+    value->type_ = shared(results[i].type);
     value->producer_ = node;
     value->index_ = static_cast<std::uint32_t>(i);
     node->results_[i] = value;
@@ -208,6 +202,26 @@ void Graph::set_outputs(std::span<const Argument> outputs) {
   set_args(*return_, outputs, {});
 }
 
+// Most values of a graph have a type that many others have, too.
+const Type* Graph::shared(const Type& type) {
+  return &*types_.insert(type).first;
+}
+
+std::size_t Graph::TypeHash::operator()(const Type& type) const {
+  std::size_t hash = static_cast<std::size_t>(type.kind) * 64 + static_cast<std::size_t>(type.tensor.dtype);
+  const auto add = [&](std::size_t part) { hash = (hash ^ (hash >> 29)) * 0x9E3779B97F4A7C15ULL + part; };
+  const auto add_dims = [&](const Dims& dims) {
+    for (const SymInt& dim : dims)
+      add(dim.is_constant() ? static_cast<std::size_t>(dim.value()) : std::hash<const void*>()(dim.expr()));
+  };
+  add_dims(type.tensor.sizes);
+  add(type.tensor.sizes.size());
+  add_dims(type.tensor.strides);
+  add(std::hash<const void*>()(type.expr));
+  add(std::hash<Symbol>()(type.class_name));
+  return hash;
+}
+
 std::size_t Graph::SourceHash::operator()(const SourceLocation& source) const {
   auto hash = static_cast<std::size_t>(source.line);
   for (Symbol part : {source.file, source.module_path, source.original_op}) {
@@ -217,12 +231,7 @@ std::size_t Graph::SourceHash::operator()(const SourceLocation& source) const {
 }
 
 const SourceLocation* Graph::add_source(SourceLocation source) {
-  auto [found, is_new] = sources_.try_emplace(source, nullptr);
-  if (is_new) {
-    found->second =
-        new (arena_.allocate(sizeof(SourceLocation), alignof(SourceLocation))) SourceLocation(source);
-  }
-  return found->second;
+  return &*sources_.insert(source).first;
 }
 
 std::span<const NodeOrigin> Graph::add_origins(std::span<const NodeOrigin> origins) {
@@ -297,9 +306,9 @@ void Graph::set_op(Node& node, Symbol op) {
   ++revision_;
 }
 
-void Graph::set_type(Value& value, Type type) {
-  if (value.type_ == type) return;
-  value.type_ = std::move(type);
+void Graph::set_type(Value& value, const Type& type) {
+  if (value.type() == type) return;
+  value.type_ = shared(type);
   ++revision_;
 }
 

@@ -7,6 +7,7 @@
 //   number  = seven bits a byte, the lowest first; all bytes but the last have the highest bit
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -18,6 +19,7 @@
 namespace depute {
 namespace {
 
+constexpr std::size_t least_node_bytes = 4;  // of one with a result: line, name, handle
 constexpr std::string_view cut_short = "the numbers behind the text end too early";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -74,6 +76,10 @@ Status Parser::compact_nodes(MethodScope& method, GraphScope& scope) {
   std::vector<Value*> values(scope.graph->inputs().begin(), scope.graph->inputs().end());
   std::uint64_t count = 0;
   TRY_STATUS(take_number(count, std::numeric_limits<std::uint64_t>::max(), "count"));
+  const auto expected =
+      static_cast<std::size_t>(std::min<std::uint64_t>(count, compact_->numbers.rest() / least_node_bytes));
+  scope.graph->expect_names(expected);
+  values.reserve(values.size() + expected);
   for (std::uint64_t i = 0; i < count; ++i) TRY_STATUS(compact_node(method, scope, values));
   std::uint64_t named = 0;
   TRY_STATUS(take_number(named, std::numeric_limits<std::uint64_t>::max(), "count"));

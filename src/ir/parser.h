@@ -23,6 +23,7 @@ class Numbers {
   bool number(std::uint64_t& number);
   std::optional<std::string_view> text();  // its length, and the bytes
   bool at_end() const { return at_ == bytes_.size(); }
+  std::size_t rest() const { return bytes_.size() - at_; }
 
  private:
   std::string_view bytes_;

@@ -1,6 +1,7 @@
 #include "depute/symbol.h"
 
 #include <array>
+#include <memory_resource>
 #include <mutex>
 #include <unordered_set>
 
@@ -15,7 +16,8 @@ struct Hash {
 // One shard of the table, so that two threads rarely meet at one lock.
 struct Shard {
   std::mutex mutex;
-  std::unordered_set<std::string, Hash, std::equal_to<>> texts;
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_set<std::string, Hash, std::equal_to<>> texts{&memory};
 };
 
 constexpr std::size_t shard_count = 16;

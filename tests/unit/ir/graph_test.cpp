@@ -264,4 +264,25 @@ TEST(GraphProperty, UseListsSurviveRandomEdits) {
 }
 
 }  // namespace
+TEST(GraphTypes, ValuesOfEqualTypesShareOneAndKeepTheirOwn) {
+  Graph graph;
+  const Type small = tensor_type(make_tensor(ScalarType::F32, {2, 3}));
+  Value* x = graph.add_input(Symbol("x"), small);
+  Value* y = graph.add_input(Symbol("y"), tensor_type(make_tensor(ScalarType::F32, {2, 3})));
+  Value* turned = graph.add_input(Symbol("t"), tensor_type(make_tensor(ScalarType::F32, {2, 3}, {1, 2})));
+  Value* symbolic =
+      graph.add_input(Symbol("s"), tensor_type(make_tensor(ScalarType::F32, {SymInt::symbol("s0"), 3})));
+  EXPECT_EQ(&x->type(), &y->type());
+  EXPECT_NE(&x->type(), &turned->type());
+  EXPECT_NE(&x->type(), &symbolic->type());
+
+  const std::uint64_t before = graph.revision();
+  graph.set_type(*y, small);
+  EXPECT_EQ(graph.revision(), before);
+  graph.set_type(*y, tensor_type(make_tensor(ScalarType::I64, {2, 3})));
+  EXPECT_GT(graph.revision(), before);
+  EXPECT_EQ(x->type(), small);
+  EXPECT_EQ(y->tensor().dtype, ScalarType::I64);
+}
+
 }  // namespace depute
