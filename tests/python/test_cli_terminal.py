@@ -52,12 +52,18 @@ def test_choices_of_colour():
 
 
 def test_a_long_run_tells_what_it_has_done(tmp_path):
-    nodes = 400_000
-    lines = [f"  %n{i + 1}: f32[4] = aten.relu.default(%n{i})\n" for i in range(nodes)]
-    model = tmp_path / "m.ir"
-    model.write_text(f"program\nmethod forward(%n0: f32[4]) {{\n{''.join(lines)}  return %n{nodes}\n}}\n")
-    words = "lower", model, "-o", tmp_path / "m.pte", "--quiet", "--verify"
+    slow = tmp_path / "depute-backend-slow"
+    listing = ROOT / "examples" / "backend_in_python" / "depute-backend-listing"
+    slow.write_text(
+        "#!/bin/sh\n"
+        "while read -r line; do\n"
+        """  case $line in *'"call":"partition"'*) sleep 1.1 ;; esac\n"""
+        """  printf '%s\\n' "$line"\n"""
+        f"done | {listing}\n"
+    )
+    slow.chmod(0o755)
+    words = "lower", sample("mlp"), "-o", tmp_path / "m.pte", "--quiet", "--backend", f"exec:{slow}"
     told = on_terminal(*words, streams=("stderr",))
-    assert " s, normalise is done" in told and told.endswith("\r\033[K")
+    assert " s, lower is done" in told and told.endswith("\r\033[K")
     assert depute(*words).stderr == ""
     assert on_terminal("lower", sample("mlp"), "-o", tmp_path / "s.pte", "--quiet", streams=("stderr",)) == ""
