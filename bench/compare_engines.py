@@ -25,6 +25,7 @@ CACHE = ROOT / "build" / "bench_cache" / "engines"
 DEPUTE = ROOT / "build" / "release" / "depute"
 FEWEST_CALLS = 7
 REST_SECONDS = 0.05
+WARM_SECONDS = 0.02
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 
 
@@ -63,7 +64,8 @@ def row(name: str, threads: int, options, engines: list) -> float | None:
 def run(name: str, threads: int, engines: list, seconds: float, fresh: bool) -> dict:
     import torch
 
-    torch.set_num_threads(threads)
+    # ExecuTorch's bindings copy outputs with PyTorch's threads, which would go on spinning beside the runtime's own.
+    torch.set_num_threads(1)
     model, inputs = made(name)
     with torch.no_grad():
         want = outputs_of(model(*inputs))
@@ -86,7 +88,8 @@ def run(name: str, threads: int, engines: list, seconds: float, fresh: bool) -> 
 
 
 def in_turns(calls: dict, clock, seconds: float, rest: bool) -> dict:
-    """`rest`: threads of some engines go on spinning for a while, and would take a core from whoever is next."""
+    """`rest`: threads of some engines go on spinning for a while, and would take a core from whoever is next. Threads that
+    slept begin on the core of who woke them: an engine is called until they have moved."""
     least = dict.fromkeys(calls, math.inf)
     end, count = time.perf_counter() + seconds * len(calls), 0
     while count < FEWEST_CALLS or time.perf_counter() < end:
@@ -94,7 +97,9 @@ def in_turns(calls: dict, clock, seconds: float, rest: bool) -> dict:
         for engine, call in calls.items():
             if rest:
                 time.sleep(REST_SECONDS)
-                call()
+                warm = time.perf_counter() + WARM_SECONDS
+                while time.perf_counter() < warm:
+                    call()
             start = clock()
             call()
             least[engine] = min(least[engine], clock() - start)
@@ -157,8 +162,11 @@ def compiled(name, model, inputs, threads, fresh):
     call = torch.compile(model)
 
     def run():
+        torch.set_num_threads(threads)
         with torch.no_grad():
-            return call(*inputs)
+            result = call(*inputs)
+        torch.set_num_threads(1)
+        return result
 
     run()
     return run

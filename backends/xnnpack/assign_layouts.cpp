@@ -411,6 +411,7 @@ void LayoutAssigner::assign_outputs() {
 XnnGraph LayoutAssigner::run() {
   for (const XnnNode& node : logical_.nodes) assign(node);
   assign_outputs();
+  remove_unused(physical_);  // of several reshapes in a row the last alone is needed
   return std::move(physical_);
 }
 

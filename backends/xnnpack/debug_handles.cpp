@@ -121,7 +121,7 @@ class MapMaker {
     if (node.kind != NodeKind::GlobalAvgPooling2d) return no_value;
     const ValueId input = node.inputs[0];
     const std::uint32_t before = uses_.producer[input];
-    const bool is_alone = uses_.count[input] == 1 && !graph_.values[input].is_output;
+    const bool is_alone = uses_.count[input] == 1;
     if (before == no_value || !is_alone || graph_.nodes[before].is_clamped()) return no_value;
     return operator_name(graph_, graph_.nodes[before]) == square ? before : no_value;
   }

@@ -120,6 +120,7 @@ GraphUses find_uses(const XnnGraph& graph) {
     }
   }
   for (ValueId output : graph.outputs) ++uses.count[output];
+  for (std::size_t i = 0; i < graph.values.size(); ++i) uses.count[i] += graph.values[i].is_output ? 1 : 0;
   return uses;
 }
 

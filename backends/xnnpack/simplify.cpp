@@ -31,6 +31,7 @@ void simplify(XnnGraph& graph) {
   if (has_node(graph, NodeKind::Softmax)) split_attention(graph);
   if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
   if (has_quantised_weight(graph)) pack_weights(graph);
+  if (has_node(graph, NodeKind::ConvTranspose2d)) multiply_blocks(graph);
   remove_unused(graph);
 }
 

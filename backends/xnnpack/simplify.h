@@ -40,6 +40,11 @@ void fold_pads(XnnGraph& graph);
 //   Concat
 void split_attention(XnnGraph& graph);
 
+// Transposed convolutions whose windows lie side by side become products.
+//
+//   ConvTranspose2d, kernel 2x2, stride 2x2  ->  Conv2d, kernel 1x1; Reshape, Transpose, Reshape
+void multiply_blocks(XnnGraph& graph);
+
 // Numbers that are made of integers and become integers again are computed with as integers.
 //
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8

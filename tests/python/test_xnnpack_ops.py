@@ -77,3 +77,51 @@ def test_log_softmax_of_any_batch(tmp_path):
     inputs = [torch.randn(n, 4, 6) for n in (3, 1, 8)]
     shapes = ({0: Dim("n", min=1, max=8)},)
     run_as_one_delegate(tmp_path, Call(lambda x: F.log_softmax(x, -1)), inputs, dynamic_shapes=shapes)
+
+
+class Upscaler(nn.Module):
+    """Transposed convolutions with a norm and a clamp behind, and what reads their rows."""
+
+    def __init__(self, inputs, outputs, kernel, groups=1, bias=True, **options):
+        super().__init__()
+        self.up = nn.ConvTranspose2d(inputs, outputs, kernel, kernel, groups=groups, bias=bias, **options)
+        self.norm, self.last = nn.BatchNorm2d(outputs), nn.Conv2d(outputs, 4, 3, padding=1)
+
+    def forward(self, x):
+        return self.last(F.relu6(self.norm(self.up(x))))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": 2},
+        {"kernel": (3, 2), "bias": False},
+        {"kernel": (1, 4)},
+        {"kernel": 1},
+        {"kernel": 2, "groups": 2},
+        {"kernel": 3, "padding": 1, "output_padding": 2},
+        {"kernel": 2, "dilation": 2},
+        {"kernel": 1, "dilation": 3},
+    ],
+    ids=str,
+)
+def test_transposed_convolution_without_overlap(tmp_path, options):
+    torch.manual_seed(60)
+    model = randomise(Upscaler(6, 8, **options))
+    model.norm.running_mean.normal_()
+    model.norm.running_var.uniform_(0.5, 2)
+    inputs = [torch.randn(n, 6, 5, 7) for n in (2, 1, 3)]
+    run_as_one_delegate(tmp_path, model, inputs, dynamic_shapes=({0: Dim("n", min=1, max=3)},))
+
+
+def test_transposed_convolution_of_any_height(tmp_path):
+    torch.manual_seed(61)
+    inputs = [torch.randn(1, 6, h, 7) for h in (5, 1, 9)]
+    shapes = ({2: Dim("h", min=1, max=9)},)
+    run_as_one_delegate(tmp_path, randomise(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
+
+
+def test_transposed_convolution_over_one_dimension(tmp_path):
+    torch.manual_seed(62)
+    model = randomise(Call(lambda x, up: up(x).tanh(), nn.ConvTranspose1d(6, 4, 8, stride=8)))
+    run_as_one_delegate(tmp_path, model, [torch.randn(2, 6, 11)])
