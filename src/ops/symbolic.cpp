@@ -1,5 +1,8 @@
 // Sizes and other numbers computed while the program runs, and assertions about them. Their types are those
-// the file gives; assertions are removed, since the runtime has no kernels for them.
+// the file gives; assertions are removed, since the runtime has no kernels for them, and so are questions that
+// were answered when the program was traced:
+//
+//   %_: none = aten.promote_types.default(.f32, .f16)        gone
 #include "ops/op_table.h"
 
 namespace depute::internal {
@@ -10,6 +13,14 @@ constexpr OpRules number(const char* out) {
 }
 constexpr OpRules assertion() {
   return {.flags = drop, .infer = infer_nothing};
+}
+
+Types infer_none(const OpCall&) {
+  return std::vector<Type>(1);
+}
+
+constexpr OpRules answered() {
+  return {.flags = drop, .infer = infer_none};
 }
 
 }  // namespace
@@ -58,6 +69,13 @@ std::span<const OpLine> symbolic_ops() {
       {"aten.sym_constrain_range.default(Scalar size, *, int? min=None, int? max=None) -> ()", assertion()},
       {"aten.sym_constrain_range_for_size.default(Scalar size, *, int? min=None, int? max=None) -> ()",
        assertion()},
+      {"aten.can_cast.default(ScalarType from_, ScalarType to) -> bool", answered()},
+      {"aten.is_same_size.default(Tensor self, Tensor other) -> bool", answered()},
+      {"aten.promote_types.default(ScalarType type1, ScalarType type2) -> ScalarType", answered()},
+      {"aten.result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType", answered()},
+      {"aten.result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", answered()},
+      {"aten.result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType", answered()},
+      {"aten.result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType", answered()},
   };
   return lines;
 }
