@@ -9,6 +9,9 @@
 // written value a new content, and through the views' write-back rules also every value below it, down to the
 // base; other views of the base are made again when they are next used.
 //
+// What may be a view or a copy, as a reshape of open strides, can be written as long as nobody reads what it
+// may look at afterwards: then it is the same.
+//
 // Ops of other libraries, of which only the schema is known, become their functional forms, which give new
 // contents of what they write behind their results (contents.h).
 //
@@ -90,6 +93,7 @@ class Functionaliser {
   std::unordered_map<const Value*, View> views_;
   std::unordered_map<const Value*, Content> contents_;        // of values whose base was written
   std::unordered_map<const Value*, std::uint64_t> versions_;  // of written bases: the number of writes
+  std::unordered_map<const Value*, Diagnostic> lost_;         // of bases whose last content is not known: why
 };
 
 Value* Functionaliser::base_of(Value* value) const {
@@ -104,10 +108,13 @@ Result<Value*> Functionaliser::content_of(Value* value, Node& before) {
   if (version == versions_.end()) return value;
   std::vector<Value*> stale;  // from `value` down to the first that is up to date
   Value* below = value;
-  for (;; below = views_.at(below).parent) {
+  for (;;) {
     auto content = contents_.find(below);
     if (content != contents_.end() && content->second.version == version->second) break;
+    auto view = views_.find(below);
+    if (view == views_.end()) return Failure(lost_.at(below));
     stale.push_back(below);
+    below = view->second.parent;
   }
   Value* content = contents_.at(below).value;
   for (auto view = stale.rbegin(); view != stale.rend(); ++view) {
@@ -145,33 +152,34 @@ Status Functionaliser::refresh_operands(Node& node) {
 namespace {
 
 // Whether a tensor of `sizes` can lie where `type` does: each of its dimensions runs over dimensions of
-// `type` that follow each other without a gap. Nothing where sizes or strides are open.
+// `type` that follow each other without a gap. Nothing where that depends on open sizes; what holds for most
+// of them also holds where one is 1.
 std::optional<bool> can_be_viewed(const TensorType& type, const Dims& sizes) {
   struct Run {
-    std::int64_t count, stride;  // of the innermost place
+    SymInt count, stride;  // of the innermost place
   };
   std::vector<Run> runs;
+  bool is_open = false;
   for (std::size_t i = type.rank(); i-- > 0;) {
     const SymInt &size = type.sizes[i], &stride = type.strides[i];
-    if (!size.is_constant() || !stride.is_constant()) return std::nullopt;
-    if (size.value() == 1) continue;
-    const bool continues = !runs.empty() && stride.value() == runs.back().stride * runs.back().count;
-    if (continues) runs.back().count *= size.value();
-    if (!continues) runs.push_back({size.value(), stride.value()});
+    is_open = is_open || !size.is_constant() || !stride.is_constant();
+    if (size == 1) continue;
+    const bool continues = !runs.empty() && stride == runs.back().stride * runs.back().count;
+    if (continues) runs.back().count = runs.back().count * size;
+    if (!continues) runs.push_back({size, stride});
   }
+  const std::optional<bool> no = is_open ? std::nullopt : std::optional<bool>(false);
   std::size_t run = 0;
-  std::int64_t covered = 1;
+  SymInt covered = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (!sizes[i].is_constant()) return std::nullopt;
-    if (sizes[i].value() == 1) continue;
-    if (run == runs.size()) return false;
-    covered *= sizes[i].value();
-    if (runs[run].count % covered != 0) return false;
+    if (sizes[i] == 1) continue;
+    if (run == runs.size()) return no;
+    covered = covered * sizes[i];
     if (covered != runs[run].count) continue;
     covered = 1;
     ++run;
   }
-  return covered == 1;
+  return covered == 1 && run == runs.size() ? true : no;
 }
 
 }  // namespace
@@ -258,22 +266,29 @@ Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const Tenso
 
 Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
   Value* base = base_of(written);
-  // The contents before the write, from the written value down to its base.
+  const auto cannot_write = [&](const View& view) {
+    return node_error(node,
+                      fmt::format("a write through %{} ({}) cannot be made functional",
+                                  view.node->display_name(), view.node->op().str()),
+                      "write .clone() or .contiguous() in the model");
+  };
+  // The contents before the write, from the written value down to its base, or to what may be a copy.
   std::vector<std::pair<Value*, Value*>> path;
   for (Value* value = written;; value = views_.at(value).parent) {
     TRY(Value * old, content_of(value, node));
     path.emplace_back(value, old);
     if (value == base) break;
+    if (const View& view = views_.at(value); !view.is_certain) {
+      lost_.insert_or_assign(base, cannot_write(view).error());
+      break;
+    }
   }
   std::uint64_t version = ++versions_[base];
   contents_[written] = {content, version};
   for (std::size_t i = 1; i < path.size(); ++i) {
     const View& view = views_.at(path[i - 1].first);
     const OpDef& def = *view.node->def();
-    if (!view.is_certain || def.write_back == nullptr) {
-      return node_error(node, fmt::format("a write through %{} ({}) cannot be made functional",
-                                          view.node->display_name(), view.node->op().str()));
-    }
+    if (def.write_back == nullptr) return cannot_write(view);
     Builder builder(graph_, &node, &sizes_);
     builder.inherit(node);
     auto updated = def.write_back(builder, OpCall(*view.node), path[i].second, content, view.result);
