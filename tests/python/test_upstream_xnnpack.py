@@ -1,7 +1,7 @@
 """ExecuTorch's own tests of its XNNPACK backend (ops, models, quantiser), with Depute in the place of what lowers (upstream_xnnpack).
 
 Here a sample of them runs; `make test-upstream` (UPSTREAM=all) runs all. upstream_xnnpack.txt lists those that
-upstream passes and this does not, each with the reason, and those that fail upstream, too.
+upstream passes and this does not, each with the reason, those that fail upstream, too, and those that may pass or fail.
 """
 
 import os
@@ -34,4 +34,5 @@ def test_upstreams_tests_pass_but_those_listed(name, tmp_path):
     assert len(found) >= 5, found
     reasons, own = listed(LIST, name)
     expected = set(reasons) | own
-    assert failed(found) == (expected if IS_WHOLE else expected & set(found))
+    undecided = set(listed(LIST, f"{name} undecided")[0])
+    assert failed(found) - undecided == (expected if IS_WHOLE else expected & set(found))
