@@ -125,3 +125,10 @@ def test_transposed_convolution_over_one_dimension(tmp_path):
     torch.manual_seed(62)
     model = randomise(Call(lambda x, up: up(x).tanh(), nn.ConvTranspose1d(6, 4, 8, stride=8)))
     run_as_one_delegate(tmp_path, model, [torch.randn(2, 6, 11)])
+
+
+def test_transposed_convolution_of_any_batch_and_height(tmp_path):
+    torch.manual_seed(63)
+    inputs = [torch.randn(n, 6, h, 7) for n, h in ((2, 5), (1, 1), (3, 9))]
+    shapes = ({0: Dim("n", min=1, max=3), 2: Dim("h", min=1, max=9)},)
+    run_as_one_delegate(tmp_path, randomise(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
