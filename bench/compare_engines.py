@@ -6,8 +6,10 @@ torch.compile, and ONNX Runtime and OpenVINO where they are installed (pip insta
 
 A process loads one model into all engines and calls them in turns, so that a slow moment of the machine meets all alike.
 On one thread the least CPU time of a call counts, on more the least wall time. All compute with f32. `best` is the fastest
-of the others, over Depute: above 1 Depute is faster. Each result is compared with eager PyTorch's. Exports and what other
-compilers made of them are kept in build/bench_cache/engines; --fresh makes them anew.
+of the others, over Depute: above 1 Depute is faster. `of peak` is what Depute, and the fastest of the others, do in
+multiplications and additions of products and convolutions, of what the cores could do at most (peak_flops.cpp). Each result
+is compared with eager PyTorch's. Exports and what other compilers made of them are kept in build/bench_cache/engines;
+--fresh makes them anew.
 """
 
 import argparse
@@ -43,22 +45,46 @@ def main() -> None:
         return print("\n" + json.dumps(run(options.run[0], int(options.run[1]), engines, options.seconds, options.fresh)))
     CACHE.mkdir(parents=True, exist_ok=True)
     for threads in map(int, options.threads.split(",")):
-        print(f"\n{threads} thread{'s' * (threads > 1)}, ms a call\n")
-        print(f"| model | {' | '.join(engines)} | best |\n|---|{'---:|' * (len(engines) + 1)}", flush=True)
-        shares = [row(name, threads, options, engines) for name in options.models.split(",")]
+        peak = float(process.run([peak_program(), threads]).output)
+        print(f"\n{threads} thread{'s' * (threads > 1)}, ms a call; peak: {peak:.0f} GFLOP/s\n")
+        print(f"| model | {' | '.join(engines)} | best | of peak |\n|---|{'---:|' * (len(engines) + 2)}", flush=True)
+        shares = [row(name, threads, peak, options, engines) for name in options.models.split(",")]
         shares = [share for share in shares if share]
         if shares:
             print(f"\ngeometric mean of best: {math.exp(sum(map(math.log, shares)) / len(shares)):.3f}")
 
 
-def row(name: str, threads: int, options, engines: list) -> float | None:
+def row(name: str, threads: int, peak: float, options, engines: list) -> float | None:
     words = [sys.executable, __file__, "--run", name, threads, "--engines", ",".join(engines), "--seconds", options.seconds]
-    found = json.loads(process.run(words + ["--fresh"] * options.fresh).output.splitlines()[-1])
+    answer = json.loads(process.run(words + ["--fresh"] * options.fresh).output.splitlines()[-1])
+    found, operations = answer["engines"], answer["operations"]
+    own = found.get("depute", {}).get("ms")
     others = [each["ms"] for engine, each in found.items() if engine != "depute" and "ms" in each]
-    share = min(others) / found["depute"]["ms"] if others and "ms" in found.get("depute", {}) else None
+    share = min(others) / own if own and others else None
+    fastest = [ms for ms in [own, min(others, default=None)] if ms]
     cells = [f"{each['ms']:.3g}" if "ms" in each else each["why"] for each in (found[engine] for engine in engines)]
-    print(f"| {name} | {' | '.join(cells)} | {f'{share:.2f}' if share else ''} |", flush=True)
+    cells += [f"{share:.2f}" if share else "", ", ".join(f"{operations / ms / 1e6 / peak:.0%}" for ms in fastest)]
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
     return share
+
+
+def peak_program() -> Path:
+    program = CACHE / "peak_flops"
+    process.run(["c++", "-std=c++20", "-O3", "-march=native", "-pthread", HERE / "peak_flops.cpp", "-o", program])
+    return program
+
+
+def operations_of(model, inputs) -> int:
+    """Multiplications and additions of products and convolutions."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    # Without fused kernels, which the counter does not know.
+    without_fused = torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH)
+    with torch.no_grad(), without_fused[0], without_fused[1], FlopCounterMode(display=False) as counter:
+        model(*inputs)
+    return counter.get_total_flops()
 
 
 def run(name: str, threads: int, engines: list, seconds: float, fresh: bool) -> dict:
@@ -84,7 +110,7 @@ def run(name: str, threads: int, engines: list, seconds: float, fresh: bool) -> 
     clock = time.process_time if threads == 1 else time.perf_counter
     for engine, least in in_turns(calls, clock, seconds, rest=threads > 1).items():
         found[engine] = {"ms": least * 1e3}
-    return found
+    return {"engines": found, "operations": operations_of(model, inputs)}
 
 
 def in_turns(calls: dict, clock, seconds: float, rest: bool) -> dict:

@@ -32,6 +32,8 @@ void simplify(XnnGraph& graph) {
   if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
   if (has_quantised_weight(graph)) pack_weights(graph);
   if (has_node(graph, NodeKind::ConvTranspose2d)) multiply_blocks(graph);
+  if (has_node(graph, NodeKind::Slice)) hoist_unaries(graph);
+  if (has_node(graph, NodeKind::Multiply)) halve_tables(graph);
   remove_unused(graph);
 }
 

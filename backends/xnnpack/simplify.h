@@ -45,6 +45,16 @@ void split_attention(XnnGraph& graph);
 //   ConvTranspose2d, kernel 2x2, stride 2x2  ->  Conv2d, kernel 1x1; Reshape, Transpose, Reshape
 void multiply_blocks(XnnGraph& graph);
 
+// What several slices of a value go through is computed for all of it, where this is cheaper than nodes.
+//
+//   Slice(x, 0..8), Sigmoid; Slice(x, 8..16), Sigmoid  ->  Sigmoid(x); Slice(., 0..8); Slice(., 8..16)
+void hoist_unaries(XnnGraph& graph);
+
+// Tables to multiply by, whose rows are the same numbers twice, lie in the file once.
+//
+//   Multiply(x, cos[1, 64, 128])  ->  Concat(half, half), Multiply(x, .)
+void halve_tables(XnnGraph& graph);
+
 // Numbers that are made of integers and become integers again are computed with as integers.
 //
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8
