@@ -27,7 +27,8 @@ constexpr int trials = 50;
 
 void compute(Vector& result) {
   std::array<Vector, chains> sums{};
-  for (std::size_t i = 0; i < chains; ++i) sums[i] += static_cast<float>(i);  // equal ones would be computed once
+  for (std::size_t i = 0; i < chains; ++i)
+    sums[i] += static_cast<float>(i);  // equal ones would be computed once
   const Vector factor = Vector{} + 0.999F;
   const Vector summand = Vector{} + 0.001F;
   for (int step = 0; step < steps; ++step)

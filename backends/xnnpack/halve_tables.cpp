@@ -67,7 +67,8 @@ void halve_tables(XnnGraph& graph) {
     const ValueId half = graph.add_constant(first_half(*graph.values[id].constant));
     whole[id] = graph.add_value(ScalarType::F32, graph.values[id].constant->sizes());
     const auto last = static_cast<std::uint32_t>(graph.values[whole[id]].sizes.size() - 1);
-    nodes.push_back(node_for(graph.nodes[readers[id].first], NodeKind::Concat, {half, half}, whole[id], Axis{last}));
+    nodes.push_back(
+        node_for(graph.nodes[readers[id].first], NodeKind::Concat, {half, half}, whole[id], Axis{last}));
   }
   if (nodes.empty()) return;
   for (XnnNode& node : graph.nodes) {

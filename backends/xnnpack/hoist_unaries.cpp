@@ -72,7 +72,8 @@ class UnaryHoister {
   // The first slice's place is before all of them.
   void hoist(ValueId source, std::span<const Reader> readers) {
     const ValueId whole = graph_.add_value_like(source, Dims(graph_.values[source].sizes));
-    XnnNode unary = node_for(graph_.nodes[readers[0].unary], graph_.nodes[readers[0].unary].kind, {source}, whole);
+    XnnNode unary =
+        node_for(graph_.nodes[readers[0].unary], graph_.nodes[readers[0].unary].kind, {source}, whole);
     for (const Reader& reader : readers) {
       XnnNode& slice = graph_.nodes[reader.slice];
       XnnNode& node = graph_.nodes[reader.unary];

@@ -40,6 +40,7 @@ struct OpRule {
   OpClass op_class = OpClass::Compute;
   bool keep_whole = false;      // not decomposed where it can be taken
   bool mixes_dtypes = false;    // tensors may differ in their element types
+  std::string_view packs = {};  // the argument whose constant the runtime packs, for each such node anew
   bool takes_integers = false;  // tensors may have any element types, which the rule checks
   bool takes_layouts = false;   // operands may lie in another order than row-major
   bool takes_numbers = false;   // an argument that is a tensor by its schema may be a number

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "find_repeats.h"
 #include "ir/walk.h"
 #include "partition/neighbours.h"
 #include "quantised_patterns.h"
@@ -54,6 +56,16 @@ std::vector<std::vector<const Node*>> groups(const Options& options, const Progr
     for (auto& group : united(*graph, inseparable)) result.push_back(std::move(group));
   }
   return result;
+}
+
+// Steps that repeat with the same weights, of nodes that are in no group.
+std::vector<std::vector<const Node*>> steps(const QueryContext& context,
+                                            const std::vector<std::vector<const Node*>>& groups) {
+  std::unordered_set<const Node*> grouped;
+  for (const auto& group : groups) grouped.insert(group.begin(), group.end());
+  return find_repeats(context, [&](const Node& node) {
+    return !grouped.contains(&node) && support(context, node).support != Support::Unsupported;
+  });
 }
 
 // What preprocess is told.
@@ -106,6 +118,7 @@ Result<Proposal> XnnpackPartitioner::propose(const Program& program, const Metho
   };
   proposal.options = {.owner = "xnnpack", .spec = {std::string(backend_id), compile_specs(options_)}};
   proposal.options.groups = groups(options_, program, method);
+  proposal.options.apart = steps({options_, &program, &method}, proposal.options.groups);
   proposal.options.regions.max_nodes = max_region_nodes;
   proposal.options.max_values = max_externals;
   return proposal;

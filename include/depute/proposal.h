@@ -65,6 +65,9 @@ struct ProposeOptions {
   // Nodes that the backend takes together or not at all, whatever it answers for each. Nodes of one group are
   // in one graph.
   std::vector<std::vector<const Node*>> groups = {};
+  // Sets of nodes that are regions of their own where they can be whole: steps that repeat, say, which become
+  // equal delegates, of which a program has one. Nodes of one set are in one graph, and no node is in two.
+  std::vector<std::vector<const Node*>> apart = {};
   MovedData moved_data = MovedData::Constants;
   DelegateCost cost = {};
   // Arguments and results that one delegate may have; regions with more are made smaller.

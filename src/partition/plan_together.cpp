@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -280,6 +281,37 @@ class MethodPlanner {
 
 }  // namespace
 
+namespace {
+
+// What an owner has to say about its sets that stay apart; all else it takes by its other proposal.
+NodeSupport support_of_set(const Proposal& proposal, const std::unordered_set<const Node*>& members,
+                           const Node& node) {
+  NodeSupport answer = proposal.support(node);
+  if (answer.support == Support::Unsupported || members.contains(&node)) return answer;
+  return refuse("no-compute", nothing_computed);
+}
+
+// The sets of a proposal of which all nodes are taken, as an owner before it.
+std::optional<Proposal> apart_from(const Proposal& proposal) {
+  auto members = std::make_shared<std::unordered_set<const Node*>>();
+  Proposal sets{.support = {}, .options = proposal.options};
+  sets.options.groups.clear();
+  sets.options.regions = {.mode = RegionMode::Apart};
+  for (const auto& set : proposal.options.apart) {
+    const bool is_taken = std::ranges::none_of(set, [&](const Node* node) {
+      return members->contains(node) || proposal.support(*node).support == Support::Unsupported;
+    });
+    if (!is_taken) continue;
+    members->insert(set.begin(), set.end());
+    sets.options.groups.push_back(set);
+  }
+  if (members->empty()) return std::nullopt;
+  sets.support = [&proposal, members](const Node& node) { return support_of_set(proposal, *members, node); };
+  return sets;
+}
+
+}  // namespace
+
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals) {
   if (proposals.empty()) return failure("partition", method.name.str(), "there is no proposal to plan");
@@ -287,7 +319,13 @@ Result<PartitionResult> plan_together(const Program& program, const Method& meth
     if (!proposal.support)
       return failure("partition", proposal.options.owner, "the proposal has no support function");
   }
-  return MethodPlanner(program, method, proposals).run();
+  std::vector<Proposal> parted;
+  for (const Proposal& proposal : proposals) {
+    TRY_STATUS(check_groups(method, proposal.options.apart));
+    if (auto sets = apart_from(proposal)) parted.push_back(std::move(*sets));
+    parted.push_back(proposal);
+  }
+  return MethodPlanner(program, method, parted).run();
 }
 
 OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& program) const {

@@ -9,8 +9,6 @@
 namespace depute {
 namespace {
 
-constexpr std::string_view nothing_computed = "nothing is computed beside it";
-
 // "gpu: dtype i64, allowed f32"
 std::string owner_and_reason(const std::string& owner, const Verdict& verdict) {
   std::string text = fmt::format("{}: {}", owner, verdict.rule);

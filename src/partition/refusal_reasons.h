@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "regions/plan_owners.h"
 
 namespace depute {
+
+// Of a neutral node that no region needs.
+inline constexpr std::string_view nothing_computed = "nothing is computed beside it";
 
 class RefusalReasons {
  public:

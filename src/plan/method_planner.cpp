@@ -67,7 +67,8 @@ MethodPlanner::MethodPlanner(const Program& program, const Method& method, Place
       constants_(constants),
       needed_(needed),
       pool_(plan_),
-      index_(placement_.values.size(), -1) {
+      index_(placement_.values.size(), -1),
+      equal_delegates_(program) {
   for (std::uint32_t i = 0; i < program.delegates.size(); ++i) {
     delegate_numbers_.emplace(program.delegates[i]->name, i);
   }
@@ -294,20 +295,26 @@ Status MethodPlanner::plan_node(const Node& node) {
   return has_no_kernel(node);
 }
 
-Status MethodPlanner::plan_delegate(const Node& node) {
-  Symbol name = called_delegate(node);
-  auto [entry, is_new] = delegates_.try_emplace(name, static_cast<std::int32_t>(plan_.delegates.size()));
-  if (is_new) {
-    auto number = delegate_numbers_.find(name);
-    CHECK(number != delegate_numbers_.end()) << name.str();
-    const Delegate& called = *program_.delegates[number->second];
-    TRY_STATUS(check_target_device(called));
-    PlanDelegate delegate{called.backend_id, {}, false, number->second};
-    for (const CompileSpec& spec : called.compile_specs) {
-      delegate.compile_specs.emplace_back(spec.key, spec.value);
-    }
-    plan_.delegates.push_back(std::move(delegate));
+Result<std::int32_t> MethodPlanner::delegate_index(std::uint32_t number) {
+  const Delegate& called = *program_.delegates[number];
+  auto [entry, is_new] =
+      delegates_.try_emplace(called.name, static_cast<std::int32_t>(plan_.delegates.size()));
+  if (!is_new) return entry->second;
+  if (const auto equal = equal_delegates_.find_or_add(number))
+    return entry->second = delegates_.at(program_.delegates[*equal]->name);
+  TRY_STATUS(check_target_device(called));
+  PlanDelegate delegate{called.backend_id, {}, false, number};
+  for (const CompileSpec& spec : called.compile_specs) {
+    delegate.compile_specs.emplace_back(spec.key, spec.value);
   }
+  plan_.delegates.push_back(std::move(delegate));
+  return entry->second;
+}
+
+Status MethodPlanner::plan_delegate(const Node& node) {
+  const auto number = delegate_numbers_.find(called_delegate(node));
+  CHECK(number != delegate_numbers_.end()) << called_delegate(node).str();
+  TRY(const std::int32_t delegate, delegate_index(number->second));
   std::vector<std::int32_t> args;
   for (const Argument& argument : node.args().subspan(1)) {
     if (argument.is_value()) {
@@ -319,7 +326,9 @@ Status MethodPlanner::plan_delegate(const Node& node) {
     }
   }
   for (const Value* result : node.results()) args.push_back(add_result(*result));
-  add_instruction(Instruction::Kind::DelegateCall, entry->second, args);
+  add_instruction(Instruction::Kind::DelegateCall, delegate, args);
+  if (plan_.delegates[static_cast<std::size_t>(delegate)].index != number->second)
+    plan_.stood_for.emplace(plan_.instructions.size() - 1, number->second);
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "depute/op.h"
 #include "depute/program.h"
 #include "plan/constants.h"
+#include "plan/equal_delegates.h"
 #include "plan/kernels.h"
 #include "plan/placement.h"
 #include "plan/plan.h"
@@ -107,6 +108,8 @@ class MethodPlanner {
   Status plan_index_copy(const Node& node);  // index_copy.cpp
   std::int32_t copied_to_result(const Value& self, std::int32_t from, const Value& result);
 
+  Result<std::int32_t> delegate_index(std::uint32_t number);  // of one in the program: in the plan
+
   // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
@@ -131,6 +134,7 @@ class MethodPlanner {
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
   std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
   std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
+  EqualDelegates equal_delegates_;
 };
 
 }  // namespace depute::internal

@@ -141,7 +141,7 @@ class MapWriter {
       }
       case Instruction::Kind::DelegateCall: {
         const PlanDelegate& called = method.delegates[static_cast<std::size_t>(instruction.index)];
-        const Delegate& delegate = *program_.delegates[called.index];
+        const Delegate& delegate = *program_.delegates[method.called_delegate(number)];
         json.update({{"kind", "delegate"}, {"name", called.backend_id}});
         json.update(delegate_json(delegate));
         break;

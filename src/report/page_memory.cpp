@@ -80,7 +80,7 @@ class MemoryReader {
   std::optional<std::int64_t> what_is_executed(const ExecutionPlan& plan, std::size_t instruction) const {
     const Instruction& each = plan.instructions[instruction];
     if (each.kind == Instruction::Kind::DelegateCall) {
-      const std::uint32_t delegate = plan.delegates[static_cast<std::size_t>(each.index)].index;
+      const std::uint32_t delegate = plan.called_delegate(instruction);
       auto found = delegates_.find(lowered_.delegates[delegate]->name);
       if (found != delegates_.end()) return found->second;
     }

@@ -98,8 +98,17 @@ struct ExecutionPlan {
   std::vector<std::uint32_t> debug_handles;  // per instruction, of the node it was made for; 0: none
   // By instruction: all handles, where its node stands for several.
   std::map<std::size_t, std::vector<std::uint32_t>> replaced_handles;
+  // A plan's, by instruction: the one of Program::delegates that is called, where an equal one is executed.
+  std::map<std::size_t, std::uint32_t> stood_for;
   std::vector<std::int32_t> args;          // of all instructions
   std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
+
+  // A plan's: the number in Program::delegates of what a DelegateCall stands for.
+  std::uint32_t called_delegate(std::size_t instruction) const {
+    const auto found = stood_for.find(instruction);
+    if (found != stood_for.end()) return found->second;
+    return delegates[static_cast<std::size_t>(instructions[instruction].index)].index;
+  }
 
   std::span<const std::int64_t> list_items(const EValue& value) const {
     return std::span(items).subspan(value.first, value.count);

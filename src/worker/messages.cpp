@@ -322,6 +322,16 @@ BackendOptions options_of(const Message& json) {
   return options;
 }
 
+Message sets_json(const std::vector<std::vector<const Node*>>& sets, const NodeNumbers& numbers) {
+  Message json = Message::array();
+  for (const auto& set : sets) {
+    std::vector<std::size_t> members;
+    for (const Node* node : set) members.push_back(numbers.at(node));
+    json.push_back(list_of(members));
+  }
+  return json;
+}
+
 Message json_of(const Proposal& proposal, const Method& method) {
   const ProposeOptions& options = proposal.options;
   const std::vector<const Node*> nodes = numbered_nodes(method);
@@ -338,13 +348,10 @@ Message json_of(const Proposal& proposal, const Method& method) {
   for (const auto& [word, data] : moved_words) {
     if (data == options.moved_data) json["moved_data"] = word;
   }
-  const NodeNumbers numbers = options.groups.empty() ? NodeNumbers() : numbers_of(nodes);
-  Message& groups = json["groups"] = Message::array();
-  for (const auto& group : options.groups) {
-    std::vector<std::size_t> members;
-    for (const Node* node : group) members.push_back(numbers.at(node));
-    groups.push_back(list_of(members));
-  }
+  const bool has_sets = !options.groups.empty() || !options.apart.empty();
+  const NodeNumbers numbers = has_sets ? numbers_of(nodes) : NodeNumbers();
+  json["groups"] = sets_json(options.groups, numbers);
+  if (!options.apart.empty()) json["apart"] = sets_json(options.apart, numbers);
   return json;
 }
 
@@ -383,6 +390,11 @@ Result<Proposal> proposal_of(const Message& json, const Method& method, const st
   for (const Message& group : json.value("groups", Message::array())) {
     TRY(std::vector<const Node*> members, group_lists.read(group));
     options.groups.push_back(std::move(members));
+  }
+  NodeLists apart_lists(nodes);
+  for (const Message& set : json.value("apart", Message::array())) {
+    TRY(std::vector<const Node*> members, apart_lists.read(set));
+    options.apart.push_back(std::move(members));
   }
   return proposal;
 }

@@ -105,6 +105,7 @@ std::span<const OpRule> convolution() {
       {.op = "aten.convolution.default",
        .conditions = "output_padding less than the stride; of rank 3 at most one size known only at run time",
        .forms = {limits},
+       .packs = "weight",
        .check = check_convolution,
        .translate = translate_convolution},
   };

@@ -97,11 +97,12 @@ std::span<const OpRule> linear() {
   static constexpr Limit mm_f32[] = {dtype("mat2", ScalarType::F32)};
   static constexpr Limit batches[] = {ranks("self", 3, 6), ranks("other", 3, 6)};
   static constexpr OpRule rules[] = {
-      {.op = "aten.addmm.default", .forms = {addmm_constant, addmm_f32}, .translate = addmm},
+      {.op = "aten.addmm.default", .forms = {addmm_constant, addmm_f32}, .packs = "mat2", .translate = addmm},
       {.op = "aten.bmm.default", .translate = bmm},
       {.op = "aten.linear.default",
        .forms = {linear_constant, linear_f32},
        .keep_whole = true,
+       .packs = "weight",
        .translate = linear},
       {.op = "aten.matmul.default",
        .conditions = "where the ranks differ, at most one size of the lower one known only at run time",
@@ -109,7 +110,7 @@ std::span<const OpRule> linear() {
        .keep_whole = true,
        .check = check_matmul,
        .translate = matmul},
-      {.op = "aten.mm.default", .forms = {mm_constant, mm_f32}, .translate = mm},
+      {.op = "aten.mm.default", .forms = {mm_constant, mm_f32}, .packs = "mat2", .translate = mm},
   };
   return rules;
 }
