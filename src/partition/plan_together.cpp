@@ -296,7 +296,7 @@ std::optional<Proposal> apart_from(const Proposal& proposal) {
   auto members = std::make_shared<std::unordered_set<const Node*>>();
   Proposal sets{.support = {}, .options = proposal.options};
   sets.options.groups.clear();
-  sets.options.regions = {.mode = RegionMode::Apart};
+  sets.options.regions.mode = RegionMode::Apart;
   for (const auto& set : proposal.options.apart) {
     const bool is_taken = std::ranges::none_of(set, [&](const Node* node) {
       return members->contains(node) || proposal.support(*node).support == Support::Unsupported;

@@ -33,16 +33,21 @@ def test_show_decodes_payloads(tmp_path):
 def test_equal_payloads_are_told_once(tmp_path):
     model = tmp_path / "m.ir"
     model.write_text("""program
-method forward(%x: f32[2], %c: f32[2]) {
+method forward(%x: f32[2]) {
   %a: f32[2] = aten.sigmoid.default(%x) #1
-  %b: f32[2] = aten.erfinv.default(%a) #2
+  %b: f32[2] = aten.asin.default(%a) #2
   %d: f32[2] = aten.sigmoid.default(%b) #3
   return %d
 }
-""".replace("erfinv", "asin"))
+method other(%x: f32[2]) {
+  %a: f32[2] = aten.sigmoid.default(%x) #4
+  return %a
+}
+""")
     lower(model, tmp_path / "m.pte", "--backend", "xnnpack")
     shown = depute("show", tmp_path / "m.pte").stdout
     assert shown.count("= Sigmoid(") == 1 and "    as delegate 0 of forward\n" in shown, shown
+    assert shown.count("  delegate 0 XnnpackBackend(") == 3  # one entry for two calls of a method
 
 
 @pytest.mark.parametrize("delegates", [(), ("--inline-delegates",)], ids=["segments", "inline"])

@@ -50,7 +50,7 @@ def lowered(model, backend, out, *more, path=None):
 
 def models():
     found = [sample(name) for name in ("conv_relu_tan",)] + sorted((ROOT / "tests/models/samples").glob("*.pt2"))[:12]
-    return found + [path for path in [MODELS / "mobilenet_v2.pt2"] if path.exists()]
+    return found + [path for path in [MODELS / "mobilenet_v2.pt2", MODELS / "lstm.pt2"] if path.exists()]
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda path: path.stem)

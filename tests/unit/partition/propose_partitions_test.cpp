@@ -97,6 +97,62 @@ method forward(%x: f32[2]) {
   EXPECT_EQ(verdict(result, "b").rule, "alone");
 }
 
+std::vector<const Node*> nodes_named(const Program& program, std::initializer_list<std::string_view> names) {
+  std::vector<const Node*> nodes;
+  for (const std::string_view name : names) {
+    for (const Node& node : program.methods[0]->graph->nodes())
+      if (node.display_name() == name) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+std::vector<std::string> tags(const PartitionResult& result) {
+  std::vector<std::string> texts;
+  for (const auto& [node, tag] : result.node_tags)
+    texts.push_back(std::string(node->display_name()) + " " + std::string(tag.str()));
+  return texts;
+}
+
+TEST(ProposePartitions, SetsThatStayApartAreRegionsOfTheirOwn) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x)
+  %b: f32[2] = aten.cos.default(%a)
+  %c: f32[2] = aten.sin.default(%b)
+  %d: f32[2] = aten.cos.default(%c)
+  %e: f32[2] = aten.add.Tensor(%d, %x)
+  return %e
+}
+)");
+  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
+  options.apart = {nodes_named(program, {"a", "b"}), nodes_named(program, {"c", "d"})};
+  const PartitionResult result = propose(program, support, options);
+  EXPECT_EQ(tags(result), (std::vector<std::string>{"a mine0", "b mine0", "c mine1", "d mine1", "e mine2"}));
+  for (const auto& [node, verdict] : result.verdicts) EXPECT_EQ(verdict.owner, "mine") << node->display_name();
+}
+
+TEST(ProposePartitions, SetsThatCannotStayApartAreAsIfTheyWereNotNamed) {
+  Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.sin.default(%x)
+  %t: f32[2] = aten.tan.default(%a)
+  %b: f32[2] = aten.add.Tensor(%a, %t)
+  %c: f32[2] = aten.cos.default(%b)
+  return %c
+}
+)");
+  ProposeOptions options{.owner = "mine", .spec = {"Mine", {}}};
+  const auto without = tags(propose(program, support, options));
+  options.apart = {nodes_named(program, {"a", "b"})};  // around a node that is not taken
+  const PartitionResult around = propose(program, support, options);
+  EXPECT_EQ(tags(around), without);
+  EXPECT_EQ(verdict(around, "t").rule, "op");
+  options.apart = {nodes_named(program, {"a", "t"})};  // with one that is not taken
+  const PartitionResult with = propose(program, support, options);
+  EXPECT_EQ(tags(with), without);
+  EXPECT_EQ(verdict(with, "t").rule, "op");
+}
+
 TEST(ProposePartitions, MutatedBuffersStayOutside) {
   Program program = parse(R"(program
 data "state": f32[2] = [0, 0]
