@@ -245,7 +245,9 @@ class OneBackend {
 
   static WhyApart choice() {
     WhyApart why;
-    why.text = "nothing forces them apart: smaller borders, limits, the mode, other backends or groups did";
+    why.text =
+        "nothing forces them apart: smaller borders, limits, the mode, other backends, groups or repeated "
+        "steps did";
     return why;
   }
 

@@ -40,17 +40,25 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
 }
 
 // "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result". For
-// a single node: what is said of its delegate.
+// a single node: what is said of its delegate. Neighbours that are apart for one reason share a line.
 std::string apart_text(const Report& report, const ExplainOptions& options) {
   std::set<Symbol, SymbolTextLess> asked;
   for (const NodeReport& node : report.nodes) {
     if (node.node == options.node) asked.insert(node.delegate);
   }
+  std::vector<ApartDelegates> told;
+  std::copy_if(report.apart.pairs.begin(), report.apart.pairs.end(), std::back_inserter(told),
+               [&](const ApartDelegates& pair) {
+                 return options.node.empty() || asked.contains(pair.first) || asked.contains(pair.second);
+               });
   std::string text;
-  for (const ApartDelegates& pair : report.apart.pairs) {
-    if (!options.node.empty() && !asked.contains(pair.first) && !asked.contains(pair.second)) continue;
-    text += fmt::format("{} and {} are apart: {}\n", printable(pair.first.str()),
-                        printable(pair.second.str()), printable(pair.text));
+  for (std::size_t first = 0, last = 0; first < told.size(); first = ++last) {
+    while (last + 1 < told.size() && told[last + 1].first == told[last].second &&
+           told[last + 1].text == told[first].text)
+      ++last;
+    text += fmt::format("{} {} {} are apart{}: {}\n", printable(told[first].first.str()),
+                        first == last ? "and" : "to", printable(told[last].second.str()),
+                        first == last ? "" : ", each from the next", printable(told[first].text));
   }
   if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
     text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
