@@ -20,12 +20,7 @@ using Column = std::vector<const Node*>;
 class RepeatFinder {
  public:
   RepeatFinder(const QueryContext& context, const std::function<bool(const Node&)>& is_taken)
-      : method_(*context.method), context_(context), is_taken_(is_taken), graph_(*method_.graph) {
-    place_.resize(graph_.node_ids());
-    number_.resize(graph_.node_ids());
-    std::uint32_t number = 0;
-    for (const Node& node : graph_.nodes()) number_[node.id()] = ++number;
-  }
+      : method_(*context.method), context_(context), is_taken_(is_taken), graph_(*method_.graph) {}
 
   std::vector<std::vector<const Node*>> run() {
     std::size_t budget = most_passes * graph_.node_count();
@@ -34,7 +29,7 @@ class RepeatFinder {
       if (seeds.size() < least_steps) continue;
       if (budget < graph_.node_count()) break;
       budget -= graph_.node_count();
-      if (!find_depths(seeds)) continue;
+      find_depths(seeds);
       add_steps(grow(seeds));
     }
     return std::move(steps_);
@@ -49,21 +44,31 @@ class RepeatFinder {
   };
 
   // The products that pack `weight`, in order, where copies of it are large and many enough.
-  Column seeds_of(const Value& weight) const {
+  Column seeds_of(const Value& weight) {
     Column seeds;
-    if (!weight.has_uses() || !weight.type().is_tensor()) return seeds;
+    const std::size_t count = weight.use_count();
+    if (count < least_steps || !weight.type().is_tensor()) return seeds;
     const std::size_t bytes = weight.tensor().static_bytes().value_or(0);
+    if (bytes < least_copied_bytes / (count - 1)) return seeds;
     for (const Use& use : weight.uses()) {
       const Node& node = *use.user();
       if (!packs(node, weight)) return {};
       seeds.push_back(&node);
     }
-    if (seeds.size() < least_steps || bytes * (seeds.size() - 1) < least_copied_bytes) return {};
+    number_nodes();
     std::ranges::sort(seeds, {}, [this](const Node* node) { return number_[node->id()]; });
     const auto starts_as_the_first = [&](const Node* node) {
       return !place_[node->id()].is_settled && is_equal(*seeds[0], *node, 0);
     };
     return std::ranges::all_of(seeds, starts_as_the_first) ? seeds : Column();
+  }
+
+  void number_nodes() {
+    if (!number_.empty()) return;
+    place_.resize(graph_.node_ids());
+    number_.resize(graph_.node_ids());
+    std::uint32_t number = 0;
+    for (const Node& node : graph_.nodes()) number_[node.id()] = ++number;
   }
 
   bool packs(const Node& node, const Value& weight) const {
@@ -74,8 +79,8 @@ class RepeatFinder {
     return query.call.value(rule->packs) == &weight && query.is_constant(rule->packs);
   }
 
-  // How many products each node depends on, itself among them. False where they are no chain.
-  bool find_depths(const Column& seeds) {
+  // For each node the last of the products that it depends on, counted from 1; 0: none.
+  void find_depths(const Column& seeds) {
     depth_.assign(graph_.node_ids(), 0);
     std::uint32_t next = 0;
     for (const Node* node = seeds[0]; node != nullptr; node = node->next()) {
@@ -83,11 +88,8 @@ class RepeatFinder {
       for (std::size_t i = 0; i < node->operand_count(); ++i)
         if (const Node* producer = node->operand(i)->producer())
           depth = std::max(depth, depth_[producer->id()]);
-      if (next == seeds.size() || node != seeds[next]) continue;
-      if (depth != next) return false;
-      depth = ++next;
+      if (next < seeds.size() && node == seeds[next]) depth = ++next;
     }
-    return next == seeds.size();
   }
 
   // From the products on: what all steps do with the results of their own nodes.

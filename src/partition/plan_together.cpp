@@ -319,6 +319,8 @@ Result<PartitionResult> plan_together(const Program& program, const Method& meth
     if (!proposal.support)
       return failure("partition", proposal.options.owner, "the proposal has no support function");
   }
+  const auto has_sets = [](const Proposal& proposal) { return !proposal.options.apart.empty(); };
+  if (std::ranges::none_of(proposals, has_sets)) return MethodPlanner(program, method, proposals).run();
   std::vector<Proposal> parted;
   for (const Proposal& proposal : proposals) {
     TRY_STATUS(check_groups(method, proposal.options.apart));

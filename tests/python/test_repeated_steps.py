@@ -46,14 +46,14 @@ class RepeatedConvolution(torch.nn.Module):
 
 
 class Twins(torch.nn.Module):
-    """The same layers of several inputs, which are no chain."""
+    """The same layers of several inputs, one beside the other."""
 
     def __init__(self):
         super().__init__()
         self.layer = torch.nn.Linear(512, 512)
 
     def forward(self, x):
-        return (sum(torch.relu(self.layer(part)) for part in x.split(1)),)
+        return (sum(torch.tanh(torch.relu(self.layer(part)) + 1) for part in x.split(1)),)
 
 
 def run(model, x, folder):
@@ -81,7 +81,7 @@ def called_delegates(program):
         (lambda: Sequence("RNN"), (1, 12, 32), 1, 1),  # eleven times 64 KB, which caches hold
         (SharedLayers, (1, 16, WIDTH), 6, 1),
         (RepeatedConvolution, (1, 64, 8, 8), 9, 1),
-        (Twins, (6, 512), 1, 1),
+        (Twins, (6, 512), 7, 2),
     ],
     ids=["lstm", "gru", "bidirectional", "small", "layers", "convolution", "twins"],
 )
