@@ -18,7 +18,8 @@ constexpr std::uint32_t least_readers = 2;
 // A row's second half is its first one.
 bool has_equal_halves(const Constant& table) {
   const Dims sizes = table.sizes();
-  if (table.dtype() != ScalarType::F32 || sizes.empty() || sizes.back().value() % 2 != 0) return false;
+  if (table.dtype() != ScalarType::F32 || table.is_quantised()) return false;
+  if (sizes.empty() || sizes.back().value() % 2 != 0) return false;
   if (numel(table) < least_elements || numel(table) > most_elements) return false;
   const std::shared_ptr<const Storage> storage = table.storage();
   if (storage->is_elided()) return false;
