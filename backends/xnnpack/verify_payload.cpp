@@ -11,6 +11,7 @@
 #include "node_text.h"
 #include "node_types.h"
 #include "read_payload.h"
+#include "table_chains.h"
 
 namespace depute::xnnpack {
 namespace {
@@ -95,6 +96,7 @@ class PayloadVerifier {
       const std::string kind = kind_name(static_cast<NodeKind>(node.node_type()));
       return PayloadFault{i, fmt::format("node {}, {}: {}", i, kind, text)};
     }
+    if (const auto fault = check_chains()) return fault;
     return check_results();
   }
 
@@ -435,6 +437,42 @@ class PayloadVerifier {
       varies |= operand != nullptr && operand->varies;
     }
     return shape_fault(node, shapes_, output.dims(), varies);
+  }
+
+  // Places in values_, which are dense, where ids need not be.
+  ValueId place_of(std::uint32_t id) { return static_cast<ValueId>(find(id) - values_.data()); }
+
+  std::optional<PayloadFault> check_chains() {
+    std::vector<TableChains::ValueFacts> facts;
+    facts.reserve(values_.size());
+    for (const Entry& value : values_)
+      facts.push_back({.is_small = value.type() == DataType::QInt8,
+                       .is_value_0 = value.tensor->external_id() == 0,
+                       .is_single = value.tensor->constant() != 0 && is_single(value.dims()),
+                       .readers = value.is_output() ? 1U : 0U});
+    for (const wire::Node* node : *graph_.nodes())
+      for (const std::uint32_t id : operands_of(*node).inputs())
+        if (id != no_value) ++facts[place_of(id)].readers;
+    TableChains chains(std::move(facts));
+    std::vector<ValueId> inputs;
+    for (std::uint32_t i = 0; i < graph_.nodes()->size(); ++i) {
+      const wire::Node& node = *graph_.nodes()->Get(i);
+      const auto kind = static_cast<NodeKind>(node.node_type());
+      if (!is_unary(kind) && !is_binary(kind)) continue;
+      const Operands ids = operands_of(node);
+      inputs.clear();
+      for (const std::uint32_t id : ids.inputs()) inputs.push_back(place_of(id));
+      if (const auto operand =
+              chains.add(kind, inputs, place_of(ids.output_ids[0]), node.output_range() != nullptr))
+        return PayloadFault{
+            i, fmt::format("node {}, {}: by %{} it is in a chain that the runtime replaces wrongly", i,
+                           kind_name(kind), values_[*operand].id)};
+    }
+    return {};
+  }
+
+  static bool is_single(std::span<const std::uint32_t> dims) {
+    return std::ranges::all_of(dims, [](std::uint32_t dim) { return dim == 1; });
   }
 
   std::optional<PayloadFault> check_results() const {

@@ -12,6 +12,7 @@
 #include "node_query.h"
 #include "simplify.h"
 #include "support/try.h"
+#include "table_chains.h"
 #include "verify_payload.h"
 #include "write_payload.h"
 
@@ -126,7 +127,9 @@ Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec
   TRY(XnnGraph graph, translate(program));
   simplify(graph);
   if (is_half) halve_weights(graph);
-  return assign_layouts(graph);
+  XnnGraph physical = assign_layouts(graph);
+  end_table_chains(physical);
+  return physical;
 }
 
 Result<PreprocessResult> XnnpackBackend::preprocess(const Program& edge_program,

@@ -7,6 +7,7 @@
 #include "depute/builder.h"
 #include "kernels/tensors.h"
 #include "ops/control_flow.h"
+#include "ops/kernel_rules.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
 
@@ -334,10 +335,13 @@ class Interpreter {
     return first;
   }
 
-  // Runs what the op decomposes to, in a graph made for this call: its inputs have the sizes at hand.
+  // Runs what the op decomposes to, or what kernels of the runtime are given for it, in a graph made for this
+  // call: its inputs have the sizes at hand.
   ContentList run_decomposed(const Node& node, const Environment& environment) {
     const OpDef* def = node.def();
-    if (def == nullptr || def->decompose == nullptr) return cannot_run(node, "there is no reference kernel");
+    DecomposeFunction decompose = def == nullptr ? nullptr : def->decompose;
+    if (decompose == nullptr && def != nullptr) decompose = kernel_rules(*def).fit;
+    if (decompose == nullptr) return cannot_run(node, "there is no reference kernel");
     TRY_STATUS(check_call(node));
     Graph scratch(node.op(), node.graph().ops());
     std::vector<Content> inputs;
@@ -363,7 +367,7 @@ class Interpreter {
       kwargs.push_back({named.name, scratch.import(named.value, map_value)});
     }
     Builder builder(scratch);
-    TRY(std::vector<Value*> results, def->decompose(builder, OpCall(*def, args, kwargs)));
+    TRY(std::vector<Value*> results, decompose(builder, OpCall(*def, args, kwargs)));
     TRY_STATUS(builder.status());
     if (results.empty() && !node.results().empty()) return cannot_run(node, "there is no reference kernel");
     std::vector<Argument> outputs;

@@ -1,5 +1,8 @@
-// Quantised integers from floats and back: scale * (q - zero_point), for a whole tensor or for each channel.
+// Quantised integers from floats and back: scale * (q - zero_point), for a whole tensor, each channel or each
+// row (which PyTorch calls a token); scales and zero points for what comes; and tables of quantised rows.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/kernel_call.h"
 #include "support/try.h"
@@ -48,6 +51,19 @@ Result<Quantisation> per_channel(const KernelCall& call) {
   return q;
 }
 
+// One scale and zero point for each row: each place of all dimensions but the last.
+Result<Quantisation> per_row(const KernelCall& call) {
+  const Shape sizes = sizes_of(call.tensor("input"));
+  if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
+  Quantisation q;
+  q.inner = static_cast<std::size_t>(std::max<std::int64_t>(sizes.back(), 1));
+  TRY(q.scales, numbers_of(call.tensor("scales")));
+  TRY(q.zero_points, numbers_of(call.tensor("zero_points")));
+  if (q.scales.size() != q.zero_points.size() || q.scales.size() * q.inner != count_of(call.tensor("input")))
+    return bad_arguments("not one scale and zero point for each row");
+  return q;
+}
+
 using ReadQuantisation = Result<Quantisation> (*)(const KernelCall& call);
 
 // Rounded to nearest even, and clipped to what the call allows. The inverse scale is an f32, as torch has it.
@@ -73,6 +89,27 @@ Contents quantize(const KernelCall& call) {
   }));
 }
 
+// Rounded after the zero point is added, all in f64, which the scales are.
+Contents quantize_rows(const KernelCall& call) {
+  const TensorData& input = call.tensor("input");
+  TRY_STATUS(check_arithmetic(input.type.dtype));
+  TRY(Quantisation q, per_row(call));
+  const auto low = static_cast<double>(call.integer("quant_min"));
+  const auto high = static_cast<double>(call.integer("quant_max"));
+  const ScalarType dtype = call.result_type();
+  TRY_STATUS(check_arithmetic(dtype));
+  return one(call.dense(dtype, sizes_of(input), [input, q, low, high, dtype] {
+    Elements<double> x(input);
+    std::vector<double> result;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t row = q.channel(i);
+      const double steps = std::nearbyint(x[i] * (1 / q.scales[row]) + q.zero_points[row]);
+      result.push_back(steps < low ? low : steps > high ? high : steps);
+    }
+    return pack<double>(dtype, result);
+  }));
+}
+
 template <ReadQuantisation read>
 Contents dequantize(const KernelCall& call) {
   const TensorData& input = call.tensor("input");
@@ -91,6 +128,119 @@ Contents dequantize(const KernelCall& call) {
   }));
 }
 
+// --- scales and zero points of what comes
+
+struct Choice {
+  float scale, zero_point;
+};
+
+// As torch computes it, in f32: of all values from `low` to `high`, and of 0.
+Choice choice_of_all(float low, float high, const KernelCall& call) {
+  const auto least = static_cast<float>(call.integer("quant_min"));
+  const auto most = static_cast<float>(call.integer("quant_max"));
+  const float scale = std::max((high - low) / (most - least), static_cast<float>(call.number("eps")));
+  return {scale, std::clamp(least - std::nearbyint(low / scale), least, most)};
+}
+
+// The zero point comes from the end of the range that it is more exact at.
+Choice choice_of_row(float low, float high, const KernelCall&) {
+  constexpr float least = -128, most = 127;
+  const float scale = std::max((high - low) / (most - least), std::numeric_limits<float>::epsilon());
+  const float below = low / scale, above = high / scale;
+  const float zero_point = (least + below) + (most + above) > 0 ? least - below : most - above;
+  return {scale, std::nearbyint(std::clamp(zero_point, least, most))};
+}
+
+// Scales as f64 and zero points as i64: of each `length` elements.
+Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
+                Choice (*choice_of)(float low, float high, const KernelCall& call)) {
+  const TensorData& input = call.tensor("input");
+  TRY_STATUS(check_arithmetic(input.type.dtype));
+  Elements<float> x(input);
+  if (length == 0) return bad_arguments("no values to choose a scale for");
+  std::vector<double> scales, zero_points;
+  for (std::size_t start = 0; start < x.size(); start += length) {
+    float low = 0, high = 0;
+    for (const float value : x.span().subspan(start, length)) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    const Choice choice = choice_of(low, high, call);
+    scales.push_back(choice.scale);
+    zero_points.push_back(choice.zero_point);
+  }
+  TRY(Content scale,
+      call.dense(ScalarType::F64, sizes, [scales] { return pack<double>(ScalarType::F64, scales); }));
+  TRY(Content zero, call.dense(ScalarType::I64, sizes,
+                               [zero_points] { return pack<double>(ScalarType::I64, zero_points); }));
+  return std::vector<Content>{std::move(scale), std::move(zero)};
+}
+
+Contents choose_for_all(const KernelCall& call) {
+  return chosen(call, count_of(call.tensor("input")), {1}, choice_of_all);
+}
+
+Contents choose_for_rows(const KernelCall& call) {
+  Shape sizes = sizes_of(call.tensor("input"));
+  if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
+  const auto length = static_cast<std::size_t>(sizes.back());
+  sizes.back() = 1;
+  return chosen(call, length, sizes, choice_of_row);
+}
+
+// --- rows of quantised tables
+
+// Element `place` of a row whose bytes hold `per_byte` values: of two the first one lies above, of four
+// below.
+template <int per_byte>
+double unpacked(std::span<const double> bytes, std::size_t place) {
+  const double byte = bytes[place / per_byte];
+  if constexpr (per_byte == 1) return byte;
+  const auto bits = static_cast<unsigned>(byte);
+  const auto part = static_cast<unsigned>(place % per_byte);
+  if constexpr (per_byte == 2) return static_cast<double>(bits >> (4 - 4 * part) & 15) - 8;
+  return static_cast<double>(bits >> 2 * part & 3) - 2;
+}
+
+template <int per_byte>
+Contents look_up(const KernelCall& call) {
+  const TensorData& weight = call.tensor("weight");
+  const TensorData& indices = call.tensor("indices");
+  if (weight.type.rank() != 2) return bad_arguments("the weight is not a matrix");
+  const auto rows = static_cast<std::size_t>(sizes_of(weight)[0]);
+  const auto bytes = static_cast<std::size_t>(sizes_of(weight)[1]);
+  const std::size_t columns = bytes * per_byte;
+  TRY(const std::vector<double> scales, numbers_of(call.tensor("weight_scales")));
+  std::vector<double> zero_points(scales.size(), 0);
+  if (!call.is_none("weight_zero_points")) {
+    TRY(zero_points, numbers_of(call.tensor("weight_zero_points")));
+  }
+  const std::size_t groups = rows == 0 ? 0 : scales.size() / rows;
+  if (groups == 0 || scales.size() != rows * groups || columns % groups != 0 ||
+      zero_points.size() != scales.size())
+    return bad_arguments("not one scale and zero point for each group of each row");
+  const Elements<std::int64_t> elements(indices);
+  const std::vector<std::int64_t> wanted(elements.begin(), elements.end());
+  const auto is_outside = [&](std::int64_t row) { return row < 0 || row >= static_cast<std::int64_t>(rows); };
+  if (std::ranges::any_of(wanted, is_outside)) return bad_arguments("an index outside of the table");
+  Shape sizes = sizes_of(indices);
+  sizes.push_back(static_cast<std::int64_t>(columns));
+  const ScalarType dtype = call.result_type();
+  return one(call.dense(dtype, sizes, [weight, wanted, scales, zero_points, groups, bytes, columns, dtype] {
+    Elements<double> table(weight);
+    std::vector<double> result;
+    for (const std::int64_t row : wanted) {
+      const auto at = static_cast<std::size_t>(row);
+      const std::span<const double> own = table.span().subspan(at * bytes, bytes);
+      for (std::size_t i = 0; i < columns; ++i) {
+        const std::size_t group = at * groups + i / (columns / groups);
+        result.push_back((unpacked<per_byte>(own, i) - zero_points[group]) * scales[group]);
+      }
+    }
+    return pack<double>(dtype, result);
+  }));
+}
+
 }  // namespace
 
 std::span<const KernelLine> quantised_kernels() {
@@ -101,6 +251,16 @@ std::span<const KernelLine> quantised_kernels() {
       {"quantized_decomposed.dequantize_per_tensor.default", dequantize<per_tensor>},
       {"quantized_decomposed.dequantize_per_tensor.tensor", dequantize<per_tensor>},
       {"quantized_decomposed.dequantize_per_channel.default", dequantize<per_channel>},
+      {"quantized_decomposed.quantize_per_token.default", quantize_rows},
+      {"quantized_decomposed.dequantize_per_token.default", dequantize<per_row>},
+      {"quantized_decomposed.choose_qparams.tensor", choose_for_all},
+      {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", choose_for_rows},
+      {"quantized_decomposed.embedding_byte.default", look_up<1>},
+      {"quantized_decomposed.embedding_byte.dtype", look_up<1>},
+      {"quantized_decomposed.embedding_4bit.default", look_up<2>},
+      {"quantized_decomposed.embedding_4bit.dtype", look_up<2>},
+      {"quantized_decomposed.embedding_2bit.default", look_up<4>},
+      {"quantized_decomposed.embedding_2bit.dtype", look_up<4>},
   };
   return lines;
 }

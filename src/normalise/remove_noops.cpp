@@ -1,12 +1,13 @@
-// Lets users of a node that changes nothing, or that takes back what the views before it did, use its argument.
+// Lets users of a node that changes nothing, or that takes back what the views before it did, use its
+// argument.
 //
 //   %d = aten.expand.default(%x, [2, 3])     with %x: f32[2, 3]     uses of %d become uses of %x
 //
 //   %p = aten.permute.default(%x, [0, 2, 1])
 //   %q = aten.permute.default(%p, [0, 2, 1])                        uses of %q become uses of %x
 //
-// An op is asked (OpDef::identity) only when its result has its argument's type. Attention that is given caches
-// in one order and reads them in another copies them whole for each token where such pairs stay.
+// An op is asked (OpDef::identity) only when its result has its argument's type. Attention that is given
+// caches in one order and reads them in another copies them whole for each token where such pairs stay.
 #include <algorithm>
 
 #include "depute/op.h"

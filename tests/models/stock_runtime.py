@@ -5,6 +5,7 @@ Outcomes: ok; refused (by depute, with a reason); crash (of depute, or an error 
 runtime fails); wrong (values, shapes or types differ).
 """
 
+import gc
 import json
 import os
 import re
@@ -85,6 +86,8 @@ def run_apart(pte, calls):
                 answer = ("wrong", message) if message else ("ok", "")
                 if message:
                     break
+            del method, program  # what is freed wrongly ends the process here
+            gc.collect()
         except BaseException as error:
             answer = (answer[0], str(error)[:300])
         os.write(writer, json.dumps(answer).encode())
