@@ -85,7 +85,7 @@ enum class OpFlag : std::uint32_t {
   copy_twin = 1 << 10,          // there is an op with "_copy" that is this view with memory of its own
   promotes_to_float = 1 << 11,  // integers are computed in the default floating-point type
   reads_layout = 1 << 12,       // depends on its argument's strides
-  quantisation = 1 << 13,       // part of a pattern that backends look for: never folded
+  quantisation = 1 << 13,       // part of a pattern that backends look for: folded where it makes integers
   variadic = 1 << 14,           // takes and gives any number of values behind what its schema names
   // Its result may lie where its first argument is, which its kernel copies first. Of an op with aliased
   // arguments, its last results where these are.

@@ -60,6 +60,12 @@ Content as_content(const Argument& number) {
   return number.as_double();
 }
 
+// What reads the integers goes on as the pattern that backends look for.
+bool is_quantised(const Node& node) {
+  const Type& type = node.result(0)->type();
+  return node.results().size() == 1 && type.is_tensor() && !is_floating(type.tensor.dtype);
+}
+
 // The tensors and numbers that inputs of a method's graph and its bodies are known to hold.
 using KnownInputs = std::unordered_map<const Value*, Content>;
 
@@ -118,8 +124,8 @@ class Folder {
   // True when the node's results are known now.
   bool evaluate(const Node& node) {
     const OpDef* def = node.def();
-    if (def == nullptr || !def->is_pure() || def->is(OpFlag::quantisation) || node.results().empty())
-      return false;
+    if (def == nullptr || !def->is_pure() || node.results().empty()) return false;
+    if (def->is(OpFlag::quantisation) && !is_quantised(node)) return false;
     if (def->is(OpFlag::symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
       return true;

@@ -58,8 +58,8 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
   args[static_cast<std::size_t>(place)] = ScalarType::F32;
   return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
 }
-constexpr OpRules quantising(const char* out) {
-  return accepting("input f32 f16 f64", {.flags = core | quantisation, .out = out, .infer = infer_quantised});
+constexpr OpRules quantising(const char* out, const char* accepts = "input f32 f16 f64") {
+  return accepting(accepts, {.flags = core | quantisation, .out = out, .infer = infer_quantised});
 }
 constexpr OpRules choosing(const char* out, InferFunction infer) {
   return accepting("input f32", {.flags = core | quantisation, .out = out, .infer = infer});
@@ -77,7 +77,8 @@ std::span<const OpLine> quantised_ops() {
        quantising("quantized_decomposed::quantize_per_tensor.out")},
       {"quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-       quantising("quantized_decomposed::quantize_per_tensor.Tensor_out")},
+       quantising("quantized_decomposed::quantize_per_tensor.Tensor_out",
+                  "input f32 f16 f64; scale f64; zero_point i64")},
       {"quantized_decomposed.dequantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
        "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
        dequantising("quantized_decomposed::dequantize_per_tensor.out")},
@@ -86,7 +87,8 @@ std::span<const OpLine> quantised_ops() {
        dequantising("quantized_decomposed::dequantize_per_tensor.Tensor_out")},
       {"quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, "
        "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
-       quantising("quantized_decomposed::quantize_per_channel.out")},
+       quantising("quantized_decomposed::quantize_per_channel.out",
+                  "input f32 f16 f64; scales f64; zero_points i64")},
       {"quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? "
        "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
        "out_dtype=None) -> Tensor",

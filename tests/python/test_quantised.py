@@ -66,12 +66,12 @@ class Attention(nn.Module):
         return x + self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
 
-def pt2e(model, x, dynamic_shapes=None, **config):
+def pt2e(model, x, dynamic_shapes=None, fold_quantize=True, **config):
     quantiser = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**config))
     prepared = prepare_pt2e(torch.export.export(model.eval(), (x,), dynamic_shapes=dynamic_shapes).module(), quantiser)
     for scale in (1, 0.5, 1.5):
         prepared(x * scale)
-    return convert_pt2e(prepared)
+    return convert_pt2e(prepared, fold_quantize=fold_quantize)
 
 
 def quantum(program):
@@ -113,6 +113,41 @@ def test_static(name, is_decomposed, tmp_path):
     step = quantum(save(model, x, tmp_path / "m.pt2", is_decomposed=is_decomposed))
     lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
     assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 0.7, -x]), tolerance=2.01 * step)
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_weights_that_the_program_quantises(name, tmp_path):
+    """As convert_pt2e leaves them when it is told to fold nothing."""
+    torch.manual_seed(3)
+    kind, shape, config = STATIC[name]
+    x = torch.randn(shape)
+    model = pt2e(kind(), x, fold_quantize=False, **config)
+    program = save(model, x, tmp_path / "m.pt2")
+    weights = [each for each in program.state_dict.values() if each.dim() > 1]
+    assert weights and all(each.dtype == torch.float32 for each in weights)
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", cases_of(model, [x, x * 0.7, -x]), tolerance=2.01 * quantum(program))
+
+
+def test_channels_that_are_quantised_when_the_program_runs(tmp_path):
+    """The kernel takes scales as f64 alone, and ends the process for others."""
+
+    class Channels(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scales", torch.tensor([0.5, 0.25, 0.125]))
+            self.register_buffer("zeros", torch.tensor([1, -2, 0], dtype=torch.int32))
+
+        def forward(self, x):
+            channels = x, self.scales, self.zeros, 1, -128, 127, torch.int8
+            one = x[0, 0], self.scales[1], self.zeros[1].to(torch.int64), -128, 127, torch.int8
+            ops = torch.ops.quantized_decomposed
+            return ops.quantize_per_channel.default(*channels), ops.quantize_per_tensor.tensor(*one)
+
+    model, x = Channels(), 20 * torch.randn(2, 3, 4)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", [Case("forward", [x], list(model(x)))])
 
 
 def test_equal_constants_of_several_scales(tmp_path):
