@@ -58,6 +58,19 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
   args[static_cast<std::size_t>(place)] = ScalarType::F32;
   return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
 }
+// The kernel makes the least integer of an infinity and of whatever is no 64-bit integer of steps: functions
+// that give some (1 / 0) are clamped first, a step beyond what becomes an integer.
+Replacement within_reach(Builder& b, const OpCall& call) {
+  const Node* producer = call.value("input")->producer();
+  const OpDef* def = producer == nullptr ? nullptr : producer->def();
+  if (def == nullptr || !def->is(OpFlag::promotes_to_float)) return std::vector<Value*>{};
+  const double scale = call.number("scale"), zero_point = call.number("zero_point");
+  const double low = (call.number("quant_min") - zero_point - 1) * scale;
+  const double high = (call.number("quant_max") - zero_point + 1) * scale;
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[0] = b.call("aten.clamp.default", {call["input"], low, high});
+  return one(b.call(call.def().name.str(), args));
+}
 constexpr OpRules quantising(const char* out, const char* accepts = "input f32 f16 f64") {
   return accepting(accepts, {.flags = core | quantisation, .out = out, .infer = infer_quantised});
 }
@@ -74,7 +87,7 @@ std::span<const OpLine> quantised_ops() {
   static constexpr OpLine lines[] = {
       {"quantized_decomposed.quantize_per_tensor.default(Tensor input, float scale, int zero_point, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-       quantising("quantized_decomposed::quantize_per_tensor.out")},
+       fitted(within_reach, quantising("quantized_decomposed::quantize_per_tensor.out"))},
       {"quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
        quantising("quantized_decomposed::quantize_per_tensor.Tensor_out",

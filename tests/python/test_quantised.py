@@ -150,6 +150,26 @@ def test_channels_that_are_quantised_when_the_program_runs(tmp_path):
     assert_matches_eager(tmp_path / "m.pte", [Case("forward", [x], list(model(x)))])
 
 
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_infinities_become_the_largest_integer(backend, tmp_path):
+    """The variance of a norm is 0 as an integer."""
+
+    class Inverse(nn.Module):
+        def forward(self, x):
+            ops, reach = torch.ops.quantized_decomposed, (-128, 127, torch.int8)
+            roots = ops.quantize_per_tensor.default(torch.rsqrt(x), 0.5, -128, *reach)
+            logarithms = ops.quantize_per_tensor.default(torch.log(x), 0.25, 3, *reach)
+            ratios = ops.quantize_per_tensor.default(1e9 * x / (x - x), 0.25, 3, *reach)
+            return roots, logarithms, ops.dequantize_per_tensor.default(roots, 0.5, -128, *reach), ratios[1:]
+
+    model, x = Inverse(), torch.tensor([0.0, 1e-12, 0.25, 4.0, 1e30])
+    want = list(model(x))
+    assert want[0][0] == 127 and want[1][0] == -128 and want[3].eq(127).all()
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", *(["--backend", backend] if backend != "portable" else []))
+    assert_matches_eager(tmp_path / "m.pte", [Case("forward", [x], want)])
+
+
 def test_equal_constants_of_several_scales(tmp_path):
     """0.5 and 3.0 are the same integer, 127, of two scales: equal buffers are one."""
     torch.manual_seed(3)
