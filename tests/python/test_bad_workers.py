@@ -118,13 +118,16 @@ def command(place, program, *more):
 
 
 def running(program):
-    """The processes whose command line names the program, or that have its folder as working directory."""
+    """The processes whose command line names the program, or that have its folder as working directory. One without a
+    command line has lost its memory: it is being ended."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
             folder = os.readlink(process / "cwd")
         except OSError:
+            continue
+        if words == [b""]:
             continue
         if str(program).encode() in words or folder.startswith(str(program.parent / "tmp")):
             found.append(words)
