@@ -14,8 +14,8 @@ bool is_single(const XnnValue& value) {
   return value.constant && count == 1;
 }
 
-// No function of elements, as the runtime's Copy is. A Reshape infers one size at most.
-XnnNode copying(const XnnGraph& graph, const XnnNode& like, ValueId from, ValueId to) {
+// The same value, by no function of elements. A Reshape infers one size at most.
+XnnNode same_by_place(const XnnGraph& graph, const XnnNode& like, ValueId from, ValueId to) {
   const Dims& sizes = graph.values[to].sizes;
   if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)
     return node_for(like, NodeKind::Reshape, {from}, to);
@@ -72,7 +72,7 @@ void end_table_chains(XnnGraph& physical) {
   for (XnnNode& node : physical.nodes) {
     if (const auto operand = chains.add(node.kind, node.inputs, node.output, node.is_clamped())) {
       const ValueId copy = physical.add_value_like(*operand, Dims(physical.values[*operand].sizes));
-      nodes.push_back(copying(physical, node, *operand, copy));
+      nodes.push_back(same_by_place(physical, node, *operand, copy));
       for (ValueId& input : node.inputs)
         if (input == *operand) input = copy;
     }

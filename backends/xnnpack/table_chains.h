@@ -1,11 +1,11 @@
 // Chains of elementwise nodes from integers of 8 bits to such integers, which the runtime replaces by one
-// table of 256 results when it loads a payload. It does so wrongly in two cases:
+// table of 256 results when it loads a payload. ExecuTorch 1.4.1 does so wrongly in two cases:
 //
-//   Multiply(x, 0.5), Add(., argument 0)      taken for a function of x alone: it reads no memory, and
-//   crashes ten nodes or more, one after the other    a table made of a table: memory is freed twice
+//   Multiply(x, 0.5), Add(., argument 0)     taken for a function of x alone: a crash, or another result
+//   eleven nodes, one after the other        a table made of a table: its memory is freed twice
 //
-// In ExecuTorch 1.4.1 a node of two operands makes value 0, which is the delegate's argument 0, a member of
-// its chain. Chains end at a Copy, which is no function of elements.
+// There a node of two operands makes value 0, the delegate's argument 0, a member of its chain. A Reshape
+// that changes nothing ends a chain; a Copy does not, since it is elementwise to the runtime.
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ class TableChains {
   std::vector<Chain> ends_;  // by value: the chain whose last node computes it
 };
 
-// Puts such nodes where chains have to end, into a graph as it lies in memory.
+// Puts Reshapes where chains have to end, into a graph as it lies in memory.
 void end_table_chains(XnnGraph& physical);
 
 }  // namespace depute::xnnpack

@@ -443,10 +443,12 @@ class PayloadVerifier {
   ValueId place_of(std::uint32_t id) { return static_cast<ValueId>(find(id) - values_.data()); }
 
   std::optional<PayloadFault> check_chains() {
+    const auto is_small = [](const Entry& value) { return value.type() == DataType::QInt8; };
+    if (std::ranges::none_of(values_, is_small)) return {};
     std::vector<TableChains::ValueFacts> facts;
     facts.reserve(values_.size());
     for (const Entry& value : values_)
-      facts.push_back({.is_small = value.type() == DataType::QInt8,
+      facts.push_back({.is_small = is_small(value),
                        .is_value_0 = value.tensor->external_id() == 0,
                        .is_single = value.tensor->constant() != 0 && is_single(value.dims()),
                        .readers = value.is_output() ? 1U : 0U});

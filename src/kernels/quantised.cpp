@@ -139,7 +139,7 @@ Choice choice_of_all(float low, float high, const KernelCall& call) {
   const auto least = static_cast<float>(call.integer("quant_min"));
   const auto most = static_cast<float>(call.integer("quant_max"));
   const float scale = std::max((high - low) / (most - least), static_cast<float>(call.number("eps")));
-  return {scale, std::clamp(least - std::nearbyint(low / scale), least, most)};
+  return {scale, std::min(std::max(least - std::nearbyint(low / scale), least), most)};
 }
 
 // The zero point comes from the end of the range that it is more exact at.
@@ -207,6 +207,11 @@ Contents look_up(const KernelCall& call) {
   const TensorData& weight = call.tensor("weight");
   const TensorData& indices = call.tensor("indices");
   if (weight.type.rank() != 2) return bad_arguments("the weight is not a matrix");
+  const ScalarType kind = weight.type.dtype;
+  if (kind != ScalarType::U8 && (per_byte > 1 || kind != ScalarType::I8))
+    return bad_arguments("the weight is not of integers of 8 bits");
+  TRY_STATUS(check_arithmetic(indices.type.dtype));
+  TRY_STATUS(check_arithmetic(call.result_type()));
   const auto rows = static_cast<std::size_t>(sizes_of(weight)[0]);
   const auto bytes = static_cast<std::size_t>(sizes_of(weight)[1]);
   const std::size_t columns = bytes * per_byte;

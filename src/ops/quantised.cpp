@@ -63,7 +63,8 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
 Replacement within_reach(Builder& b, const OpCall& call) {
   const Node* producer = call.value("input")->producer();
   const OpDef* def = producer == nullptr ? nullptr : producer->def();
-  if (def == nullptr || !def->is(OpFlag::promotes_to_float)) return std::vector<Value*>{};
+  const bool is_known = call["scale"].is_number() && call["zero_point"].is_number();
+  if (def == nullptr || !def->is(OpFlag::promotes_to_float) || !is_known) return std::vector<Value*>{};
   const double scale = call.number("scale"), zero_point = call.number("zero_point");
   const double low = (call.number("quant_min") - zero_point - 1) * scale;
   const double high = (call.number("quant_max") - zero_point + 1) * scale;
