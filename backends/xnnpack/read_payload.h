@@ -37,15 +37,17 @@ Result<OpenPayload> open_written(std::span<const std::byte> bytes);
 const wire::Tensor& tensor_of(const wire::Value& value);
 const wire::QuantTensor* quantised_of(const wire::Value& value);
 
-// What a node reads and writes, as ids of values.
+// What a node reads and writes, as ids of values. Spans of a temporary do not compile.
 struct Operands {
   std::array<std::uint32_t, 5> input_ids{};
   std::size_t input_count = 0;
   std::array<std::uint32_t, 2> output_ids{};
   std::size_t output_count = 0;
 
-  std::span<const std::uint32_t> inputs() const { return {input_ids.data(), input_count}; }
-  std::span<const std::uint32_t> outputs() const { return {output_ids.data(), output_count}; }
+  std::span<const std::uint32_t> inputs() const& { return {input_ids.data(), input_count}; }
+  std::span<const std::uint32_t> inputs() const&& = delete;
+  std::span<const std::uint32_t> outputs() const& { return {output_ids.data(), output_count}; }
+  std::span<const std::uint32_t> outputs() const&& = delete;
 };
 
 // Calls `visit` with the node's table: a wire::Unary, wire::Binary, ... False for a kind that is not known.

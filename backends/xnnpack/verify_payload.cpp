@@ -452,9 +452,11 @@ class PayloadVerifier {
                        .is_value_0 = value.tensor->external_id() == 0,
                        .is_single = value.tensor->constant() != 0 && is_single(value.dims()),
                        .readers = value.is_output() ? 1U : 0U});
-    for (const wire::Node* node : *graph_.nodes())
-      for (const std::uint32_t id : operands_of(*node).inputs())
+    for (const wire::Node* node : *graph_.nodes()) {
+      const Operands ids = operands_of(*node);
+      for (const std::uint32_t id : ids.inputs())
         if (id != no_value) ++facts[place_of(id)].readers;
+    }
     TableChains chains(std::move(facts));
     std::vector<ValueId> inputs;
     for (std::uint32_t i = 0; i < graph_.nodes()->size(); ++i) {
