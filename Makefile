@@ -60,6 +60,12 @@ test-payloads:  ## 10,000 random programs of what delegates take, lowered for XN
 	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated
 	.venv/bin/python tests/random_programs/random_programs.py --count 5000 --backend xnnpack --delegated --quantised
 
+test-quantised:  ## every architecture of the tests in six quantisations, with and without xnnpack, in the stock runtime (hours)
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/quantised_models/quantised_models.py
+
 test-table:  ## every combination of types, ranks and arguments that the table of the XNNPACK backend accepts, against eager PyTorch
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -138,4 +144,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-payloads test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-payloads test-quantised test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

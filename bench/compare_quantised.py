@@ -3,11 +3,11 @@
 
     compare_quantised.py [--models mobilenet_v2:static,bert:8da4w] [--fresh]
 
-Models are quantised by PT2E (XNNPACKQuantizer; static, dynamic) or torchao (8da8w, 8da4w: groups of 32), exported, and lowered
-by both; quantised embeddings are in compare_language_models.py. `here:8da4w` is the fp32 model with `depute lower --quantize
-linear=8da4w`, beside Depute's fp32 program. Calls take turns on one thread (latency.py). Differences are of the largest value that
-eager PyTorch gives for the quantised model; for `here`, for the fp32 one. Exports and ExecuTorch's programs are kept in
-build/bench_cache/quantised; --fresh makes them anew.
+Models are quantised by PT2E or torchao (tests/models/quantisers.py), exported, and lowered by both; quantised embeddings are in
+compare_language_models.py. `here:8da4w` is the fp32 model with `depute lower --quantize linear=8da4w`, beside Depute's fp32
+program. Calls take turns on one thread (latency.py). Differences are of the largest value that eager PyTorch gives for the
+quantised model; for `here`, for the fp32 one. Exports and ExecuTorch's programs are kept in build/bench_cache/quantised; --fresh
+makes them anew.
 """
 
 import argparse
@@ -75,11 +75,12 @@ def export(name: str, scheme: str, file: str) -> None:
 
     sys.path.insert(0, str(ROOT / "tests" / "models"))
     from io_cases import Case, write_cases
+    from quantisers import quantised
 
     torch.manual_seed(1)
     with torch.no_grad():
         model, x = build(name)
-        model = quantised(model, x, scheme)
+        model = quantised(model, [(x,)], scheme)
         program = torch.export.export(model, (x,))
         write_cases(Path(file), f"{name}, {scheme}, random weights", [Case("forward", [x], [model(x)])])
     torch.export.save(program, file)
@@ -114,25 +115,6 @@ def build(name: str):
         hidden_size=512, num_hidden_layers=4, intermediate_size=1536, num_attention_heads=8, num_key_value_heads=4, vocab_size=8000
     )
     return First(causal_lm(config), use_cache=False).eval(), torch.randint(0, 8000, (1, 64))
-
-
-def quantised(model, x, scheme: str):
-    import torch
-    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
-    from torchao.quantization.granularity import PerAxis, PerGroup
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
-
-    if scheme == "fp32":
-        return model
-    if scheme in ("static", "dynamic"):
-        config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=scheme == "dynamic")
-        prepared = prepare_pt2e(torch.export.export(model, (x,)).module(), XNNPACKQuantizer().set_global(config))
-        prepared(x)
-        return convert_pt2e(prepared)
-    bits, granularity = (torch.int8, PerAxis(0)) if scheme == "8da8w" else (torch.int4, PerGroup(32))
-    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=bits, weight_granularity=granularity))
-    return model
 
 
 if __name__ == "__main__":

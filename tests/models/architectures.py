@@ -221,15 +221,19 @@ def from_timm(name):
     return model, [(torch.randn(1, 3, side, side),) for _ in range(2)], None
 
 
+def made(name):
+    """The module of one of NAMES, its calls (tuples of inputs) and the dynamic shapes."""
+    if name.startswith("timm."):
+        return from_timm(name.removeprefix("timm."))
+    kind, _, how = name.partition(":")
+    return from_transformers(kind, how == "dynamic")
+
+
 def export(name, out):
     import torch
     from io_cases import Case, write_cases
 
-    if name.startswith("timm."):
-        model, calls, shapes = from_timm(name.removeprefix("timm."))
-    else:
-        kind, _, how = name.partition(":")
-        model, calls, shapes = from_transformers(kind, how == "dynamic")
+    model, calls, shapes = made(name)
     with torch.no_grad():
         wanted = [model(*call) for call in calls]
         program = torch.export.export(model, calls[0], dynamic_shapes=shapes, strict=False)

@@ -106,16 +106,11 @@ def export_static_cache(architecture: str, sizes: dict, context: int, is_quantis
 
 
 def quantise(model: torch.nn.Module):
-    from torchao.quantization.granularity import PerAxis, PerGroup
-    from torchao.quantization.quant_api import (
-        Int8DynamicActivationIntxWeightConfig, IntxWeightOnlyConfig, quantize_,
-    )  # fmt: skip
+    from quantisers import OF_TORCHAO
+    from torchao.quantization import quantize_
 
-    quantize_(
-        model, IntxWeightOnlyConfig(weight_dtype=torch.int8, granularity=PerAxis(0)),
-        filter_fn=lambda module, _: isinstance(module, torch.nn.Embedding),
-    )  # fmt: skip
-    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    quantize_(model, OF_TORCHAO["8w"], filter_fn=lambda module, _: isinstance(module, torch.nn.Embedding))
+    quantize_(model, OF_TORCHAO["8da4w"])
 
 
 def main():
