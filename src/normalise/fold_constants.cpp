@@ -9,7 +9,7 @@
 //
 // The new constants come behind the other inputs; constant inputs may stand anywhere. Bodies of control flow
 // get theirs as operands; what is the same in all turns of a loop is computed here once. What is large is not
-// computed here, but when the bytes are written out.
+// computed here, but when the bytes are written out. Weights in integers stay integers.
 #include <algorithm>
 #include <ranges>
 #include <unordered_map>
@@ -84,17 +84,20 @@ class Folder {
       if (auto content = inputs_.find(input); content != inputs_.end()) know(*input, content->second, 0);
     }
     is_folded_.assign(graph_.node_ids(), false);
-    for (Node& node : graph_.nodes()) {
-      if (!evaluate(node)) continue;
-      is_folded_[node.id()] = true;
-      folded_.push_back(&node);
+    for (Node& node : graph_.nodes()) is_folded_[node.id()] = evaluate(node);
+    for (Node* node : computed_ | std::views::reverse) {
+      if (std::ranges::none_of(node->results(), [&](Value* result) { return has_live_use(*result); }))
+        is_folded_[node->id()] = true;
     }
-    for (Node* node : folded_) {
+    for (Node* node : computed_) {
+      if (!is_folded_[node->id()]) continue;
       for (Value* result : node->results()) {
         if (has_live_use(*result)) replace(*result);
       }
     }
-    for (Node* node : folded_ | std::views::reverse) graph_.erase(*node);
+    for (Node* node : computed_ | std::views::reverse) {
+      if (is_folded_[node->id()]) graph_.erase(*node);
+    }
   }
 
  private:
@@ -122,24 +125,81 @@ class Folder {
   }
 
   // True when the node's results are known now.
-  bool evaluate(const Node& node) {
+  bool evaluate(Node& node) {
     const OpDef* def = node.def();
     if (def == nullptr || !def->is_pure() || node.results().empty()) return false;
-    if (def->is(OpFlag::quantisation) && !is_quantised(node)) return false;
+    if (def->is(OpFlag::quantisation) && !is_quantised(node)) return hold(node);
     if (def->is(OpFlag::symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
+      computed_.push_back(&node);
       return true;
     }
+    if (reads_held(node)) {
+      if (!def->is(OpFlag::quantisation)) return hold(node);
+      if (!compute_held(node)) return false;
+    }
+    if (!can_run(node) || !run(node)) return false;
+    let_go_of_operands(node);
+    return true;
+  }
+
+  // Numbers that are integers in the program, and what is made of them, stay as they are for what reads them
+  // as numbers. What makes integers of them again has their values:
+  //
+  //   %a = dequantize_per_tensor(%w, ..)    %b = mul(%a, %gain)    %c = quantize_per_tensor(%b, ..)
+  bool hold(const Node& node) {
+    const auto is_at_hand = [&](const Value* value) {
+      return known_.contains(value) || held_.contains(value);
+    };
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (!is_at_hand(node.operand(i))) return false;
+    }
+    if (has_kernel(node.op()) && is_small_enough(node)) {
+      for (const Value* result : node.results()) held_.insert(result);
+    }
+    return false;
+  }
+
+  bool reads_held(const Node& node) const {
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      if (held_.contains(node.operand(i))) return true;
+    }
+    return false;
+  }
+
+  // Computes what the node reads of what is held; false when a kernel fails.
+  bool compute_held(Node& node) {
+    std::vector<Node*> pending = {&node};
+    while (!pending.empty()) {
+      Node& next = *pending.back();
+      const std::size_t before = pending.size();
+      for (std::size_t i = 0; i < next.operand_count(); ++i) {
+        if (held_.contains(next.operand(i))) pending.push_back(next.operand(i)->producer());
+      }
+      if (pending.size() > before) continue;
+      pending.pop_back();
+      if (&next == &node || !held_.contains(next.result(0))) continue;  // two read it
+      if (!run(next)) return false;
+      for (const Value* result : next.results()) held_.erase(result);
+    }
+    return true;
+  }
+
+  bool can_run(const Node& node) const {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       if (!known_.contains(node.operand(i))) return false;
     }
-    if (!has_kernel(node.op()) || !is_small_enough(node)) return false;
+    return has_kernel(node.op()) && is_small_enough(node);
+  }
+
+  bool run(Node& node) {
     auto results = run_kernel(node, [this](const Value& value) -> const Content* {
       auto found = known_.find(&value);
       return found == known_.end() ? nullptr : &found->second.content;
     });
     if (!results) return false;  // it fails when it runs, if it ever does
     remember(node, std::move(*results));
+    computed_.push_back(&node);
     return true;
   }
 
@@ -172,9 +232,7 @@ class Folder {
   void remember(const Node& node, std::vector<Content> results) {
     int depth = 0;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      Constant& operand = known_.at(node.operand(i));
-      depth = std::max(depth, operand.depth);
-      if (--operand.uses_left == 0) operand.content = {};  // what is not kept here is not kept at all
+      depth = std::max(depth, known_.at(node.operand(i)).depth);
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       auto* data = std::get_if<TensorData>(&results[i]);
@@ -184,6 +242,14 @@ class Folder {
         waits = false;
       }
       know(*node.result(i), std::move(results[i]), waits ? depth + 1 : 0);
+    }
+  }
+
+  // What is not kept here is not kept at all.
+  void let_go_of_operands(const Node& node) {
+    for (std::size_t i = 0; i < node.operand_count(); ++i) {
+      Constant& operand = known_.at(node.operand(i));
+      if (--operand.uses_left == 0) operand.content = {};
     }
   }
 
@@ -235,8 +301,9 @@ class Folder {
   KnownInputs& inputs_;
   Graph& graph_;
   std::unordered_map<const Value*, Constant> known_;
-  std::vector<Node*> folded_;
-  std::vector<bool> is_folded_;  // by node id
+  std::unordered_set<const Value*> held_;  // could be known
+  std::vector<Node*> computed_;            // after what they read
+  std::vector<bool> is_folded_;            // by node id; what is held is computed and may stay, too
 };
 
 }  // namespace
