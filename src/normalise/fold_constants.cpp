@@ -89,15 +89,16 @@ class Folder {
       if (std::ranges::none_of(node->results(), [&](Value* result) { return has_live_use(*result); }))
         is_folded_[node->id()] = true;
     }
-    for (Node* node : computed_) {
-      if (!is_folded_[node->id()]) continue;
+    std::vector<Node*> folded;
+    for (Node& node : graph_.nodes()) {
+      if (is_folded_[node.id()]) folded.push_back(&node);
+    }
+    for (Node* node : folded) {
       for (Value* result : node->results()) {
         if (has_live_use(*result)) replace(*result);
       }
     }
-    for (Node* node : computed_ | std::views::reverse) {
-      if (is_folded_[node->id()]) graph_.erase(*node);
-    }
+    for (Node* node : folded | std::views::reverse) graph_.erase(*node);
   }
 
  private:
@@ -131,7 +132,6 @@ class Folder {
     if (def->is(OpFlag::quantisation) && !is_quantised(node)) return hold(node);
     if (def->is(OpFlag::symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
-      computed_.push_back(&node);
       return true;
     }
     if (reads_held(node)) {
