@@ -129,6 +129,8 @@ class Folder {
   bool evaluate(Node& node) {
     const OpDef* def = node.def();
     if (def == nullptr || !def->is_pure() || node.results().empty()) return false;
+    // Scales that are found when the program runs are the runtime's own: what they quantise stays with them.
+    if (def->is(OpFlag::quantisation) && node.results().size() > 1) return false;
     if (def->is(OpFlag::quantisation) && !is_quantised(node)) return hold(node);
     if (def->is(OpFlag::symbolic) && is_number(node)) {
       know(*node.result(), node.result()->type().expr->int_value, 0);
