@@ -5,6 +5,7 @@
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8        Conv2d on i8
 //   Convert i8 -> f32, Reshape                     ->   Reshape on i8, Convert
 //   Reshape, Convert f32 -> i8                          Convert, Reshape on i8
+//   ConstantPad, Convert f32 -> i8                      Convert, ConstantPad on i8
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +38,6 @@ IntegerForm integer_form(NodeKind kind) {
     case Leaky:
       return IntegerForm::Slope;
     case Concat:
-    case ConstantPad:
     case MaxPooling2d:
     case ResizeBilinear:
     case Clamp:
@@ -77,6 +77,15 @@ class QuantisationFuser {
   bool quantises(const XnnNode& node) const;
   bool dequantises(const XnnNode& node) const;
 
+  // Integers can be moved, or have more around them, in the place of the numbers that they stand for.
+  bool can_quantise_before(const XnnNode& node) const {
+    return moves_elements(node.kind) || node.kind == NodeKind::ConstantPad;
+  }
+  bool can_dequantise_behind(const XnnNode& node) const {
+    return moves_elements(node.kind) ||
+           (node.kind == NodeKind::ConstantPad && node.get<PadWidths>().value == 0);
+  }
+
   void quantise_earlier();
   void dequantise_later();
   void fuse_all();
@@ -101,7 +110,8 @@ bool QuantisationFuser::dequantises(const XnnNode& node) const {
          graph_.values[node.output].dtype == ScalarType::F32;
 }
 
-// Before what only moves elements: mover, quantise -> quantise, mover.
+// Before what only moves elements or pads: mover, quantise -> quantise, mover. The runtime quantises the
+// number to pad with by the scale of the result.
 void QuantisationFuser::quantise_earlier() {
   const GraphUses uses = find_uses(graph_);
   for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -109,7 +119,7 @@ void QuantisationFuser::quantise_earlier() {
     if (!quantises(quantise)) continue;
     const ValueId moved = quantise.inputs[0];
     const std::uint32_t index = uses.producer[moved];
-    if (index == no_value || uses.count[moved] != 1 || !moves_elements(graph_.nodes[index].kind)) continue;
+    if (index == no_value || uses.count[moved] != 1 || !can_quantise_before(graph_.nodes[index])) continue;
     XnnNode& mover = graph_.nodes[index];
     const ValueId source = mover.inputs[0];
     const ValueId integers = graph_.add_value_like(quantise.output, Dims(graph_.values[source].sizes));
@@ -121,7 +131,8 @@ void QuantisationFuser::quantise_earlier() {
   }
 }
 
-// Behind what only moves elements. Quantising again by the same scale gives the same integers.
+// Behind what only moves elements or pads with zeros, which are integers at every scale. Quantising again by
+// the same scale gives the same integers.
 void QuantisationFuser::dequantise_later() {
   std::vector<XnnNode> nodes;
   std::unordered_map<ValueId, ValueId> same;
@@ -138,7 +149,7 @@ void QuantisationFuser::dequantise_later() {
     const auto source =
         node.inputs.empty() ? dequantised_from_.end() : dequantised_from_.find(node.inputs[0]);
     const bool is_dequantised = source != dequantised_from_.end();
-    if (is_dequantised && moves_elements(node.kind)) {
+    if (is_dequantised && can_dequantise_behind(node)) {
       XnnNode dequantise;
       dequantise.kind = NodeKind::Convert;
       dequantise.handles = node.handles;
@@ -283,6 +294,8 @@ void QuantisationFuser::run() {
 
 void fuse_quantisation(XnnGraph& graph) {
   QuantisationFuser(graph).run();
+  fuse_clamps(graph);
+  fold_pads(graph);
 }
 
 }  // namespace depute::xnnpack

@@ -58,6 +58,8 @@ void halve_tables(XnnGraph& graph);
 // Numbers that are made of integers and become integers again are computed with as integers.
 //
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8  ->  Conv2d on i8
+//
+// Clamps and pads lie beside convolutions only then, so the two rewrites of those follow.
 void fuse_quantisation(XnnGraph& graph);
 
 }  // namespace depute::xnnpack

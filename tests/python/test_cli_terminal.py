@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from harness import DEPUTE, ROOT, depute, sample
 
 ESCAPE = "\033["
+END = b"\0end"
 EXPLAIN = "explain", sample("conv_relu_tan"), "--backend", "xnnpack"
 
 
@@ -16,19 +18,22 @@ def on_terminal(*words, streams=("stdout", "stderr"), **environment) -> str:
     given = {name: terminal if name in streams else subprocess.PIPE for name in ("stdout", "stderr")}
     clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     run = subprocess.Popen([DEPUTE, *map(str, words)], **given, env={**clean, **environment})
-    os.close(terminal)
-    text = b""
-    while True:
+
+    def end():
         try:
-            more = os.read(main, 65536)
-        except OSError:  # how Linux tells that the other end is closed
-            break
-        if not more:
-            break
-        text += more
+            run.communicate(timeout=60)
+        finally:
+            os.write(terminal, END)  # a terminal that is closed may lose what was written last
+
+    text = b""
+    with ThreadPoolExecutor(1) as threads:
+        ended = threads.submit(end)
+        while not text.endswith(END):
+            text += os.read(main, 65536)
+        ended.result()
     os.close(main)
-    run.communicate(timeout=60)
-    return text.decode()
+    os.close(terminal)
+    return text.removesuffix(END).decode()
 
 
 @pytest.mark.parametrize("command", ["lower", "explain", "doctor", "profile"])

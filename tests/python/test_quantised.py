@@ -44,6 +44,20 @@ class Residual(nn.Module):
         return self.head(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
+class Padded(nn.Module):
+    """A mobile network as those that came from TensorFlow are written: pads of their own, observed apart from what is padded."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.depthwise = nn.Conv2d(3, 8, 3, stride=2), nn.Conv2d(8, 8, 3, groups=8)
+        self.point, self.last = nn.Conv2d(8, 12, 1), nn.Conv2d(12, 6, 3, stride=2)
+
+    def forward(self, x):
+        x = F.hardtanh(self.first(F.pad(x, (0, 1, 0, 1))) * 3, 0, 6)
+        x = F.hardtanh(self.depthwise(F.pad(x, (1, 1, 1, 1))), 0, 6)
+        return self.last(F.pad(self.point(x), (0, 1, 2, 1)))
+
+
 class Perceptron(nn.Module):
     def __init__(self):
         super().__init__()
@@ -95,6 +109,7 @@ def cases_of(model, inputs):
 STATIC = {
     "image_per_channel": (Residual, (2, 3, 8, 8), {"is_per_channel": True}),
     "image_per_tensor": (Residual, (2, 3, 8, 8), {"is_per_channel": False}),
+    "padded_per_channel": (Padded, (1, 3, 16, 16), {"is_per_channel": True}),
     "perceptron_per_channel": (Perceptron, (4, 32), {"is_per_channel": True}),
     "perceptron_per_tensor": (Perceptron, (4, 32), {"is_per_channel": False}),
 }
@@ -190,6 +205,7 @@ BETWEEN = {
     "reshape": lambda x, y: x.reshape(2, -1), "permute": lambda x, y: x.permute(0, 2, 3, 1), "slice": lambda x, y: x[:, 1:],
     "upsample": lambda x, y: F.interpolate(x, scale_factor=2, mode="bilinear"), "number": lambda x, y: x * -0.3,
     "softmax": lambda x, y: x.softmax(-1), "div": lambda x, y: x / (y.abs() + 1), "square": lambda x, y: x * x,
+    "pad_of_a_number": lambda x, y: F.pad(x, (1, 0, 0, 2), value=0.7), "pad_beyond": lambda x, y: F.pad(x, (1, 1), value=9.0),
     "neg": lambda x, y: -x, "avg_pool": lambda x, y: F.avg_pool2d(x, 2), "negated_scale": lambda x, y: 0.5 - x,
 }  # fmt: skip
 
