@@ -1,4 +1,5 @@
-// Steps that a method repeats with the same weights: those of a recurrent cell, layers that share theirs, twins.
+// Steps that a method repeats with the same weights: those of a recurrent cell, layers that share theirs,
+// twins.
 //
 //   linear(h0, w), tanh -> h1; linear(h1, w), tanh -> h2; ...    ->    {linear tanh} {linear tanh} ...
 //

@@ -26,6 +26,17 @@ OF_TORCHAO = {
 SCHEMES = (*OF_PT2E, *OF_TORCHAO)
 
 
+def integers_kept(module):
+    """XNNPACKQuantizer makes f32 tensors of the numbers of add.Tensor and the like, so that positions, integers, would be f32 and no
+    index any more (torchao 0.18, executorch 1.4.1). It leaves add.Scalar alone."""
+    scalar_forms = {torch.ops.aten.add.Tensor: torch.ops.aten.add.Scalar, torch.ops.aten.sub.Tensor: torch.ops.aten.sub.Scalar}
+    for node in module.graph.nodes:
+        if node.target in scalar_forms and isinstance(node.args[1], int) and not node.meta["val"].is_floating_point():
+            node.target = scalar_forms[node.target]
+    module.recompile()
+    return module
+
+
 def quantised(model, calls, scheme, dynamic_shapes=None):
     """A model that is quantised; what PT2E quantises before the model runs is calibrated by the calls, tuples of inputs."""
     if scheme == "fp32":
@@ -33,7 +44,7 @@ def quantised(model, calls, scheme, dynamic_shapes=None):
     if scheme in OF_PT2E:
         config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=scheme == "dynamic")
         program = torch.export.export(model, calls[0], dynamic_shapes=dynamic_shapes, strict=False)
-        prepared = prepare_pt2e(program.module(), XNNPACKQuantizer().set_global(config))
+        prepared = prepare_pt2e(integers_kept(program.module()), XNNPACKQuantizer().set_global(config))
         for call in calls:
             prepared(*call)
         return convert_pt2e(prepared)

@@ -29,7 +29,7 @@ torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 from architectures import NAMES, made  # noqa: E402
-from quantisers import SCHEMES, quantised  # noqa: E402
+from quantisers import OF_PT2E, SCHEMES, quantised  # noqa: E402
 from stock_runtime import lower, run_apart  # noqa: E402
 
 BACKENDS = ("portable", "xnnpack")
@@ -78,6 +78,8 @@ def outcomes(name, scheme, depute, folder) -> list:
         with torch.no_grad():
             exact = [leaves(model(*call)) for call in calls]
             model = quantised(model, calls, scheme, shapes)
+            if shapes and scheme in OF_PT2E:
+                (shapes,) = shapes  # PT2E's module has a parameter for each input, the model one for all
             program = torch.export.export(model, calls[0], dynamic_shapes=shapes, strict=False)
             wanted = [leaves(model(*call)) for call in calls]
     except Exception as error:
