@@ -23,7 +23,7 @@ CACHE = ROOT / "build" / "bench_cache" / "quantised"
 DEPUTE = ROOT / "build" / "release" / "depute"
 ALL = (
     "mobilenet_v2:static", "resnet50:static", "resnet18:static", "efficientnet:static", "vit:static", "bert:static", "lstm:static",
-    "bert:dynamic", "whisper:dynamic", "bert:8da8w", "bert:8da4w", "llama:8da8w", "llama:8da4w", "qwen:8da4w",
+    "bert:dynamic", "whisper:dynamic", "llama:dynamic", "bert:8da8w", "bert:8da4w", "llama:8da8w", "llama:8da4w", "qwen:8da4w",
     "bert:here:8da8w", "llama:here:8da8w", "llama:here:8da4w",
 )  # fmt: skip
 

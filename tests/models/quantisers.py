@@ -27,9 +27,10 @@ SCHEMES = (*OF_PT2E, *OF_TORCHAO)
 
 
 def integers_kept(module):
-    """XNNPACKQuantizer makes f32 tensors of the numbers of add.Tensor and the like, so that positions, integers, would be f32 and no
-    index any more (torchao 0.18, executorch 1.4.1). It leaves add.Scalar alone."""
-    scalar_forms = {torch.ops.aten.add.Tensor: torch.ops.aten.add.Scalar, torch.ops.aten.sub.Tensor: torch.ops.aten.sub.Scalar}
+    """XNNPACKQuantizer (executorch 1.4.1) makes f32 tensors of the numbers of add.Tensor and mul.Tensor, so that positions, integers,
+    would be f32 and no index any more. It leaves add.Scalar and mul.Scalar alone."""
+    aten = torch.ops.aten
+    scalar_forms = {aten.add.Tensor: aten.add.Scalar, aten.mul.Tensor: aten.mul.Scalar}
     for node in module.graph.nodes:
         if node.target in scalar_forms and isinstance(node.args[1], int) and not node.meta["val"].is_floating_point():
             node.target = scalar_forms[node.target]

@@ -210,18 +210,19 @@ BETWEEN = {
 }  # fmt: skip
 
 
+def through(t, scale, zero_point):
+    """As integers and back."""
+    ops = torch.ops.quantized_decomposed
+    q = ops.quantize_per_tensor.default(t, scale, zero_point, -128, 127, torch.int8)
+    return ops.dequantize_per_tensor.default(q, scale, zero_point, -128, 127, torch.int8)
+
+
 class Between(nn.Module):
     def __init__(self, function, scale, zero_point):
         super().__init__()
         self.function, self.scale, self.zero_point = function, scale, zero_point
 
     def forward(self, x, y):
-        ops = torch.ops.quantized_decomposed
-
-        def through(t, scale, zero_point):
-            q = ops.quantize_per_tensor.default(t, scale, zero_point, -128, 127, torch.int8)
-            return ops.dequantize_per_tensor.default(q, scale, zero_point, -128, 127, torch.int8)
-
         result = self.function(through(-x, 0.03, -7), through(-y, 0.03, -7))  # the negations are worth a delegate
         return through(result, self.scale, self.zero_point)
 
@@ -237,6 +238,22 @@ def test_between_integers(name, scale, zero_point, tmp_path):
     cases = [Case("forward", list(x), [model(*x)]) for x in (inputs, (inputs[1] * 2, inputs[0]))]
     # a product of rounded numbers and a resize may be one off
     assert_matches_eager(tmp_path / "m.pte", cases, tolerance=1.01 * scale)
+
+
+@pytest.mark.parametrize("low, high", [(0.0, 0.01), (-1.0, 1.0), (5.0, 6.0)], ids=["of_one_integer", "of_many", "of_the_last"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "max_pool", "leaky_relu"])
+def test_clamps_by_the_same_scale(name, low, high, tmp_path):
+    """The clamp of a result's integers is the range of the node before, however few of them it holds."""
+    torch.manual_seed(1)
+
+    def function(x, y):
+        return F.hardtanh(through(BETWEEN[name](x, y), 0.04, 5), low, high)
+
+    inputs = torch.randn(2, 4, 6, 6), torch.randn(2, 4, 6, 6)
+    model = Between(function, 0.04, 5)
+    torch.export.save(torch.export.export(model, inputs), tmp_path / "m.pt2")
+    lower_as_one_delegate(tmp_path / "m.pt2", tmp_path / "m.pte")
+    assert_matches_eager(tmp_path / "m.pte", [Case("forward", list(inputs), [model(*inputs)])], tolerance=1.01 * 0.04)
 
 
 def of_torchao(dtype, granularity):
