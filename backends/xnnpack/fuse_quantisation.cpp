@@ -64,6 +64,15 @@ bool is_within(double ratio, int least_power, int below_power) {
   return ratio >= std::ldexp(1.0, least_power) && ratio < std::ldexp(1.0, below_power);
 }
 
+// The number that becomes the same integer, and is exactly one: where a number lies between two integers, the
+// runtime rounds it together with the zero point.
+float nearest(float number, const TensorScale& of) {
+  if (std::isnan(number)) return number;
+  const float steps = std::nearbyint(number / of.scale);
+  const auto zero = static_cast<float>(of.zero_point);
+  return of.scale * std::clamp(steps, -128 - zero, 127 - zero);
+}
+
 class QuantisationFuser {
  public:
   explicit QuantisationFuser(XnnGraph& graph) : graph_(graph) {}
@@ -123,6 +132,8 @@ void QuantisationFuser::quantise_earlier() {
     XnnNode& mover = graph_.nodes[index];
     const ValueId source = mover.inputs[0];
     const ValueId integers = graph_.add_value_like(quantise.output, Dims(graph_.values[source].sizes));
+    if (auto* pad = std::get_if<PadWidths>(&mover.params))
+      pad->value = nearest(pad->value, *scale_of(quantise.output));
     std::swap(mover.kind, quantise.kind);
     std::swap(mover.params, quantise.params);
     std::swap(mover.flags, quantise.flags);

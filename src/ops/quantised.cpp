@@ -1,4 +1,7 @@
 // Quantisation as PT2E writes it: integers with a scale and a zero point, per tensor or per channel.
+#include <algorithm>
+#include <cmath>
+
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -58,13 +61,23 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
   args[static_cast<std::size_t>(place)] = ScalarType::F32;
   return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
 }
-// The kernel makes the least integer of an infinity and of whatever is no 64-bit integer of steps: functions
-// that give some (1 / 0) are clamped first, a step beyond what becomes an integer.
+constexpr double most_quanta = 0x1p62;
+// Functions that give infinities (1 / 0), and nodes that are told a number as far (a pad's).
+bool may_be_far(const Node& producer, double scale) {
+  if (producer.def() == nullptr) return false;
+  return producer.def()->is(OpFlag::promotes_to_float) ||
+         std::ranges::any_of(producer.args(), [scale](const Argument& arg) {
+           return arg.is_number() && !(std::abs(arg.as_double()) < most_quanta * scale);
+         });
+}
+
+// The kernel makes the least integer of an infinity and of whatever is no 64-bit integer of steps: what may
+// be one is clamped first, a step beyond what becomes an integer.
 Replacement within_reach(Builder& b, const OpCall& call) {
   const Node* producer = call.value("input")->producer();
-  const OpDef* def = producer == nullptr ? nullptr : producer->def();
   const bool is_known = call["scale"].is_number() && call["zero_point"].is_number();
-  if (def == nullptr || !def->is(OpFlag::promotes_to_float) || !is_known) return std::vector<Value*>{};
+  if (producer == nullptr || !is_known || !may_be_far(*producer, call.number("scale")))
+    return std::vector<Value*>{};
   const double scale = call.number("scale"), zero_point = call.number("zero_point");
   const double low = (call.number("quant_min") - zero_point - 1) * scale;
   const double high = (call.number("quant_max") - zero_point + 1) * scale;

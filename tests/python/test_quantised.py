@@ -185,6 +185,22 @@ def test_infinities_become_the_largest_integer(backend, tmp_path):
     assert_matches_eager(tmp_path / "m.pte", [Case("forward", [x], want)])
 
 
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("value", [0.25, -0.25, 0.75, 1e10, 1e38, float("inf"), float("-inf")], ids=str)
+def test_pads_become_the_nearest_integer(value, backend, tmp_path):
+    """Half a step is rounded to even before the zero point is added, which is odd."""
+
+    class Pad(nn.Module):
+        def forward(self, x):
+            padded = F.pad(x.sin(), (1, 2), value=value)
+            return torch.ops.quantized_decomposed.quantize_per_tensor.default(padded, 0.5, 3, -128, 127, torch.int8)
+
+    model, x = Pad(), torch.randn(2, 5)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
+    lower(tmp_path / "m.pt2", tmp_path / "m.pte", *(["--backend", backend] if backend != "portable" else []))
+    assert_matches_eager(tmp_path / "m.pte", [Case("forward", [x], [model(x)])])
+
+
 def test_equal_constants_of_several_scales(tmp_path):
     """0.5 and 3.0 are the same integer, 127, of two scales: equal buffers are one."""
     torch.manual_seed(3)
