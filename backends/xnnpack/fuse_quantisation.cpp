@@ -64,13 +64,10 @@ bool is_within(double ratio, int least_power, int below_power) {
   return ratio >= std::ldexp(1.0, least_power) && ratio < std::ldexp(1.0, below_power);
 }
 
-// The number that becomes the same integer, and is exactly one: where a number lies between two integers, the
-// runtime rounds it together with the zero point.
-float nearest(float number, const TensorScale& of) {
-  if (std::isnan(number)) return number;
-  const float steps = std::nearbyint(number / of.scale);
-  const auto zero = static_cast<float>(of.zero_point);
-  return of.scale * std::clamp(steps, -128 - zero, 127 - zero);
+// The nearest number that is a whole number of steps: the runtime rounds what lies in the middle of two
+// together with the zero point.
+float nearest(float number, float scale) {
+  return scale * std::nearbyint(number / scale);
 }
 
 class QuantisationFuser {
@@ -133,7 +130,7 @@ void QuantisationFuser::quantise_earlier() {
     const ValueId source = mover.inputs[0];
     const ValueId integers = graph_.add_value_like(quantise.output, Dims(graph_.values[source].sizes));
     if (auto* pad = std::get_if<PadWidths>(&mover.params))
-      pad->value = nearest(pad->value, *scale_of(quantise.output));
+      pad->value = nearest(pad->value, scale_of(quantise.output)->scale);
     std::swap(mover.kind, quantise.kind);
     std::swap(mover.params, quantise.params);
     std::swap(mover.flags, quantise.flags);
