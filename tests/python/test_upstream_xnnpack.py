@@ -12,7 +12,7 @@ import pytest
 from upstream_runs import failed, listed, outcomes
 
 TESTS = Path(executorch.backends.xnnpack.__file__).parent / "test"
-SECONDS = {"ops": 300, "quantizer": 300, "models": 1500}  # for one test
+SECONDS = {"ops": 120, "quantizer": 300, "models": 1500}  # for one test
 SAMPLE = {"ops": ["test_add.py", "test_mean_dim.py"], "quantizer": ["test_representation.py"]}
 IS_WHOLE = os.environ.get("UPSTREAM") == "all"
 LIST = "upstream_xnnpack.txt"
