@@ -15,7 +15,7 @@ build:  ## the compiler, as build/release/depute
 
 PREFIX ?= /usr/local
 install: build  ## the program, the library and its headers, below PREFIX
-	@scripts/build.sh release depute_shared
+	@scripts/build.sh release depute_installed
 	cmake --install build/release --prefix $(PREFIX)
 
 wheel:  ## the Python package, as build/wheels/depute-*.whl

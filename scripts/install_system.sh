@@ -4,7 +4,7 @@
 #   install_system.sh build|wheel|test|bench|format
 #
 # build: what compiles the compiler and its unit tests.  wheel: and the Python package.  test: and what fuzzes it, and
-# the browser that opens the page of `--report FILE.html`.
+# the browser that opens the page of `--report FILE.html`, and pkg-config, which finds the installed library.
 # bench: build, and google-benchmark.  format: clang-format and clang-tidy alone.
 set -euo pipefail
 
@@ -12,7 +12,7 @@ build=(cmake ninja-build ccache g++ python3-venv
        libsimdjson-dev nlohmann-json3-dev zlib1g-dev libflatbuffers-dev flatbuffers-compiler
        libcli11-dev libfmt-dev libxxhash-dev libgtest-dev libgmock-dev)
 wheel=(python3-dev)
-test=(clang-19 libclang-rt-19-dev chromium chromium-driver)
+test=(clang-19 libclang-rt-19-dev chromium chromium-driver pkgconf)
 
 case "${1:-}" in
   build) packages=("${build[@]}") ;;

@@ -29,6 +29,33 @@ def installed(tmp_path_factory):
     return prefix
 
 
+def test_an_install_after_make_build_alone_builds_what_is_missing(tmp_path):
+    for library in BUILD.glob("libdepute.so*"):
+        library.unlink()
+    shutil.rmtree(BUILD / "printed", ignore_errors=True)
+    run("cmake", "--install", BUILD, "--prefix", tmp_path, timeout=3 * TIMEOUT)
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"depute", "libdepute.so", "compiler.h", "depute-config.cmake", "depute.pc", "depute.1", "_depute", "LICENSE"} <= names
+
+
+def test_pkg_config_finds_the_installed_library_where_it_lies(installed, tmp_path):
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(installed, moved, symlinks=True)
+    env = {**os.environ, "PKG_CONFIG_PATH": str(next(moved.rglob("depute.pc")).parent)}
+    version = run("pkg-config", "--modversion", "depute", env=env).strip()
+    assert run(moved / "bin" / "depute", "--version").strip() == f"depute {version}"
+    flags = run("pkg-config", "--cflags", "--libs", "depute", env=env).split()
+    source = tmp_path / "main.cpp"
+    source.write_text(
+        "#include <depute/compiler.h>\n#include <cstdio>\n"
+        "int main() { std::puts(depute::Compiler().registry().find_backend(\"XnnpackBackend\") ? \"found\" : \"none\"); }\n"
+    )
+    program = tmp_path / "main"
+    run("g++", "-std=c++20", source, *flags, "-o", program)
+    library = next(moved.rglob("libdepute.so")).parent
+    assert run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library)}).strip() == "found"
+
+
 @pytest.fixture(scope="module")
 def chip(installed, tmp_path_factory):
     """tests/outside, built against the installed tree alone."""
