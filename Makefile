@@ -53,6 +53,13 @@ test-ops:  ## every operator sample of PyTorch and 2,000 random models, lowered 
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000
 	.venv/bin/python tests/random_programs/random_programs.py --count 1000 --backend xnnpack
 
+test-one-op:  ## 200,000 programs of one operator each, by the op table's schemas, lowered and run in the stock runtime (half an hour)
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute depute_text
+	@scripts/build_wheel.sh --install
+	.venv/bin/python tests/one_op/one_op.py
+
 test-payloads:  ## 10,000 random programs of what delegates take, lowered for XNNPACK and run in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -97,7 +104,7 @@ test-asan:  ## unit and text tests, a short fuzz run, samples and damaged files 
 	@scripts/build.sh asan all
 	ctest --preset asan
 	scripts/fuzz.sh $(FUZZ_SECONDS)
-	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py
+	DEPUTE_BIN=build/asan/depute $(PYTHON_TESTS)/test_samples.py tests/python/test_damaged.py tests/python/test_one_op.py
 
 test-python-asan:  ## the Python package's tests under the address and undefined behaviour sanitizers
 	@scripts/install_system.sh test
@@ -144,4 +151,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-payloads test-quantised test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantised test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

@@ -1,0 +1,412 @@
+"""Programs of one operator each, made at random from the op table's schemas, lowered and run in the stock runtime, compared with
+eager PyTorch.
+
+    .venv/bin/python tests/one_op/one_op.py                                      200,000 programs, what `make test-one-op` runs
+    .venv/bin/python tests/one_op/one_op.py --count 5000 --seed 7 --ops '*scatter*' -v
+    .venv/bin/python tests/one_op/one_op.py --show 1234                          one program, its outcome and both results
+    .venv/bin/python tests/one_op/one_op.py --depute build/asan/depute --count 500 --lower-only
+
+Program number i is call i // N of operator i % N of N. It is lowered without a backend and for XNNPACK, by the Python package in
+process, or by the command line with --depute. What torch takes must give the same numbers or be refused with a reason; what
+torch refuses must be refused or lowered, without a crash. Processes that do the work are replaced when one dies.
+
+Outcomes: ok; refused (by depute, with a reason); by-torch (torch refuses, and nothing bad happens); crash (of depute, or an error
+that says it is one of its own); load, run (the runtime fails); wrong; hang. Random results and those that C++ leaves undefined
+are not compared. Fails for each crash, load, run, wrong and hang that tests/one_op/known.txt does not list.
+"""
+
+import argparse
+import fnmatch
+import json
+import mmap
+import os
+import re
+import resource
+import selectors
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+import executorch.exir.dialects._ops  # noqa: E402, F401  (registers the operators of dim_order_ops)
+import torch  # noqa: E402
+import torch.ao.quantization.fx._decomposed  # noqa: E402, F401  (registers quantized_decomposed)
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "models")]
+from calls import LEFT_OUT, Program, make_call, results_of, seed_of, torch_op, type_text  # noqa: E402
+from stock_runtime import Runtime, difference, lower  # noqa: E402
+
+FAULTS = ("crash", "load", "run", "wrong", "hang")
+BACKENDS = ("portable", "xnnpack")
+STAGES = ("torch", "lower", "run")
+SECONDS = 30  # for one program before it counts as hanging
+CHUNK = 4000  # programs of one process
+STATE = struct.Struct("qqqd")  # program, stage, backend, since when
+
+
+def operators(depute_text, patterns):
+    """(name, operator) of the table's operators that torch has, in the table's order."""
+    done = subprocess.run([depute_text, "ops"], input="program\n", capture_output=True, text=True, check=True)
+    found = []
+    for line in done.stdout.splitlines():
+        schema, flags, _ = line.split("\t")
+        name = schema.partition("(")[0]
+        if LEFT_OUT.match(name) or "random" in flags.split() or not any(fnmatch.fnmatchcase(name, p) for p in patterns):
+            continue
+        op = torch_op(name)
+        if op is not None and all("Tensor" in str(r.type) for r in op._schema.returns) and op._schema.returns:
+            found.append((name, op))
+    return found
+
+
+# --- what the results should be
+
+HALVES = (torch.float16, torch.bfloat16)
+# Which of equal elements an operator picks has no rule in torch: their values are compared, and what the indices point to.
+PICKS = re.compile(r"aten\.(topk|kthvalue|median|nanmedian|mode)\.")
+
+
+def compare(got, want, exact=None):
+    if len(got) != len(want):
+        return f"{len(got)} outputs instead of {len(want)}"
+    for place, (a, b, right) in enumerate(zip(got, want, exact or want)):
+        message = difference(a, b, 2e-2 if b.dtype in HALVES else 2e-3, right)
+        if message:
+            return f"output {place}: {message}"
+    return ""
+
+
+def is_wild(tensor):
+    return tensor.is_floating_point() and bool((~(tensor.abs() < 1e4)).any())
+
+
+def tensors_of(arguments):
+    for _, value in arguments:
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, torch.Tensor):
+                yield each
+
+
+def is_undefined(arguments, results):
+    """Whether C++ leaves open what integers come from infinities, NaNs and floats beyond their range."""
+    if all(r.is_floating_point() or r.is_complex() or r.dtype == torch.bool for r in results):
+        return False
+    numbers = [n for _, value in arguments for n in (value if isinstance(value, list) else [value]) if isinstance(n, float)]
+    return any(is_wild(t) for t in tensors_of(arguments)) or any(not abs(n) < 1e4 for n in numbers)
+
+
+def wider(value):
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value
+    if isinstance(value, list):
+        return [wider(v) for v in value]
+    return torch.float64 if isinstance(value, torch.dtype) and value.is_floating_point else value
+
+
+def picks_the_same(arguments, got, want):
+    """Of equal elements any may be chosen: the chosen ones agree."""
+    source = next(tensors_of(arguments))
+    dim = next((value for argument, value in arguments if argument.name == "dim"), -1)
+    source = source if source.dim() else source.reshape(1)
+    for a, b in zip(got, want):
+        if a.dtype != torch.int64 or torch.equal(a, b) or a.shape != b.shape:
+            continue
+        if not bool(((a >= 0) & (a < source.shape[dim])).all()):
+            return False
+        chosen = [source.gather(dim, i if i.dim() == source.dim() else i.unsqueeze(dim)) for i in (a, b)]
+        if difference(*chosen, 0.0):
+            return False
+    return not compare([a for a in got if a.dtype != torch.int64], [b for b in want if b.dtype != torch.int64])
+
+
+class Case:
+    """A program, what torch gives for it, and how its results are judged."""
+
+    def __init__(self, number, options):
+        self.number = number
+        self.name, self.op = options.operators[number % len(options.operators)]
+        self.seed = seed_of(options.seed, self.name, number // len(options.operators))
+        self.arguments, self.want = make_call(self.op, self.seed)
+        self.program = Program(self.op, self.name, self.arguments, self.seed)
+        if self.want is not None and self.want != []:
+            again = self.results(lambda value: value)
+            self.is_judged = not compare(again, self.want) and not is_undefined(self.arguments, self.want)
+            self.want_tensors = [t for t in self.want if t is not None]
+            self.types = [type_text(t) for t in self.want]
+        else:
+            self.want = None
+
+    def results(self, change):
+        return [t for t in results_of(self.op, [(a, change(value)) for a, value in self.arguments]) or [] if t is not None]
+
+    def guessed_types(self):
+        """Of a call that torch refuses: those of its first tensor."""
+        count = max(1, len(self.op._schema.returns))
+        tensor = next(tensors_of(self.arguments), None)
+        return [type_text(tensor) if tensor is not None else "f32[2]"] * count
+
+    def judge(self, got):
+        want = self.want_tensors
+        message = compare(got, want)
+        if not message:
+            return ""
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(got, want)) or len(got) != len(want):
+            return message
+        exact = self.results(wider)
+        if len(exact) == len(want) and not compare(got, want, exact):
+            return ""
+        if PICKS.match(self.name) and picks_the_same(self.arguments, got, want):
+            return ""
+        return message
+
+
+# --- lowering and running
+
+TYPES_TOLD = re.compile(r"the file gives this node the type (.*?), its op makes (.*?)$", re.MULTILINE)
+
+
+def lower_in_process(text, backend):
+    """(bytes, None) or (None, (outcome, message))."""
+    import depute
+
+    try:
+        partitioner = None if backend == "portable" else backend
+        edge = depute.to_edge_transform_and_lower(depute.parse(text), partitioner=partitioner, progress=False)
+        return edge.to_executorch().buffer, None
+    except depute.Error as error:
+        message = str(error)
+        return None, ("crash" if "[internal]" in message else "refused", message[:400])
+    except Exception as error:
+        return None, ("crash", f"{type(error).__name__}: {error}"[:400])
+
+
+def lower_by_command(depute, text, backend, folder):
+    source, target = folder / "m.ir", folder / "m.pte"
+    source.write_text(text)
+    failed = lower(depute, source, target, backend)
+    return (None, failed) if failed else (target.read_bytes(), None)
+
+
+class Worker:
+    """Does programs first to last in a process of its own, and writes a line of JSON for each that is not ok."""
+
+    def __init__(self, options, state, log, answers):
+        self.options, self.state, self.log, self.answers = options, state, log, answers
+        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+        self.counts = Counter()
+
+    def note(self, number, stage, backend=0):
+        self.state[: STATE.size] = STATE.pack(number, stage, backend, time.monotonic())
+
+    def lowered(self, text, backend):
+        if self.options.depute:
+            return lower_by_command(self.options.depute, text, backend, self.folder)
+        return lower_in_process(text, backend)
+
+    def hint(self):
+        text = os.pread(self.log, 20000, 0).decode(errors="replace")
+        said = [f"[{place}] {rest}" for place, rest in re.findall(r"\[(\w+\.(?:cpp|h):\d+)\] (.*)", text) if "ailed" in rest or "rror" in rest]
+        return f": {said[0][:200]}" if said else ""
+
+    def outcome(self, case, backend):
+        types = case.types if case.want is not None else case.guessed_types()
+        self.note(case.number, 1, BACKENDS.index(backend))
+        made, failed = self.lowered(case.program.text(types), backend)
+        told = failed and case.want is None and TYPES_TOLD.search(failed[1])
+        if told:  # a call that torch refuses, with the type that the compiler would give it
+            made, failed = self.lowered(case.program.text([told[2].strip()] * len(types)), backend)
+        if failed and (failed[0] == "crash" or case.want is not None):
+            return failed
+        if case.want is None:
+            return "by-torch", ""
+        if self.options.lower_only:
+            return "ok", ""
+        self.note(case.number, 2, BACKENDS.index(backend))
+        stage = "load"
+        try:
+            program = Runtime.get().load_program(made)
+            method = program.load_method("forward")
+            stage = "run"
+            got = [t.clone() if isinstance(t, torch.Tensor) else t for t in method.execute(case.program.inputs)]
+            del method, program
+        except Exception as error:
+            return stage, str(error)[:200] + self.hint()
+        if not case.is_judged:
+            return "ok", ""
+        message = case.judge(got)
+        return ("wrong", message) if message else ("ok", "")
+
+    def run(self, first, last):
+        for number in range(first, last):
+            os.ftruncate(self.log, 0)
+            self.note(number, 0)
+            try:
+                case = Case(number, self.options)
+            except Exception:
+                raise RuntimeError(f"program {number}: {traceback.format_exc()[-400:]}") from None
+            for backend in self.options.backend:
+                outcome, message = self.outcome(case, backend)
+                self.answers.write(json.dumps([number, case.name, backend, outcome, message]) + "\n")
+        self.note(last, 0)
+        self.answers.flush()
+
+
+def start(options, first, last, lane):
+    """(pid, file that reads its answers)."""
+    reader, writer = os.pipe()
+    lane.state[: STATE.size] = STATE.pack(first, 0, 0, time.monotonic())
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    try:
+        os.close(reader)
+        os.dup2(lane.log, 1)
+        os.dup2(lane.log, 2)
+        resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        answers = os.fdopen(writer, "w", buffering=1)
+        Worker(options, lane.state, lane.log, answers).run(first, last)
+        os._exit(0)
+    except BaseException as error:
+        os.write(writer, json.dumps([-1, "the worker", "", "crash", f"{type(error).__name__}: {error}"[:600]]).encode() + b"\n")
+        os._exit(1)
+
+
+class Lane:
+    """One process at a time, and the range of programs it is at."""
+
+    def __init__(self):
+        self.state = mmap.mmap(-1, STATE.size)
+        self.log = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE | os.O_APPEND)
+        self.pid = None
+
+
+def report_death(lane, status, options):
+    number, stage, backend, _ = STATE.unpack(lane.state[: STATE.size])
+    name = options.operators[number % len(options.operators)][0]
+    said = os.pread(lane.log, 20000, 0).decode(errors="replace")
+    hint = next((line.strip()[:300] for line in said.splitlines() if re.search(r"ailed|rror|what\(\)", line)), "")
+    if status == "hang":
+        outcome, message = "hang", f"more than {SECONDS} s to {STAGES[stage]}"
+    else:
+        outcome = {0: "by-torch", 1: "crash", 2: "run"}[stage]
+        message = f"died of signal {os.WTERMSIG(status)}: {hint}" if os.WIFSIGNALED(status) else f"ended with {status}: {hint}"
+    if stage == 0:
+        outcome, message = "by-torch", f"torch: {message}"
+    return [number, name, BACKENDS[backend], outcome, message], number + 1
+
+
+def run(options):
+    """Yields [number, name, backend, outcome, message] of each program."""
+    waiting = [(a, min(a + CHUNK, options.first + options.count)) for a in range(options.first, options.first + options.count, CHUNK)][::-1]
+    lanes = [Lane() for _ in range(options.jobs)]
+    selector = selectors.DefaultSelector()
+    while waiting or any(lane.pid for lane in lanes):
+        for lane in lanes:
+            if lane.pid is None and waiting:
+                first, lane.last = waiting.pop()
+                lane.pid, reader = start(options, first, lane.last, lane)
+                lane.reader, lane.rest, lane.hung = reader, b"", False
+                selector.register(reader, selectors.EVENT_READ, lane)
+        for key, _ in selector.select(timeout=1.0):
+            lane = key.data
+            got = os.read(key.fd, 1 << 16)
+            lane.rest += got
+            *lines, lane.rest = lane.rest.split(b"\n")
+            yield from (json.loads(line) for line in lines)
+            if got:
+                continue
+            selector.unregister(key.fd)
+            os.close(key.fd)
+            _, status = os.waitpid(lane.pid, 0)
+            lane.pid = None
+            if status:
+                answer, following = report_death(lane, "hang" if lane.hung else status, options)
+                yield answer
+                if following < lane.last:
+                    waiting.append((following, lane.last))
+        for lane in lanes:
+            since = STATE.unpack(lane.state[: STATE.size])[3]
+            if lane.pid and not lane.hung and time.monotonic() - since > SECONDS:
+                lane.hung = True
+                os.kill(lane.pid, signal.SIGKILL)
+
+
+def show(options):
+    case = Case(options.show, options)
+    types = case.types if case.want is not None else case.guessed_types()
+    print(case.program.text(types), end="")
+    print("torch:", case.want if case.want is not None else "refuses")
+    for place, tensor in enumerate(case.program.inputs):
+        print(f"input {place}:", tensor)
+    for backend in options.backend:
+        made, failed = lower_in_process(case.program.text(types), backend)
+        sys.stdout.flush()
+        if failed or case.want is None:
+            print(backend, failed or "lowered")
+            continue
+        program = Runtime.get().load_program(made)
+        got = program.load_method("forward").execute(case.program.inputs)
+        print(backend, got, case.judge(got) or "ok")
+
+
+def known_faults(path):
+    """{(operator, outcome)} of lines like "aten.topk.default wrong  why"."""
+    lines = [line.split(None, 2) for line in Path(path).read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return {(name, outcome) for name, outcome, _ in lines}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--depute", help="lower by this program; without it by the Python package, in process")
+    parser.add_argument("--depute-text", default=str(ROOT / "build/release/tests/text/tool/depute-text"), help="what lists the op table")
+    parser.add_argument("--ops", nargs="*", default=["*"], help="patterns of operator names")
+    parser.add_argument("--count", type=int, default=200_000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--backend", nargs="*", default=list(BACKENDS), choices=BACKENDS)
+    parser.add_argument("--lower-only", action="store_true", help="run nothing in the runtime")
+    parser.add_argument("--known", default=str(ROOT / "tests/one_op/known.txt"))
+    parser.add_argument("--show", type=int, help="one program, by its number")
+    parser.add_argument("--table", action="store_true", help="of each operator, how many programs have which outcome")
+    parser.add_argument("--refused", help="write how many calls of each operator torch refuses here")
+    parser.add_argument("-v", action="store_true", help="each fault as it is found, known ones too")
+    options = parser.parse_args()
+    options.operators = operators(options.depute_text, options.ops)
+    if options.show is not None:
+        show(options)
+        return 0
+    known = known_faults(options.known)
+    totals, by_op, faults = Counter(), {}, []
+    for number, name, backend, outcome, message in run(options):
+        totals[outcome] += 1
+        by_op.setdefault(name, Counter())[outcome] += 1
+        if outcome in FAULTS:
+            is_known = (name, outcome) in known
+            faults += [] if is_known else [number]
+            if options.v or not is_known:
+                print(f"{'known ' if is_known else ''}{outcome} {number} {name} {backend} {message}", flush=True)
+    if options.table:
+        for name, counts in by_op.items():
+            print(name, " ".join(f"{outcome} {count}" for outcome, count in counts.most_common()))
+    if options.refused:
+        refused = {name: counts["by-torch"] for name, counts in by_op.items() if counts["by-torch"]}
+        Path(options.refused).write_text(json.dumps(refused, indent=1))
+    print(f"{len(options.operators)} operators:", " ".join(f"{outcome} {count}" for outcome, count in totals.most_common()))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
