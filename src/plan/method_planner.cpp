@@ -66,6 +66,7 @@ MethodPlanner::MethodPlanner(const Program& program, const Method& method, Place
       placement_(std::move(placement)),
       constants_(constants),
       needed_(needed),
+      refused_(std::move(placement_.refused)),
       pool_(plan_),
       index_(placement_.values.size(), -1),
       equal_delegates_(program) {
@@ -78,7 +79,7 @@ Result<ExecutionPlan> MethodPlanner::run() {
   plan_.name = std::string(method_.name.str());
   plan_.in_spec = method_.in_spec;
   plan_.out_spec = method_.out_spec;
-  TRY_STATUS(plan_inputs());
+  plan_inputs();
   for (const Node& node : method_.graph->nodes()) TRY_STATUS(plan_or_refuse(node));
   TRY_STATUS(plan_stores());
   TRY_STATUS(plan_outputs());
@@ -117,7 +118,7 @@ Status MethodPlanner::plan_or_refuse(const Node& node) {
   return {};
 }
 
-Status MethodPlanner::plan_inputs() {
+void MethodPlanner::plan_inputs() {
   for (const Value* input : method_.graph->inputs()) {
     const InputSpec& spec = *input_spec(method_, *input);
     if (placement_[*input].kind == PlaceKind::State) {
@@ -125,22 +126,24 @@ Status MethodPlanner::plan_inputs() {
     }
     if (spec.has_data()) continue;  // constants are in the plan when they are used
     std::int32_t& index = index_[placement_.numbers[*input]];
-    if (spec.kind != InputSpec::Kind::UserInput) {
-      return fail(nullptr, fmt::format("input %{} is a custom object or a token", input->name().str()),
-                  "the runtime passes tensors, numbers, strings and None");
-    }
-    if (spec.constant) {
-      TRY(EValue value, literal_value(nullptr, *spec.constant));
-      index = pool_.add(value);
-    } else if (input->type().is_tensor()) {
+    if (input->type().is_tensor() && spec.kind == InputSpec::Kind::UserInput && !spec.constant) {
       index = pool_.add_tensor(placement_[*input].tensor);
     } else {
-      TRY(EValue value, user_number(*input));
-      index = pool_.add(value);
+      Result<EValue> value = user_value(*input, spec);
+      index = pool_.add(value ? *value : EValue{});
+      if (!value) refused_.push_back({nullptr, std::move(value).error()});
     }
     plan_.inputs.push_back(index);
   }
-  return {};
+}
+
+Result<EValue> MethodPlanner::user_value(const Value& input, const InputSpec& spec) {
+  if (spec.kind != InputSpec::Kind::UserInput) {
+    return fail(nullptr, fmt::format("input %{} is a custom object or a token", input.name().str()),
+                "the runtime passes tensors, numbers, strings and None");
+  }
+  if (spec.constant) return literal_value(nullptr, *spec.constant);
+  return user_number(input);
 }
 
 // The runtime wants the value it was compiled with, so a number that may vary cannot be an input.

@@ -33,12 +33,6 @@ struct NeededKernels {
   std::set<std::string> own_kernels;     // names of those that the application registers itself
 };
 
-// A node that cannot be executed.
-struct RefusedNode {
-  const Node* node = nullptr;
-  Diagnostic cause;
-};
-
 // An if or a loop that was begun.
 struct OpenMark {
   std::int32_t begin = 0;    // of a loop: its first instruction
@@ -53,15 +47,17 @@ class MethodPlanner {
  public:
   MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
                 NeededKernels& needed);
-  // Goes on behind a node that cannot be executed; the plan is of use when none was refused.
+  // Goes on behind an input or a node that cannot be executed, also behind what placement.refused has; the
+  // plan is of use when none was refused.
   Result<ExecutionPlan> run();
   std::vector<RefusedNode> take_refused() { return std::move(refused_); }
 
  private:
   // Inputs, outputs, values (method_planner.cpp).
-  Status plan_inputs();
+  void plan_inputs();
   Status plan_stores();
   Status plan_outputs();
+  Result<EValue> user_value(const Value& input, const InputSpec& spec);
   Result<EValue> user_number(const Value& input);
   Result<std::int32_t> literal(const Node* node, const Argument& argument);
   Result<EValue> literal_value(const Node* node, const Argument& argument);

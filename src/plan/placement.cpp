@@ -55,7 +55,7 @@ class Placer {
   }
 
   Result<Placement> run() {
-    TRY(std::vector<std::uint64_t> bytes, bound_tensors());
+    const std::vector<std::uint64_t> bytes = bound_tensors();
     TRY(result_.stores, stores_of(method_));
     uses_ = find_uses(program_, method_, order_, result_.numbers, bytes);
     joins_.of.resize(result_.values.size());
@@ -75,22 +75,22 @@ class Placer {
  private:
   PlacedValue& placed(const Value& value) { return result_.values[result_.numbers[value]]; }
 
-  Result<std::vector<std::uint64_t>> bound_tensors() {
+  std::vector<std::uint64_t> bound_tensors() {
     std::vector<std::uint64_t> bytes(result_.values.size());
-    auto bound = [&](const Value& value) -> Status {
-      if (!value.type().is_tensor()) return {};
-      TRY(BoundedTensor tensor, bounded_tensor(value, program_.ranges, method_.name));
+    TensorBounds bounds(program_.ranges, method_.name);
+    auto bound = [&](const Value& value) {
+      if (!value.type().is_tensor()) return;
+      BoundedTensor tensor = bounds.bound(value, result_.refused);
       placed(value).tensor = std::move(tensor.tensor);
       placed(value).bytes = tensor.bytes;
       bytes[result_.numbers[value]] = tensor.bytes;
-      return {};
     };
     for (const Value* input : method_.graph->inputs()) {
       bool is_needed = input->has_uses() || !input_spec(method_, *input)->has_data() || slot_of(*input);
-      if (is_needed) TRY_STATUS(bound(*input));
+      if (is_needed) bound(*input);
     }
     for (const Node& node : method_.graph->nodes()) {
-      for (const Value* result : node.results()) TRY_STATUS(bound(*result));
+      for (const Value* result : node.results()) bound(*result);
     }
     return bytes;
   }

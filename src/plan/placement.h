@@ -14,6 +14,7 @@
 #include "depute/program.h"
 #include "plan/plan.h"
 #include "plan/state.h"
+#include "plan/tensor_bounds.h"
 #include "plan/value_numbers.h"
 
 namespace depute {
@@ -55,6 +56,7 @@ struct Placement {
   // At the end: copies of old contents, then the stores of what does not lie in its place already.
   std::vector<OldContent> old_contents;
   std::vector<Store> stores;
+  std::vector<RefusedNode> refused;  // tensors that the runtime cannot hold: stand-ins have their places
 
   const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
 };

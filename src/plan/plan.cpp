@@ -65,8 +65,9 @@ Result<ExecutionPlan> plan_method(const Program& program, const Method& method, 
   TRY(Placement placement, place_values(program, straight, state, options));
   internal::MethodPlanner planner(program, straight, std::move(placement), shared.constants, shared.needed);
   Result<ExecutionPlan> plan = planner.run();
-  for (internal::RefusedNode& refused : planner.take_refused()) {
-    const Node* node = flat.method != nullptr ? flat.origins[refused.node->id()] : refused.node;
+  for (RefusedNode& refused : planner.take_refused()) {
+    const bool is_flat = flat.method != nullptr && refused.node != nullptr;
+    const Node* node = is_flat ? flat.origins[refused.node->id()] : refused.node;
     refusals.push_back({method.name, node, std::move(refused.cause)});
   }
   return plan;

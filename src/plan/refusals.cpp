@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 namespace depute {
@@ -23,9 +24,9 @@ bool is_unknown(const Refusal& refusal) {
 }
 
 void drop_repeated(std::vector<Refusal>& refusals) {
-  std::unordered_set<const Node*> seen;
+  std::set<std::pair<const Node*, std::string>> seen;
   std::erase_if(refusals, [&](const Refusal& refusal) {
-    return refusal.node != nullptr && !seen.insert(refusal.node).second;
+    return refusal.node != nullptr && !seen.emplace(refusal.node, refusal.cause.message).second;
   });
 }
 
@@ -33,6 +34,20 @@ void drop_repeated(std::vector<Refusal>& refusals) {
 std::string place_of(const Refusal& refusal) {
   if (!refusal.cause.source.empty()) return refusal.cause.source;
   return fmt::format("%{} of method {}", refusal.node->display_name(), refusal.method.str());
+}
+
+// What to do about all of them: each different hint once, at most max_hints.
+std::string hints_of(const std::vector<Refusal>& refusals) {
+  constexpr std::size_t max_hints = 3;
+  const bool has_unknown = std::ranges::any_of(refusals, is_unknown);
+  std::vector<std::string> hints;
+  for (const Refusal& refusal : refusals) {
+    const bool has_own = refusal.cause.code != no_kernel && !refusal.cause.hint.empty();
+    std::string hint(has_own ? refusal.cause.hint : has_unknown ? hint_of_unknown : general_hint);
+    if (hints.size() < max_hints && std::ranges::find(hints, hint) == hints.end())
+      hints.push_back(std::move(hint));
+  }
+  return fmt::format("{}", fmt::join(hints, "; "));
 }
 
 // Nodes of one op, which has no kernel.
@@ -83,12 +98,11 @@ std::string where_of(const std::vector<Refusal>& refusals) {
 Diagnostic summary_of(std::vector<Refusal>& refusals) {
   drop_repeated(refusals);
   if (refusals.size() == 1) return refusals.front().cause;
-  Diagnostic summary{
-      .code = std::string(no_kernel),
-      .where = where_of(refusals),
-      .message = {},
-      .hint = std::string(std::ranges::any_of(refusals, is_unknown) ? hint_of_unknown : general_hint),
-      .source = {}};
+  Diagnostic summary{.code = std::string(no_kernel),
+                     .where = where_of(refusals),
+                     .message = {},
+                     .hint = hints_of(refusals),
+                     .source = {}};
   auto missing =
       std::ranges::count_if(refusals, [](const Refusal& refusal) { return refusal.cause.code == no_kernel; });
   summary.details = missing_lines(refusals);

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
 
 namespace depute {
 namespace {
@@ -10,13 +14,13 @@ namespace {
 constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t max_tensor_bytes = std::uint64_t{1} << 40;
 
-// The first symbol of the expression whose own upper bound is too large to plan with.
-std::string unbounded_symbol(const SymInt& size, const Ranges& ranges) {
+// The first symbol of the expression whose own upper bound is too large to plan with, or none.
+std::optional<std::string> unbounded_symbol(const SymInt& size, const Ranges& ranges) {
   for (Symbol symbol : symbols_of(size.expr())) {
     auto range = ranges.find(symbol.str());
     if (range == ranges.end() || range->second.max > max_size) return std::string(symbol.str());
   }
-  return size.str();
+  return std::nullopt;
 }
 
 Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symbol method) {
@@ -26,7 +30,7 @@ Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symb
                       fmt::format("dimension {} of %{} has {} elements; the runtime takes up to {}", dim,
                                   value.name().str(), size.value(), max_size));
   }
-  std::string symbol = unbounded_symbol(size, ranges);
+  const std::string symbol = unbounded_symbol(size, ranges).value_or(size.str());
   return plan_error(
       method, value.producer(),
       fmt::format("dimension {} of %{} has size {}, and needs a bound on {}", dim, value.name().str(),
@@ -36,15 +40,7 @@ Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symb
                   symbol));
 }
 
-}  // namespace
-
-Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint) {
-  std::string where = fmt::format("method {}", method.str());
-  if (node == nullptr) return failure("plan", where, message, hint);
-  return node_failure(*node, "plan", message, hint, fmt::format("{}, node {}", where, node->display_name()));
-}
-
-Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method) {
+Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, Symbol method) {
   const TensorType& type = value.tensor();
   auto fail = [&](std::string_view message) {
     return plan_error(method, value.producer(), fmt::format("%{}: {}", value.name().str(), message));
@@ -72,6 +68,47 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, c
   }
   result.tensor.dim_order.assign(order->begin(), order->end());
   return result;
+}
+
+// A stand-in for a tensor that the runtime cannot hold: no bytes, the rank that kernels ask for.
+BoundedTensor placeholder(const TensorType& type) {
+  BoundedTensor result;
+  result.tensor.scalar_type = executorch_number(type.dtype).value_or(0);
+  result.tensor.sizes.assign(type.rank(), 0);
+  result.tensor.dim_order.resize(type.rank());
+  std::iota(result.tensor.dim_order.begin(), result.tensor.dim_order.end(), std::uint8_t{0});
+  return result;
+}
+
+// The first symbol without a bound among the sizes, or none.
+std::optional<std::string> unbounded_symbol(const TensorType& type, const Ranges& ranges) {
+  for (const SymInt& size : type.sizes) {
+    if (size.is_constant() || bounds(size, ranges).max <= max_size) continue;
+    if (auto symbol = unbounded_symbol(size, ranges)) return symbol;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint) {
+  std::string where = fmt::format("method {}", method.str());
+  if (node == nullptr) return failure("plan", where, message, hint);
+  return node_failure(*node, "plan", message, hint, fmt::format("{}, node {}", where, node->display_name()));
+}
+
+BoundedTensor TensorBounds::bound(const Value& value, std::vector<RefusedNode>& refused) {
+  constexpr std::int64_t stand_in = 16;
+  while (true) {
+    Result<BoundedTensor> tensor = bounded_tensor(value, ranges_, method_);
+    if (tensor) return std::move(*tensor);
+    const std::optional<std::string> symbol = unbounded_symbol(value.tensor(), ranges_);
+    refused.push_back({value.producer(), std::move(tensor).error()});
+    if (!symbol) return placeholder(value.tensor());
+    Range& range = ranges_[*symbol];
+    range.min = std::clamp<std::int64_t>(range.min, 0, max_size);
+    range.max = std::max(range.min, stand_in);
+  }
 }
 
 }  // namespace depute

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "depute/program.h"
 #include "schema/execution_plan.h"
@@ -15,9 +16,27 @@ struct BoundedTensor {
   std::uint64_t bytes = 0;
 };
 
-// Fails for what the runtime cannot hold: a size without an upper bound, more than 2^31 elements along a
-// dimension, an element type or a layout it does not know. `where` is the place for the message.
-Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, const Symbol& method);
+// A node that cannot be executed; null: the cause is an input of the method.
+struct RefusedNode {
+  const Node* node = nullptr;
+  Diagnostic cause;
+};
+
+// Bounds the tensors of one method. Adds to `refused` each tensor that the runtime cannot hold: a size
+// without an upper bound, more than 2^31 elements along a dimension, an element type or a layout it does not
+// know.
+class TensorBounds {
+ public:
+  TensorBounds(Ranges ranges, Symbol method) : ranges_(std::move(ranges)), method_(method) {}
+
+  // Always returns a tensor of the value's rank, so that planning goes on to further faults. Each symbol
+  // without a bound is refused once: later values are bounded as if it had a small one.
+  BoundedTensor bound(const Value& value, std::vector<RefusedNode>& refused);
+
+ private:
+  Ranges ranges_;
+  Symbol method_;
+};
 
 // A diagnostic of the planner about a node (or, for null, a graph input named in the message).
 Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint = {});
