@@ -73,6 +73,12 @@ test-quantised:  ## every architecture of the tests in six quantisations, with a
 	@scripts/build.sh release depute
 	.venv/bin/python tests/quantised_models/quantised_models.py
 
+test-unseen:  ## 200 models of transformers and timm that no test has, chosen by a seed (UNSEEN="--seed 7 --count 200")
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/models/unseen_models.py $(UNSEEN)
+
 test-table:  ## every combination of types, ranks and arguments that the table of the XNNPACK backend accepts, against eager PyTorch
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test
@@ -151,4 +157,4 @@ tidy:  ## clang-tidy over all C++ files
 clean:  ## remove build/ (.venv stays)
 	rm -rf build
 
-.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantised test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean
+.PHONY: help build install wheel openvino demo test test-ops test-one-op test-payloads test-quantised test-unseen test-table test-upstream test-openvino test-wheels test-asan test-python-asan test-tsan mutate bench screenshots format tidy clean

@@ -64,7 +64,7 @@ def lower(depute, pt2, pte, backend="portable"):
     return "crash" if is_bug else "refused", re.sub(r"^error[: ]*", "", first)[:240]
 
 
-def run_apart(pte, calls):
+def run_apart(pte, calls, seconds=60):
     """(outcome, message) of calls on one load of the program, each (inputs, judge): what the judge says of the outputs is what
     is wrong. In a process of its own, since the runtime aborts when a check fails."""
     reader, writer = os.pipe()
@@ -78,7 +78,7 @@ def run_apart(pte, calls):
         os.dup2(said, 2)
         answer = ("load", "")
         try:
-            signal.alarm(60)
+            signal.alarm(seconds)
             program = Runtime.get().load_program(str(pte))
             method = program.load_method("forward")
             for inputs, judge in calls:
