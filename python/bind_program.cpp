@@ -276,7 +276,7 @@ void bind_program(nb::module_& module) {
              if (self.delegate->original == nullptr) return std::nullopt;
              return ProgramHandle{self.delegate->original};
            })
-      .def("as_program", [](const DelegateHandle& self) { return hold(as_program(*self.delegate)); });
+      .def("as_program", [](const DelegateHandle& self) { return hold(take(as_program(*self.delegate))); });
   module.def("load_file", &load_file);
   module.def("load_bytes", &load_bytes);
   module.def("parse_with_data", &parse_with_data);

@@ -19,6 +19,7 @@
 #include "depute/verify_input.h"
 #include "depute/version.h"
 #include "ir/narrow_ranges.h"
+#include "ir/verify.h"
 #include "normalise/passes.h"
 #include "option_text.h"
 #include "plan/data_file.h"
@@ -109,23 +110,10 @@ Status check_methods(const Program& program, const std::vector<RequestedBackend>
   return {};
 }
 
-// A program in text form may leave out the bytes of large constants: it can be read and compared, not
-// compiled.
-Status check_data(const Program& program) {
-  for (const auto& [key, data] : program.data) {
-    if (data.storage->is_elided()) {
-      return failure("read", fmt::format("data \"{}\"", key.str()),
-                     "this text leaves out the constant's bytes",
-                     "print the program with `depute show --data`");
-    }
-  }
-  return {};
-}
-
 // What comes from outside is verified here, and nowhere else on the way.
 Result<Program> verified(Program program) {
   TRY_STATUS(verify_input(program));
-  TRY_STATUS(check_data(program));
+  TRY_STATUS(check_data_is_there(program, "read"));
   return program;
 }
 
@@ -193,7 +181,7 @@ Result<Program> transformed(Program program, const std::vector<RequestedBackend>
   for (const Transform& transform : options.transforms) {
     TRY(program, transform(std::move(program)));
     TRY_STATUS(verify_input(program));
-    TRY_STATUS(check_data(program));
+    TRY_STATUS(check_data_is_there(program, "read"));
     TRY(program, normalise_for(std::move(program), backends, options));
   }
   return program;
@@ -602,7 +590,7 @@ Result<Compiled> Compiler::lower(Program program, const LowerOptions& options) c
     TRY(std::vector<RequestedBackend> backends, find_backends(options.backends, registry_));
     if (program.ops != registry_.ops()) use_ops(program, registry_.ops());
     if (!options.verified) TRY_STATUS(verify_input(program));
-    TRY_STATUS(check_data(program));
+    TRY_STATUS(check_data_is_there(program, "read"));
     std::vector<StepTime> times;
     StepTimer timer(times);
     TRY(Compiled compiled, run_lower(std::move(program), backends, registry_, options, timer));

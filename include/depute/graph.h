@@ -310,6 +310,8 @@ class Graph {
   // pattern, gives const ones.
   Node* own(const Node& node);
   Value* own(const Value& value);
+  bool has(const Node& node) const;                   // false for a node that was erased
+  bool has(const Value& value) const;                 // an input, or a result of a node that the graph has
   void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
   void set_operand(Use& use, Argument replacement);   // one use
   void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number

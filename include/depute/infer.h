@@ -22,6 +22,10 @@ using Types = Result<std::vector<Type>>;
 // What the op's rule gives for the call. Fails also when a size is negative or there are too many dimensions.
 Types result_types(const OpCall& call);
 
+// True if a value may have both types: sizes contradict each other only where both are numbers. Strides do
+// not count.
+bool may_agree(const Type& a, const Type& b);
+
 // A failed rule; the message says why ("sizes 3 and 4 do not broadcast").
 Failure type_error(std::string message);
 // The same for a call that is wrong whatever the sizes of its operands are: a dimension that is not there,
@@ -44,8 +48,7 @@ Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t ran
 Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool keepdim);
 // A Scalar argument as a number; fails when only the program's run tells it.
 Result<double> constant_number(const OpCall& call, std::string_view name);
-// sizes[dim] of a tensor as a number, at most max_static_size.
-inline constexpr std::int64_t max_static_size = std::int64_t{1} << 48;
+// sizes[dim] of a tensor as a number.
 Result<std::int64_t> static_size(const TensorType& type, std::size_t dim, std::string_view what);
 
 // --- element types

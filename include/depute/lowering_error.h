@@ -25,7 +25,7 @@ enum class LoweringFault : std::uint8_t {
   OutputTagged,        // the outputs of a graph
   InputTagged,         // a user input, or an input of a control-flow body
   TaggedTwice,         // a node with two tags
-  ForeignNode,         // a node or value that is null, or of another method or program
+  ForeignNode,         // a node or value that is null, erased, or of another method or program
   TagInsideTakenBody,  // a control-flow node is taken whole, and a node in its body has another tag
   DependencyCycle,     // a partition needs a value that depends on its own results
   SplitConstant,       // a constant that may not be copied is used in several places
@@ -42,7 +42,7 @@ enum class LoweringFault : std::uint8_t {
   NoBytes,            // a result without processed bytes
   BadArenaPadding,    // more bytes behind the arena than a runtime half can have a use for
   BadDebugHandles,    // a delegate map names handles that the partition does not have
-  BadNamedData,       // no key, no bytes, an alignment that is no power of two
+  BadNamedData,       // no key, no bytes, an alignment that is no power of two or too large
   NamedDataConflict,  // one key, different bytes
   BadBackendOp,       // a backend op that cannot be what it says
   BackendOpLeft,      // a backend op outside of a delegate that nothing there can run

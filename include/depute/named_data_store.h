@@ -27,7 +27,7 @@ namespace depute {
 
 class NamedDataStore {
  public:
-  // Fails on an empty key, no storage, an alignment (bytes) that is no power of two, a tag that cannot be
+  // Fails on an empty key, no storage, an alignment (bytes) that is_alignment() refuses, a tag that cannot be
   // part of a file's name, a layout that its bytes do not have, and a key that is known with other bytes.
   // `owner` is named in that case: "delegate xnnpack0".
   Status add(NamedData data, std::string_view owner = {});

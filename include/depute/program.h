@@ -67,11 +67,19 @@ using DelegateDebugId = std::variant<std::int64_t, std::string>;
 // Identifier -> debug handles of the nodes it stands for, ascending; in insertion order.
 using DebugHandleMap = std::vector<std::pair<DelegateDebugId, std::vector<std::uint32_t>>>;
 
+// Upper bound on an alignment in a written file, in bytes: a larger one would make a file of padding.
+inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
+
+// True for a power of two that is at most max_alignment.
+constexpr bool is_alignment(std::uint64_t bytes) {
+  return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= max_alignment;
+}
+
 // A blob that a backend wants to share by key between delegates and methods.
 struct NamedData {
   std::string key = {};
   std::shared_ptr<const Storage> storage = {};
-  std::size_t alignment = 16;  // bytes, a power of two
+  std::size_t alignment = 16;  // bytes; is_alignment()
   // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
   std::string external_tag = {};
   // The tensor that the bytes are, when they are one: runtimes can then load it by its key from a .ptd file,

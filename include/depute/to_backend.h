@@ -93,8 +93,9 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
                             const ToBackendOptions& options = {});
 
 // The delegate standing alone: a program of one method, `forward`, that calls it. Its inputs and results are
-// the delegate's; constants and state lie inside.
-Program as_program(const Delegate& delegate);
+// the delegate's; constants and state lie inside. Fails for a delegate without its original program, which
+// tells the types of inputs and results.
+Result<Program> as_program(const Delegate& delegate);
 
 }  // namespace depute
 

@@ -26,6 +26,8 @@ inline SymInt product(const Dims& dims) {
 }
 
 inline constexpr std::size_t max_rank = 16;  // ExecuTorch's own limit
+// Upper bound on a size that is a number, so that arithmetic on sizes does not overflow.
+inline constexpr std::int64_t max_static_size = std::int64_t{1} << 48;
 
 struct TensorType {
   ScalarType dtype = ScalarType::F32;

@@ -30,7 +30,8 @@ struct WriteOptions {
   // flatbuffer, whose size is bounded (2 GiB). Those of backends that need it lie there in any case
   // (PreprocessResult::inline_bytes).
   bool extract_delegate_segments = true;
-  // Of the places in the file, powers of two: of all segments, and of delegates' bytes wherever they lie.
+  // Of the places in the file, powers of two up to max_alignment (program.h): of all segments, and of
+  // delegates' bytes wherever they lie.
   std::uint64_t segment_alignment = 128;
   std::uint64_t delegate_alignment = 16;
   // False: a runtime's caller gives the memory of a method's inputs or outputs before each call, and none is
@@ -39,9 +40,6 @@ struct WriteOptions {
   bool alloc_outputs = true;
   bool verified = false;  // verify_input() has passed the program, and the plan is one of it
 };
-
-// Larger ones would make a file of padding.
-inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
 
 struct WrittenFile {
   std::string path;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "depute/program.h"
+#include "depute/result.h"
 
 namespace depute {
 
@@ -14,7 +15,10 @@ namespace depute {
 std::uint32_t last_debug_handle(const Program& program);
 std::uint32_t last_debug_handle(const Delegate& delegate);
 
-// Nodes without a handle stay without one.
+// The first handle behind `last`. Fails if fewer than `count` handles are left behind it.
+Result<std::uint32_t> next_debug_handle(std::uint32_t last, std::size_t count = 1);
+
+// The handles must fit: next_debug_handle() tells. Nodes without a handle stay without one.
 void move_debug_handles(Program& program, std::uint32_t by);
 void move_debug_handles(Delegate& delegate, std::uint32_t by);
 

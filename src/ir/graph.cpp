@@ -244,18 +244,25 @@ std::span<const NodeOrigin> Graph::add_origins(std::span<const NodeOrigin> origi
 }
 
 Node* Graph::own(const Node& node) {
-  Node* found = return_;
-  if (!node.is_return_) found = node.previous_ != nullptr ? node.previous_->next_ : first_;
-  CHECK(found == &node && node.graph_ == this) << node.op().str();
-  return found;
+  CHECK(has(node)) << node.op().str();
+  if (node.is_return_) return return_;
+  return node.previous_ != nullptr ? node.previous_->next_ : first_;
+}
+
+bool Graph::has(const Node& node) const {
+  if (node.graph_ != this) return false;
+  if (node.is_return_) return return_ == &node;
+  return (node.previous_ != nullptr ? node.previous_->next_ : first_) == &node;
+}
+
+bool Graph::has(const Value& value) const {
+  if (value.producer_ != nullptr) return has(*value.producer_);
+  return value.index_ < inputs_.size() && inputs_[value.index_] == &value;
 }
 
 Value* Graph::own(const Value& value) {
-  const bool is_input = value.producer_ == nullptr;
-  CHECK(is_input ? value.index_ < inputs_.size() : value.producer_->graph_ == this) << value.name().str();
-  Value* found = is_input ? inputs_[value.index_] : value.producer_->results_[value.index_];
-  CHECK(found == &value) << value.name().str();
-  return found;
+  CHECK(has(value)) << value.name().str();
+  return value.producer_ == nullptr ? inputs_[value.index_] : value.producer_->results_[value.index_];
 }
 
 void Graph::replace_uses(Value& old, Value* replacement) {

@@ -8,7 +8,6 @@
 //            | "padding" int | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
 #include <fmt/format.h>
 
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -295,8 +294,8 @@ Status Parser::named_data(Delegate& delegate) {
   if (in_.accept_word("align")) {
     std::size_t start = in_.position();
     TRY(std::int64_t alignment, in_.integer("an alignment"));
-    if (alignment <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(alignment))) {
-      return in_.fault_at(start, "expected an alignment that is a power of two");
+    if (alignment <= 0 || !is_alignment(static_cast<std::uint64_t>(alignment))) {
+      return in_.fault_at(start, fmt::format("expected a power of two from 1 to {}", max_alignment));
     }
     named.alignment = static_cast<std::size_t>(alignment);
   }

@@ -120,9 +120,9 @@ class Verifier {
       original_is_one_method(*delegate);
       for (const NamedData& named : delegate->named_data) {
         if (named.storage == nullptr) fail(fmt::format("named data \"{}\" has no storage", named.key));
-        if (!std::has_single_bit(named.alignment)) {
-          fail(fmt::format("the alignment {} of named data \"{}\" is no power of two", named.alignment,
-                           named.key));
+        if (!is_alignment(named.alignment)) {
+          fail(fmt::format("the alignment {} of named data \"{}\" is no power of two from 1 to {}",
+                           named.alignment, named.key, max_alignment));
         }
         if (std::string_view fault = layout_fault(named); !fault.empty()) {
           fail(fmt::format("named data \"{}\" is said to be a tensor {}", named.key, fault));
@@ -326,6 +326,9 @@ class Verifier {
       if (size.is_constant() && size.value() < 0) {
         fail(fmt::format("{} has the negative size {}", name(), size.value()), node);
       }
+      if (size.is_constant() && size.value() > max_static_size) {
+        fail(fmt::format("{} has the size {}, more than {}", name(), size.value(), max_static_size), node);
+      }
     }
     if (type.strides.empty()) return;
     if (type.strides.size() != type.rank()) {
@@ -366,6 +369,15 @@ class Verifier {
 
 std::vector<Diagnostic> verify(const Program& program) {
   return Verifier(program).run();
+}
+
+Status check_data_is_there(const Program& program, std::string_view code) {
+  for (const auto& [key, data] : program.data) {
+    if (!data.storage->is_elided()) continue;
+    return failure(code, fmt::format("data \"{}\"", key.str()), "this text leaves out the constant's bytes",
+                   "print the program with `depute show --data`");
+  }
+  return {};
 }
 
 }  // namespace depute

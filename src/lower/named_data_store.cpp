@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "depute/lowering_error.h"
 #include "support/try.h"
@@ -28,10 +27,13 @@ bool have_same_bytes(const Storage& a, const Storage& b) {
 
 Status NamedDataStore::add(NamedData data, std::string_view owner) {
   LoweringPlace place{.value = owner};
-  std::string_view fault;
+  std::string fault;
   if (data.key.empty()) fault = "has no key";
   if (data.storage == nullptr) fault = "has no bytes";
-  if (!std::has_single_bit(data.alignment)) fault = "has an alignment that is no power of two";
+  if (!is_alignment(data.alignment)) {
+    fault = fmt::format("has the alignment {}, which is no power of two from 1 to {}", data.alignment,
+                        max_alignment);
+  }
   if (!data.external_tag.empty() && !is_external_tag(data.external_tag))
     fault = "has a tag that cannot be part of a file's name: letters, digits, '_' and '-' can";
   if (std::string_view layout = layout_fault(data); fault.empty() && !layout.empty()) {

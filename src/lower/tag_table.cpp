@@ -91,11 +91,14 @@ class TagReader {
   }
 
   Status check_node(const Node* node, Symbol tag, std::string_view what) const {
-    if (node != nullptr && all_tags_.contains(&node->graph())) return {};
-    return lowering_error(
-        LoweringFault::ForeignNode, {.method = method_.name.str(), .node = node, .tag = tag.str()},
-        fmt::format("a {} {}", node == nullptr ? "null node" : "node of another graph", what),
-        "use the nodes of the method that partition() was called with");
+    const bool is_ours = node != nullptr && all_tags_.contains(&node->graph());
+    if (is_ours && node->graph().has(*node)) return {};
+    std::string_view kind = "null node";
+    if (node != nullptr) kind = is_ours ? "erased node" : "node of another graph";
+    return lowering_error(LoweringFault::ForeignNode,
+                          {.method = method_.name.str(), .node = node, .tag = tag.str()},
+                          fmt::format("{} {} {}", is_ours ? "an" : "a", kind, what),
+                          "use the nodes of the method that partition() was called with");
   }
 
   Status check_input(const Value* value, Symbol tag, std::string_view what) const {

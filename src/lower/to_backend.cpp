@@ -310,7 +310,10 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   }
   TRY(std::vector<PartitionedMethod> methods, carve_methods(program, partitioners, options));
   std::vector<BackendJob> jobs;
+  std::size_t count = 0;
+  for (const PartitionedMethod& method : methods) count += method.carved.partitions.size();
   std::uint32_t handle = last_debug_handle(program);
+  if (count > 0) TRY_STATUS(next_debug_handle(handle, count));
   for (PartitionedMethod& method : methods) {
     for (CarvedPartition& partition : method.carved.partitions) {
       partition.call->debug_handle = ++handle;
@@ -391,7 +394,20 @@ Result<Delegate> to_backend(std::string_view backend_id, const Program& program,
   });
 }
 
-Program as_program(const Delegate& delegate) {
+namespace {
+
+Status check_original(const Delegate& delegate) {
+  const bool is_one_method = delegate.original != nullptr && delegate.original->methods.size() == 1 &&
+                             delegate.original->methods.front() != nullptr;
+  if (is_one_method) return verify_input(*delegate.original);
+  return failure("to_backend", fmt::format("delegate {}", delegate.name.str()),
+                 delegate.original == nullptr ? "it does not keep the program that it was made from"
+                                              : "the program that it was made from is not of one method",
+                 "lower the model again: a .pte file has no such program");
+}
+
+Result<Program> standing_alone(const Delegate& delegate) {
+  TRY_STATUS(check_original(delegate));
   const Method& inner = *delegate.original->methods.front();
   Program program(delegate.original->ops);
   program.ranges = delegate.original->ranges;
@@ -411,7 +427,7 @@ Program as_program(const Delegate& delegate) {
       results.push_back({delegate.name, output.as_value()->type()});
   }
   Node* call = method.graph->add(delegate_call_symbol(), args, {}, results);
-  call->debug_handle = last_debug_handle(*delegate.original) + 1;
+  TRY(call->debug_handle, next_debug_handle(last_debug_handle(*delegate.original)));
   std::vector<Argument> outputs;
   std::size_t next = 0;
   for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
@@ -423,6 +439,12 @@ Program as_program(const Delegate& delegate) {
   method.graph->set_outputs(outputs);
   program.delegates.push_back(std::make_unique<Delegate>(delegate));
   return program;
+}
+
+}  // namespace
+
+Result<Program> as_program(const Delegate& delegate) {
+  return guarded([&] { return standing_alone(delegate); });
 }
 
 }  // namespace depute

@@ -4,8 +4,7 @@
 //   graph body(%x) { %a = aten.sin.default(%x)  return %a }          ->
 //
 // Lowered programs compute no gradients, so the mode means nothing. An enabled autocast changes element types
-// and is refused. Bodies of control flow stay, each with one node of its own, so that what is done in a body
-// is done for that node alone.
+// and is refused. Bodies of control flow stay.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -102,77 +101,15 @@ Status inline_graph(Graph& graph) {
   return {};
 }
 
-// Gives every control-flow node bodies of its own, and drops those that no node has.
-class BodyOwners {
- public:
-  explicit BodyOwners(Method& method) : method_(method) {
-    for (const auto& body : method.bodies) names_.insert(body->name());
-  }
-
-  Status run() {
-    graphs_.emplace_back(method_.graph.get(), 0);
-    for (std::size_t i = 0; i < graphs_.size(); ++i) {
-      auto [graph, depth] = graphs_[i];
-      for (Node& node : graph->nodes()) TRY_STATUS(visit(node, depth));
-    }
-    std::erase_if(method_.bodies, [this](const auto& body) { return !owned_.contains(body.get()); });
-    return {};
-  }
-
- private:
-  Status visit(Node& node, std::size_t depth) {
-    bool is_changed = false;
-    std::vector<Argument> args(node.args().begin(), node.args().end());
-    for (Argument& argument : args) {
-      if (argument.kind != Argument::Kind::Graph) continue;
-      if (depth == max_body_depth) {
-        return node_error(node, fmt::format("control flow nested deeper than {}", max_body_depth));
-      }
-      Graph* body = argument.as_graph();
-      if (!owned_.insert(body).second) {
-        copied_nodes_ += 1 + body->node_count();
-        if (copied_nodes_ > max_copied_nodes) {
-          return node_error(node, "a graph that many others run has too many nodes to be copied for each");
-        }
-        body = copy(*body);
-        argument = Argument::of(body);
-        is_changed = true;
-        owned_.insert(body);
-      }
-      graphs_.emplace_back(body, depth + 1);
-    }
-    if (is_changed) node.graph().set_args(node, args, node.kwargs());
-    return {};
-  }
-
-  Graph* copy(const Graph& body) {
-    Symbol name = body.name();
-    for (int i = 1; !names_.insert(name).second; ++i)
-      name = Symbol(fmt::format("{}_{}", body.name().str(), i));
-    method_.bodies.push_back(std::make_unique<Graph>(name, body.ops()));
-    copy_graph(body, *method_.bodies.back(), {});
-    return method_.bodies.back().get();
-  }
-
-  // A graph may run one that runs one ... twice each: more copies than memory holds.
-  static constexpr std::size_t max_copied_nodes = 1'000'000;
-  Method& method_;
-  std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
-  std::unordered_set<const Graph*> owned_;
-  std::unordered_set<Symbol> names_;
-  std::size_t copied_nodes_ = 0;
-};
-
 }  // namespace
 
 // Afterwards no node wraps a body that only sets a mode (no_grad, disabled autocast): the body stands in its
-// place. What has bodies is control flow that read_control_flow() accepts, and each body belongs to one node.
+// place. What has bodies is control flow that read_control_flow() accepts.
 Status inline_wrappers(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     TRY_STATUS(inline_graph(*method->graph));
     if (method->bodies.empty()) continue;
     for (auto& body : method->bodies) TRY_STATUS(inline_graph(*body));
-    TRY_STATUS(BodyOwners(*method).run());
   }
   return {};
 }

@@ -18,6 +18,7 @@
 // their forms are settled, and before each becomes a constant of its own.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
+  pass("split-bodies", split_bodies)                  \
   pass("simplify-sizes", simplify_sizes)              \
   pass("drop-assertions", drop_assertions)            \
   pass("functionalise", functionalise)                \
@@ -35,9 +36,11 @@
   pass("prune-constants", prune_constants)            \
   pass("write-edge-forms", write_edge_forms)
 
-// Of normalise_leftovers(): what no backend took. Forms that kernels take are found when types are explicit,
-// and may be made of ops that decompose and promote.
+// Of normalise_leftovers(): what no backend took. It may come from outside, with bodies that several nodes
+// have. Forms that kernels take are found when types are explicit, and may be made of ops that decompose and
+// promote.
 #define DEPUTE_LEFTOVER_PASSES(pass)                  \
+  pass("split-leftover-bodies", split_bodies)         \
   pass("decompose-leftovers", decompose)              \
   pass("promote-leftovers", promote_types)            \
   pass("fit-kernels", fit_kernels)                    \

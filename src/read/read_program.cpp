@@ -132,7 +132,9 @@ Status join(Program& to, Program from, Symbol name) {
   if (!from.delegates.empty())
     return failure("read", name.str(), "a program with delegates cannot be joined to another");
   if (from.ops != to.ops) use_ops(from, to.ops);
-  move_debug_handles(from, last_debug_handle(to));  // each file counts from 1
+  const std::uint32_t last = last_debug_handle(to);  // each file counts from 1
+  TRY_STATUS(next_debug_handle(last, last_debug_handle(from)));
+  move_debug_handles(from, last);
   if (symbols_clash(to, from)) rename_symbols(from, name.str());
   Method& method = *from.methods[0];
   method.name = name;

@@ -123,11 +123,13 @@ void add_delegates(Program& program, const ExportedModel& model) {
 }
 
 // Each delegate comes from a program of its own, which counts its nodes from 1.
-void renumber_delegates(Program& program, std::uint32_t last) {
+Status renumber_delegates(Program& program, std::uint32_t last) {
   for (auto& delegate : program.delegates) {
+    TRY_STATUS(next_debug_handle(last, last_debug_handle(*delegate)));
     move_debug_handles(*delegate, last);
     last = std::max(last, last_debug_handle(*delegate));
   }
+  return {};
 }
 
 Result<Program> read_values(const ExportedModel& model, const std::string& name, const ReadOptions& options) {
@@ -140,7 +142,7 @@ Result<Program> read_values(const ExportedModel& model, const std::string& name,
   ProgramScope scope{.program = program, .counters = {}, .symbols = {}};
   std::string method = options.method.empty() ? "forward" : options.method;
   TRY_STATUS(read_method(document, weights, constants, method, scope));
-  renumber_delegates(program, scope.counters.nodes);
+  TRY_STATUS(renumber_delegates(program, scope.counters.nodes));
   return program;
 }
 

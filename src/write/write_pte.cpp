@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "depute/named_data_store.h"
 #include "depute/verify_input.h"
+#include "ir/verify.h"
 #include "plan/data_file.h"
 #include "program_generated.h"
 #include "support/guarded.h"
@@ -202,7 +202,7 @@ std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layo
 }
 
 Status check_alignment(std::string_view option, std::uint64_t alignment) {
-  if (std::has_single_bit(alignment) && alignment <= max_alignment) return {};
+  if (is_alignment(alignment)) return {};
   return failure("write_pte", option,
                  fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
 }
@@ -307,6 +307,23 @@ std::string external_path(const std::string& path, const std::string& tag) {
 
 namespace {
 
+// ToBackendOptions::without_payloads makes delegates without a payload, and the text form may leave out
+// bytes.
+Status check_payloads(const Program& program) {
+  for (const auto& delegate : program.delegates) {
+    const std::string place = fmt::format("delegate {}", delegate->name.str());
+    if (delegate->processed_bytes == nullptr)
+      return failure("write_pte", place, "it has no payload", "lower the program without without_payloads");
+    bool is_elided = delegate->processed_bytes->is_elided();
+    for (const NamedData& named : delegate->named_data) is_elided = is_elided || named.storage->is_elided();
+    if (is_elided) {
+      return failure("write_pte", place, "this text leaves out bytes of its payload",
+                     "print the program with `depute show --data`");
+    }
+  }
+  return {};
+}
+
 Result<WriteSummary> write_files(const OpenOutput& open, const Program& program, const Plan& plan,
                                  const std::string& path, const WriteOptions& options) {
   TRY(Distribution distribution, distribute(program, plan, path, options));
@@ -378,6 +395,8 @@ Result<WriteSummary> write_pte_to(const OpenOutput& open, const Program& program
       TRY_STATUS(verify_input(program));
       TRY_STATUS(check_plan(program, plan));
     }
+    TRY_STATUS(check_data_is_there(program, "write_pte"));
+    TRY_STATUS(check_payloads(program));
     return write_files(open, program, plan, path, options);
   });
 }

@@ -82,6 +82,82 @@ TEST(EntryPoints, CompileNeedsAProgram) {
   EXPECT_EQ(compiled.error().code, "usage");
 }
 
+TEST(EntryPoints, LeftoversMayHaveBranchesOfOneBody) {
+  Program program = parse(R"(program
+method forward(%p: bool[], %x: f32[2]) {
+  graph @both(%a: f32[2]) {
+    %s: f32[2] = aten.add.Tensor(%a, 1)
+    return %s
+  }
+  %y: f32[2] = higher_order.cond(%p, @both, @both, [%x])
+  return %y
+}
+)");
+  auto lowered = lower_leftovers(std::move(program));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(lowered->methods[0]->bodies.size(), 2u);
+  EXPECT_TRUE(Compiler().emit(*lowered).has_value());
+}
+
+TEST(EntryPoints, EmitRefusesElidedBytes) {
+  Program program = parse(R"(program
+data "w": f32[2] = elided(8, "xxh3:00000000000000000000000000000001")
+method forward(%w: f32[2] = param "w", %x: f32[2]) {
+  %y: f32[2] = aten.add.Tensor(%x, %w)
+  return %y
+}
+)");
+  auto emitted = Compiler().emit(program);
+  ASSERT_FALSE(emitted.has_value());
+  EXPECT_EQ(emitted.error().str(),
+            "[write_pte] data \"w\": this text leaves out the constant's bytes");
+}
+
+TEST(EntryPoints, EmitRefusesDelegatesWithoutPayload) {
+  const Registry registry = make_registry();
+  const WholeProgramPartitioner partitioner("all", {"BackendWithDelegateMappingDemo", {}});
+  const Program program = parse(
+      "program\nmethod forward(%x: f32[2]) {\n"
+      "%y: f32[2] = aten.tan.default(%x)\nreturn %y\n}");
+  auto lowered = to_backend(program, partitioner, registry, {.without_payloads = true});
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  auto emitted = Compiler().emit(lowered->program);
+  ASSERT_FALSE(emitted.has_value());
+  EXPECT_THAT(emitted.error().str(), HasSubstr("delegate all0: it has no payload"));
+}
+
+TEST(EntryPoints, TheLastDebugHandleHasNoneBehindIt) {
+  const Registry registry = make_registry();
+  const WholeProgramPartitioner partitioner("all", {"BackendWithDelegateMappingDemo", {}});
+  auto lower = [&](const std::string& handle) {
+    return to_backend(parse("program\nmethod forward(%x: f32[2]) {\n%y: f32[2] = aten.tan.default(%x) #" +
+                            handle + "\nreturn %y\n}"),
+                      partitioner, registry);
+  };
+  auto lowered = lower("4294967294");
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  EXPECT_EQ(lowered->program.methods[0]->graph->first()->debug_handle, 4294967295u);
+  auto refused = lower("4294967295");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("1 more debug handles are needed behind 4294967295"));
+}
+
+TEST(EntryPoints, RefuseAnAlignmentThatIsAFileOfPadding) {
+  Program program = parse("program\nmethod forward(%x: f32[2]) {\nreturn %x\n}");
+  auto delegate = std::make_unique<Delegate>(
+      Delegate{.name = Symbol("d"), .backend_id = "A", .processed_bytes = Storage::owned({})});
+  delegate->named_data.push_back(
+      {.key = "k", .storage = Storage::owned({std::byte{1}}), .alignment = std::size_t{1} << 31});
+  program.delegates.push_back(std::move(delegate));
+  auto emitted = Compiler().emit(program);
+  ASSERT_FALSE(emitted.has_value());
+  EXPECT_THAT(
+      emitted.error().message,
+      HasSubstr("the alignment 2147483648 of named data \"k\" is no power of two from 1 to 16777216"));
+  program.delegates[0]->named_data[0].alignment = max_alignment;
+  EXPECT_TRUE(Compiler().emit(program).has_value());
+}
+
 TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   for (const char* call :
        {"control.end_if()", "control.set(%x, %x)", "delegate.call(%x)", "depute.masked(%x)"}) {
@@ -92,7 +168,7 @@ TEST(EntryPoints, RefuseOpsOfTheCompilersOwn) {
   }
 }
 
-// Calls that fit their schema and still cannot be run, of a program that nobody has normalised.
+// Calls that fit their schema and still cannot be run, of a program that nobody has verified or normalised.
 TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
   Registry registry = make_registry();
   auto partitioner = registry.find("xnnpack")->make_partitioner({});
@@ -108,7 +184,7 @@ TEST(EntryPoints, XnnpackRefusesDimensionsThatAreNotThere) {
     for (const char* size : {"4", "s0"}) {
       Program program = parse(std::string("program\ndim s0 in [1, 9]\nmethod forward(%x: f32[2, 3, 4, ") +
                               size + "]) {\n%y: f32[2, 3, 4, " + size + "] = " + call + "\nreturn %y\n}");
-      auto lowered = to_backend(program, **partitioner, registry);
+      auto lowered = to_backend(program, **partitioner, registry, {.verified = true});
       EXPECT_TRUE(lowered.has_value()) << call << ": " << lowered.error().str();
       EXPECT_TRUE(!lowered || lowered->program.delegates.empty()) << call;
     }
@@ -136,21 +212,32 @@ TEST(EntryPoints, XnnpackRefusesWhatItWouldDivideByZero) {
         std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.slice.Tensor(%x, 3, 0, 2)"),
         std::string("method forward(%x: f32[1, 3, 4, 4]) {\n%y: f32[] = aten.mean.dim(%x, [2, 3])")}) {
     Program program = parse("program\n" + text + "\nreturn %y\n}");
-    auto lowered = to_backend(program, **partitioner, registry);
+    auto lowered = to_backend(program, **partitioner, registry, {.verified = true});
     ASSERT_TRUE(lowered.has_value()) << text << ": " << lowered.error().str();
     EXPECT_TRUE(lowered->program.delegates.empty()) << text;
   }
 }
 
-// A delegate that was printed without its bytes and its own program.
+// A delegate that was printed without its own program, and without its bytes: the report takes it, no file.
 TEST(EntryPoints, CompileTakesADelegateWithoutBytes) {
   const std::string path = output_path() + ".ir";
-  std::ofstream(path) << "program\ndelegate d backend \"Other\" {\n}\nmethod forward(%x: f32[4]) {\n"
-                         "  %y: f32[4] = delegate.call(@d, %x)\n  return %y\n}\n";
+  auto write = [&](const std::string& blob) {
+    std::ofstream(path) << "program\ndelegate d backend \"Other\" {\n" + blob + "}\n" +
+                               "method forward(%x: f32[4]) {\n  %y: f32[4] = delegate.call(@d, %x)\n" +
+                               "  return %y\n}\n";
+  };
+  write("");
   CompileOptions options;
   options.input = path;
-  options.output = output_path();
   options.reports = {output_path() + ".json"};
+  auto reported = Compiler().compile(options);
+  ASSERT_TRUE(reported.has_value()) << reported.error().str();
+  EXPECT_EQ(reported->report.delegates.at(0).blob_bytes, 0u);
+  options.output = output_path();
+  auto refused = Compiler().compile(options);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().str(), HasSubstr("delegate d: it has no payload"));
+  write("blob \"\"\n");
   options.debug_map = output_path() + ".map";
   auto compiled = Compiler().compile(options);
   ASSERT_TRUE(compiled.has_value()) << compiled.error().str();

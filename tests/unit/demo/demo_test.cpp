@@ -74,7 +74,7 @@ TEST(Demo, PartitionerGivesTheSame) {
 TEST(Demo, DelegateStandingAloneIsWrittenAsOneCall) {
   auto delegate = to_backend("BackendWithDelegateMappingDemo", model(), {}, make_registry());
   ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
-  Program alone = as_program(*delegate);
+  Program alone = as_program(*delegate).value();
   auto plan = make_plan(alone);
   ASSERT_TRUE(plan.has_value()) << plan.error().str();
   ASSERT_EQ(plan->methods[0].instructions.size(), 1u);

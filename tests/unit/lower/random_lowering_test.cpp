@@ -652,7 +652,7 @@ TEST(RandomLowering, ComputesTheSameAsAWhole) {
     if (program.methods.size() == 1) {
       auto delegate = to_backend("A", program, {}, registry());
       ASSERT_TRUE(delegate) << delegate.error().str();
-      Program alone = as_program(*delegate);
+      Program alone = as_program(*delegate).value();
       expect_sound(alone);
       expect_same_results(program, alone);
     }

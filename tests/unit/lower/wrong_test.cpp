@@ -71,6 +71,24 @@ void expect_unchanged_after(const PartitionFunction& function) {
   EXPECT_TRUE(to_backend(program, FunctionPartitioner(tagging({{"a", "t"}})), registry).has_value());
 }
 
+TEST(WrongPartitioner, TagsAnErasedNode) {
+  Program program = parse(model);
+  Graph& graph = *program.methods[0]->graph;
+  Value* x = graph.inputs()[2];
+  Node* erased = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("gone"), x->type()}});
+  graph.erase(*erased);
+  Registry registry;
+  add(registry, std::make_unique<FunctionBackend>("Good", good));
+  const FunctionPartitioner partitioner([&](const Program&, const Method&) -> Result<PartitionResult> {
+    return PartitionResult{.partition_tags = {{Symbol("t"), {"Good", {}}}},
+                           .node_tags = {{erased, Symbol("t")}}};
+  });
+  auto lowered = to_backend(program, partitioner, registry);
+  ASSERT_TRUE(is_refused(lowered));
+  EXPECT_EQ(lowered.error().code, "to_backend.foreign-node");
+  EXPECT_THAT(lowered.error().message, HasSubstr("an erased node is tagged"));
+}
+
 TEST(WrongPartitioner, Throws) {
   Diagnostic error =
       refusal([](auto&, auto&) -> Result<PartitionResult> { throw std::runtime_error("oh no"); });
