@@ -118,8 +118,9 @@ class BackendOps final : public OpTable {
 Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
                                      std::span<const Symbol> names);
 
-// Puts the patterns in the place of backend ops: all that have one, or those without a kernel. Gives how
-// many. Refuses an op without a kernel that has no pattern, or arguments that its pattern does not have.
+// Puts the patterns in the place of backend ops, those in patterns among them: all that have one, or those
+// without a kernel. Gives how many. Refuses an op without a kernel that has no pattern, or arguments that its
+// pattern does not have.
 enum class BackendOpsToExpand : std::uint8_t { All, WithoutKernel };
 Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which);
 

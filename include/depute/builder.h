@@ -4,9 +4,10 @@
 //   b.inherit(node);  // source, debug handle and tag of what is being replaced
 //   Value* y = b.call("aten.mul.Tensor", {x, b.call("aten.sigmoid.default", {x})});
 //
-// A call that does not type-check is a bug of the caller's rule, or a program torch would refuse too: it
-// makes the builder fail, later calls return null, and status() tells the first cause. So rules are written
-// without a check on each line.
+// A call that does not type-check makes the builder fail: it is a bug of the caller's rule, or a program that
+// torch would refuse too. The same holds for an op that is not known and for too many arguments. Later calls
+// return null, and status() tells the first cause. A rule that run() calls never sees that null: run() leaves
+// the rule at the failed call, so rules are written without a check on each line.
 #pragma once
 
 #include <initializer_list>
@@ -101,9 +102,9 @@ class Builder {
       : graph_(&graph), before_(before), sizes_(sizes) {}
 
   Graph& graph() const { return *graph_; }
-  // Of the builder's graph: what the rule's call names, to go on with. Null stays null.
-  Value* own(const Value* value) const { return value == nullptr ? nullptr : graph_->own(*value); }
-  std::vector<Value*> own(const std::vector<const Value*>& values) const;
+  // Returns a value of the call, to build with. Null stays null; a value of another graph is a failure.
+  Value* own(const Value* value);
+  std::vector<Value*> own(const std::vector<const Value*>& values);
   void inherit(const Node& node);  // source, debug handle and tag for the nodes to come
 
   // Arguments in schema order; missing trailing ones take their defaults. For one result.
@@ -123,11 +124,38 @@ class Builder {
   // The values that a size can have, as far as they are known.
   Range range_of(const SymInt& size) const;
 
+  // Runs `rule`, a function without arguments that builds with this builder, and returns its Result. Returns
+  // the first failure of the builder instead if there is one; the rest of the rule is then skipped.
+  template <typename Rule>
+  auto run(Rule&& rule) -> decltype(rule()) {
+    const Leaving leaving(*this);
+    try {
+      if (!failed()) {
+        auto result = rule();
+        if (!failed() || !result) return result;
+      }
+    } catch (const RuleLeft&) {  // status_ tells why
+    }
+    return Failure(Diagnostic(status_.error()));
+  }
+
+  // Records the first failure.
   void fail(Diagnostic diagnostic);
   bool failed() const { return !status_.has_value(); }
   const Status& status() const { return status_; }
 
  private:
+  // Thrown by fail() inside of run(), and caught there.
+  struct RuleLeft {};
+  struct Leaving {
+    explicit Leaving(Builder& builder) : leaves(builder.leaves_rules_), before(leaves) { leaves = true; }
+    ~Leaving() { leaves = before; }
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+    bool& leaves;
+    bool before;
+  };
+
   Argument make_argument(const BuilderArgument& argument);
   std::vector<Value*> add_node(std::string_view op, std::span<const Argument> args);
 
@@ -139,6 +167,7 @@ class Builder {
   NodeOrigin origin_;
   std::span<const NodeOrigin> replaced_;
   Status status_;
+  bool leaves_rules_ = false;  // run() is running
 };
 
 // A replacement by one value.

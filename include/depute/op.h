@@ -53,10 +53,11 @@ struct ArgDef {
   bool is_optional = false;        // may be None
   bool optional_elements = false;  // Tensor?[]
   bool keyword_only = false;
-  bool is_written = false;   // (a!): the op mutates it
-  bool is_aliased = false;   // (a): a result may be a view of it
-  bool is_promoted = false;  // takes part in type promotion
-  bool is_symbolic = false;  // may be a number that is known only when the program runs: SymInt, Scalar
+  bool is_written = false;     // (a!): the op mutates it
+  bool is_aliased = false;     // (a): a result may be a view of it
+  bool is_promoted = false;    // takes part in type promotion
+  bool takes_numbers = false;  // of a Tensor: may be a number, which becomes a tensor
+  bool is_symbolic = false;    // may be a number that is known only when the program runs: SymInt, Scalar
   std::optional<Argument> default_value;
 };
 
@@ -210,6 +211,8 @@ Dims as_dims(const Argument& list);
 // Afterwards an OpCall of the node can be read as its schema says.
 Status check_call(const Node& node);
 Status check_call(const Node& node, const OpDef& def);
+// The same for a call that is no node yet.
+Status check_call(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
 // The node gives as many results as the schema says, tensors where it says so. Any of them may be None, which
 // nobody can use.
 Status check_results(const Node& node, const OpDef& def);

@@ -1,5 +1,6 @@
 // A vector whose first N elements lie in itself: sizes of tensors, arguments of calls, and whatever else is
-// short nearly always. For trivially copied elements only. The words are those of std::vector.
+// short nearly always. For trivially copied elements only. The words are those of std::vector, but
+// operator[], front() and back() throw std::out_of_range for an element that is not there.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -69,12 +71,12 @@ class SmallVector {
   std::reverse_iterator<T*> rend() { return std::reverse_iterator<T*>(begin()); }
   std::reverse_iterator<const T*> rbegin() const { return std::reverse_iterator<const T*>(end()); }
   std::reverse_iterator<const T*> rend() const { return std::reverse_iterator<const T*>(begin()); }
-  T& operator[](std::size_t i) { return data()[i]; }
-  const T& operator[](std::size_t i) const { return data()[i]; }
-  T& front() { return data()[0]; }
-  const T& front() const { return data()[0]; }
-  T& back() { return data()[size_ - 1]; }
-  const T& back() const { return data()[size_ - 1]; }
+  T& operator[](std::size_t i) { return data()[checked(i)]; }
+  const T& operator[](std::size_t i) const { return data()[checked(i)]; }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  T& back() { return (*this)[std::size_t{size_} - 1]; }
+  const T& back() const { return (*this)[std::size_t{size_} - 1]; }
 
   void clear() { size_ = 0; }
   void reserve(std::size_t count) {
@@ -144,6 +146,14 @@ class SmallVector {
   }
 
  private:
+  std::size_t checked(std::size_t i) const {
+    if (i >= size_) [[unlikely]]
+      throw_out_of_range();
+    return i;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_out_of_range() {
+    throw std::out_of_range("an element behind the end of a SmallVector");
+  }
   template <typename Iterator>
   void append(Iterator first, Iterator last) {
     const auto count = static_cast<std::size_t>(std::distance(first, last));

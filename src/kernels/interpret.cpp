@@ -367,8 +367,8 @@ class Interpreter {
       kwargs.push_back({named.name, scratch.import(named.value, map_value)});
     }
     Builder builder(scratch);
-    TRY(std::vector<Value*> results, decompose(builder, OpCall(*def, args, kwargs)));
-    TRY_STATUS(builder.status());
+    TRY(std::vector<Value*> results,
+        builder.run([&] { return decompose(builder, OpCall(*def, args, kwargs)); }));
     if (results.empty() && !node.results().empty()) return cannot_run(node, "there is no reference kernel");
     std::vector<Argument> outputs;
     outputs.reserve(results.size());

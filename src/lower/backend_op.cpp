@@ -26,17 +26,6 @@ Failure bad_op(std::string_view name, std::string_view message, std::string_view
                         hint);
 }
 
-// Whether the call fits its op, tried on a node of its own: rules that give types rely on it.
-Status check_arguments(const OpTable& ops, Symbol op, std::span<const Argument> args) {
-  Graph scratch({}, ops);
-  auto map_value = [&](const Value* value) {
-    return Argument::of(scratch.add_input(value->name(), value->type()));
-  };
-  std::vector<Argument> copies;
-  for (const Argument& argument : args) copies.push_back(scratch.import(argument, map_value));
-  return check_call(*scratch.add(op, copies, {}, {}));
-}
-
 // The pattern's nodes with these arguments, one per input; the values it returns.
 Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Argument> inputs) {
   std::unordered_map<const Value*, Argument> values;
@@ -46,7 +35,6 @@ Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Arg
     OpCall call(node);
     std::vector<Argument> args;
     for (const Argument& argument : call.args()) args.push_back(b.graph().import(argument, map_value));
-    TRY_STATUS(check_arguments(b.graph().ops(), node.op(), args));
     std::vector<Value*> results = b.call_all(node.op().str(), std::span<const Argument>(args));
     if (b.failed()) return Failure(b.status().error());
     for (std::size_t i = 0; i < node.results().size(); ++i)
@@ -547,32 +535,50 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   return count;
 }
 
+// Puts the pattern in the place of the node. Returns the node from which expansion goes on: the pattern may
+// have backends' ops, too.
+Result<Node*> expand(Graph& graph, Node& node, SizeValues& sizes) {
+  TRY_STATUS(check_call(node));
+  Builder builder(graph, &node, &sizes);
+  builder.inherit(node);
+  Node* before = node.previous();
+  auto first = [&] { return before == nullptr ? graph.first() : before->next(); };
+  TRY(std::vector<Value*> values, builder.run([&] { return node.def()->decompose(builder, OpCall(node)); }));
+  restore_origins(node, first());
+  for (std::size_t i = 0; i < node.results().size(); ++i) graph.replace_uses(*node.result(i), values[i]);
+  graph.erase(node);
+  return first();
+}
+
+Result<std::size_t> expand(Method& method, Graph& graph, const Ranges& ranges, BackendOpsToExpand which) {
+  std::size_t count = 0;
+  SizeValues sizes(graph, &ranges);
+  for (Node* node = graph.first(); node != nullptr;) {
+    const OpDef* def = node->def();
+    const bool stays = def == nullptr || def->origin != OpOrigin::Backend ||
+                       (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) ||
+                       (which == BackendOpsToExpand::All && def->decompose == nullptr);
+    if (stays) {
+      node = node->next();
+      continue;
+    }
+    if (def->decompose == nullptr) {
+      return lowering_error(LoweringFault::BackendOpLeft, {.method = method.name.str(), .node = node},
+                            "no backend took it, and it has neither a kernel nor a pattern",
+                            "register it with a kernel, or let a backend take it");
+    }
+    TRY(node, expand(graph, *node, sizes));
+    ++count;
+  }
+  return count;
+}
+
 Result<std::size_t> expand(Program& program, BackendOpsToExpand which) {
   std::size_t count = 0;
   for (auto& method : program.methods) {
     for (Graph* graph : graphs_of(*method)) {
-      SizeValues sizes(*graph, &program.ranges);
-      for (Node& node : graph->nodes()) {
-        const OpDef* def = node.def();
-        if (def == nullptr || def->origin != OpOrigin::Backend) continue;
-        if (which == BackendOpsToExpand::WithoutKernel && !def->out_name.empty()) continue;
-        if (def->decompose == nullptr) {
-          if (which == BackendOpsToExpand::All) continue;
-          return lowering_error(LoweringFault::BackendOpLeft, {.method = method->name.str(), .node = &node},
-                                "no backend took it, and it has neither a kernel nor a pattern",
-                                "register it with a kernel, or let a backend take it");
-        }
-        TRY_STATUS(check_call(node));
-        Builder builder(*graph, &node, &sizes);
-        builder.inherit(node);
-        Node* before = node.previous();
-        TRY(std::vector<Value*> values, def->decompose(builder, OpCall(node)));
-        restore_origins(node, before == nullptr ? graph->first() : before->next());
-        for (std::size_t i = 0; i < node.results().size(); ++i)
-          graph->replace_uses(*node.result(i), values[i]);
-        graph->erase(node);
-        ++count;
-      }
+      TRY(std::size_t expanded, expand(*method, *graph, program.ranges, which));
+      count += expanded;
     }
   }
   return count;

@@ -22,24 +22,15 @@ Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, Siz
   }
   Builder builder(graph, &node, &sizes);
   builder.inherit(node);
-  Replacement values = rule(builder, OpCall(node));
-  const Status& status = values.has_value() && builder.failed() ? builder.status() : Status();
+  Replacement values = builder.run([&] { return rule(builder, OpCall(node)); });
   if (!values) return node_error(node, values.error().message, values.error().hint);
-  if (!status) return node_error(node, status.error().message, status.error().hint);
   return values;
 }
 
 // Gives the new value the sizes of the old one, which the file may know better where they are symbolic.
 Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& value) {
   if (value.type() == old.type()) return {};
-  bool agrees = value.type().is_tensor() && old.type().is_tensor() &&
-                value.tensor().dtype == old.tensor().dtype && value.tensor().rank() == old.tensor().rank();
-  for (std::size_t i = 0; agrees && i < old.tensor().rank(); ++i) {
-    const SymInt& a = value.tensor().sizes[i];
-    const SymInt& b = old.tensor().sizes[i];
-    agrees = a == b || !a.is_constant() || !b.is_constant();
-  }
-  if (!agrees) {
+  if (!value.type().is_tensor() || !may_agree(value.type(), old.type())) {
     return node_error(node, fmt::format("has the type {}, but what it is made of gives {}", str(old.type()),
                                         str(value.type())));
   }
@@ -48,7 +39,10 @@ Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& v
 }
 
 Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& values) {
-  CHECK(values.size() == node.results().size()) << node.op().str();
+  if (values.size() != node.results().size()) {
+    return node_error(node,
+                      fmt::format("has {} results, {} are right", node.results().size(), values.size()));
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value& result = *node.result(i);
     if (!result.has_uses()) continue;

@@ -79,20 +79,13 @@ Status drop_from_inputs(Method& method, Graph& graph) {
 
 // The inferred type, with the file's sizes where they are symbolic. Fails when the two disagree.
 Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred) {
-  auto mismatch = [&] {
+  if (!may_agree(file, inferred)) {
     return node_error(
         node, fmt::format("the file gives this node the type {}, its op makes {}", str(file), str(inferred)),
         "the file is damaged, or uses this op in a way that is not known");
-  };
-  if (file.kind != inferred.kind) return mismatch();
-  if (!file.is_tensor()) return file;
-  const TensorType& a = file.tensor;
-  const TensorType& b = inferred.tensor;
-  if (a.dtype != b.dtype || a.rank() != b.rank()) return mismatch();
-  for (std::size_t i = 0; i < a.rank(); ++i) {
-    if (a.sizes[i].is_constant() && b.sizes[i].is_constant() && a.sizes[i] != b.sizes[i]) return mismatch();
   }
-  return tensor_type(make_tensor(a.dtype, a.sizes));
+  if (!file.is_tensor()) return file;
+  return tensor_type(make_tensor(file.tensor.dtype, file.tensor.sizes));
 }
 
 // The file's types without strides.

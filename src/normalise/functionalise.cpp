@@ -291,9 +291,9 @@ Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
     if (def.write_back == nullptr) return cannot_write(view);
     Builder builder(graph_, &node, &sizes_);
     builder.inherit(node);
-    auto updated = def.write_back(builder, OpCall(*view.node), path[i].second, content, view.result);
+    auto updated = builder.run(
+        [&] { return def.write_back(builder, OpCall(*view.node), path[i].second, content, view.result); });
     if (!updated) return node_error(node, updated.error().message);
-    if (builder.failed()) return node_error(node, builder.status().error().message);
     content = *updated;
     contents_[path[i].first] = {content, version};
   }

@@ -103,7 +103,7 @@ Types infer_glu(const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
   SymInt& size = sizes[dim];
-  if (size.is_constant() && size.value() % 2 != 0) return type_error("glu halves an odd size");
+  if (size.is_constant() && size.value() % 2 != 0) return argument_error("glu halves an odd size");
   size = floor_div(size, 2);
   return tensor_result(self.dtype, std::move(sizes));
 }

@@ -73,9 +73,22 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
   return call;
 }
 
+// Of a call that a rule or a user of the library writes.
+Status check_buildable(std::string_view op, const OpDef* def, std::span<const Argument> args) {
+  if (def == nullptr) return argument_error(fmt::format("there is no op {}", op));
+  if (def->infer == nullptr) return argument_error(fmt::format("the result types of {} are not known", op));
+  return check_call(*def, args, {});
+}
+
 }  // namespace
 
-std::vector<Value*> Builder::own(const std::vector<const Value*>& values) const {
+Value* Builder::own(const Value* value) {
+  if (value == nullptr || graph_->has(*value)) return value == nullptr ? nullptr : graph_->own(*value);
+  fail(argument_error(fmt::format("%{} is no value of the builder's graph", value->name().str())).error());
+  return nullptr;
+}
+
+std::vector<Value*> Builder::own(const std::vector<const Value*>& values) {
   std::vector<Value*> owned;
   for (const Value* value : values) owned.push_back(own(value));
   return owned;
@@ -122,8 +135,10 @@ std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argum
 std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
   if (failed()) return {};
   const OpDef* def = graph_->ops().find(Symbol(op));
-  CHECK(def != nullptr && def->infer != nullptr) << op;
-  CHECK(args.size() <= def->args.size()) << def->schema;
+  if (auto status = check_buildable(op, def, args); !status) {
+    fail(std::move(status).error());
+    return {};
+  }
   WrittenCall written = write_call(*def, args);
   auto types = result_types(OpCall(*def, written.args, written.kwargs));
   if (!types) {
@@ -186,7 +201,7 @@ Argument Builder::make_argument(const BuilderArgument& argument) {
       for (const SymInt& value : argument.ints) elements.push_back(size(value));
       break;
     case BuilderArgument::Kind::Values:
-      for (Value* value : argument.values) elements.push_back(Argument::of(value));
+      for (Value* value : argument.values) elements.push_back(Argument::of(own(value)));
       break;
   }
   return graph_->list(elements);
@@ -194,6 +209,7 @@ Argument Builder::make_argument(const BuilderArgument& argument) {
 
 void Builder::fail(Diagnostic diagnostic) {
   if (!failed()) status_ = Failure(std::move(diagnostic));
+  if (leaves_rules_) throw RuleLeft();
 }
 
 }  // namespace depute

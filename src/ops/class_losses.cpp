@@ -2,6 +2,8 @@
 //
 //   aten.nll_loss_nd.default(%x: f32[n, c, ..], %y: i64[n, ..])
 //     ->  -gather(%x, 1, %y), zero where %y is ignore_index; the mean counts the others
+#include <fmt/format.h>
+
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/losses.h"
@@ -22,9 +24,22 @@ Dims without(Dims sizes, std::size_t dim) {
   return sizes;
 }
 
-Types infer_class_loss(const OpCall& call) {
-  const TensorType& self = call.tensor("self");
+// Targets are classes by number, without the dimension of classes. Only a cross entropy takes probabilities.
+Status check_targets(const OpCall& call) {
+  const TensorType &self = call.tensor("self"), &target = call.tensor("target");
   if (self.rank() == 0) return argument_error("a loss of scores without a dimension of classes");
+  const Value* weight = call.value("weight");
+  if (weight != nullptr && weight->tensor().rank() != 1)
+    return argument_error(fmt::format("weights of classes of rank {}", weight->tensor().rank()));
+  const bool takes_probabilities = call.def().arg_index(Symbol("label_smoothing")) >= 0;
+  if (takes_probabilities && target.rank() == self.rank() && is_floating(target.dtype)) return {};
+  if (target.rank() + 1 == self.rank()) return {};
+  return argument_error(fmt::format("targets of rank {} for scores of rank {}", target.rank(), self.rank()));
+}
+
+Types infer_class_loss(const OpCall& call) {
+  TRY_STATUS(check_targets(call));
+  const TensorType& self = call.tensor("self");
   Dims sizes;
   if (call.integer("reduction") == 0) sizes = without(self.sizes, class_dim(self));
   return tensor_result(self.dtype, std::move(sizes));
@@ -174,12 +189,16 @@ Value* as_rows(Builder& b, Value* x) {
 // One loss for each row; of a single row without its dimension, if the target has none either.
 Types infer_multi_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  if (self.rank() > 2 || call.tensor("target").rank() > 1)
+    return argument_error("a margin loss of more than rows of scores and one target for each");
   Dims sizes;
   if (call.integer("reduction") == 0) sizes = call.tensor("target").sizes;
   return tensor_result(self.dtype, std::move(sizes));
 }
 Types infer_multilabel_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  if (self.rank() > 2 || call.tensor("target").rank() > 2)
+    return argument_error("a margin loss of more than rows of scores and of targets");
   Dims sizes;
   if (call.integer("reduction") == 0 && self.rank() > 1) sizes = {self.sizes[0]};
   return tensor_result(self.dtype, std::move(sizes));

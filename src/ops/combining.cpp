@@ -21,7 +21,7 @@ bool is_ignored(const Value* part) {
 
 Types infer_cat(const OpCall& call) {
   std::vector<const Value*> parts = call.values("tensors");
-  if (parts.empty()) return type_error("cat of no tensors");
+  if (parts.empty()) return argument_error("cat of no tensors");
   std::optional<TensorType> total;
   ScalarType dtype = parts[0]->tensor().dtype;
   for (const Value* part : parts) {
@@ -33,9 +33,18 @@ Types infer_cat(const OpCall& call) {
     }
     TRY(std::size_t dim, wrap_dim(call.integer("dim"), total->rank()));
     if (part->tensor().rank() != total->rank() || total->rank() == 0) {
-      return type_error("cat of tensors of different ranks");
+      return argument_error("cat of tensors of different ranks");
     }
-    total->sizes[dim] = total->sizes[dim] + part->tensor().sizes[dim];
+    const Dims& own = part->tensor().sizes;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const bool may_be_equal =
+          i == dim || own[i] == total->sizes[i] || !own[i].is_constant() || !total->sizes[i].is_constant();
+      if (!may_be_equal) {
+        return argument_error(
+            fmt::format("cat of sizes {} and {} in dimension {}", total->sizes[i].str(), own[i].str(), i));
+      }
+    }
+    total->sizes[dim] = total->sizes[dim] + own[dim];
   }
   return tensor_result(dtype, total ? total->sizes : Dims{0});
 }
@@ -68,7 +77,7 @@ Replacement concat(Builder& b, const OpCall& call) {
 
 Types infer_stack(const OpCall& call) {
   std::vector<const Value*> parts = call.values("tensors");
-  if (parts.empty()) return type_error("stack of no tensors");
+  if (parts.empty()) return argument_error("stack of no tensors");
   ScalarType dtype = parts[0]->tensor().dtype;
   for (const Value* part : parts) dtype = promote(dtype, part->tensor().dtype);
   Dims sizes = parts[0]->tensor().sizes;
@@ -90,12 +99,14 @@ Replacement stack(Builder& b, const OpCall& call) {
 Types infer_pad(const OpCall& call) {
   const TensorType& self = call[0].as_value()->tensor();
   Dims pad = as_dims(call[1]);
-  if (pad.size() % 2 != 0 || pad.size() / 2 > self.rank()) return type_error("padding of the wrong length");
+  if (pad.size() % 2 != 0 || pad.size() / 2 > self.rank())
+    return argument_error("padding of the wrong length");
   Dims sizes = self.sizes;
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     SymInt& size = sizes[self.rank() - 1 - i];
     size = size + pad[2 * i] + pad[2 * i + 1];
-    if (size.is_constant() && size.value() < 0) return type_error("padding that removes more than there is");
+    if (size.is_constant() && size.value() < 0)
+      return argument_error("padding that removes more than there is");
   }
   return tensor_result(self.dtype, std::move(sizes));
 }

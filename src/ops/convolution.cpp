@@ -32,7 +32,7 @@ struct ConvolutionCall {
 
 Result<ConvolutionCall> read_call(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() < 3) return type_error("a convolution's weight has at least rank 3");
+  if (weight.rank() < 3) return argument_error("a convolution's weight has at least rank 3");
   ConvolutionCall result{.spatial = weight.rank() - 2};
   TRY(result.stride, one_per_dimension(call, "stride", result.spatial));
   TRY(result.dilation, one_per_dimension(call, "dilation", result.spatial));
@@ -69,12 +69,12 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
   const TensorType& weight = call.tensor("weight");
   bool is_batched = input.rank() == c.spatial + 2;
   if (!is_batched && input.rank() != c.spatial + 1) {
-    return type_error(
+    return argument_error(
         fmt::format("an input of rank {} for a weight of rank {}", input.rank(), weight.rank()));
   }
   TRY_STATUS(check_groups(call, weight, input.sizes[input.rank() - c.spatial - 1], transposed));
   if (std::ranges::any_of(c.stride, [](const SymInt& s) { return s == 0; }))
-    return type_error("a stride of 0");
+    return argument_error("a stride of 0");
   Dims sizes;
   if (is_batched) sizes.push_back(input.sizes[0]);
   sizes.push_back(transposed ? weight.sizes[1] * as_sym_int(call["groups"]) : weight.sizes[0]);
@@ -83,7 +83,7 @@ Types result_type(const OpCall& call, const ConvolutionCall& c, bool transposed)
     const SymInt& kernel = weight.sizes[2 + i];
     sizes.push_back(transposed ? transposed_size(size, kernel, c, i) : convolved(size, kernel, c, i));
     if (sizes.back().is_constant() && sizes.back().value() < 0) {
-      return type_error(fmt::format("a kernel of {} on an input of {}", kernel.str(), size.str()));
+      return argument_error(fmt::format("a kernel of {} on an input of {}", kernel.str(), size.str()));
     }
   }
   return tensor_result(input.dtype, std::move(sizes));

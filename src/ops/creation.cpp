@@ -119,7 +119,7 @@ Result<SymInt> range_size(const RangeArguments& r) {
   SymInt span = step.value() > 0 ? end - start : start - end;
   std::int64_t stride = std::abs(step.value());
   SymInt size = floor_div(span + (stride - 1), stride);
-  if (size.is_constant() && size.value() < 0) return type_error("arange of a negative length");
+  if (size.is_constant() && size.value() < 0) return argument_error("arange of a negative length");
   return size;
 }
 

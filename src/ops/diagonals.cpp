@@ -1,6 +1,8 @@
 // Diagonals: taken out, put in, and made. What puts elements on a diagonal is a choice by a mask:
 //
 //   aten.diag_embed.default(f32[3])   ->   where(arange(3)[:, None] == arange(3), x[:, None], 0)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -17,6 +19,11 @@ using Ints = std::vector<std::int64_t>;
 
 // --- where a diagonal lies
 
+Result<std::int64_t> read_offset(const OpCall& call, std::string_view name) {
+  const std::int64_t offset = call.integer(name);
+  if (offset >= -max_static_size && offset <= max_static_size) return offset;
+  return argument_error(fmt::format("'{}' is {}", name, offset));
+}
 // The dimensions and the offset that a call names; torch's schemas call them alike.
 struct Plane {
   std::size_t rows, columns;  // dimensions
@@ -27,7 +34,8 @@ Result<Plane> read_plane(const OpCall& call, std::size_t rank) {
   TRY(std::size_t rows, wrap_dim(call.integer("dim1"), rank));
   TRY(std::size_t columns, wrap_dim(call.integer("dim2"), rank));
   if (rows == columns) return argument_error("diagonal of one dimension");
-  return Plane{rows, columns, call.integer("offset")};
+  TRY(std::int64_t offset, read_offset(call, "offset"));
+  return Plane{rows, columns, offset};
 }
 
 SymInt diagonal_length(const SymInt& rows, const SymInt& columns, std::int64_t offset) {
@@ -114,7 +122,12 @@ Replacement diag_embed(Builder& b, const OpCall& call) {
 }
 
 Types infer_diagonal_scatter(const OpCall& call) {
-  TRY_STATUS(infer_diagonal(call));
+  TRY(std::vector<Type> diagonal, infer_diagonal(call));
+  diagonal[0].tensor.dtype = call.tensor("src").dtype;
+  if (!may_agree(diagonal[0], tensor_type(call.tensor("src")))) {
+    return argument_error(
+        fmt::format("'src' is {}, the diagonal {}", str(call.tensor("src")), str(diagonal[0])));
+  }
   return infer_same_type(call);
 }
 Replacement diagonal_scatter(Builder& b, const OpCall& call) {
@@ -125,7 +138,7 @@ Replacement diagonal_scatter(Builder& b, const OpCall& call) {
 // Of a matrix its diagonal, of a row the matrix that has it as its diagonal.
 Types infer_diag(const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  std::int64_t offset = call.integer("diagonal");
+  TRY(std::int64_t offset, read_offset(call, "diagonal"));
   if (self.rank() == 1) {
     SymInt length = self.sizes[0] + std::abs(offset);
     return tensor_result(self.dtype, {length, length});
@@ -139,7 +152,8 @@ Replacement diag(Builder& b, const OpCall& call) {
 }
 
 Types infer_diagflat(const OpCall& call) {
-  SymInt length = call.tensor("self").numel() + std::abs(call.integer("offset"));
+  TRY(std::int64_t offset, read_offset(call, "offset"));
+  SymInt length = call.tensor("self").numel() + std::abs(offset);
   return tensor_result(call.tensor("self").dtype, {length, length});
 }
 Replacement diagflat(Builder& b, const OpCall& call) {

@@ -72,8 +72,13 @@ Replacement take_along_dim(Builder& b, const OpCall& call) {
 
 Types infer_unsafe_index(const OpCall& call) {
   std::vector<Argument> args{call["self"], call["indices"]};
-  const OpDef* index = call.node()->graph().ops().find(Symbol("aten.index.Tensor"));
-  return index->infer(OpCall(*index, args, {}));
+  static const OpDef& index = *torch_ops()->find(Symbol("aten.index.Tensor"));
+  return index.infer(OpCall(index, args, {}, call.node()));
+}
+Types infer_index_put(const OpCall& call) {
+  if (call.values("indices").size() > call.tensor("self").rank())
+    return argument_error("more indices than dimensions");
+  return infer_same_type(call);
 }
 Replacement unsafe_index(Builder& b, const OpCall& call) {
   return one(b.call("aten.index.Tensor", call.args()));
@@ -172,8 +177,14 @@ Replacement argwhere(Builder& b, const OpCall& call) {
 // One tensor of indices for each dimension.
 Types infer_nonzero_numpy(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of elements that are not zero is not known");
+  const std::span<const Value* const> results = call.node()->results();
+  const std::size_t rank = std::max<std::size_t>(call[0].as_value()->tensor().rank(), 1);
+  const bool fit = results.size() == rank && std::ranges::all_of(results, [](const Value* result) {
+                     return result->type().is_tensor() && result->tensor().rank() == 1;
+                   });
+  if (!fit) return argument_error(fmt::format("results that are not {} rows of indices", rank));
   std::vector<Type> types;
-  for (const Value* result : call.node()->results()) {
+  for (const Value* result : results) {
     types.push_back(tensor_type({.dtype = ScalarType::I64, .sizes = result->tensor().sizes}));
   }
   return types;
@@ -239,13 +250,13 @@ std::span<const OpLine> index_form_ops() {
        composite(infer_unsafe_index, unsafe_index)},
       {"aten._unsafe_index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
        "-> Tensor",
-       composite(infer_same_type, unsafe_index_put)},
+       composite(infer_index_put, unsafe_index_put)},
       {"aten._unsafe_masked_index.default(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> "
        "Tensor",
        composite(infer_unsafe_index, masked_index)},
       {"aten._unsafe_masked_index_put_accumulate.default(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
        "values) -> Tensor",
-       composite(infer_same_type, masked_index_put)},
+       composite(infer_index_put, masked_index_put)},
       {"aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
        composite(infer_same_type, put, inplace_twin)},
       {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",

@@ -129,7 +129,7 @@ Replacement index_add(Builder& b, const OpCall& call) {
 
 Types infer_embedding(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() != 2) return type_error("an embedding's weight has rank 2");
+  if (weight.rank() != 2) return argument_error("an embedding's weight has rank 2");
   Dims sizes = call.tensor("indices").sizes;
   sizes.push_back(weight.sizes[1]);
   return tensor_result(weight.dtype, std::move(sizes));

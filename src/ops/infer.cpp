@@ -88,11 +88,20 @@ Types result_types(const OpCall& call) {
     if (type.tensor.rank() > max_rank)
       return argument_error(fmt::format("a result of rank {}", type.tensor.rank()));
     for (const SymInt& size : type.tensor.sizes) {
-      if (size.is_constant() && size.value() < 0)
-        return type_error(fmt::format("a result of size {}", size.value()));
+      if (!size.is_constant() || (size.value() >= 0 && size.value() <= max_static_size)) continue;
+      return argument_error(fmt::format("a result of size {}", size.value()));
     }
   }
   return types;
+}
+
+bool may_agree(const Type& a, const Type& b) {
+  if (a.kind != b.kind || !a.is_tensor()) return a.kind == b.kind;
+  const Dims &sizes = a.tensor.sizes, &others = b.tensor.sizes;
+  return a.tensor.dtype == b.tensor.dtype &&
+         std::ranges::equal(sizes, others, [](const SymInt& size, const SymInt& other) {
+           return size == other || !size.is_constant() || !other.is_constant();
+         });
 }
 
 Failure type_error(std::string message) {
@@ -109,7 +118,9 @@ Types tensor_result(ScalarType dtype, Dims sizes) {
 
 Result<Dims> broadcast(const Dims& a, const Dims& b) {
   return broadcast_sizes(a, b, [](const SymInt& size, const SymInt& other) {
-    return type_error(fmt::format("sizes {} and {} do not broadcast", size.str(), other.str()));
+    std::string message = fmt::format("sizes {} and {} do not broadcast", size.str(), other.str());
+    const bool is_certain = size.is_constant() && other.is_constant();
+    return is_certain ? argument_error(std::move(message)) : type_error(std::move(message));
   });
 }
 

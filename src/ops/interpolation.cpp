@@ -62,7 +62,7 @@ Result<SymInt> scaled_size(const SymInt& size, double factor) {
 // The last `count` dimensions: their sizes are given, or the input's times the factors.
 Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
   const TensorType& input = call[0].as_value()->tensor();
-  if (input.rank() != count + 2) return type_error("an image of the wrong rank");
+  if (input.rank() != count + 2) return argument_error("an image of the wrong rank");
   Dims wanted = as_dims(call["output_size"]);
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < count; ++i) {

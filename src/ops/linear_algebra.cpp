@@ -24,18 +24,18 @@ SymInt product_of(const Dims& sizes) {
 
 Status expect_equal(const SymInt& a, const SymInt& b) {
   if (a == b || !a.is_constant() || !b.is_constant()) return {};
-  return type_error(fmt::format("inner sizes {} and {} differ", a.str(), b.str()));
+  return argument_error(fmt::format("inner sizes {} and {} differ", a.str(), b.str()));
 }
 
 Status expect_rank(const TensorType& type, std::size_t rank) {
   if (type.rank() == rank) return {};
-  return type_error(fmt::format("a tensor of rank {} where rank {} is needed", type.rank(), rank));
+  return argument_error(fmt::format("a tensor of rank {} where rank {} is needed", type.rank(), rank));
 }
 
 Types infer_linear(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   const TensorType& weight = call.tensor("weight");
-  if (weight.rank() != 2 || input.rank() == 0) return type_error("linear needs a weight of rank 2");
+  if (weight.rank() != 2 || input.rank() == 0) return argument_error("linear needs a weight of rank 2");
   TRY_STATUS(expect_equal(input.sizes.back(), weight.sizes[1]));
   Dims sizes = input.sizes;
   sizes.back() = weight.sizes[0];
@@ -102,7 +102,8 @@ Replacement mm(Builder& b, const OpCall& call) {
 // addmm(bias, x, permute(w, [1, 0]))  ->  linear(x, w, bias)
 Replacement addmm(Builder& b, const OpCall& call) {
   Value* weight = linear_weight(b, call.value("mat2"));
-  const bool is_plain = call["beta"].as_double() == 1 && call["alpha"].as_double() == 1;
+  auto is_one = [&](std::string_view name) { return call[name].is_number() && call.number(name) == 1; };
+  const bool is_plain = is_one("beta") && is_one("alpha");
   if (weight == nullptr || !is_plain || call.tensor("self").rank() != 1) return std::vector<Value*>{};
   if (call.tensor("self").sizes[0] != weight->tensor().sizes[0]) return std::vector<Value*>{};
   return linear_of_rows(b, call.value("mat1"), weight, call["self"]);

@@ -3,6 +3,8 @@
 //
 //   aten.batch_norm.default(%x, %w, %b, %mean, %var, false, ...)
 //   aten._native_batch_norm_legit_no_training.default(%x, %w, %b, %mean, %var, 0.1, 1e-05)
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "depute/builder.h"
@@ -21,16 +23,41 @@ std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
   return {own, extra, extra};
 }
 
+// Per channel: one number of each that is given. Running statistics are given both or not at all.
+Status check_channels(const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  if (input.rank() < 2) return argument_error("a norm of a tensor without channels");
+  for (std::string_view name : {"weight", "bias", "running_mean", "running_var"}) {
+    if (call.def().arg_index(Symbol(name)) < 0 || call[name].is_none()) continue;
+    const TensorType& given = call.tensor(name);
+    if (given.rank() != 1) return argument_error(fmt::format("'{}' has rank {}, not 1", name, given.rank()));
+    const SymInt &size = given.sizes[0], &channels = input.sizes[1];
+    if (size == channels || !size.is_constant() || !channels.is_constant()) continue;
+    return argument_error(
+        fmt::format("'{}' has {} elements for {} channels", name, size.str(), channels.str()));
+  }
+  const bool has_statistics = call.def().arg_index(Symbol("running_mean")) >= 0;
+  if (has_statistics && call["running_mean"].is_none() != call["running_var"].is_none())
+    return argument_error("one of 'running_mean' and 'running_var' without the other");
+  return {};
+}
+
 Types infer_batch_norm_inference(const OpCall& call) {
+  TRY_STATUS(check_channels(call));
   return with_statistics(call.tensor("input"), {0});
 }
 Types infer_batch_norm_training(const OpCall& call) {
+  TRY_STATUS(check_channels(call));
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return type_error("batch norm of a tensor without channels");
   return with_statistics(input, {input.sizes[1]});
 }
 Types infer_like_input(const OpCall& call) {
   return tensor_result(call.tensor("input").dtype, call.tensor("input").sizes);
+}
+
+Types infer_channel_norm(const OpCall& call) {
+  TRY_STATUS(check_channels(call));
+  return infer_like_input(call);
 }
 
 Replacement first_of(Builder& b, std::string_view op, std::initializer_list<BuilderArgument> args) {
@@ -173,7 +200,7 @@ Types infer_native_group_norm(const OpCall& call) {
 
 Replacement grouped(Builder& b, const OpCall& call, const SymInt& groups) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return type_error("group norm of a tensor without channels");
+  if (input.rank() < 2) return argument_error("group norm of a tensor without channels");
   GroupSizes sizes = group_sizes(input);
   return first_of(b, "aten.native_group_norm.default",
                   {call["input"], call["weight"], call["bias"], b.size(sizes.batch), b.size(sizes.channels),
@@ -186,7 +213,7 @@ Replacement group_norm(Builder& b, const OpCall& call) {
 // With the input's own statistics, an instance norm is a group norm with a group per channel.
 Replacement instance_norm(Builder& b, const OpCall& call) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() < 2) return type_error("instance norm of a tensor without channels");
+  if (input.rank() < 2) return argument_error("instance norm of a tensor without channels");
   if (call.boolean("use_input_stats")) return grouped(b, call, input.sizes[1]);
   return first_of(b, "aten._native_batch_norm_legit_no_training.default",
                   {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
@@ -195,7 +222,7 @@ Replacement instance_norm(Builder& b, const OpCall& call) {
 
 // Its running statistics move to the means of those that each instance has.
 Types infer_instance_norm_functional(const OpCall& call) {
-  TRY(std::vector<Type> types, infer_like_input(call));
+  TRY(std::vector<Type> types, infer_channel_norm(call));
   for (std::string_view running : {"running_mean", "running_var"}) {
     const TensorType& type = call.tensor(running);
     types.push_back(tensor_type({.dtype = type.dtype, .sizes = type.sizes}));
@@ -238,7 +265,7 @@ std::span<const OpLine> norm_ops() {
   static constexpr OpLine lines[] = {
       {"aten.batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
        "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       {.infer = infer_like_input,
+       {.infer = infer_channel_norm,
         .decompose = batch_norm,
         .functional = "aten._native_batch_norm_legit_functional.default"}},
       {"aten.native_batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
@@ -287,7 +314,7 @@ std::span<const OpLine> norm_ops() {
        composite(infer_like_input, group_norm)},
       {"aten.instance_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
        "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       {.infer = infer_like_input, .decompose = instance_norm, .functional = instance_norm_in_training}},
+       {.infer = infer_channel_norm, .decompose = instance_norm, .functional = instance_norm_in_training}},
       {"depute.instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
        "running_var, bool use_input_stats, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        {.origin = OpOrigin::Compiler,

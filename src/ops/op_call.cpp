@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "depute/infer.h"
 #include "depute/op.h"
 #include "ops/schema.h"
 #include "support/check.h"
@@ -32,8 +33,7 @@ bool fits_element(const Argument& argument, const ArgDef& def) {
   using Kind = Argument::Kind;
   switch (def.type) {
     case ArgType::Tensor:
-      return is_value_of(argument, {Type::Kind::Tensor}) ||
-             (def.is_promoted && !def.is_written && is_scalar(argument));
+      return is_value_of(argument, {Type::Kind::Tensor}) || (def.takes_numbers && is_scalar(argument));
     case ArgType::Int:
       return argument.is_int() || argument.kind == Kind::Bool ||
              (def.is_symbolic && is_value_of(argument, {Type::Kind::SymInt, Type::Kind::Int}));
@@ -163,41 +163,55 @@ Dims as_dims(const Argument& list) {
   return dims;
 }
 
-Status check_call(const Node& node) {
-  return check_call(node, *node.def());
-}
+namespace {
 
-// Defaults fit by themselves, so that only what the node gives is looked at.
-Status check_call(const Node& node, const OpDef& def) {
+// How the arguments do not fit the schema; empty if they do. Defaults fit by themselves, so that only the
+// given arguments are looked at.
+std::string misfit_of(const OpDef& def, std::span<const Argument> args,
+                      std::span<const NamedArgument> kwargs) {
   if (def.is(OpFlag::variadic)) return {};
-  const std::span<const Argument> args = node.args();
-  if (args.size() > def.args.size()) {
-    return bad_call(node, fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size()));
-  }
+  if (args.size() > def.args.size())
+    return fmt::format("{} arguments, at most {} are allowed", args.size(), def.args.size());
   auto misfit = [&](const ArgDef& arg, const Argument& given) {
-    return bad_call(node, fmt::format("argument '{}' {}", arg.name.str(),
-                                      given.is_none() ? "is missing" : "has the wrong kind"));
+    return fmt::format("argument '{}' {}", arg.name.str(),
+                       given.is_none() ? "is missing" : "has the wrong kind");
   };
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (!internal::fits(args[i], def.args[i])) return misfit(def.args[i], args[i]);
   }
-  for (std::size_t i = 0; i < node.kwargs().size(); ++i) {
-    const NamedArgument& named = node.kwargs()[i];
+  for (std::size_t i = 0; i < kwargs.size(); ++i) {
+    const NamedArgument& named = kwargs[i];
     int index = def.arg_index(named.name);
-    if (index < 0) return bad_call(node, fmt::format("there is no argument '{}'", named.name.str()));
-    bool is_twice =
-        static_cast<std::size_t>(index) < args.size() || is_named(node.kwargs().first(i), named.name);
-    if (is_twice) return bad_call(node, fmt::format("argument '{}' is given twice", named.name.str()));
+    if (index < 0) return fmt::format("there is no argument '{}'", named.name.str());
+    bool is_twice = static_cast<std::size_t>(index) < args.size() || is_named(kwargs.first(i), named.name);
+    if (is_twice) return fmt::format("argument '{}' is given twice", named.name.str());
     const ArgDef& arg = def.args[static_cast<std::size_t>(index)];
     if (!internal::fits(named.value, arg)) return misfit(arg, named.value);
   }
   for (std::size_t i = args.size(); i < def.args.size(); ++i) {
     const ArgDef& arg = def.args[i];
     if (arg.default_value || arg.is_optional || arg.type == ArgType::Any) continue;
-    if (!is_named(node.kwargs(), arg.name))
-      return bad_call(node, fmt::format("argument '{}' is missing", arg.name.str()));
+    if (!is_named(kwargs, arg.name)) return fmt::format("argument '{}' is missing", arg.name.str());
   }
   return {};
+}
+
+}  // namespace
+
+Status check_call(const Node& node) {
+  return check_call(node, *node.def());
+}
+
+Status check_call(const Node& node, const OpDef& def) {
+  std::string misfit = misfit_of(def, node.args(), node.kwargs());
+  if (misfit.empty()) return {};
+  return bad_call(node, std::move(misfit));
+}
+
+Status check_call(const OpDef& def, std::span<const Argument> args, std::span<const NamedArgument> kwargs) {
+  const std::string misfit = misfit_of(def, args, kwargs);
+  if (misfit.empty()) return {};
+  return argument_error(fmt::format("{}: {}", def.name.str(), misfit));
 }
 
 Status check_results(const Node& node, const OpDef& def) {

@@ -46,7 +46,9 @@ void mark_promoted(OpDef& def, std::string_view names) {
     std::size_t end = std::min(names.find(' '), names.size());
     int index = def.arg_index(Symbol(names.substr(0, end)));
     CHECK(index >= 0) << def.schema << ": " << names;
-    def.args[static_cast<std::size_t>(index)].is_promoted = true;
+    ArgDef& arg = def.args[static_cast<std::size_t>(index)];
+    arg.is_promoted = true;
+    arg.takes_numbers = def.is(OpFlag::pointwise) && !arg.is_written;
     names.remove_prefix(std::min(end + 1, names.size()));
   }
 }

@@ -10,6 +10,9 @@
 //                                              %k, %j = aten.topk.default(key, n, -1, false)
 //                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
 #include "ops/order.h"
+
+#include <fmt/format.h>
+
 #include "ops/idioms.h"
 #include "support/try.h"
 
@@ -272,6 +275,17 @@ Replacement nanquantile(Builder& b, const OpCall& call) {
 Types infer_places(const OpCall& call) {
   const Argument& self = call["self"];
   bool is_tensor = self.is_value() && self.as_value()->type().is_tensor();
+  const bool is_search = call.def().arg_index(Symbol("sorted_sequence")) >= 0;
+  const TensorType& rows = call.tensor(is_search ? "sorted_sequence" : "boundaries");
+  const bool are_rows = is_search ? rows.rank() >= 1 : rows.rank() == 1;
+  if (!are_rows) return argument_error(fmt::format("boundaries of rank {}", rows.rank()));
+  if (is_search && rows.rank() > 1 && (!is_tensor || self.as_value()->tensor().rank() != rows.rank()))
+    return argument_error(
+        fmt::format("values of another rank than the rows, which have rank {}", rows.rank()));
+  const Value* sorter = is_search ? call.value("sorter") : nullptr;
+  if (sorter != nullptr &&
+      !may_agree(sorter->type(), tensor_type({.dtype = ScalarType::I64, .sizes = rows.sizes})))
+    return argument_error("'sorter' is no i64 of the sizes of 'sorted_sequence'");
   bool is_narrow = call.boolean("out_int32");
   return tensor_result(is_narrow ? ScalarType::I32 : ScalarType::I64,
                        is_tensor ? self.as_value()->tensor().sizes : Dims{});

@@ -38,6 +38,15 @@ Replacement max_pool1d(Builder& b, const OpCall& call) {
 Types infer_like_self(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, call.tensor("self").sizes);
 }
+Types infer_max_pool2d_backward(const OpCall& call) {
+  const TensorType &self = call.tensor("self"), &indices = call.tensor("indices");
+  if (self.rank() != 3 && self.rank() != 4)
+    return argument_error(fmt::format("a gradient of images of rank {}", self.rank()));
+  if (indices.rank() != self.rank())
+    return argument_error(
+        fmt::format("indices of rank {} for images of rank {}", indices.rank(), self.rank()));
+  return infer_like_self(call);
+}
 // Each gradient goes to the element that its index names.
 Replacement max_pool2d_backward(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -139,7 +148,7 @@ std::span<const OpLine> pooling_ops() {
        composite(infer_max_pool_with_indices<1>, max_pool1d_with_indices)},
       {"aten.max_pool2d_with_indices_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, "
        "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-       composite(infer_like_self, max_pool2d_backward)},
+       composite(infer_max_pool2d_backward, max_pool2d_backward)},
       {"aten.max_pool2d.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
        "dilation=1, bool ceil_mode=False) -> Tensor",
        composite(infer_max_pool<2>, max_pool2d)},

@@ -71,8 +71,9 @@ Replacement logspace(Builder& b, const OpCall& call) {
 Types infer_one_hot(const OpCall& call) {
   std::int64_t classes = call.integer("num_classes");
   Dims sizes = call.tensor("self").sizes;
-  sizes.push_back(classes < 0 && call.node() != nullptr ? call.node()->result()->tensor().sizes.back()
-                                                        : SymInt(classes));
+  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  const bool is_told = told != nullptr && told->is_tensor() && told->tensor.rank() == sizes.size() + 1;
+  sizes.push_back(classes < 0 && is_told ? told->tensor.sizes.back() : SymInt(classes));
   return tensor_result(ScalarType::I64, std::move(sizes));
 }
 Replacement one_hot(Builder& b, const OpCall& call) {

@@ -16,7 +16,7 @@ Types infer_pixel_shuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("upscale_factor");
   if (self.rank() < 3 || factor <= 0 || factor > max_factor)
-    return type_error("pixel_shuffle of a tensor without channels");
+    return argument_error("pixel_shuffle of a tensor without channels");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = floor_div(sizes[channels], factor * factor);
@@ -28,7 +28,7 @@ Types infer_pixel_unshuffle(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t factor = call.integer("downscale_factor");
   if (self.rank() < 3 || factor <= 0 || factor > max_factor)
-    return type_error("pixel_unshuffle of a tensor without channels");
+    return argument_error("pixel_unshuffle of a tensor without channels");
   Dims sizes = self.sizes;
   std::size_t channels = self.rank() - 3;
   sizes[channels] = sizes[channels] * (factor * factor);

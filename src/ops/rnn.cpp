@@ -54,7 +54,7 @@ Result<Network> read_network(const OpCall& call, Gates gates) {
               .has_biases = call.boolean("has_biases"),
               .params = call.values("params")};
   if (net.layers <= 0 || call.tensor("input").rank() != 3)
-    return type_error("a recurrent layer of a wrong shape");
+    return argument_error("a recurrent layer of a wrong shape");
   bool has_params = net.layers <= static_cast<std::int64_t>(net.params.size());
   bool are_static = std::ranges::all_of(net.params, [](const Value* p) { return p->tensor().is_static(); });
   if (!has_params || !are_static) return type_error("a recurrent layer whose weights do not fit");
@@ -63,7 +63,7 @@ Result<Network> read_network(const OpCall& call, Gates gates) {
   std::size_t plain = net.has_biases ? 4 : 2;
   bool projects = gates == Gates::Lstm && net.params_per_cell == plain + 1;
   if (net.params.size() % cells != 0 || (net.params_per_cell != plain && !projects)) {
-    return type_error(fmt::format("{} weights for {} layers", net.params.size(), net.layers));
+    return argument_error(fmt::format("{} weights for {} layers", net.params.size(), net.layers));
   }
   return net;
 }
@@ -246,7 +246,7 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
 Replacement lstm(Builder& b, const OpCall& call) {
   TRY(Network net, read_network(call, Gates::Lstm));
   std::vector<Value*> hx = b.own(call.values("hx"));
-  if (hx.size() != 2) return type_error("an lstm has two initial states");
+  if (hx.size() != 2) return argument_error("an lstm has two initial states");
   TRY(Outputs out, unroll(b, net, b.own(call.value("input")), hx[0], hx[1]));
   return std::vector<Value*>{out.sequence, final_states(b, net, out.hidden), final_states(b, net, out.cell)};
 }
@@ -276,13 +276,13 @@ State read_state(Builder& b, Value* hidden, Value* cell) {
 
 Result<State> run_cell(Builder& b, const OpCall& call, Gates gates, State state) {
   if (call.tensor("input").rank() != 2)
-    return type_error("a recurrent cell of an input that is not of rank 2");
+    return argument_error("a recurrent cell of an input that is not of rank 2");
   Cell cell{.input_weight = call.value("w_ih"),
             .hidden_weight = call.value("w_hh"),
             .input_bias = call.value("b_ih"),
             .hidden_bias = call.value("b_hh")};
   if ((cell.input_bias == nullptr) != (cell.hidden_bias == nullptr)) {
-    return type_error("a recurrent cell with one bias of two");
+    return argument_error("a recurrent cell with one bias of two");
   }
   if (!cell.hidden_weight->tensor().is_static()) return type_error("a recurrent cell of unknown size");
   Network net{.gates = gates,
@@ -303,7 +303,7 @@ Value* without_time(Builder& b, Value* x) {
 
 Replacement lstm_cell(Builder& b, const OpCall& call) {
   std::vector<Value*> hx = b.own(call.values("hx"));
-  if (hx.size() != 2) return type_error("an lstm has two initial states");
+  if (hx.size() != 2) return argument_error("an lstm has two initial states");
   TRY(State state, run_cell(b, call, Gates::Lstm, read_state(b, hx[0], hx[1])));
   return std::vector<Value*>{without_time(b, state.hidden), without_time(b, state.cell)};
 }
@@ -334,16 +334,16 @@ Types infer_cell(const OpCall& call) {
 
 Types infer_recurrent(const OpCall& call) {
   const TensorType& input = call.tensor("input");
-  if (input.rank() != 3) return type_error("a recurrent layer of an input that is not of rank 3");
+  if (input.rank() != 3) return argument_error("a recurrent layer of an input that is not of rank 3");
   std::vector<Type> types;
   const Argument& hx = call["hx"];
   std::vector<const Value*> states =
       hx.is_list() ? call.values("hx") : std::vector<const Value*>{hx.as_value()};
   Dims sizes = input.sizes;
   for (const Value* state : states) {
-    if (state->tensor().rank() != 3) return type_error("a recurrent layer's state has rank 3");
+    if (state->tensor().rank() != 3) return argument_error("a recurrent layer's state has rank 3");
   }
-  if (states.empty()) return type_error("a recurrent layer without a state");
+  if (states.empty()) return argument_error("a recurrent layer without a state");
   sizes[2] = states[0]->tensor().sizes[2] * (call.boolean("bidirectional") ? 2 : 1);
   types.push_back(tensor_type({.dtype = input.dtype, .sizes = std::move(sizes)}));
   for (const Value* state : states) {

@@ -147,7 +147,7 @@ Types infer_diff(const OpCall& call) {
   for (std::string_view more : {"prepend", "append"}) {
     const Value* value = call.value(more);
     if (value == nullptr) continue;
-    if (value->tensor().rank() != self.rank()) return type_error("diff with a tensor of another rank");
+    if (value->tensor().rank() != self.rank()) return argument_error("diff with a tensor of another rank");
     sizes[dim] = sizes[dim] + value->tensor().sizes[dim];
     dtype = promote(dtype, value->tensor().dtype);
   }

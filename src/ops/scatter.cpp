@@ -30,6 +30,34 @@ bool is_plain(const OpCall& call) {
 Term index_of(Builder& b, const OpCall& call) {
   return as_line(tensor_operand(b, call, "index")).to(ScalarType::I64);
 }
+// An index without elements may have any rank. A tensor without dimensions is a line of one.
+Status check_index(const OpCall& call, std::string_view source = {}) {
+  const TensorType &self = call.tensor("self"), &index = call.tensor("index");
+  TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
+  if (index.dtype != ScalarType::I64 && index.dtype != ScalarType::I32)
+    return argument_error(fmt::format("an index of {}; it must be i64 or i32", name(index.dtype)));
+  if (index.static_numel() == 0) return {};
+  auto check = [&](const TensorType& other, std::string_view other_name, std::size_t free_dim) -> Status {
+    if (std::max<std::size_t>(index.rank(), 1) != std::max<std::size_t>(other.rank(), 1)) {
+      return argument_error(
+          fmt::format("an index of rank {}, '{}' has rank {}", index.rank(), other_name, other.rank()));
+    }
+    for (std::size_t i = 0; i < index.rank() && i < other.rank(); ++i) {
+      const SymInt &size = index.sizes[i], &most = other.sizes[i];
+      if (i == free_dim || !size.is_constant() || !most.is_constant() || size.value() <= most.value())
+        continue;
+      return argument_error(fmt::format("an index of size {} in dimension {}, '{}' has {}", size.str(), i,
+                                        other_name, most.str()));
+    }
+    return {};
+  };
+  TRY_STATUS(check(self, "self", dim));
+  return source.empty() ? Status() : check(call.tensor(source), source, max_rank);
+}
+bool is_index_empty(const OpCall& call) {
+  return call.tensor("index").static_numel() == 0;
+}
+
 // As the call's own result: its sizes are known not to differ but by the line of one.
 Replacement reshaped(const OpCall& call, const Term& x) {
   TRY(std::vector<Type> types, call.def().infer(call));
@@ -39,15 +67,29 @@ Replacement reshaped(const OpCall& call, const Term& x) {
 }
 
 Types infer_gather(const OpCall& call) {
+  TRY_STATUS(check_index(call));
   return tensor_result(call.tensor("self").dtype, call.tensor("index").sizes);
 }
 Replacement gather(Builder& b, const OpCall& call) {
   if (is_plain(call)) return std::vector<Value*>{};
+  if (is_index_empty(call)) {
+    const TensorType &self = call.tensor("self"), &index = call.tensor("index");
+    return one(b.call("aten.full.default", {index.sizes, 0, self.dtype}));
+  }
   Term x = as_line(tensor_operand(b, call, "self"));
   return reshaped(call, x.call("aten.gather.default", {call["dim"], index_of(b, call).value()}));
 }
+Types infer_scatter(const OpCall& call) {
+  TRY_STATUS(check_index(call, "src"));
+  return infer_same_type(call);
+}
+Types infer_scatter_number(const OpCall& call) {
+  TRY_STATUS(check_index(call));
+  return infer_same_type(call);
+}
 // The same op on tensors with dimensions and with 64-bit indices.
 Replacement scatter_plainly(Builder& b, const OpCall& call, const BuilderArgument& source) {
+  if (is_index_empty(call)) return one(b.own(call.value("self")));
   Term x = as_line(tensor_operand(b, call, "self"));
   return reshaped(call, x.call(call.def().name.str(), {call["dim"], index_of(b, call).value(), source}));
 }
@@ -141,6 +183,7 @@ Result<Term> reduced(Scattering s, std::string_view kind) {
 }
 
 Replacement scatter_by(Builder& b, const OpCall& call, const Term& source, bool includes_self) {
+  if (is_index_empty(call)) return one(b.own(call.value("self")));
   Term self = as_line(tensor_operand(b, call, "self"));
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
   Scattering s{dim, self, index_of(b, call), as_line(source), includes_self};
@@ -158,10 +201,17 @@ Replacement scatter_reduce_number(Builder& b, const OpCall& call) {
   return scatter_by(b, call, {b, source}, true);
 }
 // The index stands for whole slices of the source.
+Types infer_index_reduce(const OpCall& call) {
+  const TensorType &self = call.tensor("self"), &index = call.tensor("index");
+  TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));
+  if (index.rank() > 1) return argument_error("an index of more than one dimension");
+  if (std::max<std::size_t>(call.tensor("source").rank(), 1) != std::max<std::size_t>(self.rank(), 1))
+    return argument_error("a source of another rank");
+  return infer_same_type(call);
+}
 Replacement index_reduce(Builder& b, const OpCall& call) {
   Term self = as_line(tensor_operand(b, call, "self")), source = as_line(tensor_operand(b, call, "source"));
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
-  if (source.rank() != self.rank()) return argument_error("a source of another rank");
   Dims line(source.rank(), SymInt(1));
   line[dim] = source.sizes()[dim];
   Term index(b, b.view(index_of(b, call).value(), line));
@@ -170,10 +220,10 @@ Replacement index_reduce(Builder& b, const OpCall& call) {
   return reshaped(call, result);
 }
 
-constexpr OpRules scatter_kernel(const char* out, DecomposeFunction decompose) {
+constexpr OpRules scatter_kernel(const char* out, InferFunction infer, DecomposeFunction decompose) {
   return {.flags = core | inplace_twin,
           .out = out,
-          .infer = infer_same_type,
+          .infer = infer,
           .decompose = decompose,
           .on_complex = each_part};
 }
@@ -186,21 +236,21 @@ std::span<const OpLine> scatter_ops() {
        on_complex(each_part,
                   {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather})},
       {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       scatter_kernel("scatter.src_out", scatter)},
+       scatter_kernel("scatter.src_out", infer_scatter, scatter)},
       {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       scatter_kernel("scatter.value_out", scatter_number)},
+       scatter_kernel("scatter.value_out", infer_scatter_number, scatter_number)},
       {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       scatter_kernel("scatter_add.out", scatter)},
+       scatter_kernel("scatter_add.out", infer_scatter, scatter)},
       {"aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-       composite(infer_same_type, scatter_reduce_source, inplace_twin)},
+       composite(infer_scatter, scatter_reduce_source, inplace_twin)},
       {"aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-       composite(infer_same_type, scatter_reduce_number, inplace_twin)},
+       composite(infer_scatter_number, scatter_reduce_number, inplace_twin)},
       {"aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
        "include_self=True) -> Tensor",
-       composite(infer_same_type, scatter_reduce, inplace_twin)},
+       composite(infer_scatter, scatter_reduce, inplace_twin)},
       {"aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
        "include_self=True) -> Tensor",
-       composite(infer_same_type, index_reduce, inplace_twin)},
+       composite(infer_index_reduce, index_reduce, inplace_twin)},
   };
   return lines;
 }

@@ -57,7 +57,7 @@ Result<Dims> equal_parts(const OpCall& call, const SymInt& size, const SymInt& l
                          std::int64_t expected) {
   std::int64_t count = expected;
   if (size.is_constant() && length.is_constant()) {
-    if (length.value() <= 0 && size.value() != 0) return type_error("a split into parts of no size");
+    if (length.value() <= 0 && size.value() != 0) return argument_error("a split into parts of no size");
     if (length.value() > 0) count = (size.value() - 1) / length.value() + 1;
     count = std::max<std::int64_t>(1, count);
   } else if (call.node() != nullptr) {
@@ -72,6 +72,7 @@ Result<Dims> equal_parts(const OpCall& call, const SymInt& size, const SymInt& l
 Result<Dims> chunks(const OpCall& call, const SymInt& size) {
   std::int64_t count = call.integer("chunks");
   if (count <= 0) return argument_error("chunk into no parts");
+  TRY_STATUS(check_count(count));
   SymInt length = floor_div(size + (count - 1), count);
   bool is_empty = size == 0;  // of nothing there are as many parts as asked for
   return is_empty ? Dims(static_cast<std::size_t>(count), SymInt{}) : equal_parts(call, size, length, count);
@@ -84,7 +85,7 @@ Result<Dims> split_sizes(const OpCall& call, const SymInt& size) {
   SymInt total = 0;
   for (const SymInt& part : parts) total = total + part;
   if (total == size || !total.is_constant() || !size.is_constant()) return parts;
-  return type_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
+  return argument_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
 }
 
 // As equal as can be: the first ones are longer by one.

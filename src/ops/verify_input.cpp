@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "depute/infer.h"
 #include "depute/op.h"
 #include "ir/verify.h"
 #include "ir/walk.h"
@@ -93,9 +94,32 @@ class InputVerifier {
     if (def->origin == OpOrigin::Compiler) return check_own(node);
     if (auto status = check_call(node, *def); !status) return fail(node, status.error().message);
     if (auto status = check_results(node, *def); !status) return fail(node, status.error().message);
+    if (def->infer != nullptr) TRY_STATUS(check_types(node, *def));
     if (!def->is(OpFlag::control_flow)) return {};
     auto flow = read_control_flow(node);
     if (!flow) return fail(node, fmt::format("{}: {}", node.op().str(), flow.error().message));
+    return {};
+  }
+
+  // Holds a call against its op's rule for result types. A rule that fails because it does not know enough
+  // (of symbolic sizes, say) refuses nothing here: the node may be dead, or proved to be right by torch.
+  Status check_types(const Node& node, const OpDef& def) {
+    const auto types = result_types(OpCall(def, node.args(), node.kwargs(), &node));
+    if (!types) {
+      if (types.error().code != bad_argument) return {};
+      return fail(node, fmt::format("{}: {}", node.op().str(), types.error().message));
+    }
+    if (types->size() != node.results().size()) {
+      return fail(node, fmt::format("{}: it has {} results, {} are right", node.op().str(),
+                                    node.results().size(), types->size()));
+    }
+    if (def.mutates()) return {};  // results of an in-place op may be placeholders, which nobody uses
+    for (std::size_t i = 0; i < types->size(); ++i) {
+      const Type& own = node.result(i)->type();
+      if (own.kind == Type::Kind::None || may_agree(own, (*types)[i])) continue;
+      return fail(node, fmt::format("%{} has the type {}, {} gives {}", node.result(i)->name().str(),
+                                    str(own), node.op().str(), str((*types)[i])));
+    }
     return {};
   }
 

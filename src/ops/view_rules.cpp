@@ -85,7 +85,7 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
   std::vector<SymInt> divisors;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      if (open != sizes.size()) return type_error("a view with two sizes of -1");
+      if (open != sizes.size()) return argument_error("a view with two sizes of -1");
       open = i;
       continue;
     }

@@ -28,7 +28,7 @@ Types infer_flatten(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t start, wrap_dim(call.integer("start_dim"), self.rank()));
   TRY(std::size_t end, wrap_dim(call.integer("end_dim"), self.rank()));
-  if (start > end) return type_error("flatten's first dimension lies behind its last");
+  if (start > end) return argument_error("flatten's first dimension lies behind its last");
   if (self.rank() == 0) return tensor_result(self.dtype, {1});
   Dims sizes(self.sizes.begin(), self.sizes.begin() + static_cast<std::ptrdiff_t>(start));
   sizes.push_back(product(std::span(self.sizes.data() + start, end - start + 1)));

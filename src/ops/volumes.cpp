@@ -4,6 +4,8 @@
 //
 //   aten.avg_pool3d.default(f32[2, 3, 4, 8, 8], [2, 2, 2])
 //     ->  view [6, 4, 8, 8], avg_pool2d [2, 2], view [6, 4, 16], avg_pool2d [2, 1], view [2, 3, 2, 4, 4]
+#include <numeric>
+
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -127,10 +129,10 @@ Result<WindowIndex> window_index(Builder& b, const TensorType& self, std::size_t
   if (!wanted.is_constant() || wanted.value() <= 0 || from <= 0) {
     return type_error("an adaptive max pool to a size that is not known");
   }
-  std::int64_t to = wanted.value(), longest = 1;
-  for (std::int64_t i = 0; i < to; ++i) {
-    longest = std::max(longest, ((i + 1) * from + to - 1) / to - i * from / to);
-  }
+  // Window i ends at ceil((i + 1) * from / to): it begins and ends inside of an element if `rest` and `to`
+  // have no common step.
+  std::int64_t to = wanted.value(), rest = from % to, longest = from / to;
+  if (rest > 0) longest += rest > std::gcd(rest, to) ? 2 : 1;
   Value* scaled = b.call("aten.mul.Tensor", {range(b, to), from});
   Value* start = b.call("aten.div.Tensor_mode", {scaled, to, "floor"});
   Value* reach = b.call("aten.add.Tensor", {scaled, from + to - 1});

@@ -29,7 +29,8 @@ Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_
 
 Result<SymInt> pooled_size(const SymInt& size, const PoolWindow& w, std::size_t i) {
   std::int64_t stride = w.stride[i], padding = w.padding[i];
-  if (stride <= 0 || w.kernel[i] <= 0) return type_error("a pooling window or stride that is not positive");
+  if (stride <= 0 || w.kernel[i] <= 0)
+    return argument_error("a pooling window or stride that is not positive");
   SymInt span = size + (2 * padding - w.dilation[i] * (w.kernel[i] - 1) - 1);
   if (!w.ceil_mode) return floor_div(span, stride) + 1;
   SymInt count = floor_div(span + (stride - 1), stride) + 1;
@@ -63,7 +64,8 @@ Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& w) {
   for (std::size_t i = 0; i < count; ++i) {
     SymInt& size = sizes[self.rank() - count + i];
     TRY(size, pooled_size(size, w, i));
-    if (size.is_constant() && size.value() <= 0) return type_error("a pooling window larger than its input");
+    if (size.is_constant() && size.value() <= 0)
+      return argument_error("a pooling window larger than its input");
   }
   return sizes;
 }

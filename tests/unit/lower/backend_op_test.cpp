@@ -168,6 +168,27 @@ TEST(BackendOp, IsExpandedToItsPattern) {
   EXPECT_EQ(op_names(*program.methods[0]->graph), "aten.mul.Tensor;aten.relu.default;aten.tan.default;");
 }
 
+TEST(BackendOp, OnesInPatternsAreExpandedToo) {
+  registered("unit_test.inner.default");
+  const Symbol outer = registered("unit_test.outer.default", R"(program
+method outer(%a: none, %b: none) {
+  %m: none = unit_test.inner.default(%a, %b)
+  %r: none = aten.tan.default(%m)
+  return %r
+}
+)");
+  Program program = parse(model);
+  const Symbol names[] = {Symbol("unit_test.inner.default"), outer};
+  ASSERT_TRUE(bind_backend_ops(program, ops(), names).has_value());
+  ASSERT_TRUE(bind_backend_ops(program, ops(), std::span(&outer, 1)).has_value());
+  const Graph& graph = *program.methods[0]->graph;
+  ASSERT_EQ(op_names(graph), "unit_test.outer.default;");
+  auto count = expand_backend_ops(program, BackendOpsToExpand::All);
+  ASSERT_TRUE(count.has_value()) << count.error().str();
+  EXPECT_EQ(*count, 2u);
+  EXPECT_EQ(op_names(graph), "aten.mul.Tensor;aten.relu.default;aten.tan.default;");
+}
+
 TEST(BackendOp, OneWithAKernelStaysWhenOthersAreExpanded) {
   Symbol name = registered("unit_test.kernel.default", mul_relu, "unit_test::kernel.out");
   Program program = parse(model);

@@ -53,6 +53,54 @@ TEST(Builder, InheritsWhereANodeComesFrom) {
   EXPECT_EQ(made->source, node->source);
 }
 
+// The message after one call, which must give nothing.
+std::string failure_of_call(Builder& b, std::string_view op, std::initializer_list<BuilderArgument> args) {
+  EXPECT_EQ(b.call(op, args), nullptr);
+  return b.failed() ? b.status().error().message : "no failure";
+}
+
+TEST(Builder, MistakesOfItsUserAreFailuresInTheirWords) {
+  Graph graph, other;
+  Value* x = graph.add_input(Symbol("x"), f32({2}));
+  Value* y = other.add_input(Symbol("y"), f32({2}));
+  Node* erased = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("z"), f32({2})}});
+  Value* z = erased->result();
+  graph.erase(*erased);
+  auto message = [&](std::string_view op, std::initializer_list<BuilderArgument> args) {
+    Builder b(graph);
+    return failure_of_call(b, op, args);
+  };
+  EXPECT_EQ(message("aten.reul.default", {x}), "there is no op aten.reul.default");
+  EXPECT_EQ(message("aten.masked_select.default", {x, x}),
+            "the result types of aten.masked_select.default are not known");
+  EXPECT_EQ(message("aten.relu.default", {x, x}), "aten.relu.default: 2 arguments, at most 1 are allowed");
+  EXPECT_EQ(message("aten.relu.default", {}), "aten.relu.default: argument 'self' is missing");
+  EXPECT_EQ(message("aten.relu.default", {3}), "aten.relu.default: argument 'self' has the wrong kind");
+  EXPECT_EQ(message("aten.relu.default", {y}), "%y is no value of the builder's graph");
+  EXPECT_EQ(message("aten.relu.default", {z}), "%z is no value of the builder's graph");
+  EXPECT_EQ(message("aten.cat.default", {std::vector<Value*>{x, y}}),
+            "%y is no value of the builder's graph");
+  EXPECT_EQ(graph.node_count(), 0u);
+}
+
+TEST(Builder, RunLeavesARuleAtTheFirstFailure) {
+  Graph graph;
+  Value* x = graph.add_input(Symbol("x"), f32({2}));
+  Builder b(graph);
+  int steps = 0;
+  auto result = b.run([&]() -> Replacement {
+    ++steps;
+    Value* wrong = b.call("aten.relu.default", {x, x});
+    ++steps;
+    return one(b.view(wrong, {wrong->tensor().numel()}));
+  });
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(result.error().message, HasSubstr("at most 1 are allowed"));
+  EXPECT_EQ(steps, 1);
+  EXPECT_EQ(b.call("aten.relu.default", {x}), nullptr);  // outside of run() a failure is null
+  EXPECT_FALSE(b.run([&]() -> Replacement { return one(x); }).has_value());
+}
+
 TEST(Builder, KeepsTheFirstFailure) {
   Graph graph;
   Value* x = graph.add_input(Symbol("x"), f32({2}));

@@ -70,6 +70,47 @@ TEST(VerifyInput, RefusesResultsThatDoNotFitTheirSchema) {
   EXPECT_EQ(fault_of("%y: none = aten.relu.default(%x)\nreturn %x"), "sound");
 }
 
+TEST(VerifyInput, RefusesCallsThatDoNotFitTheRuleOfTheirOp) {
+  auto of = [](const std::string& inputs, const std::string& node) {
+    return fault("program\ndim s0 in [2, 8]\nmethod forward(" + inputs + ") {\n" + node + "\nreturn %y\n}");
+  };
+  EXPECT_THAT(of("%x: f32[2, 3], %i: i64[2]", "%y: f32[2] = aten.gather.default(%x, 1, %i)"),
+              HasSubstr("node %y: aten.gather.default: an index of rank 1, 'self' has rank 2"));
+  EXPECT_THAT(of("%x: f32[s0, 3], %i: i64[2]", "%y: f32[s0, 3] = aten.scatter.value(%x, 1, %i, 1)"),
+              HasSubstr("an index of rank 1, 'self' has rank 2"));
+  EXPECT_EQ(of("%x: f32[2, 3], %i: i64[0]", "%y: f32[2, 3] = aten.scatter.value(%x, 1, %i, 1)"), "sound");
+  EXPECT_THAT(of("%x: f32[2, 3], %i: i64[2, 2]", "%y: f32[2] = aten.nll_loss.default(%x, %i)"),
+              HasSubstr("targets of rank 2 for scores of rank 2"));
+  EXPECT_THAT(of("%x: f32[2, 3]", "%y: i64[n] = aten.where.default(%x)"),
+              HasSubstr("results that are not 2 rows of indices"));
+  EXPECT_THAT(of("%x: f32[2, 3], %m: f32[3]",
+                 "%y: f32[2, 3] = aten.batch_norm.default(%x, none, none, %m, none, true, 0.1, 0.1, true)"),
+              HasSubstr("one of 'running_mean' and 'running_var' without the other"));
+  EXPECT_THAT(of("%x: f32[2, 3], %b: f32[]", "%y: i64[2, 3] = aten.bucketize.Tensor(%x, %b)"),
+              HasSubstr("boundaries of rank 0"));
+  EXPECT_THAT(of("%x: f32[2, 3], %s: f32[2]", "%y: f32[2, 3] = aten.diagonal_scatter.default(%x, %s, 2)"),
+              HasSubstr("'src' is f32[2], the diagonal f32[1]"));
+}
+
+TEST(VerifyInput, RefusesResultsThatTheirOpDoesNotGive) {
+  auto type = [](const std::string& result) {
+    return fault("program\ndim s0 in [2, 8]\nmethod forward(%x: f32[s0, 3]) {\n%y: " + result +
+                 " = aten.exp.default(%x)\nreturn %y\n}");
+  };
+  EXPECT_EQ(type("f32[s0, 3]"), "sound");
+  EXPECT_EQ(type("f32[4, 3]"), "sound");  // torch may have proved it
+  EXPECT_THAT(type("f32[s0, 4]"), HasSubstr("%y has the type f32[s0, 4], aten.exp.default gives f32[s0, 3]"));
+  EXPECT_THAT(type("f16[s0, 3]"), HasSubstr("aten.exp.default gives f32[s0, 3]"));
+  EXPECT_THAT(type("f32[s0]"), HasSubstr("aten.exp.default gives f32[s0, 3]"));
+}
+
+// torch's products and losses take tensors alone, though they promote types as operators do.
+TEST(VerifyInput, RefusesANumberInTheTensorsPlace) {
+  EXPECT_EQ(fault_of("%y: f32[2, 3] = aten.add.Tensor(%x, 2)\nreturn %y"), "sound");
+  EXPECT_THAT(fault_of("%y: f32[2, 3] = aten.kron.default(%x, 2)\nreturn %y"),
+              HasSubstr("argument 'other' has the wrong kind"));
+}
+
 TEST(VerifyInput, RefusesControlFlowWhoseBodyDoesNotFit) {
   EXPECT_THAT(fault("program\nmethod forward(%p: bool[], %x: f32[2]) {\n"
                     "graph @yes(%a: f32[2]) { return %a }\n"
