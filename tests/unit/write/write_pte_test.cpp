@@ -202,7 +202,7 @@ Delegate& add_delegate(Program& program, const std::string& name, std::shared_pt
 TEST_F(WritePte, LazyBytesAreMadeOnce) {
   Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
   int count = 0;
-  Delegate& delegate = add_delegate(program, "d", nullptr);
+  Delegate& delegate = add_delegate(program, "d", Storage::owned({}));
   delegate.named_data = {{"a", made(10'000, std::byte{1}, &count), 16},
                          {"b", made(10'000, std::byte{1}, &count), 16},
                          {"c", made(10'000, std::byte{2}, &count), 16}};
@@ -218,7 +218,7 @@ TEST_F(WritePte, BytesThatDifferInTheMiddleAreNotShared) {
   std::vector<std::byte> bytes(10'000, std::byte{1});
   std::vector<std::byte> others = bytes;
   others[5'000] = std::byte{2};
-  add_delegate(program, "d", nullptr).named_data = {
+  add_delegate(program, "d", Storage::owned({})).named_data = {
       {"a", Storage::owned(bytes), 16},
       {"b", Storage::owned(others), 16},
       {"c", Storage::owned(bytes), 16},
@@ -237,7 +237,7 @@ TEST_F(WritePte, AConstantAndADelegateShareBytes) {
                           "]\nmethod forward(%w: f32[2048] = param \"w\") {\n  return %w\n}\n");
   std::vector<std::byte> same(program.data.begin()->second.dense_bytes().begin(),
                               program.data.begin()->second.dense_bytes().end());
-  add_delegate(program, "d", nullptr).named_data = {{"w", Storage::owned(same), 16}};
+  add_delegate(program, "d", Storage::owned({})).named_data = {{"w", Storage::owned(same), 16}};
   ASSERT_TRUE(write(program));
   PteFile pte = read();
   EXPECT_EQ(pte.segments[1].offset, 0);
@@ -247,7 +247,7 @@ TEST_F(WritePte, AConstantAndADelegateShareBytes) {
 
 TEST_F(WritePte, BytesDoNotDependOnJobs) {
   Program program = parse(small);
-  Delegate& delegate = add_delegate(program, "many", nullptr);
+  Delegate& delegate = add_delegate(program, "many", Storage::owned({}));
   for (int i = 0; i < 200; ++i) {
     delegate.named_data.push_back(
         {"key" + std::to_string(i), made(1000 + i % 3, static_cast<std::byte>(i % 7), nullptr), 16});
@@ -352,8 +352,8 @@ TEST_F(WritePte, OddAlignmentsAreRefused) {
 
 TEST_F(WritePte, OneKeyWithDifferentBytesIsRefused) {
   Program program = parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}\n");
-  add_delegate(program, "d0", nullptr).named_data = {{"key", made(4, std::byte{1}, nullptr), 16}};
-  add_delegate(program, "d1", nullptr).named_data = {{"key", made(4, std::byte{2}, nullptr), 16}};
+  add_delegate(program, "d0", Storage::owned({})).named_data = {{"key", made(4, std::byte{1}, nullptr), 16}};
+  add_delegate(program, "d1", Storage::owned({})).named_data = {{"key", made(4, std::byte{2}, nullptr), 16}};
   auto summary = write(program);
   ASSERT_FALSE(summary);
   EXPECT_NE(summary.error().message.find("\"key\""), std::string::npos) << summary.error().str();
