@@ -314,11 +314,16 @@ Report written(const ProgramHandle& handle, Report report, const WriteOptions& o
   });
 }
 
+// .ptd files: paths, and patterns of the names that go there.
+using DataFiles = std::vector<std::pair<std::string, std::string>>;
+
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
                            std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                           const std::string& ptd) {
+                           const DataFiles& files) {
+  std::vector<DataFile> ptd;
+  for (const auto& [path, pattern] : files) ptd.push_back({.path = path, .pattern = pattern});
   return {.jobs = jobs,
-          .ptd = ptd.empty() ? std::vector<DataFile>() : std::vector{DataFile{.path = ptd}},
+          .ptd = std::move(ptd),
           .extract_delegate_segments = segments,
           .segment_alignment = segment_alignment,
           .delegate_alignment = delegate_alignment,
@@ -401,9 +406,9 @@ void bind_compiler(nb::module_& module) {
   nb::class_<WriteOptions>(module, "WriteOptions")
       .def("__init__", [](WriteOptions* self, int jobs, bool segments, std::uint64_t segment_alignment,
                           std::uint64_t delegate_alignment, bool alloc_inputs, bool alloc_outputs,
-                          const std::string& ptd) {
+                          const DataFiles& files) {
         new (self) WriteOptions(write_options(jobs, segments, segment_alignment, delegate_alignment,
-                                              alloc_inputs, alloc_outputs, ptd));
+                                              alloc_inputs, alloc_outputs, files));
       });
   nb::class_<ValidationDisabled>(module, "ValidationDisabled").def(nb::init<>());
   module.def("preprocess", &preprocess);

@@ -92,6 +92,13 @@ enum class OpFlag : std::uint32_t {
   // arguments, its last results where these are.
   copies_first = 1 << 15,
   joins = 1 << 16,  // its result is the first argument's tensors, one behind the other along `dim`
+  // The element type that torch.autocast on a CPU computes the op in: the region's, f32, or the widest
+  // operand's.
+  autocast_lower = 1 << 17,
+  autocast_f32 = 1 << 18,
+  autocast_promote = 1 << 19,
+  autocast_inside = 1 << 20,  // torch makes it of ops that are converted, to results that do not tell
+  along_dim = 1 << 21,  // works on each row along `dim` of its first argument alone, of others element by element
 };
 
 constexpr OpFlag operator|(OpFlag a, OpFlag b) {

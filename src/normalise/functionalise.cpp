@@ -21,11 +21,18 @@
 //   %r = aten.add_.Tensor(%count, 1)                 %u = aten.add.Tensor(%count, 1)
 //   return %r                                 ->     store buffer "count" = %u
 //                                                    return %u
+//
+// An out tensor of another size becomes a tensor of its own, as torch resizes it, unless others look at it.
+//
+//   %w = aten.empty.memory_format([0])
+//   %r = aten.add.out(%x, %y, out=%w)         ->     %u = aten.add.Tensor(%x, %y)
+//   return %w                                        return %u
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "depute/builder.h"
 #include "depute/op.h"
@@ -79,6 +86,9 @@ class Functionaliser {
   Status write(Node& node, const OpDef& def);
   Status write_statistics(Node& node, const OpDef& def);
   Status write_contents(Node& node, const OpDef& def, const OpDef& functional);
+  Status write_out(Node& node, const OpDef& def, const OpDef& functional);
+  Status resize(const Node& node, Value* written, Value* content);
+  void rename_operands(Node& node);
   Status write_back(Node& node, Value* written, Value* content);
   Status visit_control_flow(Node& node);
   Status check_apart(const Node& node, const Value* written) const;
@@ -94,6 +104,8 @@ class Functionaliser {
   std::unordered_map<const Value*, Content> contents_;        // of values whose base was written
   std::unordered_map<const Value*, std::uint64_t> versions_;  // of written bases: the number of writes
   std::unordered_map<const Value*, Diagnostic> lost_;         // of bases whose last content is not known: why
+  std::unordered_set<const Value*> viewed_;                   // the parents in views_
+  std::unordered_map<const Value*, Value*> resized_;  // out tensors: what stands for them from then on
 };
 
 Value* Functionaliser::base_of(Value* value) const {
@@ -217,6 +229,7 @@ void Functionaliser::remember_views(Node& node, const std::vector<Value*>& paren
     }
     if (call[0].is_list()) is_certain = false;  // a view is made again from one argument, not from a list
     views_[result] = {parent, &node, i, is_certain};
+    viewed_.insert(parent);
     auto version = versions_.find(base_of(result));
     if (version != versions_.end()) contents_[result] = {result, version->second};
   }
@@ -384,6 +397,90 @@ Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef&
   return {};
 }
 
+namespace {
+
+// By torch's convention out tensors, and they alone, are keyword arguments that are written.
+bool is_out_variant(const OpDef& def) {
+  return std::ranges::any_of(def.args, [](const ArgDef& arg) { return arg.is_written && arg.keyword_only; });
+}
+
+}  // namespace
+
+// torch gives an out tensor the size of what is written, and then it is that for all who have it.
+Status Functionaliser::resize(const Node& node, Value* written, Value* content) {
+  const bool is_seen =
+      views_.contains(written) || viewed_.contains(written) || written->producer() == nullptr;
+  if (is_seen) {
+    return node_error(
+        node,
+        fmt::format("%{} of type {} would be resized to {}, and is an input or shares its memory with others",
+                    written->name().str(), str(written->tensor()), str(content->tensor())),
+        "give an out tensor of the result's size");
+  }
+  resized_[written] = content;
+  return {};
+}
+
+// The functional op's results in the types of the out tensors.
+Status Functionaliser::write_out(Node& node, const OpDef& def, const OpDef& functional) {
+  std::vector<Value*> written;
+  const OpCall given(node);
+  for (std::size_t i = 0; i < def.args.size(); ++i) {
+    if (!def.args[i].is_written) continue;
+    if (!given[i].is_value()) return node_error(node, "an out tensor is missing");
+    Value* value = graph_.own(*given[i].as_value());
+    if (std::ranges::find(written, value) != written.end())
+      return node_error(node, fmt::format("it writes to %{} twice", value->name().str()));
+    TRY_STATUS(check_may_be_written(node, value));
+    written.push_back(value);
+  }
+  TRY_STATUS(refresh_operands(node));
+  const OpCall call(node);
+  std::vector<Argument> args;
+  for (const ArgDef& wanted : functional.args) {
+    const int named = def.arg_index(wanted.name);
+    Argument argument = wanted.default_value.value_or(Argument::none());
+    if (named >= 0) argument = call[static_cast<std::size_t>(named)];
+    // An element type that is not told is that of the out tensor.
+    if (wanted.type == ArgType::ScalarType && argument.is_none())
+      argument = Argument::of(written[0]->tensor().dtype);
+    args.push_back(argument);
+  }
+  Builder builder(graph_, &node, &sizes_);
+  builder.inherit(node);
+  std::vector<Value*> contents = builder.call_all(functional.name.str(), std::span<const Argument>(args));
+  for (std::size_t i = 0; i < contents.size() && i < written.size(); ++i) {
+    const ScalarType dtype = written[i]->tensor().dtype;
+    if (contents[i]->tensor().dtype != dtype)
+      contents[i] = builder.call("aten._to_copy.default", {contents[i], dtype});
+  }
+  if (builder.failed()) return node_error(node, builder.status().error().message);
+  if (contents.size() != written.size())
+    return node_error(node, "it has another number of out tensors than of results");
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const bool has_size = written[i]->tensor().sizes == contents[i]->tensor().sizes;
+    if (has_size) {
+      TRY_STATUS(write_back(node, written[i], contents[i]));
+    } else {
+      TRY_STATUS(resize(node, written[i], contents[i]));
+    }
+    graph_.replace_uses(*node.result(i), has_size ? written[i] : contents[i]);
+  }
+  graph_.erase(node);
+  return {};
+}
+
+void Functionaliser::rename_operands(Node& node) {
+  for (std::size_t i = 0; i < node.operand_count(); ++i) {
+    const auto first = resized_.find(node.operand(i));
+    if (first == resized_.end()) continue;
+    for (auto next = resized_.find(first->second); next != resized_.end();
+         next = resized_.find(first->second))
+      first->second = next->second;
+    graph_.set_operand(node, i, first->second);
+  }
+}
+
 // No other operand looks at the memory that a body writes to: it would not see the change.
 Status Functionaliser::check_apart(const Node& node, const Value* written) const {
   std::size_t users = 0;
@@ -428,6 +525,7 @@ Status Functionaliser::visit_control_flow(Node& node) {
 }
 
 Status Functionaliser::visit(Node& node) {
+  if (!resized_.empty()) rename_operands(node);
   const OpDef* def = node.def();
   if (def == nullptr) return refresh_operands(node);
   if (has_bodies(node)) return visit_control_flow(node);
@@ -437,6 +535,7 @@ Status Functionaliser::visit(Node& node) {
   } else if (def->mutates()) {
     const OpDef* functional = node.graph().ops().find(def->functional);
     if (functional == nullptr) return node_error(node, "an in-place op without a functional form");
+    if (is_out_variant(*def)) return write_out(node, *def, *functional);
     if (!renewed_arguments(*functional).empty()) return write_contents(node, *def, *functional);
     if (!functional->is(OpFlag::view)) return write(node, *def);
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
@@ -450,6 +549,7 @@ Status Functionaliser::visit(Node& node) {
 
 Status Functionaliser::run() {
   for (Node& node : graph_.nodes()) TRY_STATUS(visit(node));
+  rename_operands(*graph_.return_node());
   TRY_STATUS(refresh_operands(*graph_.return_node()));
   if (&graph_ == method_.graph.get()) TRY_STATUS(store_inputs());
   return {};

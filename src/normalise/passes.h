@@ -13,7 +13,8 @@
 
 // Dead code goes early, so that what nobody needs is not refused, and again after folding. Mutation is undone
 // while the traced strides still tell what shares memory; only then are layouts dropped. Types are promoted
-// after decomposition, which makes ops that promote. Noops are removed before folding, which then meets
+// after decomposition, which makes ops that promote. Batches of torch.vmap are unfolded when types are explicit and
+// ops few, so that a dimension more changes neither. Noops are removed before folding, which then meets
 // constants through them and makes masks that can be looked at. Repeated calls are merged when
 // their forms are settled, and before each becomes a constant of its own.
 #define DEPUTE_PASSES(pass)                           \
@@ -27,6 +28,7 @@
   pass("split-complex", split_complex)                \
   pass("decompose", decompose)                        \
   pass("promote-types", promote_types)                \
+  pass("unfold-batches", unfold_batches)              \
   pass("remove-noops", remove_noops)                  \
   pass("merge-equal-buffers", merge_equal_buffers)    \
   pass("merge-repeated-calls", merge_repeated_calls)  \

@@ -237,7 +237,8 @@ std::span<const OpLine> activation_ops() {
       {"aten.log_sigmoid.default(Tensor self) -> Tensor", composite_pointwise(log_sigmoid)},
       {"aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(softshrink)},
       {"aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor", composite_pointwise(hardshrink)},
-      {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor", composite(infer_same_type, prelu)},
+      {"aten.prelu.default(Tensor self, Tensor weight) -> Tensor",
+       in_autocast(autocast_lower, composite(infer_same_type, prelu))},
       {"aten._prelu_kernel.default(Tensor self, Tensor weight) -> Tensor", composite_pointwise(prelu_kernel)},
       {"aten.rrelu.default(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
        "training=False, Generator? generator=None) -> Tensor",
@@ -250,12 +251,12 @@ std::span<const OpLine> activation_ops() {
       {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        composite(infer_softmax, log_softmax)},
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       kernel("_softmax.out", infer_core_softmax)},
+       row_by_row(kernel("_softmax.out", infer_core_softmax))},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax))},
+       row_by_row(fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax)))},
       {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
        "input_dtype) -> Tensor",
-       composite(infer_backward, softmax_backward)},
+       written_by("_softmax_backward_data.out: grad_input", composite(infer_backward, softmax_backward))},
       {"aten._log_softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "
        "input_dtype) -> Tensor",
        composite(infer_backward, log_softmax_backward)},

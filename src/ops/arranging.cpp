@@ -278,8 +278,9 @@ std::span<const OpLine> arranging_ops() {
       {"aten.meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
        composite(infer_meshgrid, meshgrid, may_view)},
       {"aten.flip.default(Tensor self, int[] dims) -> Tensor",
-       on_complex(each_part,
-                  {.flags = core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing})},
+       row_by_row(on_complex(
+           each_part,
+           {.flags = core, .out = "flip.out", .infer = infer_same_type, .identity = flips_nothing}))},
       {"aten.fliplr.default(Tensor self) -> Tensor", composite(infer_same_type, fliplr)},
       {"aten.flipud.default(Tensor self) -> Tensor", composite(infer_same_type, flipud)},
       {"aten.rot90.default(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",

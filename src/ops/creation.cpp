@@ -166,7 +166,7 @@ std::span<const OpLine> creation_ops() {
        making(infer_filled, with_ones)},
       {"aten.empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
        "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       making(infer_filled, with_zeros)},
+       written_by("empty.out", making(infer_filled, with_zeros))},
       {"aten.empty_permuted.default(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        making(infer_filled, with_zeros)},

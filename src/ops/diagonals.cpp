@@ -241,7 +241,7 @@ std::span<const OpLine> diagonal_ops() {
       {"aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
        "Tensor",
        composite(infer_diagonal_scatter, diagonal_scatter)},
-      {"aten.trace.default(Tensor self) -> Tensor", composite(infer_trace, trace)},
+      {"aten.trace.default(Tensor self) -> Tensor", in_autocast(autocast_f32, composite(infer_trace, trace))},
       {"aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
        "bool? "
        "pin_memory=None) -> Tensor",

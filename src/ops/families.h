@@ -52,6 +52,7 @@
   FAMILY(arranging)                                                 \
   FAMILY(symbolic)                                                  \
   FAMILY(control_flow)                                              \
+  FAMILY(batch)                                                     \
   FAMILY(quantised)                                                 \
   FAMILY(affine)                                                    \
   FAMILY(llm)                                                       \

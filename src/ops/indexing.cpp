@@ -188,18 +188,19 @@ std::span<const OpLine> indexing_ops() {
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
        on_complex(each_part, kernel("index_select.out", infer_index_select))},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-       on_complex(each_part, composite(infer_same_type, index_copy, inplace_twin | copies_first))},
+       in_autocast(autocast_promote, on_complex(each_part, composite(infer_same_type, index_copy,
+                                                                     inplace_twin | copies_first)))},
       {"aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
        "Tensor",
        composite(infer_same_type, index_add, inplace_twin)},
       {"aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor",
-       on_complex(each_part, {.flags = core | copies_first,
-                              .out = "slice_scatter.out",
-                              .infer = infer_same_type,
-                              .decompose = slice_scatter})},
+       row_by_row(on_complex(each_part, {.flags = core | copies_first,
+                                         .out = "slice_scatter.out",
+                                         .infer = infer_same_type,
+                                         .decompose = slice_scatter}))},
       {"aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
-       on_complex(each_part, kernel("select_scatter.out", infer_same_type, copies_first))},
+       row_by_row(on_complex(each_part, kernel("select_scatter.out", infer_same_type, copies_first)))},
       {"aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
        on_complex(each_part, {.flags = core | inplace_twin,
                               .out = "masked_scatter.out",
@@ -212,7 +213,7 @@ std::span<const OpLine> indexing_ops() {
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},
       {"aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
        "values, Tensor indices)",
-       kernel("topk.values", infer_topk)},
+       row_by_row(kernel("topk.values", infer_topk))},
   };
   return lines;
 }

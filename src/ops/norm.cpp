@@ -81,6 +81,31 @@ Replacement native_batch_norm(Builder& b, const OpCall& call) {
                     {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
                      call["momentum"], call["eps"]});
 }
+// Kernels take parameters of the input's type; torch computes half precision with f32 parameters in f32.
+Replacement norm_in_one_type(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("input").dtype;
+  bool is_mixed = false;
+  const auto is_tensor = [](const Argument& argument) {
+    return argument.is_value() && argument.as_value()->type().is_tensor();
+  };
+  for (const Argument& argument : call.args())
+    is_mixed = is_mixed || (is_tensor(argument) && argument.as_value()->tensor().dtype != dtype);
+  if (!is_mixed) return std::vector<Value*>{};
+  TRY(std::vector<Type> types, call.def().infer(call));
+  std::vector<BuilderArgument> args;
+  for (const Argument& argument : call.args()) {
+    if (is_tensor(argument)) {
+      args.emplace_back(to_dtype(b, b.own(argument.as_value()), ScalarType::F32));
+    } else {
+      args.emplace_back(argument);
+    }
+  }
+  std::vector<Value*> results = b.call_all(call.def().name.str(), args);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = to_dtype(b, results[i], types[i].tensor.dtype);
+  return results.empty() ? Replacement(failure_of(b)) : Replacement(std::move(results));
+}
+
 Replacement batch_norm(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, native_batch_norm(b, call));
   return one(results.empty() ? nullptr : results[0]);
@@ -293,13 +318,19 @@ std::span<const OpLine> norm_ops() {
        composite(infer_batch_norm_with_update_functional, batch_norm_with_update_functional)},
       {"aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor "
        "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       kernel("_native_batch_norm_legit_no_training.out", infer_batch_norm_inference)},
+       {.flags = core,
+        .out = "_native_batch_norm_legit_no_training.out",
+        .infer = infer_batch_norm_inference,
+        .decompose = norm_in_one_type}},
       {"aten._native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
        "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        kernel("_native_batch_norm_legit.no_stats_out", infer_batch_norm_training)},
       {"aten.native_layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
        "bias, float eps) -> (Tensor, Tensor, Tensor)",
-       kernel("native_layer_norm.out", infer_native_layer_norm)},
+       {.flags = core,
+        .out = "native_layer_norm.out",
+        .infer = infer_native_layer_norm,
+        .decompose = norm_in_one_type}},
       {"aten.layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
        "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
        composite(infer_like_input, layer_norm)},
@@ -308,7 +339,10 @@ std::span<const OpLine> norm_ops() {
        composite(infer_like_input, rms_norm)},
       {"aten.native_group_norm.default(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
        "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-       kernel("native_group_norm.out", infer_native_group_norm)},
+       {.flags = core,
+        .out = "native_group_norm.out",
+        .infer = infer_native_group_norm,
+        .decompose = norm_in_one_type}},
       {"aten.group_norm.default(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
        "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
        composite(infer_like_input, group_norm)},

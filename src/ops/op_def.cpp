@@ -14,6 +14,7 @@
 #include "ops/complex_forms.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"
+#include "ops/out_variant.h"
 #include "ops/schema.h"
 #include "support/check.h"
 
@@ -30,7 +31,7 @@ Result<std::vector<Value*>> call_functional(Builder& b, const OpCall& call) {
 
 // --- the table: lines are parsed when first asked for
 
-enum class Twin : std::uint8_t { None, InPlace, Copy };
+enum class Twin : std::uint8_t { None, InPlace, Copy, Out };
 
 struct Entry {
   Entry(const OpLine& of_line, Twin of_twin) : line(&of_line), twin(of_twin) {}
@@ -91,6 +92,10 @@ const OpDef* parse(const Entry& entry) {
       def.infer = line.rules.infer;
       def.decompose = call_functional;
       break;
+    case Twin::Out:
+      internal::parse_schema(internal::out_schema(line, *internal::out_variant(line)), def);
+      def.flags = line.rules.flags & OpFlag::random;
+      break;
   }
   def.functional = Symbol(internal::schema_name(line.schema));
   return parsed.release();
@@ -112,6 +117,7 @@ class TorchOps final : public OpTable {
 
   const OpDef* find(Symbol op) const override {
     Entry* entry = entry_of(op);
+    if (entry == nullptr) entry = out_variant(op);
     return entry == nullptr ? nullptr : &parsed(*entry);
   }
 
@@ -160,6 +166,24 @@ class TorchOps final : public OpTable {
     return found == by_name_.end() ? nullptr : &found->second;
   }
 
+  // Out variants are named when the first op without a line is met: few programs have any.
+  Entry* out_variant(Symbol op) const {
+    if (!op.str().starts_with("aten.")) return nullptr;
+    std::call_once(out_named_, [&] {
+      // Names that a line or its kernel tells go before those that follow from the functional op's.
+      for (const bool is_told : {true, false}) {
+        for (const Entry* entry : entries_) {
+          if (entry->twin != Twin::None) continue;
+          auto variant = internal::out_variant(*entry->line);
+          if (!variant || variant->is_told != is_told) continue;
+          out_variants_.try_emplace(std::move(variant->name), *entry->line, Twin::Out);
+        }
+      }
+    });
+    const auto found = out_variants_.find(std::string(op.str()));
+    return found == out_variants_.end() ? nullptr : &found->second;
+  }
+
   static const OpDef& parsed(Entry& entry) {
     const OpDef* def = entry.def.load(std::memory_order_acquire);
     if (def != nullptr) return *def;
@@ -172,6 +196,8 @@ class TorchOps final : public OpTable {
   mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
   std::deque<std::string> twin_names_;
   std::vector<Entry*> entries_;  // in the order of their lines
+  mutable std::once_flag out_named_;
+  mutable std::unordered_map<std::string, Entry> out_variants_;  // by name
   std::once_flag listed_;
   std::vector<const OpDef*> all_;
   std::vector<const OpDef*> own_;

@@ -20,7 +20,10 @@ struct OpRules {
   OpFlag flags = no_flags;
   OpOrigin origin = OpOrigin::Torch;
   ViewKind view_kind = ViewKind::None;
-  const char* out = nullptr;       // ExecuTorch's kernel: "add.out"
+  const char* out = nullptr;  // ExecuTorch's kernel: "add.out"
+  // torch's overload with out tensors and their names, "max.dim_max: max max_values", where they do not
+  // follow from the kernel's name, or the op's: "aten.add.Scalar_out" and "out" or the names of the results.
+  const char* out_variant = nullptr;
   const char* promotes = nullptr;  // arguments that are brought to one type: "self other"
   InferFunction infer = nullptr;
   DecomposeFunction decompose = nullptr;
@@ -74,6 +77,11 @@ constexpr OpRules comparison(const char* out) {
   return {
       .flags = core | pointwise | inplace_twin, .out = out, .promotes = "self other", .infer = infer_bool};
 }
+// Rules, and the name of the overload with out tensors: OpRules::out_variant.
+constexpr OpRules written_by(const char* out_variant, OpRules rules) {
+  rules.out_variant = out_variant;
+  return rules;
+}
 // An op that torch defines by others.
 constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
@@ -108,6 +116,16 @@ constexpr OpRules counting(MacsFunction macs, OpRules rules) {
 // Rules, and the argument that the result has some elements of.
 constexpr OpRules choosing(const char* argument, OpRules rules) {
   rules.chosen_from = argument;
+  return rules;
+}
+// Rules, and the element type inside of torch.autocast: autocast_lower, autocast_f32, ...
+constexpr OpRules in_autocast(OpFlag type, OpRules rules) {
+  rules.flags = rules.flags | type;
+  return rules;
+}
+// Rules of an op that works along a dimension alone: along_dim.
+constexpr OpRules row_by_row(OpRules rules) {
+  rules.flags = rules.flags | along_dim;
   return rules;
 }
 // A line without rules: the op is known, its nodes keep the types their file gave them.

@@ -335,10 +335,10 @@ Sorted order_of(const Term& x, std::size_t dim, bool descending) {
 std::span<const OpLine> order_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sort.default(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-       composite(infer_sort, sort)},
+       written_by("sort.values", composite(infer_sort, sort))},
       {"aten.sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, "
        "Tensor indices)",
-       composite(infer_sort, sort)},
+       written_by("sort.values_stable", composite(infer_sort, sort))},
       {"aten.argsort.default(Tensor self, int dim=-1, bool descending=False) -> Tensor",
        composite(infer_argsort, argsort)},
       {"aten.argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
@@ -347,27 +347,27 @@ std::span<const OpLine> order_ops() {
       {"aten.kthvalue.default(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, "
        "Tensor "
        "indices)",
-       composite(infer_dim_reduction_pair, kthvalue)},
+       written_by("kthvalue.values", composite(infer_dim_reduction_pair, kthvalue))},
       {"aten.median.default(Tensor self) -> Tensor", composite(infer_whole, median)},
       {"aten.median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       composite(infer_dim_reduction_pair, median_dim)},
+       written_by("median.dim_values", composite(infer_dim_reduction_pair, median_dim))},
       {"aten.nanmedian.default(Tensor self) -> Tensor", composite(infer_whole, nanmedian)},
       {"aten.nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       composite(infer_dim_reduction_pair, nanmedian_dim)},
+       written_by("nanmedian.dim_values", composite(infer_dim_reduction_pair, nanmedian_dim))},
       {"aten.mode.default(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-       composite(infer_dim_reduction_pair, mode)},
+       written_by("mode.values", composite(infer_dim_reduction_pair, mode))},
       {"aten.quantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       composite(infer_quantile, quantile)},
+       in_autocast(autocast_f32, composite(infer_quantile, quantile))},
       {"aten.quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       composite(infer_quantile, quantile)},
+       in_autocast(autocast_f32, composite(infer_quantile, quantile))},
       {"aten.nanquantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       composite(infer_quantile, nanquantile)},
+       in_autocast(autocast_f32, composite(infer_quantile, nanquantile))},
       {"aten.nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
        "interpolation=\"linear\") -> Tensor",
-       composite(infer_quantile, nanquantile)},
+       in_autocast(autocast_f32, composite(infer_quantile, nanquantile))},
       {"aten.searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool "
        "right=False, "
        "str? side=None, Tensor? sorter=None) -> Tensor",

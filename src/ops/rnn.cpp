@@ -358,28 +358,28 @@ std::span<const OpLine> rnn_ops() {
   static constexpr OpLine lines[] = {
       {"aten.lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-       composite(infer_recurrent, lstm)},
+       in_autocast(autocast_inside, composite(infer_recurrent, lstm))},
       {"aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       composite(infer_recurrent, gru)},
+       in_autocast(autocast_inside, composite(infer_recurrent, gru))},
       {"aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       composite(infer_recurrent, rnn_tanh)},
+       in_autocast(autocast_inside, composite(infer_recurrent, rnn_tanh))},
       {"aten.rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float "
        "dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       composite(infer_recurrent, rnn_relu)},
+       in_autocast(autocast_inside, composite(infer_recurrent, rnn_relu))},
       {"aten.lstm_cell.default(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> (Tensor, Tensor)",
-       composite(infer_cell, lstm_cell)},
+       in_autocast(autocast_inside, composite(infer_cell, lstm_cell))},
       {"aten.gru_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? "
        "b_hh=None) -> Tensor",
-       composite(infer_cell, gru_cell)},
+       in_autocast(autocast_inside, composite(infer_cell, gru_cell))},
       {"aten.rnn_tanh_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> Tensor",
-       composite(infer_cell, rnn_tanh_cell)},
+       in_autocast(autocast_inside, composite(infer_cell, rnn_tanh_cell))},
       {"aten.rnn_relu_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
        "Tensor? b_hh=None) -> Tensor",
-       composite(infer_cell, rnn_relu_cell)},
+       in_autocast(autocast_inside, composite(infer_cell, rnn_relu_cell))},
   };
   return lines;
 }

@@ -233,14 +233,14 @@ constexpr OpRules scatter_kernel(const char* out, InferFunction infer, Decompose
 std::span<const OpLine> scatter_ops() {
   static constexpr OpLine lines[] = {
       {"aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-       on_complex(each_part,
-                  {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather})},
+       row_by_row(on_complex(
+           each_part, {.flags = core, .out = "gather.out", .infer = infer_gather, .decompose = gather}))},
       {"aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       scatter_kernel("scatter.src_out", infer_scatter, scatter)},
+       row_by_row(scatter_kernel("scatter.src_out", infer_scatter, scatter))},
       {"aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-       scatter_kernel("scatter.value_out", infer_scatter_number, scatter_number)},
+       row_by_row(scatter_kernel("scatter.value_out", infer_scatter_number, scatter_number))},
       {"aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-       scatter_kernel("scatter_add.out", infer_scatter, scatter)},
+       row_by_row(scatter_kernel("scatter_add.out", infer_scatter, scatter))},
       {"aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
        composite(infer_scatter, scatter_reduce_source, inplace_twin)},
       {"aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",

@@ -156,7 +156,7 @@ std::span<const OpLine> short_time_ops() {
       {"aten.stft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
        "window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
        "align_to_window=None) -> Tensor",
-       composite(infer_stft, stft)},
+       in_autocast(autocast_f32, composite(infer_stft, stft))},
       {"aten.istft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
        "window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
        "return_complex=False) -> Tensor",

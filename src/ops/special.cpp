@@ -201,9 +201,12 @@ constexpr OpRules product1p_rules() {
 
 std::span<const OpLine> special_ops() {
   static constexpr OpLine lines[] = {
-      {"aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor", product_rules(inplace_twin)},
-      {"aten.xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", product_rules(inplace_twin)},
-      {"aten.xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", product_rules()},
+      {"aten.xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+       written_by("xlogy.OutTensor", product_rules(inplace_twin))},
+      {"aten.xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+       written_by("xlogy.OutScalar_Other", product_rules(inplace_twin))},
+      {"aten.xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+       written_by("xlogy.OutScalar_Self", product_rules())},
       {"aten.special_xlogy.default(Tensor self, Tensor other) -> Tensor", product_rules()},
       {"aten.special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", product_rules()},
       {"aten.special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", product_rules()},

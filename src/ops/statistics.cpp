@@ -210,10 +210,10 @@ std::span<const OpLine> statistics_ops() {
                                      .accepts = "self f32 f64"})},  // of halves the kernel adds up halves
       {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
       {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-       spread_rules(variance)},
+       written_by("var.out", spread_rules(variance))},
       {"aten.std.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(deviation)},
       {"aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-       spread_rules(deviation)},
+       written_by("std.out", spread_rules(deviation))},
       {"aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) "
        "-> "
        "Tensor",

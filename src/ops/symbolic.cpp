@@ -1,6 +1,6 @@
 // Sizes and other numbers computed while the program runs, and assertions about them. Their types are those
-// the file gives; assertions are removed, since the runtime has no kernels for them, and so are questions that
-// were answered when the program was traced:
+// the file gives; assertions are removed, since the runtime has no kernels for them, and so are questions
+// that were answered when the program was traced:
 //
 //   %_: none = aten.promote_types.default(.f32, .f16)        gone
 #include "ops/op_table.h"

@@ -48,10 +48,34 @@ class InputVerifier {
         for (const auto& body : method->bodies) max_nodes_ += body->node_count() + 1;
         TRY_STATUS(unfold(*method->graph, 0));
       }
+      find_autocast(*method);
       TRY_STATUS(check_nodes(*method->graph));
       for (const auto& body : method->bodies) TRY_STATUS(check_nodes(*body));
     }
     return {};
+  }
+
+  // The bodies that an autocast runs, and those that they run: element types there are what it converts to.
+  // Inlining the region holds them against the rules (normalise/inline_wrappers.cpp).
+  void find_autocast(const Method& method) {
+    std::vector<const Graph*> found;
+    const auto add = [&](const Node& node) {
+      for (const Graph* body : bodies_of(node)) {
+        if (in_autocast_.insert(body).second) found.push_back(body);
+      }
+    };
+    const auto look_through = [&](const Graph& graph) {
+      for (const Node& node : graph.nodes()) {
+        if (node.op() == "higher_order.wrap_with_autocast") add(node);
+      }
+    };
+    in_autocast_.clear();
+    if (method.bodies.empty()) return;
+    look_through(*method.graph);
+    for (const auto& body : method.bodies) look_through(*body);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (const Node& node : found[i]->nodes()) add(node);
+    }
   }
 
   // What a graph becomes once each use of a body has its own copy.
@@ -115,7 +139,10 @@ class InputVerifier {
     }
     if (def.mutates()) return {};  // results of an in-place op may be placeholders, which nobody uses
     for (std::size_t i = 0; i < types->size(); ++i) {
-      const Type& own = node.result(i)->type();
+      Type own = node.result(i)->type();
+      const bool is_converted =
+          own.is_tensor() && (*types)[i].is_tensor() && in_autocast_.contains(&node.graph());
+      if (is_converted) own.tensor.dtype = (*types)[i].tensor.dtype;
       if (own.kind == Type::Kind::None || may_agree(own, (*types)[i])) continue;
       return fail(node, fmt::format("%{} has the type {}, {} gives {}", node.result(i)->name().str(),
                                     str(own), node.op().str(), str((*types)[i])));
@@ -140,6 +167,7 @@ class InputVerifier {
 
   std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
   std::unordered_map<Symbol, const Delegate*> delegates_;
+  std::unordered_set<const Graph*> in_autocast_;
   std::unordered_map<const Graph*, Unfolded> unfolded_;  // of the current method
   std::size_t max_nodes_ = 0;
   Symbol method_;

@@ -22,6 +22,7 @@ NAME_OPS = {
     "src/plan/kernel_call.cpp": "the instructions it makes",
     "src/plan/method_planner.cpp": "the instructions it makes, and one op with an instruction of its own",
     "src/plan/portable_kernels.cpp": "the kernels of the runtime",
+    "src/normalise/unfold_batches.cpp": "the ops it makes, and those for which a batch is more rows",
     "src/plan/symbolic_call.cpp": "sizes without a kernel, by those that have one",
     "src/quantise/channel_weights.cpp": "the ops it makes",
     "src/quantise/dynamic_convolutions.cpp": "the ops it makes",

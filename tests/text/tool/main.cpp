@@ -162,15 +162,29 @@ Outcome run_normalise(const Program& program, const Options& options) {
 }
 
 // The op table: schema, flags and ExecuTorch's kernel of each op, with tabs between; with --own the
-// compiler's own. The program is not looked at.
+// compiler's own, with --find the ops of these
+// names that it knows. The program is not looked at.
 Outcome run_ops(const Program&, const Options& options) {
-  constexpr std::array<std::pair<OpFlag, std::string_view>, 4> flag_names = {
+  constexpr std::array<std::pair<OpFlag, std::string_view>, 8> flag_names = {
       {{OpFlag::core, "core"},
        {OpFlag::pointwise, "pointwise"},
        {OpFlag::view, "view"},
-       {OpFlag::random, "random"}}};
+       {OpFlag::random, "random"},
+       {OpFlag::autocast_lower, "autocast_lower"},
+       {OpFlag::autocast_f32, "autocast_f32"},
+       {OpFlag::autocast_promote, "autocast_promote"},
+       {OpFlag::autocast_inside, "autocast_inside"}}};
+  std::vector<const OpDef*> ops;
+  if (options.has("find")) {
+    for (const std::string& name : split(options.named.at("find"))) {
+      if (const OpDef* def = torch_ops()->find(Symbol(name)); def != nullptr) ops.push_back(def);
+    }
+  } else {
+    const std::span<const OpDef* const> all = options.has("own") ? compiler_ops() : all_ops();
+    ops.assign(all.begin(), all.end());
+  }
   std::string text;
-  for (const OpDef* def : options.has("own") ? compiler_ops() : all_ops()) {
+  for (const OpDef* def : ops) {
     text += def->schema + '\t';
     for (auto [flag, name] : flag_names) {
       if (def->is(flag)) text.append(text.back() == '\t' ? "" : " ").append(name);

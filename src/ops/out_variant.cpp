@@ -1,0 +1,113 @@
+#include "ops/out_variant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/schema.h"
+
+namespace depute::internal {
+namespace {
+
+// The words of "max max_values".
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// The names of the results of "... -> (Tensor values, Tensor indices)"; "out" for a single one. Empty where
+// the results have no names, or are no tensors.
+std::vector<std::string_view> result_names(std::string_view schema) {
+  std::string_view results = schema.substr(schema.rfind(" -> ") + 4);
+  if (results == "Tensor") return {"out"};
+  if (!results.starts_with('(')) return {};
+  results = results.substr(1, results.size() - 2);
+  std::vector<std::string_view> names;
+  constexpr std::string_view tensor = "Tensor ";
+  while (!results.empty()) {
+    if (!results.starts_with(tensor)) return {};
+    const std::size_t end = std::min(results.find(", "), results.size());
+    names.push_back(results.substr(tensor.size(), end - tensor.size()));
+    results.remove_prefix(std::min(end + 2, results.size()));
+  }
+  return names;
+}
+
+// The parts of "Tensor self, int[2] pad=[0, 0], *, str mode=\"a, b\"" between commas.
+std::vector<std::string_view> arguments_of(std::string_view text) {
+  std::vector<std::string_view> arguments;
+  std::size_t first = 0;
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i == text.size() ? ',' : text[i];
+    if (c == '"') is_quoted = !is_quoted;
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c != ',' || depth > 0 || is_quoted) continue;
+    if (i > first) arguments.push_back(text.substr(first, i - first));
+    first = i + 2;
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::optional<OutVariant> out_variant(const OpLine& line) {
+  const std::string_view schema = line.schema, op = schema_name(schema);
+  constexpr std::string_view library = "aten.";
+  if (!op.starts_with(library) || schema.find("(a") != std::string_view::npos) return std::nullopt;
+  OutVariant variant{.name = std::string(library), .arguments = result_names(schema)};
+  const std::size_t dot = op.rfind('.');
+  const std::string_view packet = op.substr(library.size(), dot + 1 - library.size()),
+                         overload = op.substr(dot + 1);
+  const std::string_view told =
+      line.rules.out_variant == nullptr ? std::string_view() : line.rules.out_variant;
+  const std::string_view kernel = line.rules.out == nullptr ? std::string_view() : line.rules.out;
+  if (!told.empty()) {
+    const std::size_t end = std::min(told.find(": "), told.size());
+    variant.name += told.substr(0, end);
+    if (end < told.size()) variant.arguments = words_of(told.substr(end + 2));
+    variant.is_told = true;
+  } else if (kernel.starts_with(packet)) {
+    variant.name += kernel;
+    variant.is_told = true;
+  } else {
+    variant.name.append(packet).append(overload == "default" ? "out" : std::string(overload) + "_out");
+  }
+  if (variant.arguments.empty() || variant.arguments.size() != result_names(schema).size())
+    return std::nullopt;
+  return variant;
+}
+
+std::string out_schema(const OpLine& line, const OutVariant& variant) {
+  const std::string_view schema = line.schema;
+  OpDef functional;
+  parse_schema(schema, functional);
+  const std::size_t open = schema.find('('), arrow = schema.rfind(" -> ");
+  std::string text = variant.name + "(", results;
+  std::size_t index = 0;
+  bool has_star = false;
+  for (std::string_view argument : arguments_of(schema.substr(open + 1, arrow - open - 2))) {
+    const bool is_star = argument == "*";
+    has_star = has_star || is_star;
+    if (is_star || functional.is_kernel_argument(index)) text.append(argument).append(", ");
+    if (!is_star) ++index;
+  }
+  if (!has_star) text += "*, ";
+  const std::vector<std::string_view> names = result_names(schema);
+  for (std::size_t i = 0; i < variant.arguments.size(); ++i) {
+    const std::string tensor = fmt::format("Tensor({}!)", static_cast<char>('a' + i));
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", tensor, variant.arguments[i]);
+    results += names.size() == 1 ? tensor : fmt::format("{}{} {}", i == 0 ? "" : ", ", tensor, names[i]);
+  }
+  if (names.size() > 1) results = "(" + results + ")";
+  return text + ") -> " + results;
+}
+
+}  // namespace depute::internal
