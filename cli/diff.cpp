@@ -128,7 +128,8 @@ std::vector<Option> diff_options(DiffArguments& arguments) {
        .target = &arguments.to_backends,
        .help = "Backends that AFTER is lowered with; default: those of --backend",
        .value = "NAME",
-       .may_be_empty = true},
+       .may_be_empty = true,
+       .words_from = "depute backends"},
       {.names = "--json", .target = &arguments.json, .help = "As JSON, with every node"},
       {.names = "--page", .target = &arguments.page, .help = "Also write it as a page", .value = "FILE.html"},
   };

@@ -157,8 +157,9 @@ class DoctorWriter {
         after.nodes == 0 ? 100.0
                          : 100.0 * static_cast<double>(after.delegated) / static_cast<double>(after.nodes);
     out_ += wrapped(fmt::format("{:3}. ", number), advice.what);
-    out_ += fmt::format("     get {} -> {} delegates, {:.1f} -> {:.1f} % of nodes\n",
-                        report_.delegates.size(), after.delegates, report_.coverage(), share);
+    out_ += fmt::format("     get {} -> {} {}, {:.1f} -> {:.1f} % of nodes\n", report_.delegates.size(),
+                        after.delegates, after.delegates == 1 ? "delegate" : "delegates", report_.coverage(),
+                        share);
     if (!advice.source.empty()) out_ += wrapped("     at  ", advice.source);
     out_ += wrapped("     do  ",
                     advice.flags.empty() ? "change the model there: no option does this" : advice.flags);

@@ -182,13 +182,21 @@ bool holds(double value, Relation relation, double bound) {
   return false;
 }
 
+// "5.3M, 5557000 bytes": in the units that a condition is written in, where that is shorter.
+std::string byte_text(double bytes) {
+  constexpr std::array<std::pair<double, char>, 3> units = {
+      {{1024.0 * 1024 * 1024, 'G'}, {1024.0 * 1024, 'M'}, {1024.0, 'K'}}};
+  for (const auto& [size, letter] : units) {
+    if (bytes >= size) return fmt::format("{:.1f}{}, {:.0f} bytes", bytes / size, letter, bytes);
+  }
+  return fmt::format("{:.0f} bytes", bytes);
+}
+
 std::string value_text(double value, Unit unit) {
   const bool is_whole = unit == Unit::Count || unit == Unit::Bytes;
   if (is_whole && value == std::numeric_limits<double>::infinity()) return "is unbounded";
-  return fmt::format("is {:.{}f}{}", value, is_whole ? 0 : 1,
-                     unit == Unit::Percent ? "%"
-                     : unit == Unit::Bytes ? " bytes"
-                                           : "");
+  if (unit == Unit::Bytes) return "is " + byte_text(value);
+  return fmt::format("is {:.{}f}{}", value, is_whole ? 0 : 1, unit == Unit::Percent ? "%" : "");
 }
 
 // The kernels that a list does not have; "aten::*" has all of aten.

@@ -77,7 +77,7 @@ def test_an_option_is_advised_with_its_words(tmp_path):
     run = depute("doctor", sample("conv_relu_tan"), "--backend", "xnnpack:off=op:relu")
     assert run.code == 0 and "`depute lower` writes this program." in run.stdout
     change = sections(run.stdout)["What to change"]
-    assert "1. leave out the pin off=op:relu\n     get 2 -> 1 delegates, 50.0 -> 75.0 % of nodes\n" in change
+    assert "1. leave out the pin off=op:relu\n     get 2 -> 1 delegate, 50.0 -> 75.0 % of nodes\n" in change
     assert "     do  --backend xnnpack\n" in change
 
 

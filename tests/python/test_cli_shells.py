@@ -61,6 +61,10 @@ def test_fish_completes_backends():
     assert fish("depute doc") == ["doctor"]
 
 
+def test_backends_of_both_sides_of_a_diff_are_completed():
+    assert "xnnpack" in bash("depute", "diff", "a.pte", "b.pte", "--to-backend", "xn")
+
+
 def test_values_of_closed_lists_are_completed():
     """In each shell's script, as not every machine has the shells."""
     assert bash("depute", "lower", "--color", "a") == ["auto", "always"]

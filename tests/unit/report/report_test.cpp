@@ -79,7 +79,7 @@ TEST(Requirement, OfAFileIsJudgedWhenThereIsOne) {
   auto requirements = parse_requirements("file_size<=1K,coverage:xnnpack==50%");
   ASSERT_TRUE(requirements.has_value());
   EXPECT_THAT(unmet(report, *requirements, false), IsEmpty());
-  EXPECT_THAT(unmet(report, *requirements), ElementsAre("file_size<=1K (is 1048 bytes)"));
+  EXPECT_THAT(unmet(report, *requirements), ElementsAre("file_size<=1K (is 1.0K, 1048 bytes)"));
 }
 
 TEST(Requirement, RefusesWhatItCannotRead) {
