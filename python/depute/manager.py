@@ -81,7 +81,7 @@ class ExecutorchBackendConfig:
             self.delegate_alignment or 16,
             plan.alloc_graph_input,
             plan.alloc_graph_output,
-            os.path.splitext(name)[0] + ".ptd" if self.external_constants else "",
+            [(os.path.splitext(name)[0] + ".ptd", "*")] if self.external_constants else [],
         )
 
 
