@@ -17,6 +17,7 @@ constexpr std::int64_t open_end = std::numeric_limits<std::int64_t>::max();
 // The order that moves dimensions `from` to the places `to` and keeps the others in theirs.
 std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>& from,
                                const std::vector<std::size_t>& to) {
+  if (rank == 0) return {};  // dimension 0 may be named, and is not there
   std::vector<std::size_t> order(rank, rank);
   std::vector<bool> is_moved(rank, false);
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -104,6 +104,14 @@ TEST(VerifyInput, RefusesResultsThatTheirOpDoesNotGive) {
   EXPECT_THAT(type("f32[s0]"), HasSubstr("aten.exp.default gives f32[s0, 3]"));
 }
 
+TEST(VerifyInput, TakesDimensionZeroOfATensorWithoutDimensions) {
+  for (const char* call :
+       {"moveaxis.int(%x, -1, 0)", "movedim.intlist(%x, [0], [-1])", "swapaxes.default(%x, 0, 0)"})
+    EXPECT_EQ(fault(std::string("program\nmethod forward(%x: f32[]) {\n%y: f32[] = aten.") + call +
+                    "\nreturn %y\n}"),
+              "sound");
+}
+
 // torch's products and losses take tensors alone, though they promote types as operators do.
 TEST(VerifyInput, RefusesANumberInTheTensorsPlace) {
   EXPECT_EQ(fault_of("%y: f32[2, 3] = aten.add.Tensor(%x, 2)\nreturn %y"), "sound");
