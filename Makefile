@@ -60,6 +60,12 @@ test-one-op:  ## 200,000 programs of one operator each, by the op table's schema
 	@scripts/build_wheel.sh --install
 	.venv/bin/python tests/one_op/one_op.py
 
+test-sizes:  ## 5,000 random programs with arithmetic on open sizes, lowered and run in the stock runtime at five sizes each
+	@scripts/install_system.sh test
+	@scripts/install_python.sh test
+	@scripts/build.sh release depute
+	.venv/bin/python tests/random_programs/random_sizes.py --count 5000
+
 test-payloads:  ## 10,000 random programs of what delegates take, lowered for XNNPACK and run in the stock runtime
 	@scripts/install_system.sh test
 	@scripts/install_python.sh test

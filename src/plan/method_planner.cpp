@@ -69,7 +69,8 @@ MethodPlanner::MethodPlanner(const Program& program, const Method& method, Place
       refused_(std::move(placement_.refused)),
       pool_(plan_),
       index_(placement_.values.size(), -1),
-      equal_delegates_(program) {
+      equal_delegates_(program),
+      bounder_(program.ranges) {
   for (std::uint32_t i = 0; i < program.delegates.size(); ++i) {
     delegate_numbers_.emplace(program.delegates[i]->name, i);
   }
@@ -290,10 +291,12 @@ Status MethodPlanner::plan_node(const Node& node) {
   const OpDef* def = node.def();
   if (def != nullptr && def->is(OpFlag::drop)) return {};
   if (node.op() == "aten.index_copy.default") return plan_index_copy(node);
+  if (def != nullptr && def->is(OpFlag::symbolic)) {
+    TRY(bool is_planned, plan_symbolic(node));
+    if (is_planned) return {};
+  }
   if (def != nullptr && !def->out_name.empty()) return plan_kernel_call(node, *def);
-  TRY(bool is_planned, plan_symbolic(node));
-  if (is_planned) return {};
-  TRY(is_planned, plan_control(node));
+  TRY(bool is_planned, plan_control(node));
   if (is_planned) return {};
   return has_no_kernel(node);
 }

@@ -11,6 +11,7 @@
 
 #include "depute/op.h"
 #include "depute/program.h"
+#include "ir/sym_intervals.h"
 #include "plan/constants.h"
 #include "plan/equal_delegates.h"
 #include "plan/kernels.h"
@@ -106,10 +107,15 @@ class MethodPlanner {
 
   Result<std::int32_t> delegate_index(std::uint32_t number);  // of one in the program: in the plan
 
-  // Symbolic arithmetic that the runtime has no kernel for (symbolic_call.cpp).
+  // Symbolic arithmetic that the runtime has no kernel for, or a wrong one (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
   std::int32_t power(std::int32_t base, std::int64_t exponent);
+  std::int32_t remainder(std::int32_t a, std::int32_t b, Range of_a, Range of_b);
+  std::int32_t checked_divisor(std::int32_t divisor, Range range);
+  std::int32_t compute(std::string_view kernel, std::int32_t a, std::int32_t b, EValue::Kind kind);
+  std::int32_t as_float(const Argument& number, std::int32_t index);
+  Range range_of(const Argument& number) const;
 
   Failure fail(const Node* node, std::string_view message, std::string_view hint = {}) const;
   Failure has_no_kernel(const Node& node) const;
@@ -131,6 +137,7 @@ class MethodPlanner {
   std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
   std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
   EqualDelegates equal_delegates_;
+  sym::Bounder bounder_;
 };
 
 }  // namespace depute::internal

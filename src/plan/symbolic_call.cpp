@@ -1,9 +1,15 @@
-// Arithmetic on sizes for which the runtime has no kernel of its own, by those it has.
+// Arithmetic on sizes for which the runtime has no kernel, or one that differs from Python, by its other
+// kernels.
 //
 //   _operator.ne(a, b)        sym_not(eq(a, b))
 //   _operator.pow(a, 3)       mul(mul(a, a), a)
 //   _operator.lshift(a, 2)    mul(a, 4)
 //   _operator.and_(a, b)      sym_ite(a, b, false)
+//   _operator.mod(a, 4)       sub(a, mul(floordiv(a, 4), 4))           a may be negative: mod truncates like
+//   C _operator.floordiv(a, b)  floordiv(a, sym_max(sym_ite(eq(b, 0), 0.0, b), least))   b may be 0
+//   torch.sym_max(a, 0.5)     sym_ite(gt(a, 0.5), a, 0.5)              sym_max takes integers only
+#include <algorithm>
+
 #include "ir/sym_functions.h"
 #include "plan/method_planner.h"
 #include "support/try.h"
@@ -18,11 +24,15 @@ bool is_constant_in(const Argument& argument, std::int64_t least, std::int64_t m
   return argument.is_int() && argument.as_int() >= least && argument.as_int() <= most;
 }
 
+bool is_float(const Argument& argument) {
+  if (argument.is_value()) return scalar_kind(argument.as_value()->type().kind) == EValue::Kind::Double;
+  return argument.kind == Argument::Kind::Float;
+}
+
 }  // namespace
 
 std::int32_t MethodPlanner::not_equal(std::int32_t a, std::int32_t b) {
-  std::int32_t equal = pool_.add_scalar(EValue::Kind::Bool);
-  call("executorch_prim::eq.Scalar", {a, b, equal});
+  std::int32_t equal = compute("executorch_prim::eq.Scalar", a, b, EValue::Kind::Bool);
   std::int32_t result = pool_.add_scalar(EValue::Kind::Bool);
   call("executorch_prim::sym_not.Scalar", {equal, result});
   return result;
@@ -32,16 +42,57 @@ std::int32_t MethodPlanner::power(std::int32_t base, std::int64_t exponent) {
   if (exponent == 0) return pool_.integer(1);
   std::int32_t result = base;
   for (std::int64_t i = 1; i < exponent; ++i) {
-    std::int32_t product = pool_.add_scalar(EValue::Kind::Int);
-    call("executorch_prim::mul.Scalar", {result, base, product});
-    result = product;
+    result = compute("executorch_prim::mul.Scalar", result, base, EValue::Kind::Int);
   }
   return result;
+}
+
+std::int32_t MethodPlanner::compute(std::string_view kernel, std::int32_t a, std::int32_t b,
+                                    EValue::Kind kind) {
+  std::int32_t result = pool_.add_scalar(kind);
+  call(kernel, {a, b, result});
+  return result;
+}
+
+std::int32_t MethodPlanner::as_float(const Argument& number, std::int32_t index) {
+  if (is_float(number)) return index;
+  std::int32_t result = pool_.add_scalar(EValue::Kind::Double);
+  call("executorch_prim::sym_float.Scalar", {index, result});
+  return result;
+}
+
+Range MethodPlanner::range_of(const Argument& number) const {
+  if (number.is_int()) return {number.as_int(), number.as_int()};
+  const bool is_known = number.is_value() && number.as_value()->type().kind == Type::Kind::SymInt &&
+                        number.as_value()->type().expr != nullptr;
+  return is_known ? bounder_.of(number.as_value()->type().expr) : Range{};
+}
+
+// Integer division by 0 kills the process. The kernel of sym_max takes no float, so that a float in place of
+// 0 makes the run fail with an error instead.
+std::int32_t MethodPlanner::checked_divisor(std::int32_t divisor, Range range) {
+  if (range.min > 0 || range.max < 0) return divisor;
+  std::int32_t is_zero = compute("executorch_prim::eq.Scalar", divisor, pool_.integer(0), EValue::Kind::Bool);
+  std::int32_t checked = pool_.add_scalar(EValue::Kind::Double);
+  call("executorch_prim::sym_ite.Scalar", {is_zero, pool_.number(0), divisor, checked});
+  return compute("executorch_prim::sym_max.Scalar", checked, pool_.integer(Range::min_bound),
+                 EValue::Kind::Int);
+}
+
+// The runtime's remainder has the sign of a, Python's that of b.
+std::int32_t MethodPlanner::remainder(std::int32_t a, std::int32_t b, Range of_a, Range of_b) {
+  b = checked_divisor(b, of_b);
+  const bool has_one_sign = (of_a.min >= 0 && of_b.min >= 0) || (of_a.max <= 0 && of_b.max <= 0);
+  if (has_one_sign) return compute("executorch_prim::mod.Scalar", a, b, EValue::Kind::Int);
+  std::int32_t quotient = compute("executorch_prim::floordiv.Scalar", a, b, EValue::Kind::Int);
+  std::int32_t covered = compute("executorch_prim::mul.Scalar", quotient, b, EValue::Kind::Int);
+  return compute("executorch_prim::sub.Scalar", a, covered, EValue::Kind::Int);
 }
 
 // False when the node is none of these.
 Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
   if (node.results().size() != 1 || node.args().empty() || node.args().size() > 2) return false;
+  const bool is_of_floats = std::ranges::any_of(node.args(), is_float);
   auto operand = [&](std::size_t i) -> Result<std::int32_t> {
     const Argument& argument = node.arg(i);
     if (argument.is_value()) return index_of(*argument.as_value(), &node);
@@ -68,8 +119,33 @@ Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
       TRY(std::int32_t a, operand(0));
       std::int32_t factor = pool_.integer(std::int64_t{1} << node.arg(1).as_int());
       bool is_left = function == SymFunction::LShift;
-      result = pool_.add_scalar(EValue::Kind::Int);
-      call(is_left ? "executorch_prim::mul.Scalar" : "executorch_prim::floordiv.Scalar", {a, factor, result});
+      result = compute(is_left ? "executorch_prim::mul.Scalar" : "executorch_prim::floordiv.Scalar", a,
+                       factor, EValue::Kind::Int);
+      return true;
+    }
+    case SymFunction::FloorDiv:
+    case SymFunction::Mod: {
+      if (is_of_floats) return false;
+      TRY(std::int32_t a, operand(0));
+      TRY(std::int32_t b, operand(1));
+      const Range of_a = range_of(node.arg(0)), of_b = range_of(node.arg(1));
+      result = function == SymFunction::Mod ? remainder(a, b, of_a, of_b)
+                                            : compute("executorch_prim::floordiv.Scalar", a,
+                                                      checked_divisor(b, of_b), EValue::Kind::Int);
+      return true;
+    }
+    case SymFunction::Max:
+    case SymFunction::Min: {
+      if (!is_of_floats) return false;
+      TRY(std::int32_t a, operand(0));
+      TRY(std::int32_t b, operand(1));
+      a = as_float(node.arg(0), a);
+      b = as_float(node.arg(1), b);
+      bool is_max = function == SymFunction::Max;
+      std::int32_t is_first = compute(is_max ? "executorch_prim::gt.Scalar" : "executorch_prim::lt.Scalar", a,
+                                      b, EValue::Kind::Bool);
+      result = pool_.add_scalar(EValue::Kind::Double);
+      call("executorch_prim::sym_ite.Scalar", {is_first, a, b, result});
       return true;
     }
     case SymFunction::Ne: {
@@ -90,7 +166,7 @@ Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
       return true;
     }
     default:
-      return false;  // the op has a kernel, or there is nothing to compute it by
+      return false;  // the op has a kernel that is right, or there is nothing to compute it by
   }
 }
 
