@@ -26,8 +26,37 @@ const SymExpr* SizeFacts::simplify_call(const SymExpr* expr) {
   std::vector<const SymExpr*> args = expr->args;
   for (const SymExpr*& arg : args) arg = simplify(arg);
   const SymExpr* call = args == expr->args ? expr : sym_call_like(expr, std::move(args));
-  const bool is_extremum = sym::is_call(call, SymFunction::Max) || sym::is_call(call, SymFunction::Min);
-  return is_extremum ? simplify_extremum(call) : call;
+  if (call->kind != SymExpr::Kind::Call) return call;
+  switch (call->function) {
+    case SymFunction::Max:
+    case SymFunction::Min:
+      return simplify_extremum(call);
+    case SymFunction::FloorDiv:
+      return call->args.size() == 2 ? simplify_quotient(call) : call;
+    case SymFunction::Mod:
+      return call->args.size() == 2 ? simplify_remainder(call) : call;
+    default:
+      return call;
+  }
+}
+
+// a // (a // k) is k where a >= k**2: with a = q*k + r it is k + r // q, and r < k <= q.
+const SymExpr* SizeFacts::simplify_quotient(const SymExpr* expr) const {
+  const SymInt a(expr->args[0]);
+  const SymExpr* inner = expr->args[1];
+  if (!sym::is_call(inner, SymFunction::FloorDiv) || inner->args.size() != 2) return expr;
+  const SymInt dividend(inner->args[0]), divisor(inner->args[1]);  // in lowest terms: a / k
+  const SymInt k = dividend == a ? divisor : floor_div(a * divisor, dividend);
+  if (!(k * dividend == a * divisor)) return expr;
+  const Range of_k = bounder_.of(k.expr()), of_divisor = bounder_.of(divisor.expr());
+  if (of_k.min < 1 || of_divisor.min < 1) return expr;
+  return bounder_.of(a.expr()).min >= sym::multiply(of_k, of_k).max ? k.expr() : expr;
+}
+
+// The remainder of what is less than the divisor is itself.
+const SymExpr* SizeFacts::simplify_remainder(const SymExpr* expr) const {
+  const Range a = bounder_.of(expr->args[0]), b = bounder_.of(expr->args[1]);
+  return a.min >= 0 && a.max < b.min ? expr->args[0] : expr;
 }
 
 // Without the arguments that are never the greatest, or the least.

@@ -2,6 +2,7 @@
 //
 //   s0 - Min(1, s0 + 1) + 1      ->     s0
 //   1 - Max(0, 1 - s0)           ->     1
+//   (24*s0//((24*s0)//5))        ->     5     since 24*s0 is at least 5**2
 //
 // Result types are computed without ranges, and would not be equal to each other otherwise.
 #pragma once
@@ -27,6 +28,8 @@ class SizeFacts {
  private:
   const SymExpr* simplify_call(const SymExpr* expr);
   const SymExpr* simplify_extremum(const SymExpr* expr) const;
+  const SymExpr* simplify_quotient(const SymExpr* expr) const;
+  const SymExpr* simplify_remainder(const SymExpr* expr) const;
   bool simplify(Dims& dims);
 
   sym::Bounder bounder_;

@@ -222,9 +222,28 @@ std::int64_t common_divisor(const SymExpr* a, const SymExpr* b) {
   return divisor;
 }
 
-const SymExpr* divide_terms(const SymExpr* sum, std::int64_t divisor) {
+bool has_factor(const SymExpr* term, const SymExpr* base) {
+  const SymExpr* rest = sym::split_term(term).rest;
+  if (rest == nullptr) return false;
+  return std::ranges::any_of(factors_of(rest), [&](const SymExpr* f) { return split_power(f).base == base; });
+}
+
+// A symbol or call that is a factor of all terms of both sums; null when there is none.
+const SymExpr* common_factor(const SymExpr* a, const SymExpr* b) {
+  const Exprs of_a = terms_of(a), of_b = terms_of(b);
+  const SymExpr* rest = sym::split_term(of_b[0]).rest;
+  if (rest == nullptr) return nullptr;
+  for (const SymExpr* factor : factors_of(rest)) {
+    const SymExpr* base = split_power(factor).base;
+    const auto has_it = [&](const SymExpr* term) { return has_factor(term, base); };
+    if (std::ranges::all_of(of_a, has_it) && std::ranges::all_of(of_b, has_it)) return base;
+  }
+  return nullptr;
+}
+
+const SymExpr* divide_terms(const SymExpr* sum, const SymExpr* divisor) {
   Exprs terms;
-  for (const SymExpr* term : terms_of(sum)) terms.push_back(exact_quotient(term, sym_int(divisor)));
+  for (const SymExpr* term : terms_of(sum)) terms.push_back(exact_quotient(term, divisor));
   return sum_of(std::move(terms));
 }
 
@@ -346,8 +365,8 @@ const SymExpr* sym::rules::product(SymFunction /*function*/, const Exprs& args) 
   return factors.size() == 1 ? factors[0] : make_call(SymFunction::Mul, std::move(factors));
 }
 
-// floor((q*b + r) / b) = q + floor(r/b); floor(g*a / (g*b)) = floor(a/b); floor(floor(a/b) / c) =
-// floor(a/(b*c)) for c > 0.
+// floor((q*b + r) / b) = q + floor(r/b); floor(g*a / (g*b)) = floor(a/b), also for a symbol g, which is not 0
+// where the left side is defined; floor(floor(a/b) / c) = floor(a/(b*c)) for c > 0.
 const SymExpr* sym::rules::floor_div(SymFunction function, const Exprs& args) {
   const SymExpr* a = args[0];
   const SymExpr* b = args[1];
@@ -365,8 +384,10 @@ const SymExpr* sym::rules::floor_div(SymFunction function, const Exprs& args) {
     return sum_of(std::move(quotients));
   }
   if (std::int64_t divisor = common_divisor(a, b); divisor > 1) {
-    return floor_div_of(divide_terms(a, divisor), divide_terms(b, divisor));
+    return floor_div_of(divide_terms(a, sym_int(divisor)), divide_terms(b, sym_int(divisor)));
   }
+  if (const SymExpr* factor = common_factor(a, b))
+    return floor_div_of(divide_terms(a, factor), divide_terms(b, factor));
   if (is_binary_call(a, function) && is_int(b) && b->int_value > 0) {
     return floor_div_of(a->args[0], product_of({a->args[1], b}));
   }

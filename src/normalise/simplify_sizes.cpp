@@ -8,13 +8,25 @@
 //   %_ = aten._assert_scalar.default(%e, ...)
 //   %z: f32[u0 + u1, 8] = aten.cat.default(...)                      %z: f32[16, 8] = ...
 //
+// Two symbols whose equality is asserted become one:
+//
+//   %e: sym_bool[Eq(u0, u1)] = _operator.eq(%a, %b)           ->     dim "u0 - u1" in [0, 0]
+//   %_ = aten._assert_scalar.default(%e, ...)
+//   %z: f32[u1] = ...                                                %z: f32[u0] = ...
+//
 // torch refuses inputs for which an assertion does not hold, and so may the runtime.
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "depute/op.h"
+#include "ir/replace_symbols.h"
 #include "ir/size_facts.h"
 #include "ir/walk.h"
 #include "normalise/passes.h"
+#include "support/try.h"
 
 namespace depute {
 namespace {
@@ -37,15 +49,25 @@ void narrow(Range& known, const Range& told) {
   if (both.min <= both.max) known = both;
 }
 
-// From an assertion of `expr relation number`.
+// Of two symbols: their difference is 0.
+void learn_equality(const SymExpr* relation, Ranges& ranges) {
+  const bool is_of_symbols =
+      relation->function == SymFunction::Eq &&
+      std::ranges::all_of(relation->args, [](const SymExpr* e) { return e->kind == SymExpr::Kind::Symbol; });
+  if (!is_of_symbols) return;
+  const SymInt difference = SymInt(relation->args[0]) - SymInt(relation->args[1]);
+  narrow(ranges[difference.str()], {.min = 0, .max = 0});
+}
+
+// From an assertion of `expr relation number`, or of the equality of two symbols.
 void learn(const Node& assertion, Ranges& ranges) {
   if (assertion.args().empty() || !assertion.args()[0].is_value()) return;
   const Type& type = assertion.args()[0].as_value()->type();
   const bool is_relation = type.kind == Type::Kind::SymBool && type.expr != nullptr &&
                            type.expr->kind == SymExpr::Kind::Call && type.expr->args.size() == 2 &&
-                           type.expr->args[0]->kind != SymExpr::Kind::Int &&
-                           type.expr->args[1]->kind == SymExpr::Kind::Int;
+                           type.expr->args[0]->kind != SymExpr::Kind::Int;
   if (!is_relation) return;
+  if (type.expr->args[1]->kind != SymExpr::Kind::Int) return learn_equality(type.expr, ranges);
   const Range told = range_of_relation(type.expr->function, type.expr->args[1]->int_value);
   if (told == Range{}) return;
   narrow(ranges[str(type.expr->args[0])], told);
@@ -84,12 +106,90 @@ void learn_choice(const Node& node, Ranges& ranges) {
   }
 }
 
+bool is_symbol(const SymExpr* expr) {
+  return expr->kind == SymExpr::Kind::Symbol;
+}
+
+// The two symbols whose difference the key of a range is.
+std::optional<std::pair<std::string, std::string>> difference_of_symbols(const std::string& key) {
+  if (key.find('-') == std::string::npos) return std::nullopt;
+  const auto expr = parse_sym(key);
+  if (!expr || (*expr)->kind != SymExpr::Kind::Call || (*expr)->function != SymFunction::Add ||
+      (*expr)->args.size() != 2)
+    return std::nullopt;
+  const SymExpr *a = (*expr)->args[0], *b = (*expr)->args[1];
+  if (!is_symbol(a)) std::swap(a, b);
+  const SymExpr* other = (SymInt(b) * SymInt(-1)).expr();
+  if (!is_symbol(a) || !is_symbol(other)) return std::nullopt;
+  return std::pair(std::string(a->name.str()), std::string(other->name.str()));
+}
+
+// Names that stand for others: the one that an input's size has, else the first in text order.
+class UnitedSymbols {
+ public:
+  explicit UnitedSymbols(const Program& program) {
+    for (const auto& method : program.methods) {
+      for (const Value* input : method->graph->inputs()) {
+        if (!input->type().is_tensor()) continue;
+        for (const SymInt& size : input->tensor().sizes) {
+          if (!size.is_constant() && is_symbol(size.expr())) of_inputs_.emplace(size.expr()->name.str());
+        }
+      }
+    }
+  }
+
+  std::string name_of(std::string name) const {
+    for (auto next = names_.find(name); next != names_.end(); next = names_.find(name)) name = next->second;
+    return name;
+  }
+
+  void unite(const std::string& a, const std::string& b) {
+    std::string kept = name_of(a), other = name_of(b);
+    if (kept == other) return;
+    const auto order = [&](const std::string& name) { return std::pair(!of_inputs_.contains(name), name); };
+    if (order(other) < order(kept)) std::swap(kept, other);
+    names_.emplace(std::move(other), std::move(kept));
+  }
+
+  const std::map<std::string, std::string, std::less<>>& replaced() const { return names_; }
+
+ private:
+  std::map<std::string, std::string, std::less<>> names_;
+  std::set<std::string, std::less<>> of_inputs_;
+};
+
 template <typename Visit>
 void for_each_value(Graph& graph, Visit&& visit) {
   for (Value* input : graph.inputs()) visit(*input);
   for (Node& node : graph.nodes()) {
     for (Value* result : node.results()) visit(*result);
   }
+}
+
+// Symbols that are equal become one in all types; its range is what is known of any of them.
+Status unite_equal_symbols(Program& program) {
+  UnitedSymbols names(program);
+  for (const auto& [key, range] : program.ranges) {
+    if (range != Range{.min = 0, .max = 0}) continue;
+    if (const auto pair = difference_of_symbols(key)) names.unite(pair->first, pair->second);
+  }
+  if (names.replaced().empty()) return {};
+  for (const auto& [name, _] : names.replaced()) {
+    const auto told = program.ranges.find(name);
+    if (told == program.ranges.end()) continue;
+    const Range range = told->second;
+    narrow(program.ranges[names.name_of(name)], range);
+  }
+  const auto replacement = [&](std::string_view name) {
+    return sym_symbol(names.name_of(std::string(name)));
+  };
+  return for_each_graph(program, [&](Method&, Graph& graph) -> Status {
+    for_each_value(graph, [&](Value& value) {
+      Type type = replace_symbols(value.type(), replacement);
+      if (!(type == value.type())) graph.set_type(value, std::move(type));
+    });
+    return {};
+  });
 }
 
 }  // namespace
@@ -103,6 +203,7 @@ Status simplify_sizes(Program& program, const NormaliseOptions&) {
       if (!node.def()->chosen_from.empty()) learn_choice(node, program.ranges);
     }
   }
+  TRY_STATUS(unite_equal_symbols(program));
   SizeFacts facts(program.ranges);
   return for_each_graph(program, [&](Method&, Graph& graph) -> Status {
     for_each_value(graph, [&](Value& value) {

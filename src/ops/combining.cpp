@@ -116,15 +116,16 @@ bool is_no_padding(const OpCall& call) {
   return std::ranges::all_of(pad, [](const SymInt& size) { return size == 0; });
 }
 
-// Negative numbers cut: what is left of the padding goes first, since it may mirror what is cut.
+// Negative numbers cut: what is left of the padding goes first, since it may mirror what is cut. A number
+// that may be negative pads or cuts by what the program finds when it runs.
 Replacement pad_and_cut(Builder& b, const OpCall& call) {
   Dims added = as_dims(call[1]);
   Dims cut(added.size());
   bool cuts = false;
   for (std::size_t i = 0; i < added.size(); ++i) {
-    if (!added[i].is_constant() || added[i].value() >= 0) continue;
-    cut[i] = -added[i].value();
-    added[i] = 0;
+    if (b.range_of(added[i]).min >= 0) continue;
+    cut[i] = sym_max(added[i] * -1, 0);
+    added[i] = sym_max(added[i], 0);
     cuts = true;
   }
   if (!cuts) return std::vector<Value*>{};
@@ -134,8 +135,9 @@ Replacement pad_and_cut(Builder& b, const OpCall& call) {
   for (std::size_t i = 0; i < cut.size() / 2 && x != nullptr; ++i) {
     if (cut[2 * i] == 0 && cut[2 * i + 1] == 0) continue;
     std::size_t dim = x->tensor().rank() - 1 - i;
+    Argument begin = b.size(cut[2 * i]);
     Argument end = b.size(x->tensor().sizes[dim] - cut[2 * i + 1]);
-    x = b.call("aten.slice.Tensor", {x, static_cast<std::int64_t>(dim), cut[2 * i].value(), end});
+    x = b.call("aten.slice.Tensor", {x, static_cast<std::int64_t>(dim), begin, end});
   }
   return one(x);
 }

@@ -60,6 +60,10 @@ TEST(Sym, DivisionRules) {
   EXPECT_EQ(simplified("(6*a + 4*b)//4"), "b + (3*a//2)");
   EXPECT_EQ(simplified("a*b//b"), "a");
   EXPECT_EQ(simplified("a*b*6//(2*b)"), "3*a");
+  EXPECT_EQ(simplified("4*b*a**2//(4*a*b)"), "a");
+  EXPECT_EQ(simplified("(a**2*b + a)//(a*c)"), "((a*b + 1)//c)");
+  EXPECT_EQ(simplified("a*b//(a*(b + 1))"), "(b//(b + 1))");
+  EXPECT_EQ(simplified("(a*b + 1)//(a*c)"), "((a*b + 1)//(a*c))");
   EXPECT_EQ(simplified("(a//2)//3"), "(a//6)");
   EXPECT_EQ(simplified("(a//2)//-3"), "((a//2)//(-3))");
   EXPECT_EQ(simplified("a//a"), "1");
