@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* delegate_call_schema = "delegate.call(Any delegate) -> ()";
 constexpr const char* masked_schema = "depute.masked() -> ()";
-constexpr const char* masked_effect_schema = "depute.masked_effect() -> ()";
 
 Failure broken_call(std::string message) {
   return failure("delegate.call", "", message);
@@ -54,8 +53,7 @@ namespace internal {
 
 std::span<const OpLine> own_ops() {
   static constexpr OpLine lines[] = {{delegate_call_schema, own_op(variadic)},
-                                     {masked_schema, own_op(variadic)},
-                                     {masked_effect_schema, own_op(variadic | random)}};
+                                     {masked_schema, own_op(variadic)}};
   return lines;
 }
 
@@ -70,14 +68,9 @@ bool is_delegate_call(const Node& node) {
   return node.op() == delegate_call_symbol();
 }
 
-Symbol masked_symbol(bool has_effects) {
+Symbol masked_symbol() {
   static const Symbol symbol(internal::schema_name(masked_schema));
-  static const Symbol with_effects(internal::schema_name(masked_effect_schema));
-  return has_effects ? with_effects : symbol;
-}
-
-bool is_masked(const Node& node) {
-  return node.op() == masked_symbol(false) || node.op() == masked_symbol(true);
+  return symbol;
 }
 
 Status check_delegate_call(const Node& call, const Delegate& delegate) {

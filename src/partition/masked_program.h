@@ -10,13 +10,11 @@
 
 namespace depute {
 
-class Effects;
-
 class MaskedProgram {
  public:
-  // Nodes for which `masks` says yes have the op depute.masked, or depute.masked_effect where they have
-  // effects (own_ops.h), and no tag in the copy.
-  MaskedProgram(const Program& program, const Method& method, const std::function<bool(const Node&)>& masks);
+  // Nodes for which `is_masked` says yes have the op depute.masked (own_ops.h) and no tag in the copy.
+  MaskedProgram(const Program& program, const Method& method,
+                const std::function<bool(const Node&)>& is_masked);
 
   const Program& program() const { return program_; }
   const Method& method() const { return *method_; }
@@ -26,8 +24,7 @@ class MaskedProgram {
   Result<PartitionResult> unmask(PartitionResult result) const;
 
  private:
-  void add_graph(const Graph& original, Graph& copy, const std::function<bool(const Node&)>& masks,
-                 const Effects& effects);
+  void add_graph(const Graph& original, Graph& copy, const std::function<bool(const Node&)>& is_masked);
 
   Program program_;
   const Method* method_ = nullptr;
