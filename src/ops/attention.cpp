@@ -62,6 +62,7 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
 
 // softmax over a dimension, with zeros for rows that are all -inf.
 Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
+  if (b.failed() || scores->tensor().static_numel() == 0) return scores;
   Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{dim}, true});
   Value* is_masked = b.call("aten.eq.Scalar", {highest, minus_infinity});
   Value* weights = b.call("aten._softmax.default", {scores, dim, false});
@@ -72,6 +73,7 @@ Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
 Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   const ScalarType dtype = scores->tensor().dtype;
   Value* sum = b.call("aten.add.Tensor", {scores, as_bias(b, is_seen, dtype)});
+  if (b.failed() || sum->tensor().static_numel() == 0) return sum;
   Value* weights = b.call("aten._softmax.default", {sum, -1, false});
   Value* sees_something = to_dtype(b, b.call("aten.any.dim", {is_seen, -1, true}), dtype);
   return b.call("aten.mul.Tensor", {weights, sees_something});

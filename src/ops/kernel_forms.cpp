@@ -160,6 +160,22 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call) {
   return one(b.call(call.def().name.str(), args));
 }
 
+Replacement left_shift_within_width(Builder& b, const OpCall& call) {
+  const ScalarType dtype = promoted_type(call);
+  if (!is_integral(dtype)) return as_it_is();
+  const auto bits = static_cast<std::int64_t>(item_size(dtype)) * 8;
+  const Argument& other = call["other"];
+  if (other.is_number() && other.as_double() >= 0 && other.as_double() < static_cast<double>(bits)) {
+    return as_it_is();
+  }
+  Value* places = as_tensor(b, other, dtype);
+  Value* is_within = b.call("aten.logical_and.default", {b.call("aten.ge.Scalar", {places, 0}),
+                                                         b.call("aten.lt.Scalar", {places, bits})});
+  Value* clamped = b.call("aten.clamp.default", {places, 0, bits - 1});
+  Value* shifted = b.call("aten.bitwise_left_shift.Tensor", {call["self"], clamped});
+  return one(b.call("aten.where.self", {is_within, shifted, 0}));
+}
+
 Replacement sign_without_nan(Builder& b, const OpCall& call) {
   if (!is_floating(call.tensor("self").dtype)) return as_it_is();
   Value* sign = b.call("aten.sign.default", {call["self"]});
@@ -182,7 +198,16 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_zero, infinite, b.call("aten.div.Tensor_mode", args)}));
 }
 
+Replacement softmax_of_something(Builder& b, const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  if (self.static_numel() != 0) return as_it_is();
+  const ScalarType dtype = call.node()->result()->tensor().dtype;
+  if (dtype == self.dtype) return one(b.call("aten.alias.default", {call["self"]}));
+  return one(b.call("aten._to_copy.default", {call["self"], dtype}));
+}
+
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
+  if (call.tensor("self").static_numel() == 0) return softmax_of_something(b, call);
   if (call.tensor("self").dtype != ScalarType::F64) return as_it_is();
   Value* x = b.own(call.value("self"));
   const std::vector<std::int64_t> dims = {call.integer("dim")};

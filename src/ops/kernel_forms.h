@@ -17,6 +17,10 @@ Replacement power_by_squaring(Builder& b, const OpCall& call);
 // though the other has more dimensions. Of add also alpha as a product of its own, where the kernel
 // multiplies the wrong operand by it: of one element and several.
 Replacement of_equal_ranks(Builder& b, const OpCall& call);
+// Left shifts by a negative number, or by as many places as the type has or more, give 0.
+Replacement left_shift_within_width(Builder& b, const OpCall& call);
+// softmax of a tensor without elements is that tensor; the kernel refuses it.
+Replacement softmax_of_something(Builder& b, const OpCall& call);
 // The sign of NaN is 0.
 Replacement sign_without_nan(Builder& b, const OpCall& call);
 // floor(a / 0) is a / 0, with its sign and NaNs.

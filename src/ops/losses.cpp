@@ -198,6 +198,10 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
     auto rank = static_cast<std::int64_t>(x->tensor().rank());
     std::int64_t dim = static_cast<std::int64_t>(wrapped) - static_cast<std::int64_t>(sizes.size());
     if (dim < -rank) x = with_rank(b, x, sizes.size());
+    if (b.failed()) return x;
+    // The norm is taken over the broadcast length: one element counts as often as it is repeated.
+    if (x->tensor().sizes[x->tensor().rank() + dim] != sizes[wrapped])
+      x = b.call("aten.expand.default", {x, sizes});
     Value* norm = b.call("aten.linalg_vector_norm.default", {x, 2, std::vector<std::int64_t>{dim}, true});
     return b.call("aten.div.Tensor", {x, b.call("aten.clamp.default", {norm, call["eps"]})});
   };

@@ -31,11 +31,13 @@ ScalarType computed_in(ScalarType dtype) {
   return is_integral(dtype) || dtype == ScalarType::F64 ? ScalarType::F64 : ScalarType::F32;
 }
 
-// An end, as a tensor of the type to compute in.
+// An end, as a tensor of the type to compute in. A range of integers begins and ends at integers.
 Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, ScalarType dtype) {
   const Argument& end = call[name];
-  if (!is_tensor(end)) return b.call("aten.full.default", {Dims{}, end, dtype});
-  return b.call("aten._to_copy.default", {end, dtype});
+  Value* value = is_tensor(end) ? b.call("aten._to_copy.default", {end, dtype})
+                                : b.call("aten.full.default", {Dims{}, end, dtype});
+  const bool is_cut = is_integral(dtype_or(call, ScalarType::F32)) && call.integer("steps") > 1;
+  return is_cut ? b.call("aten.trunc.default", {value}) : value;
 }
 
 // The first half counts from the start and the other from the end, so that both are met exactly.

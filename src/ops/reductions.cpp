@@ -58,7 +58,9 @@ Types infer_any_dims(const OpCall& call) {
 Replacement any_dims(Builder& b, const OpCall& call) {
   if (!names_no_dims(call)) return std::vector<Value*>{};
   const Value* x = call.value("self");
-  if (x->tensor().dtype == ScalarType::U8) return one(b.call("aten.alias.default", {x}));
+  if (x->tensor().dtype == ScalarType::U8) {  // bytes stay bytes, of 0 and 1
+    return one(b.call("aten._to_copy.default", {b.call("aten.ne.Scalar", {x, 0}), ScalarType::U8}));
+  }
   return one(b.call("aten._to_copy.default", {x, ScalarType::Bool}));
 }
 Replacement all_dims_of(Builder& b, const OpCall& call) {

@@ -455,6 +455,15 @@ def _(m):
     return {"input": T(n, c, *rest), "weight": maybe(), "bias": maybe(), "N": n, "C": c, "HxW": math.prod(rest), "group": groups, "num_groups": groups}
 
 
+@shapes("_weight_norm")
+def _(m):
+    floats(m)
+    m.is_mixed = False
+    sizes = m.sizes or with_sizes(m, m.size())
+    dim = m.rng.randrange(m.rank)
+    return {"v": T(*sizes), "g": T(*[s if i == dim else 1 for i, s in enumerate(sizes)]), "dim": dim}  # torch reads beyond any other
+
+
 @shapes("pixel_(un)?shuffle|(native_)?channel_shuffle")
 def _(m):
     r = m.rng.randint(1, 3)
