@@ -399,9 +399,16 @@ Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef&
 
 namespace {
 
-// By torch's convention out tensors, and they alone, are keyword arguments that are written.
+// By torch's convention an out variant writes keyword arguments alone, one per result, and gives them back.
+// A custom op may write a keyword argument beside others, or leave it out: its call stays as it is.
 bool is_out_variant(const OpDef& def) {
-  return std::ranges::any_of(def.args, [](const ArgDef& arg) { return arg.is_written && arg.keyword_only; });
+  const auto is_written = [](const ArgDef& arg) { return arg.is_written; };
+  const auto is_out = [](const ArgDef& arg) {
+    return !arg.is_written || (arg.keyword_only && !arg.is_optional);
+  };
+  const std::vector<GivenBack> results = results_given_back(def.schema);
+  return std::ranges::all_of(def.args, is_out) && std::ranges::none_of(results, &GivenBack::is_own) &&
+         std::cmp_equal(results.size(), std::ranges::count_if(def.args, is_written));
 }
 
 }  // namespace
