@@ -168,7 +168,11 @@ def is_in_ranges(exported, inputs) -> bool:
     symbolic = [node.meta["val"] for node in exported.graph.nodes if node.op == "placeholder"]
     for value, given in zip(symbolic, inputs):
         for size, number in zip(value.shape, given.shape):
-            known = exported.range_constraints.get(size.node.expr) if isinstance(size, torch.SymInt) else None
+            if not isinstance(size, torch.SymInt):
+                if size != number:
+                    return False
+                continue
+            known = exported.range_constraints.get(size.node.expr)
             if known is not None and not known.lower <= number <= known.upper:
                 return False
     return True
