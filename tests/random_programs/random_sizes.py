@@ -168,11 +168,10 @@ def is_in_ranges(exported, inputs) -> bool:
     symbolic = [node.meta["val"] for node in exported.graph.nodes if node.op == "placeholder"]
     for value, given in zip(symbolic, inputs):
         for size, number in zip(value.shape, given.shape):
-            if not isinstance(size, torch.SymInt):
-                if size != number:
-                    return False
-                continue
-            known = exported.range_constraints.get(size.node.expr)
+            expression = size.node.expr if isinstance(size, torch.SymInt) else size
+            if str(expression).isdigit() and int(expression) != number:
+                return False
+            known = exported.range_constraints.get(expression)
             if known is not None and not known.lower <= number <= known.upper:
                 return False
     return True
