@@ -10,6 +10,8 @@ import contextlib
 import copy
 import os
 import tempfile
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from . import _depute
 from ._errors import Error
@@ -25,7 +27,8 @@ from .report import Report, get_delegation_info
 class EdgeCompileConfig:
     """How programs are brought to the Edge dialect. preserve_ops: ops that to_edge leaves whole.
 
-    The other settings are ExecuTorch's, and change nothing here: programs are always verified.
+    The other settings are ExecuTorch's, and every value of them is met: programs are always verified, ops of any kind
+    are allowed, and the plan, not the graph, decides how tensors lie in memory.
     """
 
     def __init__(
@@ -35,22 +38,105 @@ class EdgeCompileConfig:
         _core_aten_ops_exception_list=(),
         preserve_ops=(),
     ):
+        self._check_ir_validity = _check_ir_validity
+        self._skip_dim_order = _skip_dim_order
+        self._core_aten_ops_exception_list = list(_core_aten_ops_exception_list)
         self.preserve_ops = list(preserve_ops)
+
+
+class _Setting(NamedTuple):
+    """A setting of ExecuTorch's: its default, whether Depute does what a value asks for, and why not for others."""
+
+    default: Any
+    is_met: Callable[[Any], bool]
+    reason: str
+
+
+def _refuse_unmet(config, settings):
+    for name, setting in settings.items():
+        value = getattr(config, name)
+        if not setting.is_met(value):
+            raise ValueError(f"{type(config).__name__}.{name} is {value!r}, which has no counterpart in depute: {setting.reason}")
+
+
+def _each(value):
+    """The values of a setting that may be given by method."""
+    return value.values() if isinstance(value, dict) else (value,)
+
+
+def _divides_16(value):
+    return value is None or value in (1, 2, 4, 8, 16)
 
 
 class MemoryPlanningPass:
     """Who gives the memory of inputs and outputs: the plan, or the caller before each call."""
 
-    def __init__(self, alloc_graph_input=True, alloc_graph_output=True):
+    _SETTINGS = {
+        "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is one way of planning memory"),
+        "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # of a check
+        "alloc_mutable_buffers": _Setting(True, bool, "buffers that are mutated always have memory of the plan"),
+        "share_mutable_buffers": _Setting(False, lambda shares: not shares, "methods of one program share them without being asked"),
+        "alignment": _Setting(16, _divides_16, "memory is planned in multiples of 16 bytes"),
+    }
+
+    def __init__(self, alloc_graph_input=True, alloc_graph_output=True, **others):
         self.alloc_graph_input = bool(alloc_graph_input)
         self.alloc_graph_output = bool(alloc_graph_output)
+        _take_settings(self, others)
+
+    def __eq__(self, other):
+        return vars(self) == vars(other) if isinstance(other, MemoryPlanningPass) else NotImplemented
+
+    __hash__ = None
+
+
+def _take_settings(config, given):
+    for name, setting in type(config)._SETTINGS.items():
+        setattr(config, name, given.pop(name, setting.default))
+    for name in given:
+        raise TypeError(f"{type(config).__name__} has no setting {name!r}")
+
+
+def _keeps_on_cpu(config):
+    return all(each is None or not (each.skip_h2d_for_method_inputs or each.skip_d2h_for_method_outputs) for each in _each(config))
+
+
+def _plans_upper_bounds(sizes):
+    return all(each is None or type(each).__name__ == "ConstraintBasedSymShapeEvalPass" for each in _each(sizes))
 
 
 class ExecutorchBackendConfig:
     """How a program is laid out in a .pte file; alignments are bytes, powers of two.
 
-    external_constants: constants and delegates' data go to a .ptd file beside it.
+    external_constants: True: constants and delegates' data go to a .ptd file beside it; a function from the node of a
+    constant to a name, or None: the constant goes to the .ptd file of that name.
+    passes: functions from a Program to a Program, or ExecuTorch's, before the program is written.
+
+    It takes all settings of ExecuTorch's; docs/python.md tells which values to_executorch refuses, and why.
     """
+
+    _SETTINGS = {
+        "propagate_device_config": _Setting(None, _keeps_on_cpu, "delegates take and give tensors in the memory of the CPU"),
+        "to_out_var_pass": _Setting(
+            None,
+            lambda given: not getattr(given, "ignore_to_out_var_failure", False),
+            "what has no kernel is refused; kernels of the application are named on the command line, by --kernels",
+        ),
+        "dynamic_memory_planning_mode": _Setting(0, lambda mode: mode == 0, "memory is planned for the upper bounds of sizes"),
+        "emit_stacktrace": _Setting(False, lambda emits: not emits, "debug_map() joins what runs with the model's lines"),
+        "constant_tensor_alignment": _Setting(None, _divides_16, "constants lie at multiples of 16 bytes"),
+        "sym_shape_eval_pass": _Setting(None, _plans_upper_bounds, "memory is planned for the upper bounds of sizes"),
+        "remove_view_copy": _Setting(True, bool, "views that move nothing are never copied"),
+        "external_mutable_weights": _Setting(
+            False, lambda externals: not externals, "there are no weights to train; name constants by external_constants"
+        ),
+        "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "buffers are known by their place alone"),
+        # What these ask for always happens, or is left to the plan.
+        "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
+        "run_reinplace_pass": _Setting(False, lambda _: True, ""),
+        "reinplace_extra_ops": _Setting(None, lambda _: True, ""),
+        "enable_non_cpu_memory_planning": _Setting(True, lambda _: True, ""),
+    }
 
     def __init__(
         self,
@@ -60,6 +146,9 @@ class ExecutorchBackendConfig:
         delegate_alignment=None,
         external_constants=False,
         jobs=1,
+        *,
+        passes=(),
+        **others,
     ):
         self.memory_planning_pass = memory_planning_pass or MemoryPlanningPass()
         self.extract_delegate_segments = extract_delegate_segments
@@ -67,13 +156,43 @@ class ExecutorchBackendConfig:
         self.delegate_alignment = delegate_alignment
         self.external_constants = external_constants
         self.jobs = jobs
+        self.passes = list(passes)
+        _take_settings(self, others)
 
-    def _write_options(self, name):
-        plan = self.memory_planning_pass
-        if not isinstance(plan, MemoryPlanningPass):
-            raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {_kind(plan)}")
-        if self.external_constants not in (True, False):
-            raise TypeError("external_constants is True or False here")
+    def _plan(self, methods):
+        """The MemoryPlanningPass of all methods."""
+        given = self.memory_planning_pass
+        plans = [given.get(name, MemoryPlanningPass()) for name in methods] if isinstance(given, dict) else [given]
+        for plan in plans:
+            if not isinstance(plan, MemoryPlanningPass):
+                raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass of depute, not {_kind(plan)}")
+            _refuse_unmet(plan, MemoryPlanningPass._SETTINGS)
+        if any(plan != plans[0] for plan in plans):
+            raise ValueError("memory_planning_pass: the methods of a program have one, and not several that differ")
+        return plans[0]
+
+    def _data_files(self, program, name):
+        """(path, pattern of names) of the .ptd files."""
+        stem = os.path.splitext(name)[0]
+        if not callable(self.external_constants):
+            if self.external_constants not in (True, False):
+                raise TypeError("external_constants is True, False, or a function from a node to a name or None")
+            return [(stem + ".ptd", "*")] if self.external_constants else []
+        files = []
+        for method in program.methods.values():
+            kept = {**method.state_dict, **method.constants}
+            nodes = {node.name: node for node in method.graph.find_nodes(op="placeholder")}
+            for spec in method.graph_signature.input_specs:
+                tag = self.external_constants(nodes[spec.arg]) if spec.target in kept else None
+                if tag is not None and not isinstance(tag, str):
+                    raise TypeError(f"external_constants gives {tag!r} for {spec.target}: expected a name or None")
+                if tag is not None:
+                    files.append((f"{stem}_{tag}.ptd", spec.target))
+        return list(dict.fromkeys(files))
+
+    def _write_options(self, program, name):
+        _refuse_unmet(self, self._SETTINGS)
+        plan = self._plan(program.methods)
         return _depute.WriteOptions(
             self.jobs,
             bool(self.extract_delegate_segments),
@@ -81,7 +200,7 @@ class ExecutorchBackendConfig:
             self.delegate_alignment or 16,
             plan.alloc_graph_input,
             plan.alloc_graph_output,
-            [(os.path.splitext(name)[0] + ".ptd", "*")] if self.external_constants else [],
+            self._data_files(program, name),
         )
 
 
@@ -189,6 +308,11 @@ class EdgeProgramManager(_Manager):
             config = backend_config(config)
         if not isinstance(config, ExecutorchBackendConfig):
             raise TypeError(f"config: expected an ExecutorchBackendConfig of depute, not {_kind(config)}")
+        if config.passes:
+            return self.transform(config.passes)._written(config, progress)
+        return self._written(config, progress)
+
+    def _written(self, config, progress):
         with waiting(progress, "to_executorch"):
             native, report = _depute.lower_leftovers(self.program._native, self._report)
             if self._constants:
@@ -214,10 +338,10 @@ class ExecutorchProgramManager(_Manager):
         self._pte, self._external, self._summary = self._emit("program.pte")
 
     def _emit(self, name):
-        return _depute.emit(self.program._native, self._config._write_options(name), name)
+        return _depute.emit(self.program._native, self._config._write_options(self.program, name), name)
 
     def _told(self):
-        options = self._config._write_options("program.pte")
+        options = self._config._write_options(self.program, "program.pte")
         return _depute.written(self.program._native, self._report, options, self._pte, self._summary, "program.pte")
 
     @property
@@ -257,7 +381,7 @@ class ExecutorchProgramManager(_Manager):
         """What joins a profile with the model's lines, as a dict (docs/cli.md)."""
         import json
 
-        options = self._config._write_options("program.pte")
+        options = self._config._write_options(self.program, "program.pte")
         return json.loads(_depute.debug_map(self.program._native, options, "program.pte"))
 
     def dump_executorch_program(self, verbose=False, out=None):

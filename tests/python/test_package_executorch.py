@@ -1,5 +1,7 @@
 """ExecuTorch's own partitioners and backends in Depute's flow, and Depute's result in ExecuTorch's to_executorch."""
 
+import dataclasses
+import inspect
 import re
 
 import depute
@@ -18,8 +20,12 @@ from executorch.exir.backend.test.backend_with_preprocess_all_demo import Backen
 from executorch.exir.backend.test.op_partitioner_demo import AddMulPartitionerDemo
 from executorch.exir.backend.utils import tag_constant_data
 from executorch.exir.dialects._ops import ops as upstream_ops
+from executorch.exir.dynamic_shape import DynamicMemoryPlanningMode
+from executorch.exir.memory_planning import greedy
 from executorch.exir.pass_base import ExportPass
-from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes import MemoryPlanningPass, ToOutVarPass
+from executorch.exir.passes.propagate_device_config import PropagateDeviceConfig
+from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass, HintBasedSymShapeEvalPass
 from executorch.exir.tensor_layout import TensorLayout
 from executorch.runtime import Runtime
 from harness import assert_close, lower, read_cases, sample
@@ -161,16 +167,154 @@ def test_settings_of_executorch_are_taken_or_told_of(products):
     assert edge.to_executorch(theirs).data_files == edge.to_executorch(ours).data_files
     assert edge.to_executorch(exir.ExecutorchBackendConfig()).buffer == edge.to_executorch().buffer
     for wrong, name in (
-        ({"passes": [Renames()]}, "ExecutorchBackendConfig.passes"),
         ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
         ({"sym_shape_eval_pass": Renames()}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
+        ({"sym_shape_eval_pass": {"forward": HintBasedSymShapeEvalPass.__new__(HintBasedSymShapeEvalPass)}}, "ExecutorchBackendConfig.sym_shape_eval_pass"),
+        ({"dynamic_memory_planning_mode": DynamicMemoryPlanningMode.SYMBOLIC}, "dynamic_memory_planning_mode"),
+        ({"to_out_var_pass": ToOutVarPass(ignore_to_out_var_failure=True)}, "ExecutorchBackendConfig.to_out_var_pass"),
+        ({"propagate_device_config": PropagateDeviceConfig(skip_h2d_for_method_inputs=True)}, "propagate_device_config"),
+        ({"constant_tensor_alignment": 64}, "ExecutorchBackendConfig.constant_tensor_alignment"),
+        ({"remove_view_copy": False}, "ExecutorchBackendConfig.remove_view_copy"),
+        ({"external_mutable_weights": True}, "ExecutorchBackendConfig.external_mutable_weights"),
+        ({"emit_mutable_buffer_names": True}, "ExecutorchBackendConfig.emit_mutable_buffer_names"),
+        ({"memory_planning_pass": MemoryPlanningPass(greedy)}, "MemoryPlanningPass.memory_planning_algo"),
+        ({"memory_planning_pass": MemoryPlanningPass(alloc_mutable_buffers=False)}, "MemoryPlanningPass.alloc_mutable_buffers"),
         ({"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)}, "MemoryPlanningPass.share_mutable_buffers"),
         ({"memory_planning_pass": MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
     ):
         with pytest.raises(ValueError, match=f"{name} is .* no counterpart"):
             edge.to_executorch(exir.ExecutorchBackendConfig(**wrong))
     with pytest.raises(TypeError, match="memory_planning_pass"):
-        edge.to_executorch(exir.ExecutorchBackendConfig(memory_planning_pass={"forward": MemoryPlanningPass()}))
+        edge.to_executorch(depute.ExecutorchBackendConfig(MemoryPlanningPass()))
+
+
+def test_settings_of_depute_are_refused_as_those_of_executorch_are(products):
+    edge = depute.to_edge(products)
+    for wrong, name in (
+        ({"emit_stacktrace": True}, "ExecutorchBackendConfig.emit_stacktrace"),
+        ({"dynamic_memory_planning_mode": 1}, "ExecutorchBackendConfig.dynamic_memory_planning_mode"),
+        ({"memory_planning_pass": depute.MemoryPlanningPass(alignment=64)}, "MemoryPlanningPass.alignment"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is .* no counterpart in depute: "):
+            edge.to_executorch(depute.ExecutorchBackendConfig(**wrong))
+    with pytest.raises(TypeError, match="no setting 'extract_constant_segment'"):
+        depute.ExecutorchBackendConfig(extract_constant_segment=True)
+    with pytest.raises(TypeError, match="no setting 'allignment'"):
+        depute.MemoryPlanningPass(allignment=16)
+    with pytest.raises(TypeError, match="external_constants"):
+        edge.to_executorch(depute.ExecutorchBackendConfig(external_constants="weights"))
+    with pytest.raises(TypeError, match="external_constants gives 3 for weight"):
+        edge.to_executorch(depute.ExecutorchBackendConfig(external_constants=lambda node: 3))
+
+
+def test_each_field_of_executorchs_settings_is_known():
+    """A field that a later version of ExecuTorch adds is met, or refused with a reason, when someone has thought of it."""
+    known = {*compat._SETTINGS, *depute.ExecutorchBackendConfig._SETTINGS, "memory_planning_pass"}
+    assert {field.name for field in dataclasses.fields(exir.ExecutorchBackendConfig)} == known
+    given = set(inspect.signature(MemoryPlanningPass).parameters)
+    assert given == {*compat._MEMORY_SETTINGS, *depute.MemoryPlanningPass._SETTINGS}
+    theirs = {field.name for field in dataclasses.fields(exir.EdgeCompileConfig)}
+    assert theirs == set(inspect.signature(depute.EdgeCompileConfig).parameters)
+
+
+def test_settings_that_are_met_without_being_asked_change_nothing(products):
+    edge = depute.to_edge(products)
+    met = exir.ExecutorchBackendConfig(
+        do_quant_fusion_and_const_prop=True,
+        run_reinplace_pass=True,
+        reinplace_extra_ops=frozenset(),
+        enable_non_cpu_memory_planning=False,
+        constant_tensor_alignment=8,
+        sym_shape_eval_pass={"forward": ConstraintBasedSymShapeEvalPass()},
+        memory_planning_pass={"forward": MemoryPlanningPass(allow_lifetime_and_storage_overlap=True, alignment=4)},
+    )
+    assert edge.to_executorch(met).buffer == edge.to_executorch().buffer
+
+
+def test_memory_plans_by_method_are_one(products):
+    edge = depute.to_edge({"one": products, "two": products})
+    plan = depute.MemoryPlanningPass(alloc_graph_input=False)
+    for_all = edge.to_executorch(depute.ExecutorchBackendConfig(plan)).buffer
+    assert edge.to_executorch(depute.ExecutorchBackendConfig({"one": plan, "two": plan})).buffer == for_all
+    with pytest.raises(ValueError, match="memory_planning_pass: the methods of a program have one"):
+        edge.to_executorch(depute.ExecutorchBackendConfig({"one": plan}))
+
+
+@pytest.mark.parametrize("of", [depute, exir], ids=["depute", "exir"])
+def test_passes_of_the_settings_are_applied(products, of):
+    x = torch.randn(4, 4)
+    buffer = depute.to_edge(products).to_executorch(of.ExecutorchBackendConfig(passes=[Renames()])).buffer
+    assert_close(run(buffer, [x])[0], torch.relu(torch.sin(torch.mm(x, products.state_dict["weight"]) + x) + x), "passes")
+
+
+@pytest.mark.parametrize("of", [depute, exir], ids=["depute", "exir"])
+def test_constants_go_to_the_files_that_a_function_names(of, tmp_path):
+    class Two(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.third = (torch.nn.Linear(16, 16) for _ in range(3))
+
+        def forward(self, x):
+            return self.third(self.second(self.first(x)).tan())
+
+    model = Two().eval()
+    x = torch.randn(4, 16)
+    names = {"p_first_weight": "one", "p_second_weight": "two"}
+    edge = depute.to_edge(torch.export.export(model, (x,)))
+    lowered = edge.to_executorch(of.ExecutorchBackendConfig(external_constants=lambda node: names.get(node.name)))
+    lowered.save(tmp_path / "m.pte")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.pte", "m_one.ptd", "m_two.ptd"]
+    first = model.first.weight.detach().numpy().tobytes()
+    assert first in (tmp_path / "m_one.ptd").read_bytes() and first not in (tmp_path / "m_two.ptd").read_bytes()
+    assert model.third.weight.detach().numpy().tobytes() in (tmp_path / "m.pte").read_bytes()
+
+
+# ExecuTorch's examples/portable/scripts/export.py in short, with the imports of Depute.
+EXPORT_SCRIPT = """
+import argparse, logging
+import torch
+from depute import EdgeCompileConfig, ExecutorchBackendConfig
+from depute.compat.export_util import export_to_edge, export_to_exec_prog, save_pte_program
+
+logging.basicConfig(level=logging.INFO)
+parser = argparse.ArgumentParser()
+parser.add_argument("--strict", action=argparse.BooleanOptionalAction)
+parser.add_argument("--segment_alignment")
+parser.add_argument("--external_constants", action=argparse.BooleanOptionalAction, default=False)
+parser.add_argument("--dynamic", action="store_true")
+parser.add_argument("--output_dir", default=".")
+args = parser.parse_args()
+torch.manual_seed(0)
+model, inputs = torch.nn.Linear(8, 8), (torch.ones(2, 8),)
+backend_config = ExecutorchBackendConfig(external_constants=args.external_constants)
+if args.segment_alignment is not None:
+    backend_config.segment_alignment = int(args.segment_alignment, 16)
+if args.dynamic:
+    shapes = ({0: torch.export.Dim("rows", min=1, max=8)},)
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    edge_manager = export_to_edge(model, inputs, dynamic_shapes=shapes, edge_compile_config=config, strict=args.strict)
+    prog = edge_manager.to_executorch(config=backend_config)
+else:
+    prog = export_to_exec_prog(model, inputs, dynamic_shapes=None, backend_config=backend_config, strict=args.strict)
+save_pte_program(prog, "linear", args.output_dir)
+"""
+
+
+def test_executorchs_export_script_ports_by_its_imports(tmp_path):
+    def exported(*options):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.argv", ["export.py", *options, "--output_dir", str(folder)])
+            exec(compile(EXPORT_SCRIPT, "export.py", "exec"), {})
+        return folder
+
+    torch.manual_seed(0)
+    linear, x = torch.nn.Linear(8, 8), torch.randn(5, 8)
+    assert_close(run((exported() / "linear.pte").read_bytes(), [x[:2]])[0], linear(x[:2]), "static")
+    assert_close(run((exported("--dynamic") / "linear.pte").read_bytes(), [x])[0], linear(x), "dynamic")
+    assert sorted(path.name for path in exported("--external_constants").iterdir()) == ["linear.pte", "program.ptd"]
+    assert (exported("--segment_alignment=1000") / "linear.pte").stat().st_size > 4096
 
 
 def test_the_default_settings_of_executorch_stay_the_default_after_its_own_use(products):

@@ -170,7 +170,7 @@ def edge_program_manager(edge):
 
 # --- settings
 
-_SETTINGS = ("extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
+_SETTINGS = ("passes", "extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
 _MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output")
 # ExecuTorch itself writes these, also to the one pass that is the default of all: the second from its config's own field.
 _MEMORY_STATE = ("state", "enable_non_cpu_memory_planning")
@@ -179,12 +179,27 @@ _MEMORY_STATE = ("state", "enable_non_cpu_memory_planning")
 def backend_config(executorch_config):
     """An ExecutorchBackendConfig of ExecuTorch as Depute's. ValueError names a setting that has no counterpart here."""
     plan = executorch_config.memory_planning_pass
+    ours = {name: _memory_plan(each) for name, each in plan.items()} if isinstance(plan, dict) else _memory_plan(plan)
+    settings = (*_SETTINGS, *ExecutorchBackendConfig._SETTINGS)
+    _refuse_others(executorch_config, _ExecutorchBackendConfig(), (*settings, "memory_planning_pass"))
+    there = {name: getattr(executorch_config, name) for name in settings if hasattr(executorch_config, name)}
+    return ExecutorchBackendConfig(ours, **there)
+
+
+def _memory_plan(plan):
     if not isinstance(plan, _MemoryPlanningPass):
         raise TypeError(f"memory_planning_pass: expected a MemoryPlanningPass, not {_kind(plan)}")
-    _refuse_others(executorch_config, _ExecutorchBackendConfig(), (*_SETTINGS, "memory_planning_pass"))
-    _refuse_others(plan, _MemoryPlanningPass(), (*_MEMORY_SETTINGS, *_MEMORY_STATE))
-    ours = MemoryPlanningPass(*(getattr(plan, name) for name in _MEMORY_SETTINGS))
-    return ExecutorchBackendConfig(ours, **{name: getattr(executorch_config, name) for name in _SETTINGS})
+    default, known = _MemoryPlanningPass(), MemoryPlanningPass._SETTINGS
+    _refuse_others(plan, default, (*_MEMORY_SETTINGS, *_MEMORY_STATE, *known))
+    settings = {name: getattr(plan, name) for name in (*_MEMORY_SETTINGS, *known)}
+    if _is_same_suite(plan.memory_planning_algo, default.memory_planning_algo):
+        del settings["memory_planning_algo"]
+    return MemoryPlanningPass(**settings)
+
+
+def _is_same_suite(algo, usual):
+    """Suites of planning algorithms compare by identity; each pass has one of its own."""
+    return type(algo) is type(usual) and vars(algo) == vars(usual)
 
 
 def _refuse_others(given, default, known):
