@@ -41,7 +41,9 @@ struct PartitionResult {
   // Constants that may lie in one place only: moving one that other tags, or untagged nodes, use too is
   // refused. Others are copied, which costs a view and no bytes.
   std::vector<const Value*> no_copy;
-  std::vector<std::pair<const Node*, Verdict>> verdicts;  // of every node looked at, each once
+  // Why nodes are delegated or not, each node once. Tags decide: a node without a verdict, or with one that
+  // contradicts its tag, gets one that follows from the tag.
+  std::vector<std::pair<const Node*, Verdict>> verdicts;
 };
 
 }  // namespace depute

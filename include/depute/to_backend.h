@@ -74,7 +74,7 @@ struct AllApart {
 
 struct Lowered {
   Program program;
-  std::vector<NodeVerdict> verdicts;  // of every node a partitioner looked at, in method and node order
+  std::vector<NodeVerdict> verdicts;  // of every node of methods with a partitioner, in method and node order
   AllApart apart;
   CacheUse cache;
 };

@@ -41,23 +41,4 @@ Symbol called_delegate(const Node& node) {
   return is_call ? node.arg(0).as_symbol() : Symbol();
 }
 
-CallOrder::CallOrder(const StatefulDelegates& stateful, const Graph& graph) {
-  if (stateful.empty()) return;
-  std::unordered_map<Symbol, const Node*> last;
-  for (const Node& node : graph.nodes()) {
-    for (Symbol delegate : stateful.called_by(node)) {
-      const Node*& caller = last[delegate];
-      if (caller != nullptr) before_[&node].push_back(caller);
-      caller = &node;
-    }
-  }
-}
-
-std::span<const Node* const> CallOrder::before(const Node& node) const {
-  if (before_.empty()) return {};
-  auto found = before_.find(&node);
-  if (found == before_.end()) return {};
-  return found->second;
-}
-
 }  // namespace depute

@@ -1,4 +1,4 @@
-// Delegates that keep something between calls, and the order in which their calls must stay.
+// Delegates that keep something between calls.
 //
 //   %a = delegate.call(@counter, %x)       what %b is depends on the call before it, though no value says so
 //   %b = delegate.call(@counter, %x)
@@ -7,8 +7,6 @@
 // in. So all calls of a delegate that keeps state must lie in one place, or there are several states.
 #pragma once
 
-#include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -34,18 +32,5 @@ class StatefulDelegates {
 
 // The delegate that a node calls, whatever stands for the call; empty for other nodes.
 Symbol called_delegate(const Node& node);
-
-// In one graph: for a node that calls stateful delegates, the last calls of the same ones before it.
-class CallOrder {
- public:
-  CallOrder() = default;
-  CallOrder(const StatefulDelegates& stateful, const Graph& graph);
-
-  bool empty() const { return before_.empty(); }
-  std::span<const Node* const> before(const Node& node) const;
-
- private:
-  std::unordered_map<const Node*, std::vector<const Node*>> before_;
-};
 
 }  // namespace depute

@@ -36,7 +36,7 @@ void add_specs(const Method& from, const GraphTags& tags, const std::vector<bool
 
 }  // namespace
 
-Result<CarvedMethod> carve(const Program& program, const StatefulDelegates& stateful, const Method& method,
+Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name) {
   TRY(TagTable table, read_tags(program, method, partitions));
@@ -46,7 +46,7 @@ Result<CarvedMethod> carve(const Program& program, const StatefulDelegates& stat
   for (const GraphTags& tags : table.graphs) {
     bool is_main = tags.graph == method.graph.get();
     Graph& to = is_main ? *carved.method->graph : *bodies.at(tags.graph);
-    GraphCarver carver(program, stateful, method, partitions, tags, to, bodies);
+    GraphCarver carver(program, effects, method, partitions, tags, to, bodies);
     TRY_STATUS(carver.run(delegate_name, carved.partitions));
     if (is_main) add_specs(method, tags, carver.input_kept(), *carved.method);
   }

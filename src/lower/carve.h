@@ -17,7 +17,7 @@
 #include "depute/partitioner.h"
 #include "depute/program.h"
 #include "depute/result.h"
-#include "ir/delegate_state.h"
+#include "ops/effects.h"
 
 namespace depute {
 
@@ -39,10 +39,10 @@ struct CarvedMethod {
       partitions;  // graph by graph (the method's own first), in the order of the calls
 };
 
-// `stateful` are those delegates of the program that keep state. `delegate_name` gives each tag's delegate a
+// `effects` are those of the program's nodes. `delegate_name` gives each tag's delegate a
 // name that is unique in the program. A tag without nodes is skipped, and so is a partition that nobody
 // needs: no result is used, no buffer changes, and no node does more than its results tell.
-Result<CarvedMethod> carve(const Program& program, const StatefulDelegates& stateful, const Method& method,
+Result<CarvedMethod> carve(const Program& program, const Effects& effects, const Method& method,
                            const PartitionResult& partitions,
                            const std::function<Symbol(Symbol tag)>& delegate_name);
 

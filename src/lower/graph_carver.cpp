@@ -8,36 +8,16 @@
 #include "depute/op.h"
 #include "ir/walk.h"
 #include "lower/unit_order.h"
+#include "lower/unite_inputs.h"
 #include "ops/own_ops.h"
 #include "support/try.h"
 
 namespace depute {
-namespace {
-
-bool does_more_than_its_results(const Node& node, const StatefulDelegates& stateful) {
-  if (Symbol delegate = called_delegate(node); !delegate.empty()) return stateful.contains(delegate);
-  const OpDef* def = node.def();
-  return def == nullptr || !(def->is_pure() || def->is(OpFlag::control_flow));
-}
-
-// True for a node that calls a delegate that keeps state, or an op that is not known to be pure.
-bool has_effects(const Node& node, const StatefulDelegates& stateful) {
-  if (does_more_than_its_results(node, stateful)) return true;
-  for (const Graph* graph : graphs_below(node)) {
-    for (const Node& inner : graph->nodes()) {
-      if (does_more_than_its_results(inner, stateful)) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-GraphCarver::GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+GraphCarver::GraphCarver(const Program& program, const Effects& effects, const Method& method,
                          const PartitionResult& partitions, const GraphTags& tags, Graph& to,
                          const BodyMap& bodies)
     : program_(program),
-      stateful_(stateful),
+      effects_(effects),
       method_(method),
       partitions_(partitions),
       tags_(tags),
@@ -116,7 +96,7 @@ void GraphCarver::find_effects() {
   for (std::uint32_t tag = 0; tag < tags_.tags.size(); ++tag) {
     if (is_needed_[tag]) continue;
     is_needed_[tag] = std::ranges::any_of(tags_.members[tag],
-                                          [&](const Node* node) { return has_effects(*node, stateful_); });
+                                          [&](const Node* node) { return effects_.has_effects(*node); });
   }
 }
 
@@ -232,6 +212,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
   add_child_nodes(*child, tag, bodies);
   add_child_outputs(*child, tag, results);
   add_child_delegates(*child);
+  unite_inputs(*child->methods.front());
   return child;
 }
 
@@ -268,9 +249,9 @@ void GraphCarver::add_partition(std::uint32_t tag, const std::function<Symbol(Sy
 
 Status GraphCarver::run(const std::function<Symbol(Symbol tag)>& delegate_name,
                         std::vector<CarvedPartition>& partitions) {
-  CallOrder calls(stateful_, from_);
+  const EffectOrder effects(effects_, from_);
   TRY(std::vector<UnitOrder::Unit> order,
-      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags, calls).run());
+      UnitOrder(method_.name, from_, tags_.node_tag, tags_.tags, effects).run());
   find_outside_users();
   find_effects();
   find_inputs_kept();

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ir/copy.h"
-#include "ir/delegate_state.h"
 #include "lower/carve.h"
 #include "lower/tag_table.h"
+#include "ops/effects.h"
 
 namespace depute {
 
@@ -17,7 +17,7 @@ class GraphCarver {
  public:
   // `to` is an empty graph of the method that is being built; `bodies` maps the bodies that stay to their
   // copies.
-  GraphCarver(const Program& program, const StatefulDelegates& stateful, const Method& method,
+  GraphCarver(const Program& program, const Effects& effects, const Method& method,
               const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
   // Fills `to`, and appends the partitions in the order of their calls.
@@ -55,7 +55,7 @@ class GraphCarver {
                      std::vector<CarvedPartition>& partitions);
 
   const Program& program_;
-  const StatefulDelegates& stateful_;
+  const Effects& effects_;
   const Method& method_;
   const PartitionResult& partitions_;
   const GraphTags& tags_;

@@ -19,6 +19,7 @@
 #include "lower/carve.h"
 #include "lower/run_backend.h"
 #include "lower/state_owners.h"
+#include "lower/unite_inputs.h"
 #include "ops/own_ops.h"
 #include "support/guarded.h"
 #include "support/try.h"
@@ -29,6 +30,7 @@ namespace {
 // A method on its way; `result` is empty for one that no partitioner was given for.
 struct PartitionedMethod {
   const Method* method;
+  bool has_partitioner;
   PartitionResult result;
   CarvedMethod carved;
 };
@@ -157,14 +159,19 @@ class NodeOwners {
     }
   }
 
+  // The tagged node itself, or the one that takes it along in a body; null for one that stays.
+  const Node* taken_with(const Node& node) const {
+    if (tag_of_.contains(&node)) return &node;
+    auto taken = taken_.find(&node.graph());
+    return taken == taken_.end() ? nullptr : taken_with(*taken->second);
+  }
+  // The tag of a tagged node.
+  Symbol tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
+
   // Empty for one that stays, and for one of a partition that nobody needs.
   Symbol operator()(const Node& node) const {
-    auto tag = tag_of_.find(&node);
-    if (tag == tag_of_.end()) {
-      auto taken = taken_.find(&node.graph());
-      return taken == taken_.end() ? Symbol() : (*this)(*taken->second);
-    }
-    return delegate_of(node.graph(), tag->second);
+    const Node* tagged = taken_with(node);
+    return tagged == nullptr ? Symbol() : delegate_of(tagged->graph(), tag_of(*tagged));
   }
 
   // Empty for a partition that nobody needs.
@@ -187,23 +194,49 @@ Symbol body_name(const PartitionedMethod& method, const Graph& graph) {
   return &graph == method.method->graph.get() ? Symbol() : graph.name();
 }
 
-void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners,
+// The name under which a backend is registered; its id if it is not.
+std::string backend_name(const Registry& registry, std::string_view id) {
+  for (const BackendEntry& entry : registry.entries()) {
+    if (entry.backend->id() == id) return entry.name;
+  }
+  return std::string(id);
+}
+
+// Tags say who takes a node. The partitioner's verdict says why, if it agrees with the tags.
+Verdict verdict_of(const PartitionedMethod& method, const Node* tagged, const NodeOwners& owners,
+                   const Verdict* given, const Registry& registry) {
+  if (given != nullptr && given->delegated == (tagged != nullptr)) return *given;
+  if (tagged == nullptr) return {.rule = "untagged"};
+  const DelegationSpec& spec = method.result.partition_tags.at(owners.tag_of(*tagged));
+  return {.delegated = true, .owner = backend_name(registry, spec.backend_id)};
+}
+
+// A verdict for every node, in graph and node order.
+void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, const Registry& registry,
                      std::vector<NodeVerdict>& verdicts) {
-  for (const auto& [node, verdict] : method.result.verdicts) {
-    NodeVerdict record{.method = method.method->name,
-                       .graph = body_name(method, node->graph()),
-                       .node = node->display_symbol(),
-                       .op = node->op(),
-                       .source = node->source != nullptr ? node->source->str() : std::string(),
-                       .delegate = owners(*node),
-                       .verdict = verdict};
-    if (verdict.delegated && record.delegate.empty())
-      record.verdict = {.delegated = false,
-                        .owner = {},
-                        .rule = "unused",
-                        .seen = "nothing needs its result",
-                        .allowed = {}};
-    verdicts.push_back(std::move(record));
+  std::unordered_map<const Node*, const Verdict*> given;
+  given.reserve(method.result.verdicts.size());
+  for (const auto& [node, verdict] : method.result.verdicts) given[node] = &verdict;
+  for (const Graph* graph : graphs_of(*method.method)) {
+    for (const Node& node : graph->nodes()) {
+      const auto found = given.find(&node);
+      const Node* tagged = owners.taken_with(node);
+      NodeVerdict record{.method = method.method->name,
+                         .graph = body_name(method, *graph),
+                         .node = node.display_symbol(),
+                         .op = node.op(),
+                         .source = node.source != nullptr ? node.source->str() : std::string(),
+                         .delegate = owners(node),
+                         .verdict = verdict_of(method, tagged, owners,
+                                               found == given.end() ? nullptr : found->second, registry)};
+      if (record.verdict.delegated && record.delegate.empty())
+        record.verdict = {.delegated = false,
+                          .owner = {},
+                          .rule = "unused",
+                          .seen = "nothing needs its result",
+                          .allowed = {}};
+      verdicts.push_back(std::move(record));
+    }
   }
 }
 
@@ -259,7 +292,7 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
                                                      const MethodPartitioners& partitioners,
                                                      const ToBackendOptions& options) {
   DelegateNames names(program);
-  StatefulDelegates stateful(program);
+  const Effects effects(program);
   std::optional<Hash128> before;
   const auto asks_here = [](const auto& each) { return !each.second->asks_elsewhere(); };
   if (is_validation_enabled() && std::ranges::any_of(partitioners, asks_here))
@@ -272,10 +305,11 @@ Result<std::vector<PartitionedMethod>> carve_methods(const Program& program,
       TRY(result, partition_method(program, *method, *partitioner->second, before, options));
     }
     TRY(CarvedMethod carved,
-        carve(program, stateful, *method, result, [&](Symbol tag) { return names(tag); }));
-    methods.push_back({method.get(), std::move(result), std::move(carved)});
+        carve(program, effects, *method, result, [&](Symbol tag) { return names(tag); }));
+    methods.push_back(
+        {method.get(), partitioner != partitioners.end(), std::move(result), std::move(carved)});
   }
-  StateOwners owners(stateful);
+  StateOwners owners(effects.stateful());
   for (const PartitionedMethod& method : methods) owners.add(method.carved);
   TRY_STATUS(owners.check());
   return methods;
@@ -330,7 +364,7 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   lowered.program.ranges = program.ranges;
   for (PartitionedMethod& method : methods) {
     const NodeOwners owners(method);
-    record_verdicts(method, owners, lowered.verdicts);
+    if (method.has_partitioner) record_verdicts(method, owners, registry, lowered.verdicts);
     if (options.tell_why_apart) record_apart(program, method, owners, lowered.apart);
     lowered.program.methods.push_back(std::move(method.carved.method));
   }
@@ -355,6 +389,7 @@ Result<Delegate> lower_whole(std::string_view backend_id, const Program& program
                         .delegate_name = name,
                         .spec = {std::string(backend_id), compile_specs},
                         .program = std::make_shared<Program>(clone(program))};
+  unite_inputs(*whole.program->methods.front());
   std::vector<BackendJob> jobs = {{name, &whole, {}}};
   TRY(std::ignore, run_backends(jobs, registry, options));
   Program holder;

@@ -11,8 +11,8 @@
 namespace depute {
 
 UnitOrder::UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-                     std::span<const Symbol> group_names, const CallOrder& calls)
-    : method_(method), group_of_(group_of), group_names_(group_names), calls_(calls), place_(graph) {
+                     std::span<const Symbol> group_names, const EffectOrder& effects)
+    : method_(method), group_of_(group_of), group_names_(group_names), effects_(effects), place_(graph) {
   nodes_.reserve(graph.node_count());
   group_begin_.assign(group_names.size() + 2, 0);
   for (const Node& node : graph.nodes()) {
@@ -41,10 +41,10 @@ std::span<const Node* const> UnitOrder::members(std::uint32_t unit) const {
       .subspan(group_begin_[group], group_begin_[group + 1] - group_begin_[group]);
 }
 
-// What must come before the node: producers of its operands (null for graph inputs), then earlier calls.
+// What must come before the node: producers of its operands (null for graph inputs), then earlier effects.
 const Node* UnitOrder::requirement(const Node& node, std::size_t i) const {
   if (i < node.operand_count()) return node.operand(i)->producer();
-  return calls_.before(node)[i - node.operand_count()];
+  return effects_.before(node)[i - node.operand_count()];
 }
 
 // The next producer outside of the unit that is not in the order yet; null when there is none.
@@ -52,7 +52,7 @@ const Node* UnitOrder::next_open_producer(Frame& frame) const {
   std::span<const Node* const> nodes = members(frame.unit);
   for (; frame.member < nodes.size(); ++frame.member, frame.operand = 0) {
     const Node& node = *nodes[frame.member];
-    std::size_t count = node.operand_count() + calls_.before(node).size();
+    std::size_t count = node.operand_count() + effects_.before(node).size();
     while (frame.operand < count) {
       const Node* producer = requirement(node, frame.operand++);
       if (producer == nullptr || unit_of(*producer) == frame.unit) continue;
@@ -60,6 +60,11 @@ const Node* UnitOrder::next_open_producer(Frame& frame) const {
     }
   }
   return nullptr;
+}
+
+// True if the frame's unit waits for an earlier effect, and not for a value.
+bool UnitOrder::waits_for_effect(const Frame& frame) const {
+  return frame.operand > members(frame.unit)[frame.member]->operand_count();
 }
 
 Failure UnitOrder::cycle(std::uint32_t unit) const {
@@ -70,17 +75,19 @@ Failure UnitOrder::cycle(std::uint32_t unit) const {
   // The stack holds who needs whom; values flow the other way.
   std::string path = name(unit);
   LoweringPlace place{.method = method_.str()};
+  bool through_effects = false;
   for (auto frame = stack_.rbegin();; ++frame) {
     path += " -> " + name(frame->unit);
+    through_effects = through_effects || waits_for_effect(*frame);
     if (frame->unit < nodes_.size()) place.node = nodes_[frame->unit];
     if (frame->unit >= nodes_.size()) place.tag = group_names_[frame->unit - nodes_.size()].str();
     if (frame->unit == unit) break;
   }
-  return lowering_error(LoweringFault::DependencyCycle, place,
-                        "invalid partition, found dependency cycles: " + path,
-                        calls_.empty() ? "a partition must not need a value that depends on its own results"
-                                       : "a partition must not need a value that depends on its own results; "
-                                         "calls of a delegate that keeps state keep their order");
+  return lowering_error(
+      LoweringFault::DependencyCycle, place, "invalid partition, found dependency cycles: " + path,
+      through_effects ? "nodes with effects keep their order: random and unknown ops, assertions, calls "
+                        "of a delegate that keeps state"
+                      : "a partition must not need a value that depends on its own results");
 }
 
 Status UnitOrder::visit(std::uint32_t unit, std::vector<Unit>& order) {

@@ -2,9 +2,8 @@
 // one place.
 //
 // Nodes keep their order; a group stands where its first node stood, and what the group needs from later in
-// the list is pulled before it. Calls of a delegate that keeps state keep their order. Linear in nodes and
-// edges. If a group needs a value that depends on the group itself, there is no such order: the error prints
-// the path.
+// the list is pulled before it. Nodes with effects keep their order (ops/effects.h). Linear in nodes and
+// edges. If a group must run both before and after a node, there is no such order: the error prints the path.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "depute/result.h"
-#include "ir/delegate_state.h"
 #include "ir/node_order.h"
+#include "ops/effects.h"
 
 namespace depute {
 
@@ -28,7 +27,7 @@ class UnitOrder {
 
   // `group_of` by node id; `method` and `group_names` for the error.
   UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
-            std::span<const Symbol> group_names, const CallOrder& calls);
+            std::span<const Symbol> group_names, const EffectOrder& effects);
   Result<std::vector<Unit>> run();
 
  private:
@@ -45,12 +44,13 @@ class UnitOrder {
   const Node* requirement(const Node& node, std::size_t i) const;
   const Node* next_open_producer(Frame& frame) const;
   Status visit(std::uint32_t unit, std::vector<Unit>& order);
+  bool waits_for_effect(const Frame& frame) const;
   Failure cycle(std::uint32_t unit) const;
 
   Symbol method_;
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
-  const CallOrder& calls_;
+  const EffectOrder& effects_;
   NodeOrder place_;                         // of nodes that are units of their own
   std::vector<const Node*> nodes_;          // by place
   std::vector<std::uint32_t> group_begin_;  // members of group g: group_members_[begin[g] .. begin[g + 1])

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* delegate_call_schema = "delegate.call(Any delegate) -> ()";
 constexpr const char* masked_schema = "depute.masked() -> ()";
+constexpr const char* masked_effect_schema = "depute.masked_effect() -> ()";
 
 Failure broken_call(std::string message) {
   return failure("delegate.call", "", message);
@@ -53,7 +54,8 @@ namespace internal {
 
 std::span<const OpLine> own_ops() {
   static constexpr OpLine lines[] = {{delegate_call_schema, own_op(variadic)},
-                                     {masked_schema, own_op(variadic)}};
+                                     {masked_schema, own_op(variadic)},
+                                     {masked_effect_schema, own_op(variadic | random)}};
   return lines;
 }
 
@@ -68,9 +70,14 @@ bool is_delegate_call(const Node& node) {
   return node.op() == delegate_call_symbol();
 }
 
-Symbol masked_symbol() {
+Symbol masked_symbol(bool has_effects) {
   static const Symbol symbol(internal::schema_name(masked_schema));
-  return symbol;
+  static const Symbol with_effects(internal::schema_name(masked_effect_schema));
+  return has_effects ? with_effects : symbol;
+}
+
+bool is_masked(const Node& node) {
+  return node.op() == masked_symbol(false) || node.op() == masked_symbol(true);
 }
 
 Status check_delegate_call(const Node& call, const Delegate& delegate) {

@@ -2,7 +2,8 @@
 // control_ops.h.
 //
 //   %y = delegate.call(@xnnpack0, %x, 2)    what delegate xnnpack0 computes of the arguments
-//   %y = depute.masked(%x)                  a node that a partitioner is not shown (masked_program.h)
+//   %y = depute.masked(%x)                  a node that a partitioner is not shown (masked_program.h), or
+//   %y = depute.masked_effect(%x)           one that has effects (effects.h)
 //
 // A program from outside may have calls of delegates that it has itself, and none of the others.
 #pragma once
@@ -20,7 +21,8 @@ inline constexpr std::string_view torch_delegate_call = "higher_order.executorch
 
 Symbol delegate_call_symbol();
 bool is_delegate_call(const Node& node);
-Symbol masked_symbol();
+Symbol masked_symbol(bool has_effects);
+bool is_masked(const Node& node);
 
 // Fails for a call that does not fit the delegate: its program, where it is known, takes what has no data of
 // its own and gives what is not stored. The message starts with the reason.

@@ -28,7 +28,7 @@ GraphAnswers ask(const Proposal& proposal, const Graph& graph) {
   return answers;
 }
 
-NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls) {
+NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrder& effects) {
   NumberedGraph numbered{.nodes = {}, .order = NodeOrder(graph), .regions = {}};
   const NodeOrder& order = numbered.order;
   RegionGraph& regions = numbered.regions;
@@ -51,7 +51,7 @@ NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder
         inputs.push_back(value.index());
       }
     }
-    for (const Node* earlier : calls.before(node)) producers.push_back(order[*earlier]);
+    for (const Node* earlier : effects.before(node)) producers.push_back(order[*earlier]);
     std::ranges::sort(producers);
     producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
     std::uint64_t bytes = 0;

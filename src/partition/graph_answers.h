@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "depute/proposal.h"
-#include "ir/delegate_state.h"
 #include "ir/node_order.h"
+#include "ops/effects.h"
 #include "regions/region_graph.h"
 
 namespace depute {
@@ -30,8 +30,8 @@ struct NumberedGraph {
 };
 
 // Nodes are numbered in graph order. `with_inputs`: also which inputs of the graph each reads.
-// Calls that must stay in order depend on each other, too.
-NumberedGraph number_graph(const Graph& graph, bool with_inputs, const CallOrder& calls = {});
+// Nodes with effects that must stay in order depend on each other, too.
+NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrder& effects = {});
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
 

@@ -1,12 +1,13 @@
 #include "partition/masked_program.h"
 
 #include "ir/walk.h"
+#include "ops/effects.h"
 #include "ops/own_ops.h"
 #include "support/check.h"
 
 namespace depute {
 MaskedProgram::MaskedProgram(const Program& program, const Method& method,
-                             const std::function<bool(const Node&)>& is_masked)
+                             const std::function<bool(const Node&)>& masks)
     : program_(clone(program)) {
   Method* copy = nullptr;
   for (std::size_t i = 0; i < program.methods.size(); ++i) {
@@ -14,21 +15,22 @@ MaskedProgram::MaskedProgram(const Program& program, const Method& method,
   }
   CHECK(copy != nullptr) << method.name.str();
   method_ = copy;
+  const Effects effects(program);
   const std::vector<const Graph*> originals = graphs_of(method);
   const std::vector<Graph*> copies = graphs_of(*copy);
-  for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], is_masked);
+  for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], masks, effects);
 }
 
 // A copy has the nodes of its original in the same order.
 void MaskedProgram::add_graph(const Graph& original, Graph& copy,
-                              const std::function<bool(const Node&)>& is_masked) {
+                              const std::function<bool(const Node&)>& masks, const Effects& effects) {
   for (std::size_t i = 0; i < original.inputs().size(); ++i)
     original_inputs_.emplace(copy.inputs()[i], original.inputs()[i]);
   Node* copied = copy.first();
   for (const Node& node : original.nodes()) {
     original_nodes_.emplace(copied, &node);
-    if (is_masked(node)) {
-      copied->graph().set_op(*copied, masked_symbol());
+    if (masks(node)) {
+      copied->graph().set_op(*copied, masked_symbol(effects.has_effects(node)));
       copied->tag = {};
     }
     copied = copied->next();
@@ -42,7 +44,7 @@ Result<PartitionResult> MaskedProgram::unmask(PartitionResult result) const {
     auto found = original_nodes_.find(node);
     if (found == original_nodes_.end())
       return failure("partition", tag.str(), "the partitioner tags a node that is not in the method");
-    if (node->op() == masked_symbol()) {
+    if (is_masked(*node)) {
       return failure("partition", place_of(*found->second),
                      "is pinned, but the partitioner takes it whatever it is",
                      "this partitioner cannot be pinned");

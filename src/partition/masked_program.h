@@ -10,11 +10,13 @@
 
 namespace depute {
 
+class Effects;
+
 class MaskedProgram {
  public:
-  // Nodes for which `is_masked` says yes have the op depute.masked (own_ops.h) and no tag in the copy.
-  MaskedProgram(const Program& program, const Method& method,
-                const std::function<bool(const Node&)>& is_masked);
+  // Nodes for which `masks` says yes have the op depute.masked, or depute.masked_effect where they have
+  // effects (own_ops.h), and no tag in the copy.
+  MaskedProgram(const Program& program, const Method& method, const std::function<bool(const Node&)>& masks);
 
   const Program& program() const { return program_; }
   const Method& method() const { return *method_; }
@@ -24,7 +26,8 @@ class MaskedProgram {
   Result<PartitionResult> unmask(PartitionResult result) const;
 
  private:
-  void add_graph(const Graph& original, Graph& copy, const std::function<bool(const Node&)>& is_masked);
+  void add_graph(const Graph& original, Graph& copy, const std::function<bool(const Node&)>& masks,
+                 const Effects& effects);
 
   Program program_;
   const Method* method_ = nullptr;

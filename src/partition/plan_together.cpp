@@ -37,7 +37,7 @@ class MethodPlanner {
         method_(method),
         proposals_(proposals),
         data_(input_data(program, method)),
-        stateful_(program),
+        effects_(program),
         groups_(proposals.size()) {}
 
   Result<PartitionResult> run() {
@@ -74,7 +74,7 @@ class MethodPlanner {
     const bool with_inputs = std::ranges::any_of(proposals_, [](const Proposal& proposal) {
       return proposal.options.regions.horizontal == Horizontal::Near;
     });
-    NumberedGraph numbered = number_graph(graph, with_inputs, CallOrder(stateful_, graph));
+    NumberedGraph numbered = number_graph(graph, with_inputs, EffectOrder(effects_, graph));
     nodes_ = std::move(numbered.nodes);
     order_ = std::move(numbered.order);
     meters_.clear();
@@ -264,7 +264,7 @@ class MethodPlanner {
   const Method& method_;
   std::span<const Proposal> proposals_;
   const std::vector<InputData> data_;
-  const StatefulDelegates stateful_;
+  const Effects effects_;
   std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // per owner
   std::unordered_map<std::string, std::uint32_t> next_tag_;       // per owner's name
   std::unordered_map<Symbol, std::uint32_t> owner_of_tag_;

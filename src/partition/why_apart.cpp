@@ -170,6 +170,17 @@ std::vector<const Node*> without_middle(std::vector<const Node*> path) {
   return path;
 }
 
+// True if each node reads a value of the one before it. Others follow it by the order of effects.
+bool are_linked(const std::vector<const Node*>& path) {
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    bool reads = false;
+    for (std::size_t operand = 0; operand < path[i]->operand_count(); ++operand)
+      reads = reads || path[i]->operand(operand)->producer() == path[i - 1];
+    if (!reads) return false;
+  }
+  return true;
+}
+
 // The partitions of one backend in one graph.
 class OneBackend {
  public:
@@ -214,7 +225,9 @@ class OneBackend {
     const auto path = nodes_at(nodes_, sources.path(second - 1, members_[second]));
     if (path.empty()) return why;
     why.reason = Reason::Circle;
-    why.text = path_text(path) + ": one partition with both would need its own result";
+    why.text = path_text(path) + (are_linked(path)
+                                      ? ": one partition with both would need its own result"
+                                      : ": one partition with both would turn round the order of effects");
     why.path = without_middle(path);
     return why;
   }
@@ -260,9 +273,9 @@ class OneBackend {
   LabelRange range_;
 };
 
-void tell_of_graph(const StatefulDelegates& stateful, const PartitionResult& result, const GraphResult& graph,
+void tell_of_graph(const Effects& effects, const PartitionResult& result, const GraphResult& graph,
                    WhyAllApart& all) {
-  const NumberedGraph numbered = number_graph(*graph.graph, false, CallOrder(stateful, *graph.graph));
+  const NumberedGraph numbered = number_graph(*graph.graph, false, EffectOrder(effects, *graph.graph));
   const Partitions partitions = ordered_partitions(numbered, graph);
   std::vector<const DelegationSpec*> backends;
   for (Symbol tag : partitions.tags) {
@@ -290,8 +303,8 @@ void tell_of_graph(const StatefulDelegates& stateful, const PartitionResult& res
 WhyAllApart why_apart(const Program& program, const PartitionResult& result) {
   WhyAllApart all;
   if (result.partition_tags.size() < 2) return all;
-  const StatefulDelegates stateful(program);
-  for (const GraphResult& graph : by_graph(result)) tell_of_graph(stateful, result, graph, all);
+  const Effects effects(program);
+  for (const GraphResult& graph : by_graph(result)) tell_of_graph(effects, result, graph, all);
   return all;
 }
 

@@ -16,6 +16,7 @@
 #include "depute/print.h"
 #include "depute/registry.h"
 #include "depute/tagged_partitioner.h"
+#include "depute/to_backend.h"
 #include "depute/whole_program_partitioner.h"
 #include "depute/why_apart.h"
 #include "ir/walk.h"
@@ -166,6 +167,10 @@ std::string why_text(const Program& program, const PartitionResult& result) {
 
 Result<std::string> partition_text(const Program& program, const Options& options) {
   TRY(std::unique_ptr<Partitioner> partitioner, make_partitioner(program, options));
+  if (options.contains("lower")) {
+    TRY(Lowered lowered, to_backend(program, *partitioner, make_registry(), {.without_payloads = true}));
+    return print(lowered.program, {.originals = true});
+  }
   std::string text;
   for (const auto& method : program.methods) {
     TRY(PartitionResult result, partitioner->partition(program, *method));

@@ -23,6 +23,7 @@ namespace depute {
 //   does
 //   --max-values 4       arguments and results of one delegate
 //   --why                why partitions of one backend are apart
+//   --lower              instead of the answer, the program with delegates in the place of partitions
 Result<std::string> partition_text(const Program& program,
                                    const std::map<std::string, std::string, std::less<>>& options);
 

@@ -356,9 +356,17 @@ TEST(Contract, TwoInputsOfOneMutatedBufferMoveTogether) {
     EXPECT_TRUE(lowered.program.data.empty());
     EXPECT_EQ(lowered.program.methods[0]->inputs.size(), 1u);
     ASSERT_EQ(lowered.program.delegates.size(), 1u);
-    EXPECT_EQ(inner(*lowered.program.delegates[0]).inputs.size(), 3u);
+    EXPECT_EQ(inner(*lowered.program.delegates[0]).inputs.size(), 2u);  // one state, and %x
     expect_counts(lowered.program);
   }
+}
+
+TEST(Contract, TwoInputsOfOneMutatedBufferAreOneInAWholeProgram) {
+  auto delegate = to_backend("A", parse(counter_with_twins("", "", "")), {}, registry_of_a_and_b());
+  ASSERT_TRUE(delegate.has_value()) << delegate.error().str();
+  EXPECT_EQ(inner(*delegate).inputs.size(), 2u);  // one state, and %x
+  EXPECT_EQ(inner(*delegate).graph->inputs().size(), 2u);
+  EXPECT_TRUE(verify(*delegate->original).empty());
 }
 
 TEST(Contract, TwoInputsOfOneMutatedBufferSplitOverADelegateBoundaryAreRefused) {

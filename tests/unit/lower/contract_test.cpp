@@ -653,5 +653,33 @@ TEST(Contract, LoweringTwiceGivesTheSame) {
   EXPECT_EQ(first_difference(once->program, again->program), std::nullopt);
 }
 
+// Tags say who takes a node, whatever the verdicts say.
+TEST(Contract, VerdictsFollowFromTags) {
+  const Program program = parse(R"(program
+method forward(%x: f32[2]) {
+  %a: f32[2] = aten.neg.default(%x)
+  %b: f32[2] = aten.tan.default(%a)
+  %c: f32[2] = aten.neg.default(%b)
+  %d: f32[2] = aten.relu.default(%c)
+  return %d
+}
+)");
+  const FunctionPartitioner partitioner([](const Program&, const Method& method) {
+    PartitionResult result = tags(method, {{"a", "t0"}, {"d", "t1"}}, "A");
+    result.verdicts.emplace_back(find_node(*method.graph, "b"), Verdict{.rule = "op"});
+    result.verdicts.emplace_back(find_node(*method.graph, "c"), Verdict{.delegated = true, .owner = "mine"});
+    result.verdicts.emplace_back(find_node(*method.graph, "d"), Verdict{.rule = "op"});
+    return result;
+  });
+  auto lowered = to_backend(program, partitioner, registry_of_a_and_b());
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().str();
+  std::vector<std::string> verdicts;
+  for (const NodeVerdict& verdict : lowered->verdicts) {
+    verdicts.push_back(std::string(verdict.node.str()) + " " + std::string(verdict.delegate.str()) + " " +
+                       verdict.verdict.owner + " " + verdict.verdict.rule);
+  }
+  EXPECT_EQ(verdicts, (std::vector<std::string>{"a t0 A ", "b   op", "c   untagged", "d t1 A "}));
+}
+
 }  // namespace
 }  // namespace depute
