@@ -46,14 +46,15 @@ class Writer {
   }
 
   Node* add_plain(Graph& graph, const std::vector<Value*>& values) {
-    static constexpr std::string_view ops[] = {"op.a.default",   "op.b.default", "op.c.default",
-                                               "op.d.default",   "op.e.default", "op.f.default",
-                                               "op.view.default"};
-    const std::string_view op = ops[below(7)];
+    static constexpr std::pair<std::string_view, std::string_view> ops[] = {
+        {"a", "aten.abs.default"},      {"b", "aten.neg.default"}, {"c", "aten.relu.default"},
+        {"d", "aten.sin.default"},      {"e", "aten.cos.default"}, {"f", "aten.exp.default"},
+        {"v", "aten.view_copy.default"}};
+    const auto [name, op] = ops[below(7)];
     std::vector<Argument> args{Argument::of(some(values))};
     if (below(2) == 0) args.push_back(Argument::of(some(values)));
     if (below(6) == 0) args.push_back(graph.list({Argument::of(some(values)), Argument::of(some(values))}));
-    std::vector<ResultSpec> results(below(8) == 0 ? 2 : 1, ResultSpec{Symbol(op.substr(3, 1)), vector_type});
+    std::vector<ResultSpec> results(below(8) == 0 ? 2 : 1, ResultSpec{Symbol(name), vector_type});
     return graph.add(Symbol(op), args, {}, results);
   }
 
@@ -75,7 +76,7 @@ class Writer {
     }
     args.push_back(graph.list({Argument::of(some(values)), Argument::of(some(values))}));
     const ResultSpec result{Symbol("cond"), vector_type};
-    return graph.add(Symbol("op.cond.default"), args, {}, {&result, 1});
+    return graph.add(Symbol("higher_order.cond"), args, {}, {&result, 1});
   }
 
   Method& method_;

@@ -11,8 +11,8 @@ namespace depute::testing {
 
 Program parsed(const std::string& text);
 
-// One method, forward, of nodes named after their ops (op.a.default to op.f.default, cond, view), with bodies
-// in bodies, constants, a mutated buffer, and several results per node here and there.
+// One method, forward, of nodes without effects: %a to %f, %v (a view) and %cond. It has bodies in bodies,
+// constants, a mutated buffer, and several results per node here and there.
 Program random_program(std::uint32_t seed);
 
 // The first broken rule of a result, or "": every node one verdict, tags and verdicts agree, no partition

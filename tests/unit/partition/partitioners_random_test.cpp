@@ -36,31 +36,31 @@ ProposeOptions options(const std::string& owner, std::uint32_t variant) {
   return made;
 }
 
-SupportFunction takes(std::string_view letters) {
+SupportFunction takes(std::initializer_list<const char*> ops) {
   std::vector<OpSupport> rules;
-  for (char letter : letters) rules.push_back({"op." + std::string(1, letter) + ".default", {}});
+  for (const char* op : ops) rules.push_back({op, {}});
   return [by_op = support_by_op(std::move(rules))](const Node& node) {
-    if (node.op() == "op.view.default") return take_if_useful();
-    if (node.op() == "op.f.default") return take(0);
+    if (node.op() == "aten.view_copy.default") return take_if_useful();
+    if (node.op() == "aten.exp.default") return take(0);
     return by_op(node);
   };
 }
 
 // Every a with the b that computes for it.
 class ConfigA : public OpConfig {
-  std::string_view op() const override { return "op.a.default"; }
+  std::string_view op() const override { return "aten.abs.default"; }
   void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
-    add_producers(node, "op.b.default", nodes);
-    add_only_user(node, "op.c.default", nodes);
+    add_producers(node, "aten.neg.default", nodes);
+    add_only_user(node, "aten.relu.default", nodes);
   }
 };
 class ConfigD : public OpConfig {
-  std::string_view op() const override { return "op.d.default"; }
+  std::string_view op() const override { return "aten.sin.default"; }
   NodeSupport check(const Program&, const Method&, const Node& node) const override {
     return node.args().size() == 1 ? take() : refuse("operands", "two", "one");
   }
   void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
-    add_producers(node, "op.b.default", nodes);
+    add_producers(node, "aten.neg.default", nodes);
   }
 };
 
@@ -74,18 +74,18 @@ Made configs(std::uint32_t variant) {
 Made patterns(std::uint32_t variant) {
   auto parsed = parse_patterns(R"(program
 method chain(%x: none) {
-  %a: none = op.a.default(match.any, match.rest)
-  %b: none = op.b.default(%a, match.rest)
+  %a: none = aten.abs.default(match.any, match.rest)
+  %b: none = aten.neg.default(%a, match.rest)
   return %b
 }
 method pair(%x: none) {
-  %a: none = op.c.default(%x)
-  %b: none = op.d.default(%x)
+  %a: none = aten.relu.default(%x)
+  %b: none = aten.sin.default(%x)
   return %a, %b
 }
 method seen(%x: none) {
-  %a: none = op.e.default(%x, match.rest)
-  %b: none = op.a.default(%a, match.rest)
+  %a: none = aten.cos.default(%x, match.rest)
+  %b: none = aten.abs.default(%a, match.rest)
   return %a, %b
 }
 )");
@@ -100,19 +100,22 @@ Made groups(std::uint32_t variant) {
     for (const Graph* graph : graphs_of(method)) {
       for (const Node* node = graph->first(); node != nullptr && node->next() != nullptr;
            node = node->next()->next()) {
-        if (node->op() != "op.e.default") groups.push_back({node, node->next()});
+        if (node->op() != "aten.cos.default") groups.push_back({node, node->next()});
       }
     }
     return groups;
   };
-  return std::make_unique<GroupPartitioner>(pairs, options("group", variant), takes("ab"));
+  return std::make_unique<GroupPartitioner>(pairs, options("group", variant),
+                                            takes({"aten.abs.default", "aten.neg.default"}));
 }
 
 Made several(std::uint32_t variant) {
   std::vector<std::shared_ptr<const Partitioner>> all;
-  all.push_back(std::make_unique<CapabilityPartitioner>(takes("abc"), options("first", variant)));
+  all.push_back(std::make_unique<CapabilityPartitioner>(
+      takes({"aten.abs.default", "aten.neg.default", "aten.relu.default"}), options("first", variant)));
   all.push_back(groups(variant + 1));
-  all.push_back(std::make_unique<CapabilityPartitioner>(takes("cde"), options("last", variant + 2)));
+  all.push_back(std::make_unique<CapabilityPartitioner>(
+      takes({"aten.relu.default", "aten.sin.default", "aten.cos.default"}), options("last", variant + 2)));
   return std::make_unique<SeveralPartitioners>(std::move(all));
 }
 
@@ -125,13 +128,14 @@ Made pinned(Made inner, const std::string& pin) {
 
 std::vector<std::pair<std::string, Made>> all_partitioners(std::uint32_t variant) {
   std::vector<std::pair<std::string, Made>> made;
-  made.emplace_back("capability",
-                    std::make_unique<CapabilityPartitioner>(takes("abd"), options("one", variant)));
-  made.emplace_back("with bodies", std::make_unique<CapabilityPartitioner>(
-                                       [inner = takes("abd")](const Node& node) {
-                                         return has_bodies(node) ? take() : inner(node);
-                                       },
-                                       options("one", variant)));
+  made.emplace_back("capability", std::make_unique<CapabilityPartitioner>(
+                                      takes({"aten.abs.default", "aten.neg.default", "aten.sin.default"}),
+                                      options("one", variant)));
+  made.emplace_back("with bodies",
+                    std::make_unique<CapabilityPartitioner>(
+                        [inner = takes({"aten.abs.default", "aten.neg.default", "aten.sin.default"})](
+                            const Node& node) { return has_bodies(node) ? take() : inner(node); },
+                        options("one", variant)));
   made.emplace_back("configs", configs(variant));
   made.emplace_back("patterns", patterns(variant));
   made.emplace_back("groups", groups(variant));
@@ -181,7 +185,9 @@ TEST(PartitionersRandom, TagsOfAResultReadBack) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     Program program = testing::random_program(seed);
     Method& method = *program.methods[0];
-    auto result = CapabilityPartitioner(takes("abd"), options("one", seed)).partition(program, method);
+    auto result = CapabilityPartitioner(takes({"aten.abs.default", "aten.neg.default", "aten.sin.default"}),
+                                        options("one", seed))
+                      .partition(program, method);
     ASSERT_TRUE(result);
     std::map<const Node*, Symbol> tags(result->node_tags.begin(), result->node_tags.end());
     for (Graph* graph : graphs_of(method)) {
