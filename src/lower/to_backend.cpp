@@ -168,12 +168,6 @@ class NodeOwners {
   // The tag of a tagged node.
   Symbol tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
 
-  // Empty for one that stays, and for one of a partition that nobody needs.
-  Symbol operator()(const Node& node) const {
-    const Node* tagged = taken_with(node);
-    return tagged == nullptr ? Symbol() : delegate_of(tagged->graph(), tag_of(*tagged));
-  }
-
   // Empty for a partition that nobody needs.
   Symbol delegate_of(const Graph& graph, Symbol tag) const {
     auto delegates = delegate_of_.find(&graph);
@@ -211,24 +205,43 @@ Verdict verdict_of(const PartitionedMethod& method, const Node* tagged, const No
   return {.delegated = true, .owner = backend_name(registry, spec.backend_id)};
 }
 
+// The verdicts that a partitioner gave, by node. Partitioners that plan give them in node order, and asking
+// in that order takes no look-up.
+class GivenVerdicts {
+ public:
+  explicit GivenVerdicts(const PartitionResult& result) : verdicts_(result.verdicts) {}
+
+  const Verdict* of(const Node& node) {
+    if (next_ < verdicts_.size() && verdicts_[next_].first == &node) return &verdicts_[next_++].second;
+    if (by_node_.empty()) {
+      for (const auto& [given, verdict] : verdicts_) by_node_[given] = &verdict;
+    }
+    const auto found = by_node_.find(&node);
+    return found == by_node_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const std::vector<std::pair<const Node*, Verdict>>& verdicts_;
+  std::size_t next_ = 0;
+  std::unordered_map<const Node*, const Verdict*> by_node_;
+};
+
 // A verdict for every node, in graph and node order.
 void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, const Registry& registry,
                      std::vector<NodeVerdict>& verdicts) {
-  std::unordered_map<const Node*, const Verdict*> given;
-  given.reserve(method.result.verdicts.size());
-  for (const auto& [node, verdict] : method.result.verdicts) given[node] = &verdict;
+  GivenVerdicts given(method.result);
   for (const Graph* graph : graphs_of(*method.method)) {
     for (const Node& node : graph->nodes()) {
-      const auto found = given.find(&node);
       const Node* tagged = owners.taken_with(node);
       NodeVerdict record{.method = method.method->name,
                          .graph = body_name(method, *graph),
                          .node = node.display_symbol(),
                          .op = node.op(),
                          .source = node.source != nullptr ? node.source->str() : std::string(),
-                         .delegate = owners(node),
-                         .verdict = verdict_of(method, tagged, owners,
-                                               found == given.end() ? nullptr : found->second, registry)};
+                         .delegate = tagged == nullptr
+                                         ? Symbol()
+                                         : owners.delegate_of(tagged->graph(), owners.tag_of(*tagged)),
+                         .verdict = verdict_of(method, tagged, owners, given.of(node), registry)};
       if (record.verdict.delegated && record.delegate.empty())
         record.verdict = {.delegated = false,
                           .owner = {},
