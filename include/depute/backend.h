@@ -2,9 +2,10 @@
 // BackendDetails.
 //
 //   class MyBackend : public Backend {
+//    public:
 //     std::string_view id() const override { return "MyBackend"; }
-//     Result<PreprocessResult> preprocess(const Program& p, std::span<const CompileSpec> specs) const
-//     override;
+//     Result<PreprocessResult> preprocess(const Program& edge_program,
+//                                         std::span<const CompileSpec> specs) const override;
 //   };
 //
 // docs/backends.md walks through the demo backend, which is the one to copy.

@@ -8,15 +8,17 @@
 //       %r: none = aten.relu.default(%m)
 //       return %r
 //     })"}));
-//   DEPUTE_TRY(std::size_t replaced, bind_backend_ops(program, ops, {Symbol("my_chip.mul_relu.default")}));
+//   const std::vector<Symbol> bound = {Symbol("my_chip.mul_relu.default")};
+//   DEPUTE_TRY(std::size_t replaced, bind_backend_ops(program, ops, bound));
 //
 // The op's arguments are the pattern's inputs and its results what the pattern returns; their types follow
 // from the pattern, so that the op needs no rule of its own. An input of the type int, float, bool or string
 // stands for a literal of the nodes it matches. An op with more to it says its schema:
 //
-//   {.name = "my_chip.scaled.default",
-//    .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None) ->
-//    Tensor", .infer = scaled_types}
+//   BackendOpSpec{
+//       .name = "my_chip.scaled.default",
+//       .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None) -> Tensor",
+//       .infer = scaled_types}
 //
 // It may also have a pattern, whose inputs are then arguments of these names; the others have their defaults
 // where the op takes the pattern's place. Without a pattern the op is only in programs that already call it.

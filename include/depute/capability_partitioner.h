@@ -2,7 +2,7 @@
 // regions.
 //
 //   CapabilityPartitioner(support_by_op({{"aten.relu.default", {}},
-//                                        {"aten.add.Tensor", [](const Node& node) { ... }}}),
+//                                        {"aten.add.Tensor", check_add}}),
 //                         {.owner = "mine", .spec = {"MyBackend", {}}, .regions = {.mode = RegionMode::Fx}})
 #pragma once
 

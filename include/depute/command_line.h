@@ -31,8 +31,8 @@ int run_command_line(int argc, char** argv, Compiler& compiler);
 
 // What --backend [METHOD:]NAME[:key=value,...] asks for, as the user wrote it:
 //
-//   "xnnpack:exclude=aten.tan.default,mode=fx" -> {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode",
-//   "fx"}}} "decode:xnnpack"                           -> {"xnnpack", method "decode"}
+//   "xnnpack:exclude=aten.tan.default,mode=fx"  ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
+//   "decode:xnnpack"                            ->  {"xnnpack", method "decode"}
 Result<BackendRequest> parse_backend_argument(const std::string& text);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error. Gives the exit code:

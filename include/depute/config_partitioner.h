@@ -2,15 +2,15 @@
 // One file an op keeps a backend's rules apart.
 //
 //   class ConvolutionConfig : public OpConfig {
+//    public:
 //     std::string_view op() const override { return "aten.convolution.default"; }
-//     NodeSupport check(const Program&, const Method&, const Node& node) const override { ... }
+//     NodeSupport check(const Program&, const Method&, const Node& node) const override { return take(); }
 //     void add_neighbours(const Node& node, std::vector<const Node*>& nodes) const override {
-//       add_producers(node, dequantize, nodes);       // neighbours.h
-//       add_only_user(node, "aten.relu.default", nodes);
+//       if (const Node* producer = node.operand(0)->producer()) nodes.push_back(producer);
 //     }
 //   };
 //
-//   dequantize -> conv -> relu          one group: {dequantize conv relu}
+//   dequantize -> conv -> relu          one group: {dequantize conv}
 //
 // A node and its neighbours are taken together or not at all. Groups that share a node become one. Constants
 // are values, not nodes: sharing one unites nothing.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,11 +110,17 @@ std::shared_ptr<const Storage> storage_of(std::string_view text);
 
 TensorData make_data(TensorType type, std::vector<std::byte> bytes);  // a dense owned tensor
 
-// A dense owned tensor of numbers: make_data<float>(ScalarType::F32, {2}, {1.0f, 2.0f}).
+// A dense owned tensor of numbers:
+//
+//   make_data<float>(ScalarType::F32, {2}, {1.0f, 2.0f})
 template <typename T>
 TensorData make_data(ScalarType dtype, Dims sizes, std::span<const T> values) {
   auto bytes = std::as_bytes(values);
   return make_data(make_tensor(dtype, std::move(sizes)), std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
+template <typename T>
+TensorData make_data(ScalarType dtype, Dims sizes, std::initializer_list<T> values) {
+  return make_data<T>(dtype, std::move(sizes), std::span<const T>(values.begin(), values.size()));
 }
 
 }  // namespace depute

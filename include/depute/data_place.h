@@ -1,7 +1,7 @@
 // Where in a file the bytes of a constant lie: what another process needs to use the same file.
 //
-//   auto place = place_in_file(*data.storage);                  // {"/models/model.pt2", 4096, 1000}
-//   DEPUTE_TRY(auto whole, storage_of_file(place->path));       // in the other process
+//   auto place = place_in_file(*data.storage);             // {"/models/model.pt2", 4096, 1000}
+//   DEPUTE_TRY(auto whole, storage_of_file(place->path));  // in the other process
 //   auto storage = Storage::part(whole, place->offset, place->size);
 #pragma once
 

@@ -2,8 +2,8 @@
 // files.
 //
 //   models/model.json          ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
-//   ..._weights_config.json    ->  weights:  {"config": {"conv.weight": {"path_name": "0", "tensor_meta":
-//   ...}}} data/weights/weight_0      ->  storages: {"0": the tensor's own memory}
+//   ..._weights_config.json    ->  weights:  {"config": {"conv.weight": {"path_name": "0", "tensor_meta": ...}}}
+//   data/weights/weight_0      ->  storages: {"0": the tensor's own memory}
 //
 // The words are those of torch's schema (torch/_export/serde/schema.py). Compiler::load() reads a model as it
 // reads a file of the same content; weights are used where they lie.

@@ -1,8 +1,8 @@
 // FilteredPartitioner: any partitioner under the user's controls: pins, and how regions grow.
 //
-//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));   // removes what it
-//   knows DEPUTE_TRY(auto partitioner, make_partitioner(entry, options)); partitioner =
-//   filtered(std::move(partitioner), std::move(controls));
+//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));  // takes out what it knows
+//   DEPUTE_TRY(auto partitioner, make_partitioner(entry, options));
+//   partitioner = filtered(std::move(partitioner), std::move(controls));
 //
 // Pinned nodes are refused with the rule "pinned", before regions grow, so the rest is valid as ever. A group
 // with a pinned node is no group: its other nodes are refused with it. A partitioner that makes no proposal

@@ -1,12 +1,13 @@
 // Questions about a lowered program, under the names ExecuTorch gives them.
 //
-//   get_delegates(program)            the calls of delegates, bodies included
-//   get_non_lowered_nodes(program)    what stays on portable kernels
-//   get_delegated_payload(program)    the bytes behind each call
-//   summary_lines(get_delegation_info(program))
-//     Total delegated subgraphs: 2
-//     Number of delegated nodes: 14
-//     Number of non-delegated nodes: 3
+//   get_delegates(program);          // the calls of delegates, bodies included
+//   get_non_lowered_nodes(program);  // what stays on portable kernels
+//   get_delegated_payload(program);  // the bytes behind each call
+//   summary_lines(get_delegation_info(program));
+//
+//   Total delegated subgraphs: 2
+//   Number of delegated nodes: 14
+//   Number of non-delegated nodes: 3
 #pragma once
 
 #include <cstdint>

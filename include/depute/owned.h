@@ -2,8 +2,8 @@
 // object be edited, an Owned of one does not.
 //
 //   Owned<Graph> graph = std::make_unique<Graph>();
-//   graph->add_input(...);                            a Graph&
-//   std::as_const(graph)->inputs();                   a const Graph&
+//   graph->add_input(Symbol("x"), type);  // through a Graph&
+//   std::as_const(graph)->inputs();       // through a const Graph&
 //
 // It has unique_ptr's words, and is made from one.
 #pragma once

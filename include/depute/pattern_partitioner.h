@@ -1,7 +1,7 @@
 // PatternPartitioner: takes what patterns (pattern.h) match, each match whole or not at all.
 //
 //   DEPUTE_TRY(auto patterns, parse_patterns(text));
-//   PatternPartitioner(std::move(patterns), {.owner = "mine", .spec = {"MyBackend", {}}})
+//   PatternPartitioner partitioner(std::move(patterns), {.owner = "mine", .spec = {"MyBackend", {}}});
 //
 // Matches that lie beside each other share a region; with RegionMode::Apart each is a partition of its own.
 // Bodies are searched as well. Nodes of no match are refused with the rule "pattern".

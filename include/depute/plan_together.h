@@ -1,7 +1,8 @@
 // Several backends placed at once: one PartitionResult with the tags of all.
 //
-//   plan_together(program, method, {gpu, cpu})       gpu0, cpu0, gpu1, ...: each node with the first backend
-//                                                    that takes it
+//   return plan_together(program, method, std::vector<Proposal>{gpu, cpu});
+//
+//   gpu0, cpu0, gpu1, ...: each node with the first backend that takes it
 //
 // Planned together, backends need fewer partitions than lowered one after another, as a region can wait for
 // what another backend's region gives it (plan_owners.h). Tags and verdicts are as in propose_partitions.h.

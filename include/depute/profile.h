@@ -1,8 +1,8 @@
 // Where a program spends its time: an ETDump, which ExecuTorch's runtime writes when it was built with event
 // tracing, joined with the debug map of `depute lower --debug-map`.
 //
-//   DEPUTE_TRY(Profile profile, profile_of({.dump = bytes, .dump_name = "m.etdp", .map = json, ...}));
-//   for (const ProfileRow& row : profile.methods[0].by_line) row.ticks;     // sum to the method's ticks
+//   DEPUTE_TRY(Profile profile, profile_of({.dump = bytes, .dump_name = "m.etdp", .map = json}));
+//   for (const ProfileRow& row : profile.methods[0].by_line) total += row.ticks;  // the method's ticks
 //
 // Ticks are those of the dump: nanoseconds unless the platform counts otherwise. Nothing is divided: an
 // instruction that executes nodes of several lines is a row of its own with these lines.

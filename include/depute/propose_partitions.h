@@ -1,9 +1,7 @@
 // From "can the backend take this node?" to a PartitionResult: what most partitioners are made of.
 //
-//   propose_partitions(program, method,
-//                      [](const Node& node) { return node.op() == "aten.relu.default" ? take() :
-//                      refuse("op"); },
-//                      {.owner = "mine", .spec = {"MyBackend", {}}})
+//   auto support = [](const Node& node) { return node.op() == "aten.relu.default" ? take() : refuse("op"); };
+//   return propose_partitions(program, method, support, {.owner = "mine", .spec = {"MyBackend", {}}});
 //
 // Asks for every node once, grows regions (grow_regions.h), tags them owner0, owner1, ... in graph order,
 // moves the constants they use along, and gives every node its verdict. Bodies of control flow are graphs of

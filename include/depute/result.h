@@ -1,8 +1,8 @@
 // Errors that come from the user's data: a value or a Diagnostic, passed upward on one line.
 //
-//   Result<Graph> read_graph(Json json);
-//   DEPUTE_TRY(Graph graph, read_graph(json["graph"]));  // returns the Diagnostic to our caller if there is
-//   one return failure("read_pt2", "graph.nodes[3]", "unknown tensor 'x_2'");
+//   Result<Count> count_nodes(std::string_view text);
+//   DEPUTE_TRY(Count count, count_nodes(text));  // an error goes to our caller
+//   if (count.nodes == 0) return failure("read_pt2", "graph.nodes", "there is none");
 //
 // Result has the words of std::expected, which is not to be had in C++20.
 #pragma once

@@ -3,7 +3,7 @@
 //
 //   SymInt h = SymInt::symbol("s96");
 //   SymInt half = floor_div(h * 2, 4);            // printed "(s96//2)"
-//   bounds(half, ranges)                          // [0, 64] when s96 is in [1, 128]
+//   Range range = bounds(half, ranges);           // [0, 64] when s96 is in [1, 128]
 //
 // Expressions are hash-consed: equal ones are the same pointer, and live until the process ends. Sums and
 // products are kept in a canonical form (sorted terms, merged coefficients), so that h + h == 2 * h. The

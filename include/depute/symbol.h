@@ -2,7 +2,7 @@
 // hashing are free.
 //
 //   Symbol relu("aten.relu.default");
-//   if (node.op() == relu) ...
+//   bool found = node.op() == relu;
 //
 // Interned text lives until the process ends. Safe to use from several threads. Never order output by
 // operator< of the pointer: use str().

@@ -1,10 +1,9 @@
 // to_backend: hands the parts of a program that partitioners chose to their backends. ExecuTorch's three
 // forms:
 //
-//   to_backend("MyBackend", program, specs, registry)       the whole program as one delegate
-//   to_backend(program, partitioner, registry)              every method through one partitioner
-//   to_backend(program, {{"encode", &a}, ...}, registry)    methods through their own; others stay as they
-//   are
+//   DEPUTE_TRY(Delegate delegate, to_backend("MyBackend", program, specs, registry));  // all of it as one delegate
+//   DEPUTE_TRY(Lowered lowered, to_backend(program, partitioner, registry));  // methods through one partitioner
+//   DEPUTE_TRY(Lowered parts, to_backend(program, {{"encode", &a}, {"decode", &b}}, registry));  // through their own
 //
 // The input program is not changed: the result is a new program that shares its data, with one delegate.call
 // per partition and one Delegate per call. A failed call leaves no trace. All forms are one code path: all

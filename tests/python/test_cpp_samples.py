@@ -1,0 +1,108 @@
+"""C++ samples in comments of public headers and on pages compile.
+
+A sample of a header is a run of comment lines that are indented by three blanks; one of a page is a block marked cpp. Each becomes
+a function, or a namespace where it declares classes, in one file that g++ checks once. GIVEN declares the names that a sample
+takes for granted, by header or page.
+"""
+
+import re
+import subprocess
+
+from harness import ROOT, TIMEOUT
+
+HEADERS = sorted((ROOT / "include" / "depute").glob("*.h"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "backends").glob("*/README.md"))]
+
+GIVEN = {
+    "backend_op.h": "Program& program, InferFunction scaled_types",
+    "builder.h": "Graph& graph, Node& before, Node& node, Value* x",
+    "byte_ledger.h": "std::span<const std::byte> bytes, Compiler& compiler, std::uint64_t total, std::uint64_t waste",
+    "capability_partitioner.h": "SupportFunction check_add",
+    "data_place.h": "const TensorData& data",
+    "delegate_mapping.h": "const Node* conv, const Node* relu, PreprocessResult& result",
+    "filtered_partitioner.h": "KeyValues& options, const BackendEntry& entry",
+    "function_backend.h": "BackendEntry& entry",
+    "graph.h": "Graph& graph, Value* x, const Type& type, Value* old, Node* dead",
+    "inspect.h": "const Program& program",
+    "interpret.h": "const Program& program, const Method& method, std::vector<Content> inputs, const Program& lowered",
+    "kernels.h": "const Node& relu_node",
+    "named_data_store.h": "std::shared_ptr<const Storage> storage, PreprocessResult& result",
+    "owned.h": "const Type& type",
+    "pattern_partitioner.h": "std::string text",
+    "plan_together.h": "const Program& program, const Method& method, const Proposal& gpu, const Proposal& cpu",
+    "profile.h": "std::span<const std::byte> bytes, std::span<const std::byte> json, std::uint64_t total",
+    "propose_partitions.h": "const Program& program, const Method& method",
+    "result.h": "std::string_view text",
+    "sym.h": "const Ranges& ranges",
+    "symbol.h": "const Node& node",
+    "to_backend.h": "const Program& program, const Partitioner& partitioner, const std::vector<CompileSpec>& specs, "
+    "const Registry& registry, const Partitioner& a, const Partitioner& b",
+    "verify_input.h": "const Program& program",
+    "worker.h": "Compiler& compiler",
+    "docs/backends.md": "BackendEntry& entry, std::string scaled_pattern, InferFunction scaled_types",
+    "docs/partitioners.md": "SupportFunction check_add, std::shared_ptr<const Partitioner> gpu, std::shared_ptr<const Partitioner> cpu",
+}
+BACKEND = [
+    "struct MyPartitioner : Partitioner { Result<PartitionResult> partition(const Program&, const Method&) const override; };",
+    "struct MyBackend : Backend { std::string_view id() const override; static std::string description(); "
+    "Result<PreprocessResult> preprocess(const Program&, std::span<const CompileSpec>) const override; };",
+]
+# Declared before a sample that does not have them itself.
+DECLARED = {
+    "command_line.h": ["BackendEntry my_chip_backend();"],
+    "serve_backend.h": BACKEND,
+    "result.h": ["struct Count { int nodes; };"],
+    "docs/backends.md": [*BACKEND, "NodeSupport support(const Node& node);"],
+}
+
+STATEMENT = r";\s*(?://.*)?$"
+DECLARES = re.compile(r"^(?:class|namespace|int main)\b|^\w[\w:<>]*(?: [\w:<>]+)* \w[\w:]*\([^;]*\) (?:const )?\{$", re.MULTILINE)
+CODE = re.compile(rf"{STATEMENT}|^#include|^[A-Z]\w+[({{]|^\w+(?:<\w+>)?\((?!.*[^)]$)|^\w+\($", re.MULTILINE)
+IR = re.compile(r"^(?:program|method)\b")
+
+
+def header_samples(text):
+    """Runs of comment lines that are indented by three blanks or more."""
+    runs = re.findall(r"(?:^ *//   .*\n)+", text, re.MULTILINE)
+    return [re.sub(r"^ *//   ", "", run, flags=re.MULTILINE) for run in runs]
+
+
+def samples():
+    """(header or page, the text) of each sample in C++."""
+    for header in HEADERS:
+        for sample in header_samples(header.read_text()):
+            if CODE.search(sample) and not IR.search(sample):
+                yield header.name, sample
+    for page in PAGES:
+        for sample in re.findall(r"^```cpp\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            yield str(page.relative_to(ROOT)), sample
+
+
+def as_function(number, place, sample):
+    """C++ that holds the sample, with #line, so that errors name the header or page."""
+    declares = DECLARES.search(sample)
+    includes = "".join(re.findall(r"^#include.*\n", sample, re.MULTILINE))
+    sample = re.sub(r"^#include.*\n", "\n", sample, flags=re.MULTILINE)
+    own = set(re.findall(r"^(?:class|NodeSupport) (\w+)", sample, re.MULTILINE))
+    declared = " ".join(text for text in DECLARED.get(place, []) if text.split()[1].split("(")[0] not in own)
+    if declares:
+        body = sample
+    else:
+        body = f"Result<PartitionResult> sample({GIVEN.get(place, '')}) {{\n#line 1 \"{place}\"\n{sample}; return {{}}; }}"
+    return f'{includes}namespace sample_{number} {{ using namespace depute; {declared}\n#line 1 "{place}"\n{body}\n}}\n'
+
+
+def test_every_header_with_a_sample_in_cpp_is_found():
+    found = {place for place, _ in samples()}
+    assert len(found) >= 30
+    assert set(GIVEN) | set(DECLARED) <= found
+
+
+def test_cpp_samples_compile(tmp_path):
+    program = tmp_path / "samples.cpp"
+    headers = "".join(f"#include <depute/{header.name}>\n" for header in HEADERS)
+    program.write_text(headers + "\n".join(as_function(number, *sample) for number, sample in enumerate(samples())))
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-Werror", "-Wno-return-type", f"-I{ROOT}/include", program]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert run.returncode == 0, run.stderr
+
