@@ -120,7 +120,8 @@ Command backends_command(Compiler& compiler) {
                     {.names = "NAME",
                      .target = name.get(),
                      .help = "A backend, or exec:PATH: print its options and what it supports",
-                     .may_be_empty = true},
+                     .may_be_empty = true,
+                     .words_from = "depute backends"},
                     {.names = "--json", .target = as_json.get(), .help = "As JSON"}};
               },
           .run = [name, as_json, &compiler] { return run_backends(compiler, *name, *as_json); }};

@@ -28,6 +28,7 @@ struct Option {
   std::optional<std::pair<int, int>> range = {};  // of a number, both ends allowed
   std::string excludes = {};                      // the name of an earlier option that cannot stand beside it
   std::vector<std::string> choices = {};          // all that the value can be
+  std::vector<std::string> words = {};            // some of what the value can be, which a shell completes
   std::string words_from = {};  // a command that prints what the value can be, as the first word of each line
 
   std::vector<std::string> spellings() const;  // "-o", "--output"

@@ -26,15 +26,27 @@ std::string in_quotes(std::string_view text, std::string_view before, std::strin
   return out + "'";
 }
 
+bool has_known_words(const Option& option) {
+  return !option.choices.empty() || !option.words.empty();
+}
+
 // Of an option with a closed or a printed list: in lines, the first word of each is one that the value can
 // be.
 bool has_words(const Option& option) {
-  return !option.words_from.empty() || !option.choices.empty();
+  return !option.words_from.empty() || has_known_words(option);
 }
 
 std::string words_of(const Option& option) {
-  if (!option.choices.empty()) return fmt::format("{}", fmt::join(option.choices, " "));
+  if (has_known_words(option))
+    return fmt::format("{}", fmt::join(option.choices.empty() ? option.words : option.choices, " "));
   return fmt::format("$({} 2>/dev/null | cut -d' ' -f1)", option.words_from);
+}
+
+// The words without dashes that a command takes, where they are not files; null: there are none.
+const Option* find_positional_words(const std::vector<Option>& options) {
+  const auto found = std::ranges::find_if(
+      options, [](const Option& option) { return option.is_positional() && has_words(option); });
+  return found == options.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> dashed_words(const Command& command) {
@@ -52,10 +64,13 @@ std::string bash_script(const std::vector<Command>& commands) {
   std::string values;
   for (const Command& command : commands) {
     names.push_back(command.name);
-    options += fmt::format("    {}) options={} ;;\n", command.name,
-                           in_quotes(fmt::format("{}", fmt::join(dashed_words(command), " ")), "", "'\\''"));
-    for (const Option& option : command.options()) {
-      if (!has_words(option)) continue;
+    const std::vector<Option> all = command.options();
+    const Option* positional = find_positional_words(all);
+    options += fmt::format("    {}) options={}{} ;;\n", command.name,
+                           in_quotes(fmt::format("{}", fmt::join(dashed_words(command), " ")), "", "'\\''"),
+                           positional == nullptr ? "" : fmt::format(" words=\"{}\"", words_of(*positional)));
+    for (const Option& option : all) {
+      if (option.is_positional() || !has_words(option)) continue;
       for (const std::string& each : option.spellings())
         values += fmt::format("    {}:{}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
                               command.name, each, words_of(option));
@@ -63,7 +78,7 @@ std::string bash_script(const std::vector<Command>& commands) {
   }
   return fmt::format(R"sh(# bash completion of depute: source <(depute completion bash)
 _depute() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} options=
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} options= words=
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{} --help --version" -- "$word"))
     return
@@ -74,7 +89,7 @@ _depute() {{
 {}  esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-    *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    *) if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$word")); else COMPREPLY=($(compgen -f -- "$word")); fi ;;
   esac
 }}
 complete -o filenames -F _depute depute
@@ -83,7 +98,7 @@ complete -o filenames -F _depute depute
 }
 
 std::string zsh_values(const Option& option) {
-  if (!option.choices.empty()) return fmt::format("({})", words_of(option));
+  if (has_known_words(option)) return fmt::format("({})", words_of(option));
   return option.words_from.empty() ? "_files" : "_depute_backends";
 }
 
@@ -94,7 +109,8 @@ std::string zsh_script(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     described += fmt::format("    {}\n", in_quotes(command.name + ":" + command.help, "", "'\\''"));
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
-    for (const Option& option : command.options()) {
+    const std::vector<Option> all = command.options();
+    for (const Option& option : all) {
       if (option.is_positional()) continue;
       for (const std::string& each : option.spellings()) {
         std::string quoted = in_quotes(option.help, special, "'\\''");
@@ -103,7 +119,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
         cases += fmt::format("        {}' \\\n", line);
       }
     }
-    cases += "        '--help[Print the options]' '*:file:_files' ;;\n";
+    const Option* positional = find_positional_words(all);
+    cases += fmt::format("        '--help[Print the options]' '*:file:{}' ;;\n",
+                         positional == nullptr ? "_files" : zsh_values(*positional));
   }
   return fmt::format(R"sh(#compdef depute
 # zsh completion of depute: depute completion zsh > a folder of $fpath/_depute, or source <(depute completion zsh)
@@ -136,12 +154,12 @@ std::string fish_script(const std::vector<Command>& commands) {
                         quoted(command.help));
   for (const Command& command : commands) {
     for (const Option& option : command.options()) {
-      if (option.is_positional()) continue;
+      if (option.is_positional() && !has_words(option)) continue;
       text += fmt::format("complete -c depute -n '__fish_seen_subcommand_from {}'", command.name);
-      for (const std::string& each : option.spellings())
+      for (const std::string& each : option.is_positional() ? std::vector<std::string>() : option.spellings())
         text += each.starts_with("--") ? " -l " + each.substr(2) : " -s " + each.substr(1);
-      if (!option.is_flag()) text += " -r";
-      if (!option.choices.empty()) {
+      if (!option.is_flag() && !option.is_positional()) text += " -r";
+      if (has_known_words(option)) {
         text += fmt::format(" -f -a \"{}\"", words_of(option));
       } else if (!option.words_from.empty()) {
         text += fmt::format(" -f -a \"({} 2>/dev/null | cut -d' ' -f1)\"", option.words_from);

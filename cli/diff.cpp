@@ -2,6 +2,7 @@
 // is lowered first, with the options given.
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -23,6 +24,7 @@ struct DiffArguments {
   RequestArguments request;              // how models are lowered
   std::vector<std::string> to_backends;  // of the second, where they are others
   std::string page;
+  int top = 20;
   bool json = false;
 };
 
@@ -109,7 +111,8 @@ Result<LoweringDiff> compare_files(const DiffArguments& arguments, Compiler& com
 int run_diff(const DiffArguments& arguments, Compiler& compiler) {
   Result<LoweringDiff> diff = compare_files(arguments, compiler);
   if (!diff) return report_failure(diff.error());
-  const int printed = print_out(arguments.json ? diff_json(*diff) : diff_text(*diff));
+  const int printed = print_out(arguments.json ? diff_json(*diff)
+                                               : diff_text(*diff, static_cast<std::size_t>(arguments.top)));
   if (printed != exit_done) return printed;
   return diff->is_same() ? exit_done : exit_require;
 }
@@ -131,6 +134,12 @@ std::vector<Option> diff_options(DiffArguments& arguments) {
        .may_be_empty = true,
        .words_from = "depute backends"},
       {.names = "--json", .target = &arguments.json, .help = "As JSON, with every node"},
+      {.names = "--top",
+       .target = &arguments.top,
+       .help = "Lines of each part, by default 20; 0: all",
+       .value = "N",
+       .range = {{0, std::numeric_limits<int>::max()}},
+       .excludes = "--json"},
       {.names = "--page", .target = &arguments.page, .help = "Also write it as a page", .value = "FILE.html"},
   };
   const std::vector<Option> lowering = lowering_options(arguments.request);

@@ -1,4 +1,5 @@
 // depute doctor: all that keeps a model from being lowered, or lowered well, with what to change.
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -9,6 +10,7 @@ namespace {
 
 struct DoctorArguments {
   RequestArguments request;
+  int top = static_cast<int>(DoctorOptions().top);
   std::string colour = "auto";
 };
 
@@ -19,12 +21,19 @@ int run_doctor(const DoctorArguments& arguments, Compiler& compiler) {
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
   Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
-  const int code = print_to(stream, doctor_text(compiled->report, has_colour(stream, arguments.colour)));
+  const DoctorOptions doctor{.top = static_cast<std::size_t>(arguments.top),
+                             .colour = has_colour(stream, arguments.colour)};
+  const int code = print_to(stream, doctor_text(compiled->report, doctor));
   return code == exit_done && !compiled->report.refusals.empty() ? exit_error : code;
 }
 
 std::vector<Option> doctor_options(DoctorArguments& arguments) {
   std::vector<Option> options = request_options(arguments.request);
+  options.push_back({.names = "--top",
+                     .target = &arguments.top,
+                     .help = "Causes and changes of each kind, by default 10; 0: all",
+                     .value = "N",
+                     .range = {{0, std::numeric_limits<int>::max()}}});
   options.push_back(colour_option(arguments.colour));
   return options;
 }

@@ -1,8 +1,10 @@
 // depute explain: every node's owner, or the rules that refused it with the value seen and the values
 // allowed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -34,6 +36,27 @@ std::string text_of(const ExplainArguments& arguments, Report report, const std:
   return text;
 }
 
+// A node of a similar name; else those with the word in their name, op or module.
+std::string meant_node(const std::string& word, const Report& report) {
+  constexpr std::size_t told = 3;
+  std::vector<std::string> names;
+  std::vector<std::string> with_word;
+  for (const NodeReport& each : report.nodes) {
+    names.emplace_back(each.node.str());
+    const bool has_word =
+        std::ranges::any_of(std::array{each.node, each.op, each.source.module_path},
+                            [&](Symbol text) { return text.str().find(word) != std::string_view::npos; });
+    if (has_word) with_word.push_back(fmt::format("%{}", printable(each.node.str())));
+  }
+  const std::string similar = did_you_mean(word, names);
+  if (!similar.empty() || with_word.empty())
+    return similar.empty() ? "without --node all nodes are listed" : similar;
+  const std::size_t more = with_word.size() - std::min(told, with_word.size());
+  with_word.resize(with_word.size() - more);
+  return fmt::format("did you mean {}{}?", fmt::join(with_word, ", "),
+                     more == 0 ? "" : fmt::format(" or one of {} more", more));
+}
+
 int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
@@ -46,12 +69,10 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   std::string node = arguments.node.starts_with("%") ? arguments.node.substr(1) : arguments.node;
   bool is_known = std::ranges::any_of(report.nodes, [&](const NodeReport& n) { return n.node == node; });
   if (!node.empty() && !is_known) {
-    std::vector<std::string> names;
-    for (const NodeReport& each : report.nodes) names.emplace_back(each.node.str());
     return report_error({.code = "explain",
                          .where = arguments.request.model,
                          .message = fmt::format("there is no node %{} after normalisation", node),
-                         .hint = did_you_mean(node, names, "without --node all nodes are listed"),
+                         .hint = meant_node(node, report),
                          .source = {}});
   }
   const bool is_locked = holds_lock(report, arguments.lock,

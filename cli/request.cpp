@@ -103,7 +103,8 @@ std::vector<Option> lowering_options(RequestArguments& arguments) {
                "conv=8da8w; "
                "or static: activations too",
        .value = "KIND=SCHEME",
-       .may_be_empty = true},
+       .may_be_empty = true,
+       .words = quantise_rule_words()},
       {.names = "--calibrate",
        .target = &arguments.calibrate,
        .help = "Inputs that --quantize static measures activations on: arrays by the names of the inputs; "
@@ -269,14 +270,26 @@ class ProgressLine {
   bool is_wanted() const { return is_wanted_; }
 
   void done(std::string_view step) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
-    if (!is_wanted_ || seconds.count() < 1) return;
-    std::fputs(fmt::format("\r\033[K{:.1f} s, {} is done", seconds.count(), step).c_str(), stderr);
+    if (seconds() >= 1) show(fmt::format("{} is done", step));
+  }
+
+  // Parts that are all that happens for long: told from the first one on.
+  void part(std::string_view step, std::size_t done, std::size_t total) {
+    if (done == 0 || seconds() >= 1) show(fmt::format("{}: {} of {} samples", step, done, total));
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void show(std::string_view text) {
+    if (!is_wanted_) return;
+    std::fputs(fmt::format("\r\033[K{:.1f} s, {}", seconds(), text).c_str(), stderr);
     std::fflush(stderr);
     is_shown_ = true;
   }
 
- private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool is_wanted_;
   bool is_shown_ = false;
@@ -297,6 +310,10 @@ Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions o
       dumped = write_to(stream, fmt::format("; after {}\n{}", step, print(program)));
     };
   }
+  if (progress.is_wanted())
+    options.lower.progress = [&](std::string_view step, std::size_t done, std::size_t total) {
+      progress.part(step, done, total);
+    };
   Result<Compiled> compiled = compiler.compile(options);
   if (compiled && !dumped) return Failure(dumped.error());
   return compiled;

@@ -239,6 +239,12 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
       auto told = ask_python(*raised, [&] { return watch->attr("step")(std::string(step)).is_none(); });
       std::ignore = told.value();  // throws what was raised, up to where the compiler reports it
     };
+    options.progress = [watch = share(watch), raised = call.raised()](std::string_view step, std::size_t done,
+                                                                      std::size_t total) {
+      auto told =
+          ask_python(*raised, [&] { return watch->attr("part")(std::string(step), done, total).is_none(); });
+      std::ignore = told.value();
+    };
   }
   Compiled compiled = call.run([&] { return call.compiler().lower(clone(*handle.program), options); });
   return {hold(std::move(compiled.program)), std::move(compiled.report)};

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "depute/propose_partitions.h"
 #include "option_text.h"
+#include "report/leftovers.h"
 #include "support/try.h"
 
 namespace depute {
@@ -87,11 +89,14 @@ struct Candidate {
   bool goes_further = false;  // than the one before it: not told where it gives the same
 };
 
+// Memory that is worth a line of advice, bytes.
+constexpr std::uint64_t least_saved = 100'000;
+
 class Adviser {
  public:
-  Adviser(const Report& report, const LowerOptions& options, const Registry& registry,
+  Adviser(const Report& report, const LowerOptions& options, const Ranges& ranges, const Registry& registry,
           const PlanAgain& plan_again)
-      : report_(report), options_(options), registry_(registry), plan_again_(plan_again) {}
+      : report_(report), options_(options), ranges_(ranges), registry_(registry), plan_again_(plan_again) {}
 
   std::vector<Advice> run() {
     groups_ = refused_groups(report_);
@@ -106,6 +111,7 @@ class Adviser {
     add_larger_pieces();
     judge_options();
     judge_takes();
+    judge_bounds();
     std::ranges::stable_sort(found_, std::ranges::greater(), [&](const Advice& each) { return gain(each); });
     return std::move(found_);
   }
@@ -131,12 +137,17 @@ class Adviser {
     }
   }
 
+  // The rule of nodes that a backend could take, and leaves because ExecuTorch's kernel is faster: to take
+  // them would be a loss.
+  static constexpr std::string_view slower_here = "kernel";
+
   // A reason that names an option ("layer_norm=true"), or a pin of the user's.
   void add_option_of(const RefusedGroup& group) {
     const Verdict& refusal = group.nodes.refusal;
     for (std::size_t i = 0; i < options_.backends.size(); ++i) {
       const BackendRequest& request = options_.backends[i];
       if (request.name != group.nodes.backend || request.partitioner != nullptr) continue;
+      if (refusal.rule == slower_here) continue;
       LowerOptions changed = options_;
       BackendOptions& own = changed.backends[i].options;
       Advice advice{.op = group.nodes.op, .source = group.source, .concerned = group.count};
@@ -204,7 +215,7 @@ class Adviser {
     std::optional<PageCounts> last;
     for (std::size_t i = 0; i < std::min(candidates_.size(), max_tried); ++i) {
       Candidate& candidate = candidates_[i];
-      Result<PageCounts> after = plan_again_(candidate.options, {});
+      Result<PageCounts> after = plan_again_(candidate.options, {}, false);
       if (!after) continue;
       if (!candidate.goes_further || last != *after) keep(std::move(candidate.advice), *after);
       last = *after;
@@ -220,10 +231,10 @@ class Adviser {
       if (!is_the_models(group)) continue;
       if (tried++ == max_tried) break;
       if (!group.source.empty()) lines[{group.nodes.backend, group.source}].push_back(&group);
-      Result<PageCounts> after = plan_again_(options_, std::span(&group.nodes, 1));
+      Result<PageCounts> after = plan_again_(options_, std::span(&group.nodes, 1), false);
       if (!after) continue;
       const Verdict& refusal = group.nodes.refusal;
-      keep({.what = fmt::format("write {} in a way that {} takes", group.nodes.op.str(), group.nodes.backend),
+      keep({.what = take_text(group.nodes),
             .note = reason_text(refusal),
             .op = group.nodes.op,
             .source = group.source,
@@ -245,21 +256,93 @@ class Adviser {
       ops.emplace(group->nodes.op.str());
       concerned += group->count;
     }
-    Result<PageCounts> after = plan_again_(options_, nodes);
+    Result<PageCounts> after = plan_again_(options_, nodes, false);
     if (!after) return;
-    keep({.what = fmt::format("write {} in ways that {} takes", fmt::join(ops, ", "), nodes[0].backend),
+    keep({.what = fmt::format("write {} with what {} takes", fmt::join(ops, ", "), nodes[0].backend),
           .note = "all of them stand in this line",
           .source = groups[0]->source,
           .concerned = concerned},
          *after);
   }
 
-  // Refused by a backend that was asked, and for a reason that no option changes.
+  // Refused by a backend that was asked, and for a reason that neither options nor bounds change.
   bool is_the_models(const RefusedGroup& group) const {
     const bool is_asked = std::ranges::any_of(
         options_.backends, [&](const BackendRequest& each) { return each.name == group.nodes.backend; });
     const Verdict& refusal = group.nodes.refusal;
-    return is_asked && refusal.rule != "pinned" && !names_option(group.nodes.backend, refusal.allowed);
+    return is_asked && refusal.rule != "pinned" && refusal.rule != "unbounded" &&
+           !names_option(group.nodes.backend, refusal.allowed);
+  }
+
+  // An op that the backend has, in another form, stays; one that it does not have goes.
+  static std::string take_text(const RefusedNodes& nodes) {
+    const Verdict& refusal = nodes.refusal;
+    if (refusal.seen == nodes.op.str() || refusal.rule == "op")
+      return fmt::format("write {} with operators that {} has", nodes.op.str(), nodes.backend);
+    if (refusal.allowed.empty())
+      return fmt::format("change the {} of {}, which {} refuses", refusal.rule, nodes.op.str(),
+                         nodes.backend);
+    return fmt::format("change the {} of {} to what {} takes: {}", refusal.rule, nodes.op.str(),
+                       nodes.backend, refusal.allowed);
+  }
+
+  // Sizes without a bound, or with a large one: memory is planned for the largest, and backends leave what
+  // has none.
+  void judge_bounds() {
+    std::vector<std::string> sizes;
+    for (const auto& [size, range] : ranges_) {
+      const bool is_symbol =
+          std::ranges::all_of(size, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+      if (is_symbol && range.max > tried_bound && range.min < tried_bound) sizes.push_back(size);
+    }
+    if (sizes.empty()) return;
+    const Result<PageCounts> now = plan_again_(options_, {}, true);
+    if (!now) return;
+    std::optional<Advice> all;
+    if (sizes.size() > 1) all = advise_bounds(sizes, *now);
+    if (sizes.size() > max_tried) sizes.resize(max_tried);
+    for (const std::string& size : sizes) {
+      std::optional<Advice> one = advise_bounds({size}, *now);
+      if (!one) continue;
+      if (all && all->after == one->after) all.reset();  // the others change nothing
+      found_.push_back(*std::move(one));
+    }
+    if (all) found_.push_back(*std::move(all));
+  }
+
+  // Nothing where the bounds gain nothing.
+  std::optional<Advice> advise_bounds(const std::vector<std::string>& sizes, const PageCounts& now) {
+    LowerOptions changed = options_;
+    std::string flags = backend_flags(options_);
+    std::vector<std::string> texts;
+    for (const std::string& size : sizes) {
+      const std::int64_t max = ranges_.find(size)->second.max;
+      changed.bounds[size].max = tried_bound;
+      flags += fmt::format("{}--bound {}=..{}", flags.empty() ? "" : " ", size, tried_bound);
+      texts.push_back(max == Range::max_bound ? fmt::format("{} (now without a bound)", size)
+                                              : fmt::format("{} (now up to {})", size, max));
+    }
+    const Result<PageCounts> after = plan_again_(changed, {}, true);
+    if (!after) return std::nullopt;
+    Advice advice{
+        .what = fmt::format("bound {} by the largest number that occurs", fmt::join(texts, ", ")),
+        .flags = std::move(flags),
+        .note = fmt::format("larger sizes are then refused at run time; {} is an example", tried_bound),
+        .concerned = report_.nodes.size(),
+        .after = *after};
+    if (!after->memory) return is_gain(advice) ? std::optional(std::move(advice)) : std::nullopt;
+    if (!now.memory) {
+      advice.effect =
+          fmt::format("the program can be written, with {} of planned memory", bytes_text(*after->memory));
+      return advice;
+    }
+    if (*after->memory < *now.memory) {
+      advice.effect =
+          fmt::format("planned memory {} -> {}", bytes_text(*now.memory), bytes_text(*after->memory));
+      advice.saved = *now.memory - *after->memory;
+    }
+    const bool saves = advice.saved >= least_saved && advice.saved * 10 >= *now.memory;
+    return saves || is_gain(advice) ? std::optional(std::move(advice)) : std::nullopt;
   }
 
   static std::string reason_text(const Verdict& refusal) {
@@ -268,13 +351,26 @@ class Adviser {
     return refusal.allowed.empty() ? text : text + "; allowed: " + refusal.allowed;
   }
 
-  // What changes next to nothing is not worth a line.
   void keep(Advice advice, const PageCounts& after) {
     advice.after = after;
+    if (is_gain(advice)) found_.push_back(std::move(advice));
+  }
+
+  // What changes next to nothing is not worth a line.
+  bool is_gain(const Advice& advice) const {
     const PageCounts now = counts_of(report_);
+    const PageCounts& after = advice.after;
     const bool is_less = after.delegated * now.nodes < now.delegated * after.nodes;
     const bool is_little = is_less && after.delegates * 10 > now.delegates * 9;
-    if (gain(advice) > 0 && !is_little) found_.push_back(std::move(advice));
+    return gain(advice) > 0 && !is_little && !is_loss(now, after);
+  }
+
+  // Each further delegate costs a call and copies: it has to bring nodes, or multiplications.
+  static bool is_loss(const PageCounts& now, const PageCounts& after) {
+    if (now.delegates == 0 || after.delegates <= now.delegates) return false;
+    constexpr std::uint64_t nodes_each = 5;
+    const bool has_nodes = after.delegated >= now.delegated + nodes_each * (after.delegates - now.delegates);
+    return !has_nodes && after.macs * 20 <= now.macs * 21;
   }
 
   // Nodes taken beside those now, and delegates fewer, each worth two nodes. A delegate more costs the same.
@@ -289,11 +385,12 @@ class Adviser {
     const double delegates =
         now.delegates == 0 ? 0
                            : static_cast<double>(now.delegates) - static_cast<double>(advice.after.delegates);
-    return nodes + 2 * delegates;
+    return nodes + 2 * delegates + static_cast<double>(advice.saved) / 1e6;
   }
 
   const Report& report_;
   const LowerOptions& options_;
+  const Ranges& ranges_;
   const Registry& registry_;
   const PlanAgain& plan_again_;
   std::vector<RefusedGroup> groups_;
@@ -308,9 +405,9 @@ std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> par
   return std::make_shared<TakingPartitioner>(std::move(partitioner), std::move(nodes));
 }
 
-std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Registry& registry,
-                           const PlanAgain& plan_again) {
-  return Adviser(report, options, registry, plan_again).run();
+std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Ranges& ranges,
+                           const Registry& registry, const PlanAgain& plan_again) {
+  return Adviser(report, options, ranges, registry, plan_again).run();
 }
 
 }  // namespace depute

@@ -37,11 +37,16 @@ inline constexpr std::size_t max_advised_nodes = 100'000;
 inline constexpr std::size_t max_tried = 8;
 
 // Plans with the options; `take` says which nodes shall be taken beside, all refused by one backend.
-using PlanAgain =
-    std::function<Result<PageCounts>(const LowerOptions& options, std::span<const RefusedNodes> take)>;
+// With `memory` also PageCounts::memory.
+using PlanAgain = std::function<Result<PageCounts>(const LowerOptions& options,
+                                                   std::span<const RefusedNodes> take, bool memory)>;
 
-// Changes that gain something, the largest gain first. The report is that of `options`.
-std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Registry& registry,
-                           const PlanAgain& plan_again);
+// The bound that is tried for sizes that have none, or a larger one.
+inline constexpr std::int64_t tried_bound = 2048;
+
+// Changes that gain something, the largest gain first. The report is that of `options`, `ranges` those of the
+// program.
+std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Ranges& ranges,
+                           const Registry& registry, const PlanAgain& plan_again);
 
 }  // namespace depute

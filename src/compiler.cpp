@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -65,11 +66,12 @@ struct RequestedBackend {
   bool is_for(const Method& each) const { return method.empty() || each.name == method; }
 };
 
-std::string unknown_backend_hint(const std::string& name, const Registry& registry) {
+std::string unknown_backend_hint(const BackendRequest& request, const Registry& registry) {
   std::vector<std::string> names;
   for (const BackendEntry& entry : registry.entries()) names.push_back(entry.name);
-  const std::string meant = did_you_mean(name, names);
-  return fmt::format("{}{}built in: {}", meant, meant.empty() ? "" : " ", fmt::join(names, ", "));
+  const std::string meant = did_you_mean(request.name, names);
+  return fmt::format("{}{}built in: {}{}{}", meant, meant.empty() ? "" : " ", fmt::join(names, ", "),
+                     request.sought.empty() ? "" : "; there is no ", request.sought);
 }
 
 Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendRequest>& requests,
@@ -87,7 +89,7 @@ Result<std::vector<RequestedBackend>> find_backends(const std::vector<BackendReq
     }
     if (entry == nullptr) {
       return failure("usage", "--backend", fmt::format("there is no backend '{}'", request.name),
-                     unknown_backend_hint(request.name, registry));
+                     unknown_backend_hint(request, registry));
     }
     BackendOptions own = request.options;
     TRY(PartitionControls controls, take_partition_controls(entry->name, own));
@@ -253,7 +255,7 @@ Result<Program> normalise_and_bind(Program program, const std::vector<RequestedB
 
 // Who would take what of the program under these options: all steps but the backends' own work.
 Result<PageCounts> plan_again(const Program& program, const Registry& registry, LowerOptions options,
-                              std::span<const RefusedNodes> take) {
+                              std::span<const RefusedNodes> take, bool with_memory) {
   options.verify_each_pass = options.tell_why_apart = false;
   options.observe = nullptr;
   options.cache = {};
@@ -262,11 +264,19 @@ Result<PageCounts> plan_again(const Program& program, const Registry& registry, 
     if (!take.empty() && backend.name == take[0].backend)
       backend.partitioner = taking(backend.partitioner, {take.begin(), take.end()});
   }
-  TRY(Program again, normalise_and_bind(clone(program), backends, registry, options));
+  Program again = clone(program);
+  TRY_STATUS(narrow_ranges(again, options.bounds));
+  TRY(again, normalise_and_bind(std::move(again), backends, registry, options));
   Report report = make_report(again);
   TRY(again, hand_over(std::move(again), backends, registry, options, true, report));
   add_delegates(report, again);
-  return counts_of(report);
+  PageCounts counts = counts_of(report);
+  if (!with_memory) return counts;
+  TRY(again, lower_leftovers(std::move(again), options));
+  std::vector<Refusal> refusals;
+  const Result<Plan> plan = make_plan(again, {.verified = true}, refusals);
+  if (plan && refusals.empty()) counts.memory = planned_facts(*plan).memory;
+  return counts;
 }
 
 void add_advice(Report& report, const Program& program, const Registry& registry,
@@ -275,9 +285,10 @@ void add_advice(Report& report, const Program& program, const Registry& registry
   report.page->is_advice_left_out = report.nodes.size() > max_advised_nodes;
   if (report.page->is_advice_left_out) return;
   report.page->advice =
-      advise(report, options, registry, [&](const LowerOptions& changed, std::span<const RefusedNodes> take) {
-        return plan_again(program, registry, changed, take);
-      });
+      advise(report, options, program.ranges, registry,
+             [&](const LowerOptions& changed, std::span<const RefusedNodes> take, bool memory) {
+               return plan_again(program, registry, changed, take, memory);
+             });
 }
 
 // The steps from a verified program to one that can be planned.
@@ -286,7 +297,11 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
   options.verified = true;
   TRY_STATUS(check_methods(program, backends));
   TRY_STATUS(narrow_ranges(program, options.bounds));
-  TRY(QuantiseResult quantised, quantise(program, options.quantise, options.jobs, options.calibrations));
+  CalibrationProgress calibrated;
+  if (options.progress)
+    calibrated = [&](auto done, auto samples) { options.progress("calibrate", done, samples); };
+  TRY(QuantiseResult quantised,
+      quantise(program, options.quantise, options.jobs, options.calibrations, calibrated));
   std::optional<Program> before;  // what is planned again for the page's advice
   if (options.tell_advice) before = clone(program);
   TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
@@ -512,6 +527,30 @@ Result<std::optional<Lock>> read_lock(const CompileOptions& options) {
   return std::optional(std::move(lock));
 }
 
+// "depute lower model.pt2 --backend xnnpack": what decides what becomes of the program, and no names of
+// outputs.
+std::string command_text(const CompileOptions& options) {
+  std::string text = "depute lower";
+  if (!options.input.empty()) text += " " + options.input;
+  for (const auto& [name, file] : options.methods) text += fmt::format(" --method {}={}", name, file);
+  for (const std::string& option : deciding_options(options.lower)) text += " " + option;
+  return text;
+}
+
+// The day of SOURCE_DATE_EPOCH, which reproducible builds set; the clock would make each page another.
+std::string source_date() {
+  const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
+  if (epoch == nullptr || *epoch == '\0') return {};
+  char* end = nullptr;
+  const long long seconds = std::strtoll(epoch, &end, 10);
+  constexpr long long last = 253'402'300'799;  // of the year 9999
+  if (*end != '\0' || seconds < 0 || seconds > last) return {};
+  const std::chrono::year_month_day day(
+      std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds))));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
+
 Result<Compiled> run_compile(const CompileOptions& options, const Registry& registry) {
   TRY(std::vector<RequestedBackend> backends, find_backends(options.lower.backends, registry));
   std::vector<std::string> asked;
@@ -539,6 +578,9 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   observe(lower, "read", program);
   TRY(Compiled compiled, run_lower(std::move(program), backends, registry, lower, timer));
   compiled.report.input = options.input.empty() ? options.methods[0].second : options.input;
+  compiled.report.command = command_text(options);
+  compiled.report.version = version();
+  compiled.report.date = source_date();
   TRY_STATUS(check_lock(options, lock, registry, timer, outputs, compiled));
   TRY_STATUS(finish(options, registry, timer, outputs, compiled));
   compiled.report.times = std::move(times);

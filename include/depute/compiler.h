@@ -43,6 +43,8 @@ struct BackendRequest {
   std::string program = {};  // of a worker (worker.h), which add_workers() gives a name
   std::string method = {};   // the only one it is asked about; empty: all
   BackendOptions options = {};
+  // A program that add_workers() looked for in vain: "depute-backend-NAME on PATH". Empty: it did not look.
+  std::string sought = {};
   // The caller's own, in the place of the one that the registered backend makes of the options; `name` is
   // then what reports call it. What it tags goes to the backends that its result names.
   std::shared_ptr<const Partitioner> partitioner = {};
@@ -76,6 +78,8 @@ struct LowerOptions {
   bool tell_advice = false;
   // Called with each step's and pass's name and the program it gave.
   std::function<void(std::string_view step, const Program& program)> observe = {};
+  // Called while a long step runs, with how much of it is done: "calibrate", 3 of 20 samples.
+  std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
 };
 
 // What lower() gives.

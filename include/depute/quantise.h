@@ -18,7 +18,9 @@
 // `only=` and `off=` choose layers as they choose nodes of a backend (pins.h): off=module:lm_head.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +57,8 @@ struct Calibration {
 
 // Fails with code "usage" for what it cannot read.
 Result<QuantiseRule> parse_quantise_rule(std::string_view text);
+// All kinds with their schemes, without options: "linear=8da8w".
+std::vector<std::string> quantise_rule_words();
 
 struct QuantisedLayer {
   Symbol method;
@@ -74,12 +78,16 @@ struct QuantiseResult {
   std::vector<std::string> left = {};
 };
 
+// Called while a method runs on the samples of a calibration: before the first one, and after each few.
+using CalibrationProgress = std::function<void(std::size_t done, std::size_t samples)>;
+
 // The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
 // integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
 // chooses none. Static rules need a calibration of each method that they choose layers of, and others take
 // none; what methods write to their buffers goes on from one method to the next, in the program's order.
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
-                                std::span<const Calibration> calibrations = {});
+                                std::span<const Calibration> calibrations = {},
+                                const CalibrationProgress& progress = {});
 
 }  // namespace depute
 

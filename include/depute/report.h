@@ -56,6 +56,9 @@ struct DelegateReport {
   // Of the tensors that go in and come out at each call, at the largest sizes; nothing where a size has no
   // bound.
   std::optional<std::uint64_t> boundary_bytes = 0;
+  // An earlier delegate that is the same to the runtime, which loads that one and calls it in this one's
+  // place; empty: none.
+  Symbol repeats = {};
   std::string info = {};  // the backend's own words, as what the blob was made for; may be empty
 };
 
@@ -90,6 +93,11 @@ struct Report {
   std::string input;
   std::string output;  // empty when nothing was written
   std::uint64_t output_bytes = 0;
+  // compile(): a command that lowers this way, the version of the compiler, and the day that
+  // SOURCE_DATE_EPOCH names ("2026-03-01"; empty without it). The page shows them.
+  std::string command = {};
+  std::string version = {};
+  std::string date = {};
   std::vector<ExternalFile> external_files;  // which the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
@@ -132,6 +140,11 @@ struct ExplainOptions {
   bool colour = false;
 };
 
+struct DoctorOptions {
+  std::size_t top = 10;  // of each part; 0: all
+  bool colour = false;
+};
+
 // What `lower` prints at its end.
 std::string summary_text(const Report& report, bool verbose, bool colour = false);
 // A line for each node, then what was left by the rules that refused it, what costs most first: bytes are
@@ -139,7 +152,7 @@ std::string summary_text(const Report& report, bool verbose, bool colour = false
 std::string explain_text(const Report& report, const ExplainOptions& options);
 // Refusals, reasons and changes, each with the model's lines, in 80 columns; advice is there with
 // LowerOptions::tell_page_facts.
-std::string doctor_text(const Report& report, bool colour = false);
+std::string doctor_text(const Report& report, const DoctorOptions& options = {});
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
 std::string report_markdown(const Report& report);     // for a comment on a pull request

@@ -8,8 +8,10 @@ does so on a terminal and in a notebook, if tqdm is there; one that is asked for
 """
 
 import contextlib
+import importlib.util
 import sys
 import threading
+import warnings
 
 PATIENCE = 1.0  # seconds
 
@@ -35,16 +37,22 @@ def _maker(progress):
     if progress is False or (progress is None and not _is_visible()):
         return None
     if progress is None or progress is True:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            if progress:
-                raise
-            return None
-        return tqdm
+        if importlib.util.find_spec("tqdm") is not None:
+            return _tqdm
+        if progress:
+            raise ImportError("progress=True needs tqdm")
+        return None
     if not callable(progress):
         raise TypeError(f"progress: expected a class like tqdm, or True or False, not {type(progress).__name__}")
     return progress
+
+
+def _tqdm(**settings):
+    """A bar of tqdm, which is imported when there is one to show. Without ipywidgets a notebook has one of text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tqdm's advice to install ipywidgets
+        from tqdm import auto
+    return auto.tqdm(**settings)
 
 
 def _is_visible():
@@ -90,6 +98,27 @@ class _Watch:
             self._what = name
             if self._bar is not None:
                 self._bar.set_description(name)
+
+    def part(self, name, done, total):
+        """So much of a step is done that is counted by itself: samples of a calibration. It has a bar of its own."""
+        with self._lock:
+            self._raise()
+            if done == 0:
+                self._begin(name, total, "sample")
+            elif self._bar is not None:
+                self._bar.update(done - self._done)
+            self._done = done
+            if done == total:
+                self._begin("normalise", 0, "partition")
+
+    def _begin(self, what, total, unit):
+        """From here on another thing is counted."""
+        self._timer.cancel()
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+        self._what, self._total, self._unit, self._done = what, total, unit, 0
+        self._wait(self._show)
 
     def expect(self, name, count):
         """A backend has so many partitions more to preprocess."""

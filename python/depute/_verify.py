@@ -311,7 +311,7 @@ class _Search:
 
     def __init__(self, lowered, method, tolerance, runner, save_to):
         self.program, self.method = lowered.program, method
-        self.options = lowered._config._write_options("exposed.pte")
+        self.options = lowered._config._write_options(lowered.program, "exposed.pte")
         self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
         self.alone = 0  # delegates that were run alone
         self.note = ""

@@ -241,7 +241,7 @@ class OneBackend {
         if (range_.latest[node] < range_.latest[early]) early = node;
       }
     }
-    if (range_.earliest[late] <= range_.latest[early]) return choice();
+    if (range_.earliest[late] <= range_.latest[early]) return choice(second);
     const auto before = nodes_at(nodes_, path_before(graph_, range_, late));
     const auto after = nodes_at(nodes_, path_after(graph_, range_, early));
     WhyApart why;
@@ -256,12 +256,35 @@ class OneBackend {
     return why;
   }
 
-  static WhyApart choice() {
+  WhyApart choice(std::uint32_t second) const {
     WhyApart why;
-    why.text =
-        "nothing forces them apart: smaller borders, limits, the mode, other backends, groups or repeated "
-        "steps did";
+    why.text = is_repeat(second)
+                   ? "they repeat one step with the same constants, which a single delegate serves"
+                   : "nothing forces them apart: smaller borders, limits, the mode or groups did";
     return why;
+  }
+
+  // Whether the partition computes what the one before it does, node by node, from the same constants.
+  bool is_repeat(std::uint32_t second) const {
+    const std::vector<std::uint32_t>& before = members_[second - 1];
+    const std::vector<std::uint32_t>& after = members_[second];
+    if (before.size() != after.size()) return false;
+    std::unordered_map<const Node*, const Node*> partner;  // of a node of the second, in the first
+    for (std::size_t i = 0; i < after.size(); ++i) partner.emplace(nodes_[after[i]], nodes_[before[i]]);
+    bool shares = false;
+    for (const auto& [node, other] : partner) {
+      if (node->op() != other->op() || node->operand_count() != other->operand_count()) return false;
+      for (std::size_t i = 0; i < node->operand_count(); ++i) {
+        const Node* producer = node->operand(i)->producer();
+        const auto inner = partner.find(producer);
+        if (inner != partner.end() && inner->second != other->operand(i)->producer()) return false;
+        if (!(node->operand(i)->type() == other->operand(i)->type())) return false;
+        const bool are_inputs = producer == nullptr && other->operand(i)->producer() == nullptr;
+        if (are_inputs && node->operand(i) != other->operand(i)) return false;
+        shares |= are_inputs;
+      }
+    }
+    return shares;
   }
 
   const std::vector<const Node*>& nodes_;

@@ -53,6 +53,9 @@ struct Plan {
 // The code of a Diagnostic about a node that ExecuTorch's runtime has no kernel for.
 inline constexpr std::string_view no_kernel = "plan.no-kernel";
 
+// The code of a Diagnostic about a tensor with a size that nothing bounds; its hint names the symbol.
+inline constexpr std::string_view no_bound = "plan.no-bound";
+
 // Why a program cannot be executed.
 struct Refusal {
   Symbol method;

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "plan/plan.h"
+
 namespace depute {
 namespace {
 
@@ -23,7 +25,7 @@ std::optional<std::string> unbounded_symbol(const SymInt& size, const Ranges& ra
   return std::nullopt;
 }
 
-Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symbol method) {
+Failure unbounded(const Value& value, std::size_t dim, const Ranges& ranges, Symbol method) {
   const SymInt& size = value.tensor().sizes[dim];
   if (size.is_constant()) {
     return plan_error(method, value.producer(),
@@ -31,13 +33,15 @@ Failure no_bound(const Value& value, std::size_t dim, const Ranges& ranges, Symb
                                   value.name().str(), size.value(), max_size));
   }
   const std::string symbol = unbounded_symbol(size, ranges).value_or(size.str());
-  return plan_error(
+  Failure failure = plan_error(
       method, value.producer(),
       fmt::format("dimension {} of %{} has size {}, and needs a bound on {}", dim, value.name().str(),
                   size.str(), symbol),
       fmt::format("lower with --bound {}=..N, or export with torch.export.Dim(..., max=N), or check the size "
                   "in the model (torch._check(n <= N))",
                   symbol));
+  failure.error().code = no_bound;
+  return failure;
 }
 
 Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, Symbol method) {
@@ -55,7 +59,7 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, S
   for (std::size_t i = 0; i < type.rank(); ++i) {
     Range range = type.sizes[i].is_constant() ? Range{type.sizes[i].value(), type.sizes[i].value()}
                                               : bounds(type.sizes[i], ranges);
-    if (range.max > max_size || range.max < 0) return no_bound(value, i, ranges, method);
+    if (range.max > max_size || range.max < 0) return unbounded(value, i, ranges, method);
     if (range.min != range.max) result.tensor.dynamism = ShapeDynamism::DynamicBound;
     result.tensor.sizes.push_back(static_cast<std::int32_t>(range.max));
     // Both factors are small enough that no product overflows.

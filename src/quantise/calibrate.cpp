@@ -40,7 +40,9 @@ class Calibrator {
         method_(*program_.find_method(method.name.str())),
         observers_(plan.groups) {}
 
-  Status run(const std::vector<std::vector<Content>>& samples, int jobs, ProgramState& state) {
+  Status run(const std::vector<std::vector<Content>>& samples, int jobs, ProgramState& state,
+             const CalibrationProgress& progress) {
+    if (progress) progress(0, samples.size());
     const bool has_state =
         !state.data.empty() || std::ranges::any_of(method_.outputs, &OutputSpec::mutates_data);
     const std::size_t at_once = has_state ? 1 : static_cast<std::size_t>(std::max(jobs, 1));
@@ -58,6 +60,7 @@ class Calibrator {
         held.push_back(std::move(contents));
       }
       TRY_STATUS(observe(held, first, jobs));
+      if (progress) progress(first + held.size(), samples.size());
     }
     return {};
   }
@@ -115,10 +118,11 @@ class Calibrator {
 }  // namespace
 
 Result<std::vector<Quantum>> calibrate(const Program& program, const Method& method, const StaticPlan& plan,
-                                       const Calibration& calibration, int jobs, ProgramState& state) {
+                                       const Calibration& calibration, int jobs, ProgramState& state,
+                                       const CalibrationProgress& progress) {
   TRY(auto samples, calibration_samples(method, calibration));
   Calibrator calibrator(program, method, plan);
-  TRY_STATUS(calibrator.run(samples, jobs, state));
+  TRY_STATUS(calibrator.run(samples, jobs, state, progress));
   return calibrator.quanta(jobs);
 }
 

@@ -12,6 +12,7 @@ namespace depute {
 // the graph, one sample after the other. Up to `jobs` samples run at a time where the program keeps no state;
 // `state` goes on.
 Result<std::vector<Quantum>> calibrate(const Program& program, const Method& method, const StaticPlan& plan,
-                                       const Calibration& calibration, int jobs, ProgramState& state);
+                                       const Calibration& calibration, int jobs, ProgramState& state,
+                                       const CalibrationProgress& progress);
 
 }  // namespace depute

@@ -75,6 +75,18 @@ constexpr std::string_view static_scheme = "static";
 
 }  // namespace
 
+std::vector<std::string> quantise_rule_words() {
+  std::vector<std::string> words;
+  for (const Kind& kind : kinds) {
+    for (const Scheme& scheme : schemes) {
+      std::string word = fmt::format("{}={}", kind.name, scheme.name);
+      if (parse_quantise_rule(word)) words.push_back(std::move(word));
+    }
+  }
+  words.emplace_back(static_scheme);
+  return words;
+}
+
 Result<QuantiseRule> parse_quantise_rule(std::string_view text) {
   QuantiseRule rule{.text = std::string(text)};
   if (text.substr(0, text.find(':')) == static_scheme) {

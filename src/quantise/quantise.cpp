@@ -403,14 +403,15 @@ Status make_functional(Program& program) {
 }
 
 Status run_static(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                  std::span<const Calibration> calibrations, QuantiseResult& result) {
+                  std::span<const Calibration> calibrations, const CalibrationProgress& progress,
+                  QuantiseResult& result) {
   const auto rule = std::ranges::find(rules, Target::Static, &QuantiseRule::target);
   if (rule == rules.end()) {
     if (calibrations.empty()) return {};
     return failure("usage", "--calibrate", "no rule needs inputs to run the program on", "--quantize static");
   }
   const auto chooses = [rules](const Node& node) { return is_for(Target::Static, rules, node); };
-  TRY_STATUS(quantise_static(program, calibrations, chooses, jobs, result));
+  TRY_STATUS(quantise_static(program, calibrations, chooses, jobs, progress, result));
   return result.layers.empty() ? Status(nothing_chosen(*rule, result)) : Status();
 }
 
@@ -427,11 +428,12 @@ Status run_convolutions(Program& program, std::span<const QuantiseRule> rules, i
 }  // namespace
 
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs,
-                                std::span<const Calibration> calibrations) {
+                                std::span<const Calibration> calibrations,
+                                const CalibrationProgress& progress) {
   QuantiseResult result;
   for (const QuantiseRule& rule : rules) TRY_STATUS(rule.pins.check_known(program));
   if (!rules.empty()) TRY_STATUS(make_functional(program));
-  TRY_STATUS(run_static(program, rules, jobs, calibrations, result));
+  TRY_STATUS(run_static(program, rules, jobs, calibrations, progress, result));
   TRY_STATUS(run_convolutions(program, rules, jobs, result));
   if (!rules.empty()) TRY_STATUS(Quantiser(program, rules, result).run(jobs));
   return result;

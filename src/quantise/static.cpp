@@ -147,8 +147,13 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
 class StaticQuantiser {
  public:
   StaticQuantiser(Program& program, std::span<const Calibration> calibrations, int jobs,
-                  QuantiseResult& result)
-      : program_(program), calibrations_(calibrations), jobs_(jobs), weights_(program), result_(result) {}
+                  const CalibrationProgress& progress, QuantiseResult& result)
+      : program_(program),
+        calibrations_(calibrations),
+        jobs_(jobs),
+        progress_(progress),
+        weights_(program),
+        result_(result) {}
 
   Status run(Method& method, const std::function<bool(const Node&)>& chooses) {
     TRY_STATUS(write_products_as_linear(program_, method, chooses));
@@ -157,7 +162,8 @@ class StaticQuantiser {
     result_.left.insert(result_.left.end(), plan.left.begin(), plan.left.end());
     if (plan.activations.empty()) return {};
     TRY(const Calibration* calibration, inputs_of(method));
-    TRY(std::vector<Quantum> quanta, calibrate(program_, method, plan, *calibration, jobs_, state_));
+    TRY(std::vector<Quantum> quanta,
+        calibrate(program_, method, plan, *calibration, jobs_, state_, progress_));
     TRY_STATUS(write_channel_weights(program_, method, weights_, plan.weights, "static", jobs_, result_));
     return StaticRewriter(program_, method).run(plan, quanta);
   }
@@ -179,6 +185,7 @@ class StaticQuantiser {
   Program& program_;
   std::span<const Calibration> calibrations_;
   int jobs_;
+  const CalibrationProgress& progress_;
   NewConstants weights_;  // those of layers that several methods have
   QuantiseResult& result_;
   ProgramState state_;
@@ -187,12 +194,13 @@ class StaticQuantiser {
 }  // namespace
 
 Status quantise_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result) {
+                       const std::function<bool(const Node&)>& chooses, int jobs,
+                       const CalibrationProgress& progress, QuantiseResult& result) {
   if (calibrations.empty())
     return failure("usage", "--quantize", "static needs inputs to run the program on",
                    "--calibrate FILE.npz");
   TRY_STATUS(check_calibrated_methods(program, calibrations));
-  StaticQuantiser quantiser(program, calibrations, jobs, result);
+  StaticQuantiser quantiser(program, calibrations, jobs, progress, result);
   for (auto& method : program.methods) TRY_STATUS(quantiser.run(*method, chooses));
   return {};
 }

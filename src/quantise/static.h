@@ -19,6 +19,7 @@ namespace depute {
 // Folds batch norms, runs each method on its samples, and rewrites what `chooses` takes. The program is
 // functional. Adds to `result`.
 Status quantise_static(Program& program, std::span<const Calibration> calibrations,
-                       const std::function<bool(const Node&)>& chooses, int jobs, QuantiseResult& result);
+                       const std::function<bool(const Node&)>& chooses, int jobs,
+                       const CalibrationProgress& progress, QuantiseResult& result);
 
 }  // namespace depute

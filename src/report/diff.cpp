@@ -12,6 +12,7 @@
 #include <set>
 
 #include "report/leftovers.h"
+#include "report/weight_names.h"
 
 namespace depute {
 namespace {
@@ -310,6 +311,25 @@ LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after) {
     diff.not_compared.emplace_back("weights: they are in programs, not in reports");
   }
   return diff;
+}
+
+std::vector<DiffLayer> changed_layers(const std::vector<DiffWeight>& weights) {
+  std::map<std::string, DiffLayer> by_name;
+  for (const DiffWeight& weight : weights) {
+    DiffLayer& layer = by_name[layer_name(weight.name)];
+    ++layer.weights;
+    layer.bytes_before += weight.bytes_before;
+    layer.bytes_after += weight.bytes_after;
+  }
+  std::vector<DiffLayer> layers;
+  for (auto& [name, layer] : by_name) {
+    layer.name = name;
+    layers.push_back(std::move(layer));
+  }
+  std::ranges::stable_sort(layers, std::ranges::greater(), [](const DiffLayer& layer) {
+    return std::max(layer.bytes_before, layer.bytes_after);
+  });
+  return layers;
 }
 
 std::string why_moved(const DiffNode& node) {

@@ -52,6 +52,14 @@ struct DiffWeight {
   std::uint64_t bytes_after = 0;
 };
 
+// The weights of a module that differ, together.
+struct DiffLayer {
+  std::string name;
+  std::uint64_t weights = 0;
+  std::uint64_t bytes_before = 0;
+  std::uint64_t bytes_after = 0;
+};
+
 struct DiffPayload {
   DiffChange change = DiffChange::Changed;
   std::string method;
@@ -86,9 +94,13 @@ struct LoweringDiff {
 
 LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after);
 
-std::string diff_text(const LoweringDiff& diff);
+// `top`: lines of each part; 0: all.
+std::string diff_text(const LoweringDiff& diff, std::size_t top = 20);
 std::string diff_json(const LoweringDiff& diff);
 std::string diff_html(const LoweringDiff& diff);  // a page that needs no other file and no network
+
+// Modules whose weights differ, the largest first.
+std::vector<DiffLayer> changed_layers(const std::vector<DiffWeight>& weights);
 
 // Why a node is where it is now, or was not there before: what the backends that refused it said.
 std::string why_moved(const DiffNode& node);

@@ -157,8 +157,8 @@ std::string file_sections(const LoweringDiff& diff) {
     return code_cell(each.backend_id) + code_cell(each.method) + text_cell(name(each.change)) +
            count_cell(each.bytes_before) + count_cell(each.bytes_after);
   };
-  auto weight = [](const DiffWeight& each) {
-    return code_cell(each.name) + text_cell(name(each.change)) + count_cell(each.bytes_before) +
+  auto layer = [](const DiffLayer& each) {
+    return code_cell(each.name) + count_cell(each.weights) + count_cell(each.bytes_before) +
            count_cell(each.bytes_after);
   };
   return section("instructions", "Instructions",
@@ -166,8 +166,9 @@ std::string file_sections(const LoweringDiff& diff) {
                  rows_of(diff.calls, call)) +
          section("payloads", "Payloads", {{"Backend"}, {"Method"}, {"Change"}, bytes_before, bytes_after},
                  rows_of(diff.payloads, payload)) +
-         section("weights", "Weights", {{"Weight"}, {"Change"}, bytes_before, bytes_after},
-                 rows_of(diff.weights, weight));
+         section("weights", "Modules with other weights",
+                 {{"Module"}, {"Weights", as_number}, bytes_before, bytes_after},
+                 rows_of(changed_layers(diff.weights), layer));
 }
 
 }  // namespace

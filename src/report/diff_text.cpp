@@ -13,9 +13,6 @@
 namespace depute {
 namespace {
 
-// Lines of one part that are printed; JSON and the page have all.
-constexpr std::size_t listed_lines = 50;
-
 std::string plural(std::size_t number, std::string_view one) {
   return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
 }
@@ -37,14 +34,14 @@ std::string figures_text(const LoweringDiff& diff) {
   return text;
 }
 
-// A title with its number, and the lines that `line` makes of the items.
+// A title with its number, and the lines that `line` makes of the first items.
 template <typename T, typename Line>
-std::string part(std::string_view title, const std::vector<T>& items, const Line& line) {
+std::string part(std::string_view title, const std::vector<T>& items, std::size_t top, const Line& line) {
   if (items.empty()) return {};
   std::string text = fmt::format("{}: {}\n", title, items.size());
-  const std::size_t shown = std::min(items.size(), listed_lines);
+  const std::size_t shown = top == 0 ? items.size() : std::min(items.size(), top);
   for (std::size_t i = 0; i < shown; ++i) text += line(items[i]);
-  if (items.size() > shown) text += fmt::format("  and {} more\n", items.size() - shown);
+  if (items.size() > shown) text += fmt::format("  and {} more; --top 0 lists all\n", items.size() - shown);
   return text;
 }
 
@@ -54,11 +51,11 @@ std::string node_name(const NodeReport& node) {
 
 // Nodes of one line stand below it.
 template <typename T, typename Source, typename Line>
-std::string part_by_line(std::string_view title, const std::vector<T>& nodes, const Source& source_of,
-                         const Line& line) {
+std::string part_by_line(std::string_view title, const std::vector<T>& nodes, std::size_t top,
+                         const Source& source_of, const Line& line) {
   std::string last;
   bool is_first = true;
-  return part(title, nodes, [&](const T& node) {
+  return part(title, nodes, top, [&](const T& node) {
     const std::string source = source_of(node).str();
     std::string text;
     if (is_first || source != last)
@@ -109,9 +106,13 @@ std::string change_text(DiffChange change, std::uint64_t before, std::uint64_t a
   return {};
 }
 
-std::string weight_line(const DiffWeight& weight) {
-  return fmt::format("  {}: {}\n", printable(weight.name),
-                     change_text(weight.change, weight.bytes_before, weight.bytes_after));
+// A module with one weight that differs, or several.
+std::string layer_line(const DiffLayer& layer) {
+  const DiffChange change = layer.bytes_before == 0  ? DiffChange::OnlyAfter
+                            : layer.bytes_after == 0 ? DiffChange::OnlyBefore
+                                                     : DiffChange::Changed;
+  return fmt::format("  {}: {}\n", printable(layer.name),
+                     change_text(change, layer.bytes_before, layer.bytes_after));
 }
 
 std::string payload_line(const DiffPayload& payload) {
@@ -173,19 +174,19 @@ Json list_json(const std::vector<T>& items, const Make& make) {
 
 }  // namespace
 
-std::string diff_text(const LoweringDiff& diff) {
+std::string diff_text(const LoweringDiff& diff, std::size_t top) {
   std::string text = fmt::format("before: {}\nafter:  {}\n", printable(diff.before), printable(diff.after));
   text += figures_text(diff);
   auto source_of = [](const DiffNode& node) { return node.after.source; };
   auto own_source = [](const NodeReport& node) { return node.source; };
-  text += part_by_line("Moved nodes, by line of the model", diff.moved, source_of, moved_line);
-  text += part_by_line("Nodes left for another reason", diff.other_reason, source_of, reason_line);
-  text += part_by_line("Nodes only before", diff.only_before, own_source, only_line);
-  text += part_by_line("Nodes only after", diff.only_after, own_source, only_line);
-  text += part("Delegates with other nodes", diff.delegates, delegate_line);
-  text += part("Instructions", diff.calls, call_line);
-  text += part("Payloads", diff.payloads, payload_line);
-  text += part("Weights", diff.weights, weight_line);
+  text += part_by_line("Moved nodes, by line of the model", diff.moved, top, source_of, moved_line);
+  text += part_by_line("Nodes left for another reason", diff.other_reason, top, source_of, reason_line);
+  text += part_by_line("Nodes only before", diff.only_before, top, own_source, only_line);
+  text += part_by_line("Nodes only after", diff.only_after, top, own_source, only_line);
+  text += part("Delegates with other nodes", diff.delegates, top, delegate_line);
+  text += part("Instructions", diff.calls, top, call_line);
+  text += part("Payloads", diff.payloads, top, payload_line);
+  text += part("Modules with other weights", changed_layers(diff.weights), top, layer_line);
   for (const std::string& line : diff.not_compared)
     text += fmt::format("Not compared: {}\n", printable(line));
   return text + (diff.is_same() ? "No difference\n" : "");

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "depute/report.h"
+#include "plan/plan.h"
 #include "report/colours.h"
 #include "report/leftovers.h"
 #include "report/page_facts.h"
@@ -49,10 +50,10 @@ std::string wrapped(std::string_view start, std::string_view text) {
 // Nodes with one trouble: which, and where in the model.
 struct Trouble {
   std::string what;
-  std::string help;
+  std::string help = {};
   std::size_t nodes = 0;
-  NodeCost cost;
-  std::vector<SourceLocation> places;  // different lines
+  std::string cost = {};                    // ", 12.3 M MACs, 4.1 kB"
+  std::vector<SourceLocation> places = {};  // different lines
 
   void add(const SourceLocation& place) {
     ++nodes;
@@ -65,7 +66,8 @@ struct Trouble {
 
 class DoctorWriter {
  public:
-  DoctorWriter(const Report& report, bool colour) : report_(report), colours_(colour) {}
+  DoctorWriter(const Report& report, const DoctorOptions& options)
+      : report_(report), top_(options.top), colours_(options.colour) {}
 
   std::string run() {
     out_ = wrapped(
@@ -84,10 +86,26 @@ class DoctorWriter {
     out_ += fmt::format("\n{}{}{}\n", colours_.bold, title, colours_.plain);
   }
 
+  std::size_t shown(std::size_t all) const { return top_ == 0 ? all : std::min(top_, all); }
+
+  void add_more(std::size_t all, std::string_view what) {
+    if (shown(all) == all) return;
+    const std::size_t more = all - shown(all);
+    out_ += wrapped("     ",
+                    fmt::format("and {} more {}{}; --top 0 lists all", more, what, more == 1 ? "" : "s"));
+  }
+
+  void add_troubles(std::string_view title, const std::vector<Trouble>& troubles) {
+    if (troubles.empty()) return;
+    add_title(title);
+    for (std::size_t i = 0; i < shown(troubles.size()); ++i) add_trouble(i + 1, troubles[i]);
+    add_more(troubles.size(), "cause");
+  }
+
   void add_trouble(std::size_t number, const Trouble& trouble) {
     const std::string start = fmt::format("{:3}. ", number);
-    out_ += wrapped(
-        start, fmt::format("{} ({} {})", trouble.what, trouble.nodes, trouble.nodes == 1 ? "node" : "nodes"));
+    out_ += wrapped(start, fmt::format("{} ({} {}{})", trouble.what, trouble.nodes,
+                                       trouble.nodes == 1 ? "node" : "nodes", trouble.cost));
     std::string_view word = "     at  ";
     for (std::size_t i = 0; i < std::min(trouble.places.size(), told_places); ++i) {
       const SourceLocation& place = trouble.places[i];
@@ -107,34 +125,36 @@ class DoctorWriter {
     std::map<std::pair<std::string, std::string>, std::size_t> numbers;
     std::vector<Trouble> troubles;
     for (const RefusalReport& refusal : report_.refusals) {
-      const auto [found, is_new] =
-          numbers.emplace(std::pair(refusal.cause.message, refusal.cause.hint), troubles.size());
+      const auto [found, is_new] = numbers.emplace(cause_of(refusal.cause), troubles.size());
       if (is_new) troubles.push_back({.what = refusal.cause.message, .help = refusal.cause.hint});
       const auto node = nodes.find({refusal.method.str(), refusal.graph.str(), refusal.node.str()});
       troubles[found->second].add(node == nodes.end() ? SourceLocation() : node->second->source);
     }
-    if (troubles.empty()) return;
-    add_title("What keeps `depute lower` from writing the program");
-    for (std::size_t i = 0; i < troubles.size(); ++i) add_trouble(i + 1, troubles[i]);
+    add_troubles("What keeps `depute lower` from writing the program", troubles);
+  }
+
+  // Sizes of many tensors have no bound because of one symbol, which the hint names.
+  static std::pair<std::string, std::string> cause_of(const Diagnostic& cause) {
+    return {cause.code == no_bound ? std::string() : cause.message, cause.hint};
+  }
+
+  static std::string cost_text(const NodeCost& cost) {
+    std::string text;
+    if (cost.macs != 0) text += ", " + amount_text(cost.macs, cost.macs ? "MACs" : "");
+    if (cost.bytes != 0) text += ", " + amount_text(cost.bytes, "B");
+    return cost.macs && cost.bytes ? text : ", of unbounded size";
   }
 
   // What costs most first.
   void add_leftovers() {
-    std::map<std::pair<std::string, std::string>, Trouble> groups;
-    for (const NodeReport& node : report_.nodes) {
-      if (!is_leftover(node)) continue;
-      const std::string reason = reasons_text(node);
-      Trouble& group = groups[{std::string(node.op.str()), reason}];
-      group.what = fmt::format("{}: {}", node.op.str(), reason);
-      group.cost.add(report_, node);
-      group.add(node.source);
+    std::vector<Trouble> troubles;
+    for (const LeftByCause& cause : group_by_cause(report_)) {
+      const std::string ops = cause.kinds.size() == 1 ? cause.kinds[0].op : kinds_text(cause.kinds);
+      Trouble& trouble = troubles.emplace_back(
+          Trouble{.what = fmt::format("{}: {}", ops, cause.reason), .cost = cost_text(cause.cost)});
+      for (const NodeReport* node : cause.nodes) trouble.add(node->source);
     }
-    if (groups.empty()) return;
-    std::vector<Trouble> sorted;
-    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-    std::ranges::stable_sort(sorted, costs_more, &Trouble::cost);
-    add_title("What no backend took");
-    for (std::size_t i = 0; i < sorted.size(); ++i) add_trouble(i + 1, sorted[i]);
+    add_troubles("What no backend took", troubles);
   }
 
   void add_changes() {
@@ -148,7 +168,8 @@ class DoctorWriter {
       return;
     }
     out_ += wrapped("     ", "Each was planned again; the counts are those that lowering with it gives.");
-    for (std::size_t i = 0; i < advice.size(); ++i) add_change(i + 1, advice[i]);
+    for (std::size_t i = 0; i < shown(advice.size()); ++i) add_change(i + 1, advice[i]);
+    add_more(advice.size(), "change");
   }
 
   void add_change(std::size_t number, const Advice& advice) {
@@ -160,21 +181,25 @@ class DoctorWriter {
     out_ += fmt::format("     get {} -> {} {}, {:.1f} -> {:.1f} % of nodes\n", report_.delegates.size(),
                         after.delegates, after.delegates == 1 ? "delegate" : "delegates", report_.coverage(),
                         share);
+    if (!advice.effect.empty()) out_ += wrapped("         ", advice.effect);
     if (!advice.source.empty()) out_ += wrapped("     at  ", advice.source);
-    out_ += wrapped("     do  ",
-                    advice.flags.empty() ? "change the model there: no option does this" : advice.flags);
+    out_ += wrapped("     do  ", advice.flags.empty() ? advice.source.empty()
+                                                            ? "change the model: no option does this"
+                                                            : "change the model there: no option does this"
+                                                      : advice.flags);
     if (!advice.note.empty()) out_ += wrapped(advice.flags.empty() ? "     why " : "     but ", advice.note);
   }
 
   const Report& report_;
+  std::size_t top_;
   Colours colours_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string doctor_text(const Report& report, bool colour) {
-  return DoctorWriter(report, colour).run();
+std::string doctor_text(const Report& report, const DoctorOptions& options) {
+  return DoctorWriter(report, options).run();
 }
 
 }  // namespace depute

@@ -38,6 +38,7 @@ class SvgLayout {
   explicit SvgLayout(const DrawnGraph& graph) : graph_(graph), boxes_(graph.nodes.size()) {
     for (std::size_t i = 0; i < boxes_.size(); ++i) boxes_[i].width = box_width(graph.nodes[i]);
     find_layers();
+    make_room_for_edges();
     for (const std::vector<std::size_t>& layer : layers_) place(layer);
     const double left = left_edge();
     for (SvgBox& box : boxes_) box.x += margin - left;
@@ -45,6 +46,14 @@ class SvgLayout {
   }
 
   const SvgBox& box(std::size_t node) const { return boxes_[node]; }
+  // Boxes that an edge goes through in the layers between its ends, from top to bottom.
+  std::vector<SvgBox> between(std::size_t source, std::size_t user) const {
+    std::vector<SvgBox> boxes;
+    for (const std::size_t each : room_[source]) {
+      if (boxes_[each].layer < boxes_[user].layer) boxes.push_back(boxes_[each]);
+    }
+    return boxes;
+  }
   double width() const { return width_; }
   double height() const { return title_height + layer_distance * static_cast<double>(layers_.size()); }
 
@@ -73,7 +82,30 @@ class SvgLayout {
     }
   }
 
+  // A node whose users are further down has a place in each layer between, so that its edges pass beside
+  // boxes.
+  void make_room_for_edges() {
+    constexpr double edge_width = 6;
+    room_.resize(graph_.nodes.size());
+    std::vector<std::size_t> last(graph_.nodes.size(), 0);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const DrawnEdge& edge : graph_.nodes[i].inputs)
+        last[edge.source] = std::max(last[edge.source], boxes_[i].layer);
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      std::size_t above = i;
+      for (std::size_t layer = boxes_[i].layer + 1; layer < last[i]; ++layer) {
+        room_[i].push_back(boxes_.size());
+        layers_[layer].push_back(boxes_.size());
+        above_.push_back(above);
+        above = boxes_.size();
+        boxes_.push_back({.layer = layer, .width = edge_width});
+      }
+    }
+  }
+
   double wanted_x(std::size_t node) const {
+    if (node >= graph_.nodes.size()) return boxes_[above_[node - graph_.nodes.size()]].x;
     const auto& inputs = graph_.nodes[node].inputs;
     if (inputs.empty()) return 0;
     double sum = 0;
@@ -104,7 +136,9 @@ class SvgLayout {
   }
 
   const DrawnGraph& graph_;
-  std::vector<SvgBox> boxes_;
+  std::vector<SvgBox> boxes_;                   // of nodes, then of edges
+  std::vector<std::size_t> above_;              // of a box of an edge: the box that it comes from
+  std::vector<std::vector<std::size_t>> room_;  // by node: boxes of its edges, from top to bottom
   std::vector<std::vector<std::size_t>> layers_;
   double width_ = 2 * margin;
 };
@@ -115,12 +149,29 @@ std::string shortened(std::string_view text) {
   return escape_html(text.substr(0, most - 1)) + "&#8230;";
 }
 
-std::string svg_edge(const SvgBox& from, const SvgBox& to, double top) {
-  const double y1 = top + layer_distance * static_cast<double>(from.layer) + box_height;
-  const double y2 = top + layer_distance * static_cast<double>(to.layer);
+double top_of(const SvgBox& box, double top) {
+  return top + layer_distance * static_cast<double>(box.layer);
+}
+
+// A curve from layer to layer, straight beside the boxes of those between.
+std::string svg_edge(const SvgBox& from, const std::vector<SvgBox>& between, const SvgBox& to, double top) {
   const double bend = (layer_distance - box_height) * 0.6;
-  return fmt::format("<path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n", from.x, y1,
-                     from.x, y1 + bend, to.x, y2 - bend, to.x, y2);
+  double x = from.x;
+  double y = top_of(from, top) + box_height;
+  std::string path = fmt::format("<path d=\"M{:.1f} {:.1f}", x, y);
+  const auto go_to = [&](const SvgBox& box) {
+    const double below = top_of(box, top);
+    path += fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", x, y + bend, box.x, below - bend, box.x,
+                        below);
+    x = box.x;
+    y = below + box_height;
+  };
+  for (const SvgBox& box : between) {
+    go_to(box);
+    path += fmt::format("V{:.1f}", y);
+  }
+  go_to(to);
+  return path + "\"/>\n";
 }
 
 std::string svg_node(const DrawnNode& node, const SvgBox& box, double top, OwnerColours& colours) {
@@ -163,7 +214,7 @@ std::string drawing_svg(const Drawing& drawing) {
                         margin, top + 22, escape_html(graph.id));
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const DrawnEdge& edge : graph.nodes[i].inputs)
-        body += svg_edge(layout.box(edge.source), layout.box(i), start);
+        body += svg_edge(layout.box(edge.source), layout.between(edge.source, i), layout.box(i), start);
     }
     body += "</g>\n";
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)

@@ -26,6 +26,7 @@ Json delegate_json(const DelegateReport& delegate) {
                {"blob_bytes", delegate.blob_bytes},
                {"data_bytes", delegate.data_bytes},
                {"boundary_bytes", number_or_null(delegate.boundary_bytes)}};
+  if (!delegate.repeats.empty()) json["repeats"] = delegate.repeats.str();
   if (!delegate.info.empty()) json["info"] = delegate.info;
   return json;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -57,6 +58,29 @@ std::string bytes_text(std::uint64_t bytes) {
   if (bytes >= 10'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
   if (bytes >= 10'000) return fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{} bytes", bytes);
+}
+
+std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit) {
+  if (!amount) return "unbounded";
+  constexpr std::array<std::pair<std::uint64_t, char>, 3> steps = {
+      {{1'000'000'000, 'G'}, {1'000'000, 'M'}, {1'000, 'k'}}};
+  for (const auto& [step, letter] : steps) {
+    if (*amount >= step)
+      return fmt::format("{:.1f} {}{}", static_cast<double>(*amount) / static_cast<double>(step), letter,
+                         unit);
+  }
+  return fmt::format("{}{}{}", *amount, unit.empty() ? "" : " ", unit);
+}
+
+std::string kinds_text(const std::vector<Leftovers>& kinds) {
+  constexpr std::size_t told = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(told, kinds.size()); ++i) {
+    const std::size_t nodes = kinds[i].cost.nodes;
+    text +=
+        fmt::format("{}{}{}", i == 0 ? "" : ", ", nodes == 1 ? "" : fmt::format("{} x ", nodes), kinds[i].op);
+  }
+  return kinds.size() <= told ? text : text + fmt::format(" and {} more", kinds.size() - told);
 }
 
 std::string reasons_text(const NodeReport& node) {
@@ -120,6 +144,68 @@ std::vector<RefusedByRule> group_by_rule(const Report& report) {
     std::ranges::stable_sort(refused.kinds, costs_more, &Leftovers::cost);
   }
   std::ranges::stable_sort(sorted, costs_more, &RefusedByRule::cost);
+  return sorted;
+}
+
+namespace {
+
+// A cause, and what was seen of it by backend: at most a few, in the order of the program.
+struct OpenCause {
+  LeftByCause cause;
+  NodeReport reasons;  // of the first node
+  std::vector<std::vector<std::string>> seen;
+  std::map<std::string, Leftovers> kinds;
+};
+
+// The name of the op is a reason of its own; other values that were seen are examples.
+bool is_of_op(const NodeReport& node, const Verdict& verdict) {
+  return verdict.seen == node.op.str();
+}
+
+std::string cause_key(const NodeReport& node) {
+  std::string key;
+  for (const auto& [backend, verdict] : node.reasons)
+    key += fmt::format("{}\n{}\n{}\n{}\n", backend, verdict.rule, verdict.allowed,
+                       is_of_op(node, verdict) ? verdict.seen : "");
+  return key;
+}
+
+std::string seen_text(const std::vector<std::string>& seen) {
+  constexpr std::size_t told = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(told, seen.size()); ++i) text += (i == 0 ? "" : ", ") + seen[i];
+  return seen.size() <= told ? text : text + fmt::format(" and {} more", seen.size() - told);
+}
+
+}  // namespace
+
+std::vector<LeftByCause> group_by_cause(const Report& report) {
+  std::map<std::string, OpenCause> causes;
+  for (const NodeReport& node : report.nodes) {
+    if (!is_leftover(node)) continue;
+    OpenCause& open = causes[cause_key(node)];
+    if (open.cause.nodes.empty()) open.reasons = node;
+    open.cause.nodes.push_back(&node);
+    open.cause.cost.add(report, node);
+    open.seen.resize(node.reasons.size());
+    for (std::size_t i = 0; i < node.reasons.size(); ++i) {
+      const std::string& seen = node.reasons[i].second.seen;
+      if (std::ranges::find(open.seen[i], seen) == open.seen[i].end()) open.seen[i].push_back(seen);
+    }
+    Leftovers& kind = open.kinds[std::string(node.op.str())];
+    kind.op = node.op.str();
+    kind.cost.add(report, node);
+  }
+  std::vector<LeftByCause> sorted;
+  for (auto& [key, open] : causes) {
+    for (std::size_t i = 0; i < open.seen.size(); ++i)
+      open.reasons.reasons[i].second.seen = seen_text(open.seen[i]);
+    open.cause.reason = reasons_text(open.reasons);
+    for (auto& [op, kind] : open.kinds) open.cause.kinds.push_back(std::move(kind));
+    std::ranges::stable_sort(open.cause.kinds, costs_more, &Leftovers::cost);
+    sorted.push_back(std::move(open.cause));
+  }
+  std::ranges::stable_sort(sorted, costs_more, &LeftByCause::cost);
   return sorted;
 }
 

@@ -40,6 +40,15 @@ struct RefusedByRule {
   NodeCost cost;
 };
 
+// Leftover nodes that were refused for one reason, whatever their ops and the values seen:
+//   40 x aten.view.default: rule sizes, 8*u0; 3 x aten.mul.Tensor: rule sizes, 64*u0   ->   one cause
+struct LeftByCause {
+  std::string reason;  // "xnnpack: sizes (8*u0, 64*u0; allowed: bounded)", of each backend that was asked
+  std::vector<Leftovers> kinds;  // by op, what costs most first
+  NodeCost cost;
+  std::vector<const NodeReport*> nodes;
+};
+
 // Some backend was asked for it, and none took it.
 inline bool is_leftover(const NodeReport& node) {
   return node.delegate.empty() && !node.reasons.empty();
@@ -47,6 +56,11 @@ inline bool is_leftover(const NodeReport& node) {
 // What costs most first.
 std::vector<Leftovers> group_leftovers(const Report& report);
 std::vector<RefusedByRule> group_by_rule(const Report& report);
+std::vector<LeftByCause> group_by_cause(const Report& report);
+// "aten.sort.default, 3 x aten.tan.default and 2 more".
+std::string kinds_text(const std::vector<Leftovers>& kinds);
+// "12.3 M"; what has no bound is more than any number.
+std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit);
 // "xnnpack: dtype (i64; allowed: f32, f16)", of each backend that was asked.
 std::string reasons_text(const NodeReport& node);
 // "41.0 MB"

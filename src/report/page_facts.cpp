@@ -120,9 +120,13 @@ void add_page_facts(Report& report, const Program& normalised) {
 }
 
 PageCounts counts_of(const Report& report) {
-  return {.delegates = report.delegates.size(),
-          .delegated = report.delegated_nodes(),
-          .nodes = report.nodes.size()};
+  PageCounts counts{.delegates = report.delegates.size(),
+                    .delegated = report.delegated_nodes(),
+                    .nodes = report.nodes.size()};
+  for (const NodeReport& node : report.nodes) {
+    if (!node.delegate.empty()) counts.macs += node.macs.value_or(0);
+  }
+  return counts;
 }
 
 }  // namespace depute

@@ -72,18 +72,22 @@ struct PageCounts {
   std::uint64_t delegates = 0;
   std::uint64_t delegated = 0;  // nodes
   std::uint64_t nodes = 0;
+  std::uint64_t macs = 0;                    // of the delegated nodes that have bounded sizes
+  std::optional<std::uint64_t> memory = {};  // planned bytes, where that was asked for and can be told
   bool operator==(const PageCounts&) const = default;
 };
 
 // A change, and what planning again with it gave.
 struct Advice {
-  std::string what;   // "set layer_norm=true"
-  std::string flags;  // to give instead of the backends' now; empty: the model has to change
-  std::string note;   // what speaks against it; may be empty
-  Symbol op;          // that it is about; may be empty
+  std::string what;         // "set layer_norm=true"
+  std::string flags;        // to give instead of the backends' now; empty: the model has to change
+  std::string note;         // what speaks against it; may be empty
+  std::string effect = {};  // beside the counts: "planned memory 142.1 MB -> 2.1 MB"
+  Symbol op;                // that it is about; may be empty
   std::string source;
   std::uint64_t concerned = 0;  // nodes
   PageCounts after;
+  std::uint64_t saved = 0;  // bytes of planned memory
 };
 
 struct PageFacts {

@@ -11,6 +11,7 @@
 
 #include "report/page_facts.h"
 #include "report/report_json.h"
+#include "report/weight_names.h"
 
 namespace depute {
 namespace {
@@ -46,6 +47,7 @@ class PageWriter {
 
   std::string run() {
     Json json = json_without_nodes(report_);
+    json["made"] = {{"command", report_.command}, {"version", report_.version}, {"date", report_.date}};
     json["nodes"] = nodes();
     json["graphs"] = graphs();
     json["types"] = types();
@@ -164,8 +166,8 @@ class PageWriter {
   Json ledger() {
     Json entries = Json::array();
     for (const LedgerEntry& entry : facts_->ledger)
-      entries.push_back(
-          {entry.bytes, strings_.number(name(entry.kind)), strings_.number(entry.owner), entry.name});
+      entries.push_back({entry.bytes, strings_.number(name(entry.kind)), strings_.number(entry.owner),
+                         weight_name(entry.name)});
     return {{"entries", std::move(entries)}, {"rest", facts_->ledger_rest}};
   }
 
@@ -176,6 +178,7 @@ class PageWriter {
       all.push_back({{"what", each.what},
                      {"flags", each.flags},
                      {"note", each.note},
+                     {"effect", each.effect},
                      {"op", each.op.str()},
                      {"source", each.source},
                      {"concerned", each.concerned},

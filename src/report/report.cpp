@@ -7,6 +7,7 @@
 
 #include "depute/inspect.h"
 #include "ir/walk.h"
+#include "plan/equal_delegates.h"
 #include "report/boundaries.h"
 #include "report/largest_sizes.h"
 
@@ -209,6 +210,9 @@ std::optional<std::uint64_t> bytes_over_border(const Node& call, const Ranges& r
 void add_delegates(Report& report, const Program& lowered) {
   std::unordered_map<Symbol, std::uint64_t> node_count;
   for (const NodeReport& node : report.nodes) ++node_count[node.delegate];
+  internal::EqualDelegates equal(lowered);
+  std::unordered_map<const Delegate*, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < lowered.delegates.size(); ++i) numbers.emplace(lowered.delegates[i].get(), i);
   for (const DelegateCall& call : get_delegates(lowered)) {
     const Delegate& delegate = *call.delegate;
     DelegateReport entry{.name = delegate.name,
@@ -220,6 +224,8 @@ void add_delegates(Report& report, const Program& lowered) {
                          .blob_bytes = blob_bytes(delegate),
                          .boundary_bytes = bytes_over_border(*call.call, lowered.ranges),
                          .info = delegate.delegate_info};
+    if (const auto first = equal.find_or_add(numbers.at(&delegate)))
+      entry.repeats = lowered.delegates[*first]->name;
     for (const NamedData& data : delegate.named_data) entry.data_bytes += data.storage->size();
     report.delegates.push_back(std::move(entry));
   }

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "depute/report.h"
 #include "plan/plan.h"
@@ -63,31 +64,6 @@ std::string apart_text(const Report& report, const ExplainOptions& options) {
   if (std::size_t more = report.apart.not_told; more > 0 && options.node.empty())
     text += fmt::format("and {} more {} of delegates\n", more, more == 1 ? "pair" : "pairs");
   return text;
-}
-
-// "12.3 M"; what has no bound is more than any number.
-std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit) {
-  if (!amount) return "unbounded";
-  constexpr std::array<std::pair<std::uint64_t, char>, 3> steps = {
-      {{1'000'000'000, 'G'}, {1'000'000, 'M'}, {1'000, 'k'}}};
-  for (const auto& [step, letter] : steps) {
-    if (*amount >= step)
-      return fmt::format("{:.1f} {}{}", static_cast<double>(*amount) / static_cast<double>(step), letter,
-                         unit);
-  }
-  return fmt::format("{}{}{}", *amount, unit.empty() ? "" : " ", unit);
-}
-
-// "aten.sort.default, 3 x aten.tan.default and 2 more".
-std::string kinds_text(const std::vector<Leftovers>& kinds) {
-  constexpr std::size_t told = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(told, kinds.size()); ++i) {
-    const std::size_t nodes = kinds[i].cost.nodes;
-    text +=
-        fmt::format("{}{}{}", i == 0 ? "" : ", ", nodes == 1 ? "" : fmt::format("{} x ", nodes), kinds[i].op);
-  }
-  return kinds.size() <= told ? text : text + fmt::format(" and {} more", kinds.size() - told);
 }
 
 // Left to ExecuTorch's kernels, what costs most first
@@ -200,6 +176,45 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
   return text;
 }
 
+namespace {
+
+// Delegates that repeat one which many do, with that one: their nodes would be listed again and again.
+std::unordered_map<Symbol, Symbol> folded_delegates(const Report& report) {
+  constexpr std::size_t least = 4;
+  std::unordered_map<Symbol, std::size_t> count;
+  for (const DelegateReport& delegate : report.delegates) ++count[delegate.repeats];
+  std::unordered_map<Symbol, Symbol> folded;
+  for (const DelegateReport& delegate : report.delegates) {
+    if (!delegate.repeats.empty() && count[delegate.repeats] >= least)
+      folded.emplace(delegate.name, delegate.repeats);
+  }
+  return folded;
+}
+
+// "  ... xnnpack1 x 31: 30 delegates to xnnpack31 repeat its 12 nodes".
+std::string fold_text(const Report& report, Symbol first) {
+  std::size_t repeats = 0;
+  std::uint64_t nodes = 0;
+  Symbol last;
+  for (const DelegateReport& delegate : report.delegates) {
+    if (delegate.name == first) nodes = delegate.nodes;
+    if (delegate.repeats != first) continue;
+    ++repeats;
+    last = delegate.name;
+  }
+  return fmt::format("  ... {} x {}: {} delegates, up to {}, repeat its {} {}\n", printable(first.str()),
+                     repeats + 1, repeats, printable(last.str()), nodes, nodes == 1 ? "node" : "nodes");
+}
+
+std::string repeats_text(const Report& report) {
+  const auto repeats = std::ranges::count_if(
+      report.delegates, [](const DelegateReport& delegate) { return !delegate.repeats.empty(); });
+  if (repeats == 0) return {};
+  return fmt::format(", of which {} {} another", repeats, repeats == 1 ? "repeats" : "repeat");
+}
+
+}  // namespace
+
 std::string explain_text(const Report& report, const ExplainOptions& options) {
   const Colours colours(options.colour);
   std::size_t name_width = 8;
@@ -208,11 +223,18 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
     name_width = std::max(name_width, std::min<std::size_t>(node.node.str().size() + 1, 40));
     op_width = std::max(op_width, std::min<std::size_t>(node.op.str().size(), 48));
   }
+  const std::unordered_map<Symbol, Symbol> repeats =
+      options.node.empty() ? folded_delegates(report) : std::unordered_map<Symbol, Symbol>();
+  std::unordered_set<Symbol> folded;
   std::string text;
   Symbol method;
   Symbol graph;
   for (const NodeReport& node : report.nodes) {
     if (!options.node.empty() && node.node != options.node) continue;
+    if (const auto first = repeats.find(node.delegate); first != repeats.end()) {
+      if (folded.insert(first->second).second) text += fold_text(report, first->second);
+      continue;
+    }
     if (node.method != method) text += fmt::format("method {}\n", node.method.str());
     if (node.graph != graph && !node.graph.empty()) text += fmt::format(" graph @{}\n", node.graph.str());
     method = node.method;
@@ -227,9 +249,9 @@ std::string explain_text(const Report& report, const ExplainOptions& options) {
                         source.empty() ? "" : "  ; " + source);
   }
   std::size_t delegates = report.delegates.size();
-  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}\n", report.delegated_nodes(),
+  text += fmt::format("{} of {} nodes delegated ({:.1f} %), {} {}{}\n", report.delegated_nodes(),
                       report.nodes.size(), report.coverage(), delegates,
-                      delegates == 1 ? "delegate" : "delegates");
+                      delegates == 1 ? "delegate" : "delegates", repeats_text(report));
   if (options.node.empty()) text += rules_table(report, colours);
   return text + apart_text(report, options) + refusals_text(report, options);
 }

@@ -448,6 +448,7 @@ Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests, co
         return failure("usage", "--backend", fmt::format("'{}' is no program that can be run", program));
     } else if (compiler.registry().find(request.name) == nullptr) {
       program = find_worker(request.name);
+      if (program.empty()) request.sought = fmt::format("depute-backend-{} on PATH", request.name);
     }
     if (program.empty()) continue;
     TRY(BackendEntry entry, worker_backend(request.name, program, options));

@@ -96,7 +96,9 @@ def test_lines_fit_a_terminal(model):
 def test_wrong_words(model, tmp_path):
     assert depute("doctor").code == 2
     assert depute("doctor", model, "-o", tmp_path / "m.pte").code == 2
-    assert depute("doctor", model, "--backend", "xnpack").stderr.endswith("did you mean xnnpack? built in: demo, xnnpack\n")
+    assert depute("doctor", model, "--backend", "xnpack").stderr.endswith(
+        "did you mean xnnpack? built in: demo, xnnpack; there is no depute-backend-xnpack on PATH\n"
+    )
     assert depute("doctor", tmp_path / "absent").code == 1
     model.write_text(PROGRAM[:-40])
     assert depute("doctor", model).code == 1

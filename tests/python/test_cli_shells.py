@@ -83,6 +83,19 @@ def test_values_of_closed_lists_are_completed():
     assert zsh["--quiet"].endswith("]' \\") and ":value:" not in zsh["--quiet"]
 
 
+def test_schemes_and_names_of_backends_are_completed():
+    assert bash("depute", "lower", "--quantize", "conv") == ["conv=8da8w"]
+    assert {"static", "linear=8da4w", "embedding=8w"} <= set(bash("depute", "explain", "--quantize", ""))
+    assert "embedding=8da8w" not in bash("depute", "explain", "--quantize", "")  # which embeddings do not have
+    for word in bash("depute", "explain", "--quantize", ""):
+        assert "KIND=SCHEME" not in depute("lower", "m.pt2", "--quantize", word).stderr
+    assert bash("depute", "backends", "xn") == ["xnnpack"]
+    fish_lines = depute("completion", "fish").stdout.splitlines()
+    assert any("from backends' -f -a \"(depute backends" in line for line in fish_lines)
+    zsh = depute("completion", "zsh").stdout.split("    backends)\n")[1].split(";;")[0]
+    assert "'*:file:_depute_backends'" in zsh
+
+
 def test_zsh_takes_the_script():
     script = "autoload -U compinit; compinit -u -D; source <(depute completion zsh); print $_comps[depute]; whence -w _depute"
     assert shell("zsh", script, "-f", "-c") == ["_depute", "_depute: function"]

@@ -4,6 +4,7 @@ import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy
 import pytest
 from harness import DEPUTE, ROOT, depute, sample
 
@@ -72,3 +73,16 @@ def test_a_long_run_tells_what_it_has_done(tmp_path):
     assert " s, lower is done" in told and told.endswith("\r\033[K")
     assert depute(*words).stderr == ""
     assert on_terminal("lower", sample("mlp"), "-o", tmp_path / "s.pte", "--quiet", streams=("stderr",)) == ""
+
+
+def test_calibration_tells_how_many_samples_are_done(tmp_path):
+    model = tmp_path / "m.ir"
+    model.write_text(
+        'program\ndata "w": f32[8, 4] = random(1)\nmethod forward(%w: f32[8, 4] = param "w", %x: f32[2, 4]) {\n'
+        "  %y: f32[2, 8] = aten.linear.default(%x, %w)\n  return %y\n}\n"
+    )
+    numpy.savez(tmp_path / "x.npz", x=numpy.ones((3, 2, 4), numpy.float32))
+    words = "lower", model, "-o", tmp_path / "m.pte", "--quiet", "--quantize", "static", "--calibrate", tmp_path / "x.npz"
+    told = on_terminal(*words, streams=("stderr",))
+    assert " s, calibrate: 0 of 3 samples" in told and told.endswith("\r\033[K")
+    assert depute(*words).stderr == ""

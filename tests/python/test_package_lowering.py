@@ -376,6 +376,7 @@ def test_pages_are_those_of_the_command_line(name, tmp_path):
         done = command_line(*words, sample(name), "--backend", "xnnpack", *[word for file in files for word in ("--report", file)])
         assert done.code == 0
         want, page = page_data(files[0]), page_data(report.to_html())
+        assert want.pop("made")["command"].startswith("depute lower ") and page.pop("made")["command"] == ""
         assert page["graphs"] and page["memory"] and (bool(page["ledger"]["entries"]) == ("lower" in words))
         for told, wanted in ((page, want), (report.to_dict(), json.loads(files[1].read_text()))):
             for each in (told, wanted):

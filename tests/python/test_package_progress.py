@@ -168,6 +168,34 @@ def test_tqdm_itself_takes_it(at_once, capsys):
     assert "2/2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_samples_of_a_calibration_are_counted(at_once, jobs):
+    numpy = pytest.importorskip("numpy")
+    text = 'program\ndata "w": f32[8, 4] = random(1)\nmethod forward(%w: f32[8, 4] = param "w", %x: f32[2, 4]) {\n  %y: f32[2, 8] = aten.linear.default(%x, %w)\n  return %y\n}\n'
+    samples = numpy.random.default_rng(1).random((5, 2, 4), dtype=numpy.float32)
+    depute.to_edge_transform_and_lower(
+        depute.parse(text), partitioner="xnnpack", quantize="static", calibrate={"x": samples}, jobs=jobs, progress=Bar
+    )
+    first, calibration, last = Bar.made
+    assert (calibration.descriptions, calibration.count, calibration.total, calibration.unit) == (["calibrate"], 5, 5, "sample")
+    assert first.descriptions[0] == "load" and "lower" in last.descriptions and last.unit == "partition"
+    assert all(bar.closed for bar in Bar.made)
+
+
+def test_short_work_in_a_notebook_imports_no_tqdm():
+    """Its import warns where there are no widgets."""
+    code = """
+import sys, warnings
+import depute
+from depute import _progress
+warnings.simplefilter("error")
+_progress._is_visible = lambda: True
+depute.to_edge(depute.parse("program\\nmethod forward(%x: f32[2]) {\\n  return %x\\n}\\n"))
+assert "tqdm" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=TIMEOUT)
+
+
 # --- the other steps
 
 

@@ -3,13 +3,23 @@ let chosen = null;
 
 function select(selection) {
   chosen = selection;
-  byId("details").replaceChildren(...detailsOf(selection));
+  byId("details").replaceChildren(link("\u00d7", closeDetails, { class: "link close", "aria-label": "Close the details", title: "Close" }), ...detailsOf(selection));
   byId("details").classList.add("full");
   markInTree(selection);
   showInGraph(selection);
   history.replaceState(null, "", "#" + selection.kind + "=" + encodeURIComponent(selection.kind === "node" ? nodes.name[selection.id] : selection.kind === "delegate" ? data.delegates[selection.id].name : selection.id));
   const inView = byId("picture").getBoundingClientRect();
   if (inView.bottom < 80 || inView.top > innerHeight - 80) byId("picture").scrollIntoView({ block: "start" });
+}
+
+// Nothing is chosen any more; on phones the sheet goes.
+function closeDetails() {
+  chosen = null;
+  byId("details").classList.remove("full");
+  byId("details").replaceChildren(make("p", { class: "dim" }, "Choose a node, a delegate or a module."));
+  markInTree(null);
+  drawGraph();
+  history.replaceState(null, "", location.pathname + location.search);
 }
 
 function row(name, ...content) {

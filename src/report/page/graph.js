@@ -120,6 +120,21 @@ function layOut() {
   layout.at = new Map(layout.leaves);
   layout.boxAt = new Map(layout.boxes.map(([delegate, at, isOpen]) => [delegate, { at, isOpen }]));
   layout.edges = edgesOf(graph);
+  layout.labels = labelsOf(graph);
+}
+
+// Types of the values that leave each place: below it stands the first, and how many others there are.
+function labelsOf(graph) {
+  const labels = new Map();
+  for (let node = graph.first; node < graph.first + graph.count; ++node) {
+    for (const value of inputsOf[node]) {
+      const start = value[0] >= 0 ? placeOf(value[0]) : null;
+      if (!start || start === placeOf(node)) continue;
+      if (!labels.has(start)) labels.set(start, new Map());
+      labels.get(start).set(value[0] + "." + value[1], layoutOf(typeOf(value, graph)[0])[0]);
+    }
+  }
+  return [...labels].map(([start, types]) => [start, [...types.values()][0] + (types.size > 1 ? " +" + (types.size - 1) : "")]);
 }
 
 // Where a node is seen: itself, or the closed box it is in.
@@ -187,6 +202,24 @@ function paintGraph() {
   paintEdges(context, colours);
   for (const [delegate, at, isOpen] of layout.boxes) if (!isOpen && inSight(at)) paintBox(context, delegate, at, isOpen, colours);
   for (const [node, at] of layout.leaves) if (inSight(at)) paintNode(context, node, at, colours);
+  paintLabels(context);
+}
+
+// What flows along the lines, where it can be read.
+function paintLabels(context) {
+  if (view.scale < 0.6) return;
+  context.font = "10px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.lineWidth = 3;
+  context.strokeStyle = cssColour("--surface");
+  context.fillStyle = cssColour("--dim");
+  for (const [start, label] of layout.labels) {
+    if (!inSight({ ...start, height: start.height + item.gapY })) continue;
+    const [x, y] = [start.x + start.width / 2 + 5, start.y + start.height + 8];
+    const shown = shortened(context, label, start.width + item.gapX - 8);
+    context.strokeText(shown, x, y);
+    context.fillText(shown, x, y);
+  }
 }
 
 function paintEdges(context, colours) {
@@ -221,13 +254,13 @@ function paintEdges(context, colours) {
 const isChosen = (kind, id) => chosen && chosen.kind === kind && chosen.id === id;
 
 // The start of a text that is too wide, with dots behind it.
-function fillShort(context, label, x, y, width) {
-  if (context.measureText(label).width > width) {
-    while (label && context.measureText(label + "\u2026").width > width) label = label.slice(0, -1);
-    label += "\u2026";
-  }
-  context.fillText(label, x, y);
+function shortened(context, label, width) {
+  if (context.measureText(label).width <= width) return label;
+  while (label && context.measureText(label + "\u2026").width > width) label = label.slice(0, -1);
+  return label + "\u2026";
 }
+
+const fillShort = (context, label, x, y, width) => context.fillText(shortened(context, label, width), x, y);
 
 function paintBox(context, delegate, at, isOpen, colours) {
   const entry = data.delegates[delegate];

@@ -34,6 +34,7 @@ showTree();
 byId("tree").addEventListener("keydown", treeKey);
 byId("find").addEventListener("input", (event) => find(event.target.value));
 byId("details").append(make("p", { class: "dim" }, "Choose a node, a delegate or a module."));
+addEventListener("keydown", (event) => { if (event.key === "Escape" && chosen) closeDetails(); });
 
 const later = window.requestIdleCallback || ((work) => setTimeout(work, 1));
 later(() => {
@@ -42,6 +43,8 @@ later(() => {
   showDelegates();
   showMemory();
   showTreemap();
+  // Parts that the report does not have are not linked to.
+  for (const each of document.querySelectorAll("nav a")) each.hidden = byId(each.hash.slice(1)).hidden;
   const selection = selectionOfAddress();
   if (selection) select(selection);
   new ResizeObserver(repaint).observe(document.body);

@@ -46,19 +46,23 @@ function borderBytes(values) {
   return values.reduce((sum, value) => sum + value.bytes, 0);
 }
 
-function delegateRow(delegate) {
+function delegateRow([delegate, calls]) {
   const entry = data.delegates[delegate];
   const border = borderOf(delegate);
   const macs = nodesOfDelegate[delegate].reduce((sum, node) => sum + macsOf(node), 0);
   const crossing = (number, values) => make("td", { class: "number" }, count(number), make("div", { class: "dim" }, bytesText(borderBytes(values))));
   return make("tr", {},
-    make("td", {}, link(entry.name, () => select({ kind: "delegate", id: delegate })), make("div", { class: "dim" }, entry.backend_id + (data.graphs.length > 1 ? ", " + entry.method : ""))),
+    make("td", {}, link(entry.name, () => select({ kind: "delegate", id: delegate })), calls > 1 ? " \u00d7 " + count(calls) : "", make("div", { class: "dim" }, entry.backend_id + (data.graphs.length > 1 ? ", " + entry.method : ""))),
     make("td", { class: "number" }, count(entry.nodes)), make("td", { class: "number" }, macsText(macs)), crossing(entry.inputs, border.into), crossing(entry.outputs, border.out),
     make("td", { class: "number" }, bytesText(entry.blob_bytes)), make("td", { class: "number" }, bytesText(entry.data_bytes)));
 }
 
 function showDelegates() {
-  const all = data.delegates.map((_, i) => i).sort((a, b) => data.delegates[b].nodes - data.delegates[a].nodes);
+  // Delegates that repeat another one stand in its row.
+  const repeats = new Map();
+  for (const each of data.delegates) if (each.repeats) repeats.set(each.repeats, (repeats.get(each.repeats) || 0) + 1);
+  const all = data.delegates.map((each, i) => [i, 1 + (repeats.get(each.name) || 0)]).filter(([i]) => !data.delegates[i].repeats)
+    .sort(([a], [b]) => data.delegates[b].nodes - data.delegates[a].nodes);
   byId("delegate-table").hidden = !all.length;
   fillTable(byId("delegate-table"), [["Delegate"], ["Nodes", "number"], ["MACs", "number"], ["In", "number"], ["Out", "number"], ["Payload", "number"], ["Shared data", "number"]], all, 12, delegateRow);
   if (!data.apart.length) return;

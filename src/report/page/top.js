@@ -47,6 +47,9 @@ function showFigures() {
   if (sizes.length) figures.push(figure("Peak memory", bytesText(largest[1]), sizes.length > 1 ? "planned, of " + largest[0] : "planned for values"));
   figures.push(timeFigure());
   byId("figures").replaceChildren(...figures);
+  const made = data.made;
+  byId("made").hidden = !made.command;
+  byId("made").append(make("code", {}, made.command), " \u2013 " + made.version + (made.date ? ", " + made.date : ""));
   byId("written").textContent = (data.input || "A program in memory") + (data.output ? " \u2192 " + data.output : ", explained; no program was written");
 }
 
@@ -62,7 +65,8 @@ function adviceItem(advice) {
   const gains = make("p", { class: "gains" },
     change(data.totals.delegated_subgraphs, advice.delegates, count, true), " ", advice.delegates === 1 ? "delegate" : "delegates",
     make("span", { class: "gap" }),
-    change(data.totals.coverage_percent, coverage(advice.delegated_nodes, advice.nodes), percent, false), " of nodes");
+    change(data.totals.coverage_percent, coverage(advice.delegated_nodes, advice.nodes), percent, false), " of nodes",
+    advice.effect ? make("span", { class: "better effect" }, make("b", {}, advice.effect)) : null);
   const group = reasonGroups().find((each) => each.ops.has(advice.op));
   const about = advice.op && group ? link(plural(advice.concerned, "node"), () => select({ kind: "node", id: group.ops.get(advice.op)[0] })) : null;
   const where = make("p", { class: "where" }, about, about && advice.source ? ", first at " : "", advice.source ? make("code", {}, advice.source.split("/").slice(-2).join("/")) : "");

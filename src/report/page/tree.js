@@ -140,10 +140,24 @@ function showTree() {
   while (open.modules.size === 1 && open.nodes.length === 0) { open = [...open.modules.values()][0]; openModule(open); }
 }
 
+// Opens the modules above what is chosen; those that a search has put aside stay closed.
+function openPathTo(selection) {
+  let module = moduleByPath.get(selection.kind === "module" ? selection.id : sourceOf(selection.id).module);
+  const above = [];
+  for (module = module && (selection.kind === "module" ? module.parent : module); module; module = module.parent) above.unshift(module);
+  for (const each of above) if (each.row && each.row.isConnected) openModule(each);
+}
+
 function markInTree(selection) {
   byId("tree").querySelectorAll(".row.chosen").forEach((row) => row.classList.remove("chosen"));
+  if (!selection || selection.kind === "delegate") return;
+  openPathTo(selection);
   for (const row of byId("tree").querySelectorAll(".row")) {
     const isChosen = selection.kind === "node" ? row.node === selection.id : selection.kind === "module" && row.module && row.module.path === selection.id;
-    if (isChosen) row.classList.add("chosen");
+    if (!isChosen) continue;
+    row.classList.add("chosen");
+    const tree = byId("tree"); // the page itself stays where it is
+    const top = row.offsetTop - tree.offsetTop;
+    if (top < tree.scrollTop || top + row.offsetHeight > tree.scrollTop + tree.clientHeight) tree.scrollTop = top - tree.clientHeight / 2;
   }
 }
