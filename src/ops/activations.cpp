@@ -122,7 +122,9 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   if (call.boolean("training")) {
     return type_error("rrelu in training mode is random; export the model after model.eval()");
   }
-  double slope = (call["lower"].as_double() + call["upper"].as_double()) / 2;
+  TRY(double lower, constant_number(call, "lower"));
+  TRY(double upper, constant_number(call, "upper"));
+  const double slope = (lower + upper) / 2;
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 

@@ -78,7 +78,9 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
 // The number of elements that `repeats` asks for: given, or as the program was traced.
 SymInt repeated_size(const OpCall& call, std::size_t dim) {
   if (!call["output_size"].is_none()) return as_sym_int(call["output_size"]);
-  return call.node() != nullptr ? call.node()->result()->tensor().sizes[dim] : SymInt::symbol("repeated");
+  const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
+  const bool is_told = told != nullptr && told->is_tensor() && dim < told->tensor.rank();
+  return is_told ? told->tensor.sizes[dim] : SymInt::symbol("repeated");
 }
 // The index of each element as often as it is repeated.
 Types infer_repeated_indices(const OpCall& call) {

@@ -74,6 +74,7 @@ Argument spacing_of(const OpCall& call, std::size_t index) {
 
 Types infer_gradient(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  if (self.rank() == 0) return argument_error("a gradient of a tensor without dimensions");
   TRY(Ints dims, gradient_dims(call));
   const bool is_whole = !is_floating(self.dtype) && !is_complex(self.dtype);
   ScalarType dtype = is_whole ? ScalarType::F32 : self.dtype;

@@ -1,5 +1,9 @@
 #include "ops/idioms.h"
 
+#include <fmt/format.h>
+
+#include "depute/infer.h"
+
 namespace depute::internal {
 
 bool is_half_precision(ScalarType dtype) {
@@ -57,6 +61,19 @@ Value* positive_part(Builder& b, Value* x) {
 
 Value* zero_unless(Builder& b, Value* condition, Value* x) {
   return b.call("aten.where.self", {condition, x, 0});
+}
+
+Status check_indices(const OpCall& call) {
+  std::size_t dims = 0;
+  for (const Value* index : call.values("indices")) {
+    const ScalarType type = index == nullptr ? ScalarType::I64 : index->tensor().dtype;
+    const bool is_mask = type == ScalarType::Bool || type == ScalarType::U8;
+    if (!is_mask && type != ScalarType::I64 && type != ScalarType::I32)
+      return argument_error(fmt::format("an index of {}; it must be i64, i32, u8 or bool", name(type)));
+    dims += is_mask ? index->tensor().rank() : 1;
+  }
+  if (dims <= call.tensor("self").rank()) return {};
+  return argument_error("more indices than dimensions");
 }
 
 }  // namespace depute::internal

@@ -39,4 +39,8 @@ Value* positive_part(Builder& b, Value* x);
 // `x` where the condition holds, else 0
 Value* zero_unless(Builder& b, Value* condition, Value* x);
 
+// Fails unless the tensors of 'indices' index 'self': integers one dimension each, masks one for each of
+// theirs.
+Status check_indices(const OpCall& call);
+
 }  // namespace depute::internal

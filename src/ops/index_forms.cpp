@@ -75,9 +75,8 @@ Types infer_unsafe_index(const OpCall& call) {
   static const OpDef& index = *torch_ops()->find(Symbol("aten.index.Tensor"));
   return index.infer(OpCall(index, args, {}, call.node()));
 }
-Types infer_index_put(const OpCall& call) {
-  if (call.values("indices").size() > call.tensor("self").rank())
-    return argument_error("more indices than dimensions");
+Types infer_unsafe_index_put(const OpCall& call) {
+  TRY_STATUS(check_indices(call));
   return infer_same_type(call);
 }
 Replacement unsafe_index(Builder& b, const OpCall& call) {
@@ -92,6 +91,10 @@ std::vector<Value*> clamped_indices(Builder& b, const OpCall& call, bool may_be_
   std::vector<Value*> indices;
   const TensorType& self = call.tensor("self");
   for (Value* index : b.own(call.values("indices"))) {
+    if (indices.size() == self.rank()) {  // masks without dimensions take none
+      b.fail(type_error("more clamped indices than dimensions").error());
+      return {};
+    }
     SymInt size = self.sizes[indices.size()];
     SymInt lowest = may_be_negative ? SymInt{} - size : SymInt{};
     indices.push_back(
@@ -250,13 +253,13 @@ std::span<const OpLine> index_form_ops() {
        composite(infer_unsafe_index, unsafe_index)},
       {"aten._unsafe_index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
        "-> Tensor",
-       composite(infer_index_put, unsafe_index_put)},
+       composite(infer_unsafe_index_put, unsafe_index_put)},
       {"aten._unsafe_masked_index.default(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> "
        "Tensor",
        composite(infer_unsafe_index, masked_index)},
       {"aten._unsafe_masked_index_put_accumulate.default(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
        "values) -> Tensor",
-       composite(infer_index_put, masked_index_put)},
+       composite(infer_unsafe_index_put, masked_index_put)},
       {"aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
        composite(infer_same_type, put, inplace_twin)},
       {"aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",

@@ -29,9 +29,9 @@ Types infer_index_by_masks(const OpCall& call) {
 
 Types infer_index(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  TRY_STATUS(check_indices(call));
   std::vector<const Value*> indices = call.values("indices");
   if (std::ranges::any_of(indices, is_mask)) return infer_index_by_masks(call);
-  if (indices.size() > self.rank()) return argument_error("more indices than dimensions");
   indices.resize(self.rank());
   Dims shape;
   std::vector<std::size_t> places;
@@ -51,6 +51,11 @@ Types infer_index(const OpCall& call) {
     if (indices[i] == nullptr) sizes.push_back(self.sizes[i]);
   }
   return tensor_result(self.dtype, std::move(sizes));
+}
+
+Types infer_index_put(const OpCall& call) {
+  TRY_STATUS(check_indices(call));
+  return infer_same_type(call);
 }
 
 // A mask becomes the indices of its set elements, one tensor for each of its dimensions.
@@ -184,7 +189,7 @@ std::span<const OpLine> indexing_ops() {
                               .chosen_from = "indices"})},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
-       on_complex(each_part, kernel("index_put.out", infer_same_type, inplace_twin | copies_first))},
+       on_complex(each_part, kernel("index_put.out", infer_index_put, inplace_twin | copies_first))},
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
        on_complex(each_part, kernel("index_select.out", infer_index_select))},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
