@@ -57,6 +57,17 @@ std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& 
   return bytes;
 }
 
+// PyTorch brings numbers to the element type as C does: -1 as u8 is 255. Kernels compare and clamp with the
+// number itself, or refuse it.
+Argument within_type(const Argument& number, ScalarType dtype) {
+  const std::size_t bits = item_size(dtype) * 8;
+  if (!number.is_int() || !is_integral(dtype) || dtype == ScalarType::Bool || bits >= 64) return number;
+  const auto low_bits = static_cast<std::uint64_t>(number.as_int()) << (64 - bits);
+  const bool is_unsigned = dtype == ScalarType::U8;
+  return Argument::of(is_unsigned ? static_cast<std::int64_t>(low_bits >> (64 - bits))
+                                  : static_cast<std::int64_t>(low_bits) >> (64 - bits));
+}
+
 class Promoter {
  public:
   Promoter(Program& program, Method& method) : program_(program), method_(method), operands_(method) {}
@@ -87,7 +98,12 @@ class Promoter {
     std::vector<Argument> args(call.args().begin(), call.args().end());
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!def.args[i].is_promoted || args[i].is_none()) continue;
-      if (def.args[i].type != ArgType::Tensor) continue;  // a slot for numbers
+      if (def.args[i].type != ArgType::Tensor) {  // a slot for numbers
+        const Argument wrapped = within_type(args[i], dtype);
+        changed = changed || (wrapped.is_int() && wrapped.as_int() != args[i].as_int());
+        args[i] = wrapped;
+        continue;
+      }
       TRY(Argument promoted, promote(node, args[i], dtype));
       changed =
           changed || !promoted.is_value() || !args[i].is_value() || promoted.as_value() != args[i].as_value();

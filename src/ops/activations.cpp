@@ -253,7 +253,7 @@ std::span<const OpLine> activation_ops() {
       {"aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
        composite(infer_softmax, log_softmax)},
       {"aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
-       row_by_row(fitted(softmax_of_something, kernel("_softmax.out", infer_core_softmax)))},
+       row_by_row(kernel("_softmax.out", infer_core_softmax))},
       {"aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
        row_by_row(fitted(log_softmax_by_parts, kernel("_log_softmax.out", infer_core_softmax)))},
       {"aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType "

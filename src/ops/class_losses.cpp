@@ -104,9 +104,9 @@ Replacement nll_loss_and_weight(Builder& b, const OpCall& call) {
     loss = b.call("aten.mul.Tensor", {loss, weights_of(b, weight, targets.classes)});
   }
   loss = reduce(b, call, zero_unless(b, targets.is_counted, loss), weight, targets, dtype);
-  Value* total = call.integer("reduction") == 0
-                     ? b.call("aten.full.default", {Dims{}, 0, dtype})
-                     : to_dtype(b, total_weight(b, weight, targets, compute_type(dtype)), dtype);
+  const bool has_no_total = call.integer("reduction") == 0 && call.tensor("self").rank() > 1;
+  Value* total = has_no_total ? b.call("aten.full.default", {Dims{}, 0, dtype})
+                              : to_dtype(b, total_weight(b, weight, targets, compute_type(dtype)), dtype);
   return std::vector<Value*>{loss, total};
 }
 Replacement nll_loss(Builder& b, const OpCall& call) {
@@ -215,6 +215,11 @@ Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints
   return one(reduce_loss(b, call, loss, types[0].tensor.dtype));
 }
 
+// `x` above 0, else 0, which NaN gives, too.
+Value* if_positive(Builder& b, Value* x) {
+  return zero_unless(b, b.call("aten.gt.Scalar", {x, 0}), x);
+}
+
 // max(margin - x[y] + x[i], 0)^p of each class i but y
 Replacement multi_margin(Builder& b, const OpCall& call) {
   TRY(double power, constant_number(call, "p"));
@@ -224,7 +229,7 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
   target = b.view(target, {scores->tensor().sizes[0], 1});
   Value* own = b.call("aten.gather.default", {scores, 1, target});
   Value* lead = b.call("aten.sub.Tensor", {scores, own});
-  Value* terms = positive_part(b, b.call("aten.add.Tensor", {lead, call["margin"]}));
+  Value* terms = if_positive(b, b.call("aten.add.Tensor", {lead, call["margin"]}));
   if (power != 1) terms = b.call("aten.mul.Tensor", {terms, terms});
   if (Value* weight = to_compute_type(b, call.value("weight"))) {
     terms = b.call("aten.mul.Tensor", {terms, weights_of(b, weight, target)});
@@ -249,7 +254,7 @@ Replacement multilabel_margin(Builder& b, const OpCall& call) {
       b.call("aten.any.dim", {b.call("aten.logical_and.default", {same, label_column}), 1, true});
   Value* lead = b.call("aten.sub.Tensor", {b.call("aten.unsqueeze.default", {scores, 1}),
                                            b.call("aten.unsqueeze.default", {own, 2})});
-  Value* terms = positive_part(b, b.call("aten.add.Tensor", {lead, 1}));
+  Value* terms = if_positive(b, b.call("aten.add.Tensor", {lead, 1}));
   Value* counts =
       b.call("aten.logical_and.default", {label_column, b.call("aten.logical_not.default", {is_labelled})});
   return reduce_rows(b, call, zero_unless(b, counts, terms), {1, 2}, scores);

@@ -6,6 +6,7 @@
 
 #include "depute/builder.h"
 #include "ops/complex_forms.h"
+#include "ops/idioms.h"
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -49,26 +50,24 @@ Types infer_cat(const OpCall& call) {
   return tensor_result(dtype, total ? total->sizes : Dims{0});
 }
 
-// Empty parts go, and one part alone is the result.
+// Parts get the type of the result, empty parts go, and one part alone is the result. The runtime's kernel
+// copies the bytes of all parts when the first one has the result's type.
 Replacement cat(Builder& b, const OpCall& call) {
-  std::vector<Value*> parts = b.own(call.values("tensors"));
+  TRY(const std::vector<Type> types, infer_cat(call));
+  const TensorType& whole = types[0].tensor;
+  const std::vector<const Value*> parts = call.values("tensors");
   std::vector<Value*> kept;
-  for (Value* part : parts) {
-    if (part->tensor().static_numel() != 0) kept.push_back(part);
+  bool is_changed = false;
+  for (const Value* part : parts) {
+    is_changed |= part->tensor().dtype != whole.dtype || part->tensor().static_numel() == 0;
+    if (part->tensor().static_numel() != 0) kept.push_back(to_dtype(b, b.own(part), whole.dtype));
   }
-  if (kept.empty()) {  // the kernel does not look at empty parts, and would miss the sizes
-    TRY(std::vector<Type> types, infer_cat(call));
-    return one(b.call("aten.full.default", {types[0].tensor.sizes, 0, types[0].tensor.dtype}));
-  }
-  if (kept.size() == 1) {
-    TRY(std::vector<Type> types, infer_cat(call));
-    if (types[0].tensor.dtype == kept[0]->tensor().dtype &&
-        types[0].tensor.sizes == kept[0]->tensor().sizes) {
-      return one(b.call("aten.alias.default", {kept[0]}));
-    }
-    return std::vector<Value*>{};
-  }
-  if (kept.size() == parts.size()) return std::vector<Value*>{};
+  // The kernel does not look at empty parts, and would miss the sizes.
+  if (kept.empty()) return one(b.call("aten.full.default", {whole.sizes, 0, whole.dtype}));
+  if (b.failed()) return failure_of(b);
+  if (kept.size() == 1 && whole.sizes == kept[0]->tensor().sizes)
+    return one(b.call("aten.alias.default", {kept[0]}));
+  if (!is_changed) return std::vector<Value*>{};
   return one(b.call("aten.cat.default", {kept, call["dim"]}));
 }
 Replacement concat(Builder& b, const OpCall& call) {

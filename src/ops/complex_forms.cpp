@@ -72,6 +72,11 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
   return is_imaginary ? BuilderArgument(0) : BuilderArgument(argument);
 }
 
+bool has_complex_parts(const Argument& argument) {
+  if (argument.kind == Argument::Kind::Complex || is_complex_value(argument)) return true;
+  return argument.is_list() && std::ranges::any_of(argument.as_list(), has_complex_parts);
+}
+
 }  // namespace
 
 Value* known_part(Builder& b, const Value* x, std::size_t which) {
@@ -114,7 +119,13 @@ Replacement each_part(Builder& b, const OpCall& call) {
                          return type.is_tensor() && is_complex(type.tensor.dtype);
                        });
   if (is_real && !types->empty()) return real;  // complex operands told no more than sizes
-  const std::vector<Value*> imaginary = results_of(true);
+  if (b.failed()) return failure_of(b);
+  std::vector<Value*> imaginary;
+  if (std::ranges::any_of(call.args(), has_complex_parts)) {
+    imaginary = results_of(true);
+  } else {  // only the result's type is complex
+    for (Value* value : real) imaginary.push_back(b.call("aten.zeros_like.default", {value}));
+  }
   if (b.failed()) return failure_of(b);
   std::vector<Value*> results;
   for (std::size_t i = 0; i < real.size(); ++i) results.push_back(complex_value_of(b, real[i], imaginary[i]));

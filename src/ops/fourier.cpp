@@ -210,8 +210,12 @@ bool is_only_returned(const Value& value) {
 }
 Replacement r2c(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (call.node() != nullptr && is_only_returned(*call.node()->result(0))) return std::vector<Value*>{};
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
+  if (call.boolean("onesided") && call.node() != nullptr && is_only_returned(*call.node()->result(0))) {
+    const Ints places(dims.begin(), dims.end());
+    if (places == call.ints("dim")) return std::vector<Value*>{};
+    return one(b.call("aten._fft_r2c.default", {call["self"], places, call["normalization"], true}));
+  }
   TRY_STATUS(expect_constant(self, dims));
   TRY(std::vector<Type> types, infer_r2c(call));
   double divisor = divisor_of(call.integer("normalization"), product_of(self, dims));
@@ -229,7 +233,10 @@ Types infer_c2r(const OpCall& call) {
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   Dims sizes = self.sizes;
   if (dims.empty() || sizes.empty()) return argument_error("a transform along no dimension");
-  sizes[dims.back()] = as_sym_int(call["last_dim_size"]);
+  const SymInt last = as_sym_int(call["last_dim_size"]), half = floor_div(last, SymInt(2)) + 1;
+  const bool may_be_half = !half.is_constant() || !sizes[dims.back()].is_constant();
+  if (!may_be_half && half != sizes[dims.back()]) return argument_error("a real signal of another size");
+  sizes[dims.back()] = last;
   return tensor_result(part_of(self.dtype), std::move(sizes));
 }
 // The frequencies above the middle are those below it, conjugated.

@@ -87,7 +87,7 @@ Replacement unsafe_index_put(Builder& b, const OpCall& call) {
 }
 
 // Indices that a mask lets pass may point anywhere: they are kept inside.
-std::vector<Value*> clamped_indices(Builder& b, const OpCall& call, bool may_be_negative) {
+std::vector<Value*> clamped_indices(Builder& b, const OpCall& call) {
   std::vector<Value*> indices;
   const TensorType& self = call.tensor("self");
   for (Value* index : b.own(call.values("indices"))) {
@@ -96,7 +96,7 @@ std::vector<Value*> clamped_indices(Builder& b, const OpCall& call, bool may_be_
       return {};
     }
     SymInt size = self.sizes[indices.size()];
-    SymInt lowest = may_be_negative ? SymInt{} - size : SymInt{};
+    SymInt lowest = SymInt{} - size;  // negative ones count from the end
     indices.push_back(
         index == nullptr ? nullptr : b.call("aten.clamp.default", {index, b.size(lowest), b.size(size - 1)}));
   }
@@ -107,7 +107,7 @@ Replacement masked_index(Builder& b, const OpCall& call) {
   if (call.tensor("self").static_numel() == 0) {
     return one(b.call("aten.full.default", {types[0].tensor.sizes, call["fill"], types[0].tensor.dtype}));
   }
-  Value* read = b.call("aten.index.Tensor", {call["self"], clamped_indices(b, call, false)});
+  Value* read = b.call("aten.index.Tensor", {call["self"], clamped_indices(b, call)});
   Value* is_out = b.call("aten.logical_not.default", {call["mask"]});
   return one(b.call("aten.masked_fill.Scalar", {read, is_out, call["fill"]}));
 }
@@ -115,7 +115,7 @@ Replacement masked_index_put(Builder& b, const OpCall& call) {
   if (call.tensor("self").static_numel() == 0) return one(b.call("aten.alias.default", {call["self"]}));
   Value* is_out = b.call("aten.logical_not.default", {call["mask"]});
   Value* values = b.call("aten.masked_fill.Scalar", {call["values"], is_out, 0});
-  return one(b.call("aten.index_put.default", {call["self"], clamped_indices(b, call, true), values, true}));
+  return one(b.call("aten.index_put.default", {call["self"], clamped_indices(b, call), values, true}));
 }
 
 // --- writing
@@ -142,10 +142,30 @@ Replacement index_fill(Builder& b, const OpCall& call) {
   return one(reshape(b, b.call("aten.index_put.default", {x, indices, value}), self.sizes));
 }
 
+// Whether strides step over everything that smaller strides reach, or tell only when the program runs.
+bool may_lie_apart(const Dims& sizes, const Dims& strides) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i].is_constant() || !strides[i].is_constant()) return true;
+    if (sizes[i].value() == 0) return true;
+    if (sizes[i].value() > 1) steps.emplace_back(strides[i].value(), sizes[i].value());
+  }
+  std::ranges::sort(steps);
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : steps) {
+    if (stride <= reach) return false;
+    if (stride > std::numeric_limits<std::int64_t>::max() / size - reach) return true;  // beyond any memory
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
 // Elements of the memory of a dense tensor, counted by sizes and strides.
 Replacement as_strided_scatter(Builder& b, const OpCall& call) {
   Dims sizes = as_dims(call["size"]), strides = as_dims(call["stride"]);
   if (sizes.size() != strides.size()) return argument_error("as_strided_scatter with unequal lists");
+  if (!may_lie_apart(sizes, strides))
+    return argument_error("as_strided_scatter to elements that overlap, whose content torch leaves open");
   SymInt first = call["storage_offset"].is_none() ? SymInt{} : as_sym_int(call["storage_offset"]);
   Value* index = b.call("aten.full.default", {Dims(sizes.size(), SymInt(1)), b.size(first), ScalarType::I64});
   for (std::size_t i = 0; i < sizes.size(); ++i) {

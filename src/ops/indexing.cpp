@@ -125,7 +125,10 @@ Replacement index_add(Builder& b, const OpCall& call) {
   Value* source = b.own(call.value("source"));
   const Argument& alpha = call["alpha"];
   bool is_plain = alpha.is_number() && alpha.as_double() == 1;
-  if (!is_plain) source = b.call("aten.mul.Tensor", {source, alpha});
+  const ScalarType dtype = source->tensor().dtype;
+  if (!is_plain) source = to_dtype(b, source, dtype);
+  if (!is_plain)
+    source = b.call("aten.mul.Tensor", {source, b.call("aten.scalar_tensor.default", {alpha, dtype})});
   if (b.failed()) return failure_of(b);
   return put_along(b, call, source, true);
 }

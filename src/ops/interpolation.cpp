@@ -116,7 +116,9 @@ Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dt
 
 // --- the nearest neighbour
 
-Value* nearest_index(Builder& b, const Axis& axis, bool exact) {
+Value* nearest_index(Builder& b, const Axis& given, bool exact) {
+  Axis axis = given;
+  if (!exact && axis.from == axis.to) axis.factor.reset();  // torch copies
   Value* place = range(b, axis.to, ScalarType::F32);
   if (exact) place = b.call("aten.add.Tensor", {place, 0.5});
   place = b.call("aten.mul.Tensor", {place, step_of(b, axis, false, ScalarType::F32)});
@@ -127,8 +129,19 @@ Value* nearest_index(Builder& b, const Axis& axis, bool exact) {
   return b.call("aten.minimum.default", {index, size_tensor(b, axis.from - 1, ScalarType::I64)});
 }
 
+// Torch's functions for one, two and three dimensions differ where a factor is not that of the sizes.
+Status check_factors(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) {
+    if (!axis.factor || !axis.from.is_constant() || !axis.to.is_constant() || axis.from == axis.to) continue;
+    TRY(const SymInt scaled, scaled_size(axis.from, *axis.factor));
+    if (scaled != axis.to) return type_error("a scale factor that is not that of the sizes");
+  }
+  return {};
+}
+
 Replacement nearest(Builder& b, const OpCall& call, std::size_t count, bool exact) {
   TRY(std::vector<Axis> axes, read_axes(call, count));
+  TRY_STATUS(check_factors(axes));
   std::vector<Value*> indices(2, nullptr);
   for (std::size_t i = 0; i < count; ++i) {
     indices.push_back(along(b, nearest_index(b, axes[i], exact), i, count));
@@ -196,19 +209,25 @@ Value* linear_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTy
   return tent(b, distances(b, range(b, axis.from, dtype), at));
 }
 
-// Of elements from 2 in front of the first to 2 behind the last; those outside stand for the one at the edge.
+// Of the four elements around each place; those outside stand for the one at the edge.
 Value* cubic_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
   constexpr double a = -0.75;
-  SymInt last = axis.from - 1;
-  Value* place = b.call("aten.arange.start_step", {-2, b.size(axis.from + 2), 1, dtype});
-  Value* weights = cubic(b, distances(b, place, positions(b, axis, align_corners, dtype)), a);
-  Value* inside = b.call("aten.minimum.default", {positive_part(b, place), size_tensor(b, last, dtype)});
+  Value* at = positions(b, axis, align_corners, dtype);
+  Value* low = b.call("aten.floor.default", {at});
+  Value* last = size_tensor(b, axis.from - 1, dtype);
   Value* column = b.call("aten.unsqueeze.default", {range(b, axis.from, dtype), 1});
-  Value* stands_for = to_dtype(b, b.call("aten.eq.Tensor", {column, inside}), dtype);
-  return b.call("aten.mm.default", {stands_for, weights});
+  Value* weights = nullptr;
+  for (int tap = -1; tap <= 2; ++tap) {
+    Value* place = b.call("aten.add.Tensor", {low, tap});
+    Value* weight = cubic(b, b.call("aten.abs.default", {b.call("aten.sub.Tensor", {at, place})}), a);
+    Value* inside = b.call("aten.minimum.default", {positive_part(b, place), last});
+    Value* share = zero_unless(b, b.call("aten.eq.Tensor", {column, inside}), weight);
+    weights = weights == nullptr ? share : b.call("aten.add.Tensor", {weights, share});
+  }
+  return weights;
 }
 
-// Anti-aliased: the filter is as wide as the step between results, and weights sum to 1.
+// Anti-aliased: the filter is as wide as the step between results, and weights sum to 1, or are all 0.
 using Filter = Value* (*)(Builder& b, Value* d);
 Value* tent_filter(Builder& b, Value* d) {
   return tent(b, d);
@@ -231,7 +250,9 @@ Value* smooth_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTy
   Value* places = b.call("aten.add.Tensor", {range(b, axis.from, dtype), 0.5});
   Value* weights = filter(b, over_width(b, distances(b, places, at), step, dtype));
   Value* sum = b.call("aten.sum.dim_IntList", {weights, std::vector<std::int64_t>{0}, true});
-  return b.call("aten.div.Tensor", {weights, sum});
+  // No element lies near a place far outside.
+  Value* divisor = b.call("aten.where.ScalarSelf", {b.call("aten.eq.Scalar", {sum, 0}), 1, sum});
+  return b.call("aten.div.Tensor", {weights, divisor});
 }
 
 // --- products along each dimension
@@ -244,8 +265,10 @@ Value* rotate(Builder& b, Value* x, std::size_t count) {
   return b.call("aten.permute.default", {x, order});
 }
 
+// With `takes_copies` an axis that keeps its size is copied, whatever factor stands beside the size.
 template <typename Weights>
-Replacement separable(Builder& b, const OpCall& call, std::size_t count, Weights weights_of) {
+Replacement separable(Builder& b, const OpCall& call, std::size_t count, bool takes_copies,
+                      Weights weights_of) {
   TRY(std::vector<Axis> axes, read_axes(call, count));
   ScalarType dtype = call[0].as_value()->tensor().dtype;
   if (!is_floating(dtype)) {
@@ -253,29 +276,34 @@ Replacement separable(Builder& b, const OpCall& call, std::size_t count, Weights
   }
   Value* x = to_compute_type(b, call[0].as_value());
   for (std::size_t i = count; i-- > 0;) {
+    if (takes_copies && axes[i].from == axes[i].to) {
+      x = rotate(b, x, count);
+      continue;
+    }
     Value* weights = weights_of(axes[i], compute_type(dtype));
     x = rotate(b, b.call("aten.matmul.default", {x, weights}), count);
   }
+  if (!b.failed() && x == call[0].as_value()) return one(b.call("aten.alias.default", {call[0]}));
   return one(to_dtype(b, x, dtype));
 }
 
 template <std::size_t count>
 Replacement upsample_linear(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, count, [&](const Axis& axis, ScalarType dtype) {
+  return separable(b, call, count, true, [&](const Axis& axis, ScalarType dtype) {
     return linear_weights(b, axis, align_corners, dtype);
   });
 }
 Replacement upsample_bicubic(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) {
+  return separable(b, call, 2, false, [&](const Axis& axis, ScalarType dtype) {
     return cubic_weights(b, axis, align_corners, dtype);
   });
 }
 template <Filter filter>
 Replacement upsample_smooth(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, 2, [&](const Axis& axis, ScalarType dtype) {
+  return separable(b, call, 2, false, [&](const Axis& axis, ScalarType dtype) {
     return smooth_weights(b, axis, align_corners, dtype, filter);
   });
 }

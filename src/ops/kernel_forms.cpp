@@ -135,11 +135,19 @@ bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
   return false;
 }
 
-// By what a number of elements is not known to be more than one is multiplied apart.
+// By what a number of elements is not known to be more than one is multiplied apart, and by what the kernel
+// refuses: a negative number of unsigned ones.
 bool takes_wrong_alpha(const OpCall& call) {
-  if (call.def().name != "aten.add.Tensor") return false;
-  const Argument& alpha = call["alpha"];
-  return !(alpha.is_number() && alpha.as_double() == 1) && may_be_one(call.tensor("self").numel());
+  const int place = call.def().arg_index(Symbol("alpha"));
+  if (place < 0) return false;
+  const Argument& alpha = call[static_cast<std::size_t>(place)];
+  if (alpha.is_number() && alpha.as_double() == 1) return false;
+  const ScalarType dtype = promoted_type(call);
+  const bool may_not_fit = is_integral(dtype) && dtype != ScalarType::I64 && dtype != ScalarType::Bool;
+  constexpr double most_of_any = 127;
+  const bool fits = alpha.is_number() && alpha.as_double() >= 0 && alpha.as_double() <= most_of_any;
+  if (may_not_fit && !fits) return true;
+  return call.def().name == "aten.add.Tensor" && may_be_one(call.tensor("self").numel());
 }
 
 }  // namespace
@@ -160,20 +168,56 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call) {
   return one(b.call(call.def().name.str(), args));
 }
 
-Replacement left_shift_within_width(Builder& b, const OpCall& call) {
+namespace {
+
+// By how many places a call shifts, if the kernel may be asked for as many: below the width, above 0.
+struct Places {
+  Value* count = nullptr;  // null: the call is fine as it is
+  Value* is_within = nullptr;
+  std::int64_t last = 0;  // the most places
+};
+Places places_of(Builder& b, const OpCall& call) {
   const ScalarType dtype = promoted_type(call);
-  if (!is_integral(dtype)) return as_it_is();
+  if (!is_integral(dtype)) return {};
   const auto bits = static_cast<std::int64_t>(item_size(dtype)) * 8;
   const Argument& other = call["other"];
-  if (other.is_number() && other.as_double() >= 0 && other.as_double() < static_cast<double>(bits)) {
-    return as_it_is();
-  }
-  Value* places = as_tensor(b, other, dtype);
-  Value* is_within = b.call("aten.logical_and.default", {b.call("aten.ge.Scalar", {places, 0}),
-                                                         b.call("aten.lt.Scalar", {places, bits})});
-  Value* clamped = b.call("aten.clamp.default", {places, 0, bits - 1});
+  if (other.is_number() && other.as_double() >= 0 && other.as_double() < static_cast<double>(bits)) return {};
+  Value* count = as_tensor(b, other, dtype);
+  Value* is_within = b.call("aten.logical_and.default",
+                            {b.call("aten.ge.Scalar", {count, 0}), b.call("aten.lt.Scalar", {count, bits})});
+  return {count, is_within, bits - 1};
+}
+
+}  // namespace
+
+Replacement left_shift_within_width(Builder& b, const OpCall& call) {
+  const Places places = places_of(b, call);
+  if (places.count == nullptr) return b.failed() ? Replacement(failure_of(b)) : as_it_is();
+  Value* clamped = b.call("aten.clamp.default", {places.count, 0, places.last});
   Value* shifted = b.call("aten.bitwise_left_shift.Tensor", {call["self"], clamped});
-  return one(b.call("aten.where.self", {is_within, shifted, 0}));
+  return one(b.call("aten.where.self", {places.is_within, shifted, 0}));
+}
+
+Replacement right_shift_within_width(Builder& b, const OpCall& call) {
+  const Places places = places_of(b, call);
+  if (places.count == nullptr) return b.failed() ? Replacement(failure_of(b)) : as_it_is();
+  Value* count = b.call("aten.where.self", {places.is_within, places.count, places.last});
+  Value* shifted = b.call("aten.bitwise_right_shift.Tensor", {call["self"], count});
+  const bool has_sign = promoted_type(call) != ScalarType::U8;
+  return one(has_sign ? shifted : b.call("aten.where.self", {places.is_within, shifted, 0}));
+}
+
+Replacement sum_in_f32(Builder& b, const OpCall& call) {
+  const ScalarType dtype = dtype_or(call, call.tensor("self").dtype);
+  if (!is_half_precision(dtype)) return with_dimension(b, call);
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  Value* wide = to_dtype(b, b.own(call.value("self")), ScalarType::F32);
+  args[0] = call.tensor("self").rank() == 0 ? reshape(b, wide, {1}) : wide;
+  args[static_cast<std::size_t>(call.def().arg_index(Symbol("dtype")))] = ScalarType::F32;
+  std::vector<Value*> results = b.call_all(call.def().name.str(), args);
+  for (Value*& value : results) value = to_dtype(b, value, dtype);
+  if (b.failed()) return failure_of(b);
+  return in_sizes_of(b, call, std::move(results));
 }
 
 Replacement sign_without_nan(Builder& b, const OpCall& call) {
@@ -198,16 +242,7 @@ Replacement floor_by_division_of_zero(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_zero, infinite, b.call("aten.div.Tensor_mode", args)}));
 }
 
-Replacement softmax_of_something(Builder& b, const OpCall& call) {
-  const TensorType& self = call.tensor("self");
-  if (self.static_numel() != 0) return as_it_is();
-  const ScalarType dtype = call.node()->result()->tensor().dtype;
-  if (dtype == self.dtype) return one(b.call("aten.alias.default", {call["self"]}));
-  return one(b.call("aten._to_copy.default", {call["self"], dtype}));
-}
-
 Replacement log_softmax_by_parts(Builder& b, const OpCall& call) {
-  if (call.tensor("self").static_numel() == 0) return softmax_of_something(b, call);
   if (call.tensor("self").dtype != ScalarType::F64) return as_it_is();
   Value* x = b.own(call.value("self"));
   const std::vector<std::int64_t> dims = {call.integer("dim")};

@@ -19,8 +19,10 @@ Replacement power_by_squaring(Builder& b, const OpCall& call);
 Replacement of_equal_ranks(Builder& b, const OpCall& call);
 // Left shifts by a negative number, or by as many places as the type has or more, give 0.
 Replacement left_shift_within_width(Builder& b, const OpCall& call);
-// softmax of a tensor without elements is that tensor; the kernel refuses it.
-Replacement softmax_of_something(Builder& b, const OpCall& call);
+// Right shifts by such numbers leave the sign alone.
+Replacement right_shift_within_width(Builder& b, const OpCall& call);
+// Sums, means and products of half precision are computed in f32 and rounded once.
+Replacement sum_in_f32(Builder& b, const OpCall& call);
 // The sign of NaN is 0.
 Replacement sign_without_nan(Builder& b, const OpCall& call);
 // floor(a / 0) is a / 0, with its sign and NaNs.

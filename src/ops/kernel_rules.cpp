@@ -136,7 +136,30 @@ Replacement with_converted(Builder& b, const OpCall& call, const std::vector<Cla
 
 }  // namespace
 
+namespace {
+
+// Results without elements are made of their types alone: many kernels refuse such calls. Nothing for others.
+Replacement without_elements(Builder& b, const OpCall& call) {
+  if (call.node() == nullptr || call.def().out_name.empty() || !call.def().is_pure())
+    return std::vector<Value*>{};
+  bool has_tensors = false;
+  for (const Argument& argument : call.args()) has_tensors |= !tensors_of(argument).empty();
+  std::vector<Value*> results;
+  for (const Value* value : call.node()->results()) {
+    const bool is_nothing = value->type().is_tensor() && value->tensor().static_numel() == 0 &&
+                            !is_complex(value->tensor().dtype);
+    if (!has_tensors || !is_nothing) return std::vector<Value*>{};
+  }
+  for (const Value* value : call.node()->results())
+    results.push_back(b.call("aten.full.default", {value->tensor().sizes, 0, value->tensor().dtype}));
+  return results;
+}
+
+}  // namespace
+
 Replacement fit_kernel(Builder& b, const OpCall& call) {
+  Replacement nothing = without_elements(b, call);
+  if (!nothing || !nothing->empty()) return nothing;
   const DecomposeFunction fit = kernel_rules(call.def()).fit;
   if (fit != nullptr) {
     Replacement values = fit(b, call);

@@ -12,6 +12,9 @@ namespace {
 
 Types infer_converted(const OpCall& call) {
   const TensorType& self = call.tensor("self");
+  const bool is_ordered = call.def().arg_index(Symbol("dim_order")) >= 0 && call["dim_order"].is_list();
+  if (is_ordered && call["dim_order"].as_list().size() != self.rank())
+    return argument_error("an order of other dimensions than the tensor has");
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
 }
 

@@ -280,7 +280,9 @@ Replacement weight_norm(Builder& b, const OpCall& call) {
   for (std::size_t i = 0; i < rank; ++i) {
     if (call.integer("dim") == -1 || i != kept) dims.push_back(static_cast<std::int64_t>(i));
   }
-  Value* norm = b.call("aten.linalg_vector_norm.default", {call["v"], 2, dims, true});
+  // A list without dimensions would be all of them.
+  Value* norm = dims.empty() ? b.call("aten.abs.default", {call["v"]})
+                             : b.call("aten.linalg_vector_norm.default", {call["v"], 2, dims, true});
   return one(b.call("aten.mul.Tensor", {call["v"], b.call("aten.div.Tensor", {call["g"], norm})}));
 }
 

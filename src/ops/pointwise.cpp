@@ -94,9 +94,13 @@ Replacement masked_fill(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
 }
 
-// self + value * (a * b), or self + value * (a / b)
+// self + value * (a * b), or self + value * (a / b), all in the type of the result
 Replacement add_scaled(Builder& b, const OpCall& call, std::string_view op) {
-  Value* product = b.call(op, {call["tensor1"], call["tensor2"]});
+  const Value* first = call.value("tensor1");
+  const BuilderArgument factor_in_type =
+      first == nullptr ? BuilderArgument(call["tensor1"])
+                       : BuilderArgument(to_dtype(b, b.own(first), promoted_type(call)));
+  Value* product = b.call(op, {factor_in_type, call["tensor2"]});
   const Argument& factor = call["value"];
   bool is_one = factor.is_number() && factor.as_double() == 1;
   Value* scaled = is_one ? product : b.call("aten.mul.Tensor", {product, factor});
@@ -370,9 +374,9 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
        fitted(left_shift_within_width, binary("bitwise_left_shift.Tensor_Scalar_out", inplace_twin))},
       {"aten.bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
-       binary("bitwise_right_shift.Tensor_out", inplace_twin)},
+       fitted(right_shift_within_width, binary("bitwise_right_shift.Tensor_out", inplace_twin))},
       {"aten.bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
-       binary("bitwise_right_shift.Tensor_Scalar_out", inplace_twin)},
+       fitted(right_shift_within_width, binary("bitwise_right_shift.Tensor_Scalar_out", inplace_twin))},
       // choice
       {"aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
        on_complex(each_part, power("where.self_out", "self other"))},

@@ -181,6 +181,7 @@ Replacement by_recurrence(Builder& b, const OpCall& call, const Recurrence& recu
   if (degree.is_number()) {
     double n = degree.as_double();
     if (type != ScalarType::F64) n = static_cast<float>(n);
+    n = std::trunc(n);
     return of_constant_degree(b, call, recurrence, n, limit);
   }
   const bool is_tensor = degree.is_value() && degree.as_value()->type().is_tensor();

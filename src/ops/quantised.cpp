@@ -5,15 +5,24 @@
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
+#include "support/try.h"
 
 namespace depute::internal {
 namespace {
 
+Status check_quanta(const OpCall& call) {
+  const Argument &least = call["quant_min"], &most = call["quant_max"];
+  if (!least.is_number() || !most.is_number() || least.as_double() <= most.as_double()) return {};
+  return argument_error("'quant_min' above 'quant_max'");
+}
+
 Types infer_quantised(const OpCall& call) {
+  TRY_STATUS(check_quanta(call));
   return tensor_result(call["dtype"].as_scalar_type(), call.tensor("input").sizes);
 }
 
 Types infer_dequantised(const OpCall& call) {
+  TRY_STATUS(check_quanta(call));
   const bool is_row = call.def().arg_index(Symbol("out_dtype")) < 0;
   const Argument& dtype = call[is_row ? "output_dtype" : "out_dtype"];
   return tensor_result(dtype.is_none() ? ScalarType::F32 : dtype.as_scalar_type(),
@@ -25,7 +34,8 @@ Types infer_choice(Dims sizes) {
   return std::vector<Type>{tensor_type(make_tensor(ScalarType::F64, sizes)),
                            tensor_type(make_tensor(ScalarType::I64, sizes))};
 }
-Types infer_choice_of_all(const OpCall&) {
+Types infer_choice_of_all(const OpCall& call) {
+  TRY_STATUS(check_quanta(call));
   return infer_choice({1});
 }
 Types infer_choice_of_rows(const OpCall& call) {
@@ -91,8 +101,12 @@ constexpr OpRules quantising(const char* out, const char* accepts = "input f32 f
 constexpr OpRules choosing(const char* out, InferFunction infer) {
   return accepting("input f32", {.flags = core | quantisation, .out = out, .infer = infer});
 }
-constexpr OpRules dequantising(const char* out) {
-  return {.flags = core | quantisation, .out = out, .infer = infer_dequantised, .fit = without_bf16};
+constexpr OpRules dequantising(const char* out, const char* accepts = nullptr) {
+  return {.flags = core | quantisation,
+          .out = out,
+          .infer = infer_dequantised,
+          .accepts = accepts,
+          .fit = without_bf16};
 }
 
 }  // namespace
@@ -111,7 +125,7 @@ std::span<const OpLine> quantised_ops() {
        dequantising("quantized_decomposed::dequantize_per_tensor.out")},
       {"quantized_decomposed.dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
        "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-       dequantising("quantized_decomposed::dequantize_per_tensor.Tensor_out")},
+       dequantising("quantized_decomposed::dequantize_per_tensor.Tensor_out", "scale f64; zero_point i64")},
       {"quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, "
        "int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
        quantising("quantized_decomposed::quantize_per_channel.out",
@@ -119,7 +133,7 @@ std::span<const OpLine> quantised_ops() {
       {"quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? "
        "zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? "
        "out_dtype=None) -> Tensor",
-       dequantising("quantized_decomposed::dequantize_per_channel.out")},
+       dequantising("quantized_decomposed::dequantize_per_channel.out", "scales f32 f64; zero_points i64")},
       {"quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
        "ScalarType dtype) -> (Tensor, Tensor)",
        choosing("quantized_decomposed::choose_qparams.Tensor_out", infer_choice_of_all)},
@@ -128,10 +142,11 @@ std::span<const OpLine> quantised_ops() {
        choosing("quantized_decomposed::choose_qparams_per_token_asymmetric.out", infer_choice_of_rows)},
       {"quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-       quantising("quantized_decomposed::quantize_per_token.out")},
+       quantising("quantized_decomposed::quantize_per_token.out",
+                  "input f32 f16 f64; scales f64; zero_points i64")},
       {"quantized_decomposed.dequantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, "
        "int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
-       dequantising("quantized_decomposed::dequantize_per_token.out")},
+       dequantising("quantized_decomposed::dequantize_per_token.out", "scales f32 f64; zero_points i64")},
       {"quantized_decomposed.embedding_byte.default(Tensor weight, Tensor weight_scales, Tensor? "
        "weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
        looking_up<1>("quantized_decomposed::embedding_byte.out")},

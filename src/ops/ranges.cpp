@@ -36,8 +36,11 @@ Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, Scala
   const Argument& end = call[name];
   Value* value = is_tensor(end) ? b.call("aten._to_copy.default", {end, dtype})
                                 : b.call("aten.full.default", {Dims{}, end, dtype});
-  const bool is_cut = is_integral(dtype_or(call, ScalarType::F32)) && call.integer("steps") > 1;
-  return is_cut ? b.call("aten.trunc.default", {value}) : value;
+  const ScalarType own = dtype_or(call, ScalarType::F32);
+  const bool is_cut = is_integral(own) && call.integer("steps") > 1;
+  if (!is_cut) return value;
+  if (!is_tensor(end)) return b.call("aten.trunc.default", {value});
+  return to_dtype(b, to_dtype(b, b.own(end.as_value()), own), dtype);  // -4 as u8 is 252
 }
 
 // The first half counts from the start and the other from the end, so that both are met exactly.

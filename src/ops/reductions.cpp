@@ -114,6 +114,9 @@ constexpr OpRules reducing(const char* out, InferFunction infer, DecomposeFuncti
   return {
       .flags = core | reduction, .out = out, .infer = infer, .decompose = decompose, .fit = with_dimension};
 }
+constexpr OpRules summing(const char* out, InferFunction infer) {
+  return fitted(sum_in_f32, reducing(out, infer));
+}
 
 }  // namespace
 
@@ -121,19 +124,19 @@ std::span<const OpLine> reduction_ops() {
   static constexpr OpLine lines[] = {
       {"aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> "
        "Tensor",
-       on_complex(each_part, reducing("sum.IntList_out", infer_sum))},
+       on_complex(each_part, summing("sum.IntList_out", infer_sum))},
       {"aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        composite(infer_sum, sum_all, reduction)},
       {"aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
        composite(infer_sum_to_size, sum_to_size, may_view)},
       {"aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       on_complex(each_part, reducing("mean.out", infer_reduction))},
+       on_complex(each_part, summing("mean.out", infer_reduction))},
       {"aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
        written_by("mean.dtype_out", composite(infer_reduction, mean_all, reduction))},
       {"aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-       in_autocast(autocast_f32, reducing("prod.int_out", infer_sum))},
+       in_autocast(autocast_f32, summing("prod.int_out", infer_sum))},
       {"aten.prod.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-       in_autocast(autocast_f32, reducing("prod.out", infer_sum))},
+       in_autocast(autocast_f32, summing("prod.out", infer_sum))},
       {"aten.amax.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
        reducing("amax.out", infer_reduction)},
       {"aten.amin.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -162,8 +165,8 @@ std::span<const OpLine> reduction_ops() {
       {"aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
        composite(infer_any_dims, all_dims_of, reduction)},
       {"aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-       row_by_row(on_complex(each_part,
-                             fitted(with_dimension, kernel("cumsum.out", infer_cumulative, inplace_twin))))},
+       row_by_row(
+           on_complex(each_part, fitted(sum_in_f32, kernel("cumsum.out", infer_cumulative, inplace_twin))))},
   };
   return lines;
 }

@@ -51,11 +51,21 @@ Replacement grid_sampler_2d(Builder& b, const OpCall& call) {
   return one(to_dtype(b, b.call("aten.grid_sampler_2d.default", args), dtype));
 }
 
+enum class GridPadding : std::uint8_t { Zeros, Border, Reflection };
+
+// A place that is no number is the first one, where places outside are brought to the edge.
+Replacement grid_without_nan(Builder& b, const OpCall& call) {
+  if (call.integer("padding_mode") == static_cast<std::int64_t>(GridPadding::Zeros))
+    return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  args[1] = b.call("aten.where.ScalarSelf", {b.call("aten.isnan.default", {call["grid"]}), -1, call["grid"]});
+  return one(b.call("aten.grid_sampler_2d.default", args));
+}
+
 // --- volumes, of which the runtime has no kernel: the elements around a place are read by their numbers in
 // the volume
 
-enum class GridSampling : std::uint8_t { Linear, Nearest };  // numbers of torch
-enum class GridPadding : std::uint8_t { Zeros, Border, Reflection };
+enum class GridSampling : std::uint8_t { Linear, Nearest };  // numbers of torch, as GridPadding's
 
 Term clamped(const Term& place, const Term& last) {
   return min(place.call("aten.clamp.default", {0}), last);
@@ -173,6 +183,7 @@ Types infer_affine_grid(const OpCall& call) {
   if ((size.size() != 4 && size.size() != 5) || theta.rank() != 3) {
     return argument_error("a grid for an image of the wrong rank");
   }
+  if (!is_floating(theta.dtype)) return type_error("a grid of whole numbers");
   Dims sizes{size[0]};
   sizes.insert(sizes.end(), size.begin() + 2, size.end());
   sizes.push_back(static_cast<std::int64_t>(size.size()) - 2);
@@ -216,7 +227,8 @@ std::span<const OpLine> sampling_ops() {
        in_autocast(autocast_f32, accepting("input f32 f64; grid f32 f64", {.flags = core,
                                                                            .out = "grid_sampler_2d.out",
                                                                            .infer = infer_grid_sampler_2d,
-                                                                           .decompose = grid_sampler_2d}))},
+                                                                           .decompose = grid_sampler_2d,
+                                                                           .fit = grid_without_nan}))},
       {"aten.grid_sampler_3d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
        "bool align_corners) -> Tensor",
        in_autocast(autocast_f32, composite(infer_grid_sampler_3d, grid_sampler_3d))},

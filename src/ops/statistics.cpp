@@ -173,9 +173,8 @@ Replacement histc(Builder& b, const OpCall& call) {
   Term last(b, b.call("aten.full.default", {Ints{}, high, x.dtype()}));
   if (low == high) {
     if (call.tensor("self").static_numel() != 0) {
-      bool is_whole = low == 0;
-      first = is_whole ? x.call("aten.amin.default", {Ints{0}}) : first;
-      last = is_whole ? x.call("aten.amax.default", {Ints{0}}) : last;
+      first = x.call("aten.amin.default", {Ints{0}});
+      last = x.call("aten.amax.default", {Ints{0}});
     }
     Term is_point = (first == last).to(x.dtype());
     first = first - is_point;

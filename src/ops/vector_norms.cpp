@@ -5,6 +5,7 @@
 //   aten.dist.default(%x, %y, 2)                    ->   sub, mul, sum, sqrt
 //
 // Half precision is summed in f32, as eager PyTorch does.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -28,7 +29,8 @@ Value* converted(Builder& b, Value* x, ScalarType dtype) {
 
 // --- (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
 
-Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
+// A vector of one element is as long as that, however large `p`.
+Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bool is_vector = true) {
   if (p == 2) {
     Value* squares = b.call("aten.mul.Tensor", {x, x});
     return b.call("aten.sqrt.default", {b.call("aten.sum.dim_IntList", {squares, dims, keepdim})});
@@ -42,6 +44,12 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
     return b.call(p > 0 ? "aten.amax.default" : "aten.amin.default", {magnitude, dims, keepdim});
   }
   if (p == 1) return b.call("aten.sum.dim_IntList", {magnitude, dims, keepdim});
+  const Dims& sizes = x->tensor().sizes;
+  const bool is_single = std::ranges::all_of(dims, [&](std::int64_t dim) {
+    return sizes[static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(sizes.size()) : dim)] ==
+           1;
+  });
+  if (is_vector && is_single && !dims.empty()) return b.call("aten.amax.default", {magnitude, dims, keepdim});
   Value* powers = b.call("aten.pow.Tensor_Scalar", {magnitude, p});
   return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
 }
@@ -58,7 +66,7 @@ Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim)
   if (b.failed()) return nullptr;
   if (x->tensor().rank() == 0) {
     Value* row = b.view(x, {1});
-    return b.failed() ? nullptr : converted(b, p_norm(b, row, p, {0}, false), dtype);
+    return b.failed() ? nullptr : converted(b, p_norm(b, row, p, {0}, false, false), dtype);
   }
   return converted(b, p_norm(b, x, p, dims, keepdim), dtype);
 }
@@ -183,6 +191,15 @@ Replacement cdist(Builder& b, const OpCall& call) {
   }
   return one(b.call("aten._cdist_forward.default", call.args()));
 }
+// In how many places two rows differ: NaN where one of them has NaN, which the kernel counts.
+Replacement count_with_nan(Builder& b, const OpCall& call) {
+  if (call.number("p") != 0) return std::vector<Value*>{};
+  Value* rows = b.call("aten.unsqueeze.default", {call["x1"], -2});
+  Value* difference = b.call("aten.sub.Tensor", {rows, b.call("aten.unsqueeze.default", {call["x2"], -3})});
+  Value* differs = b.call("aten.ne.Scalar", {difference, 0});
+  Value* ones = b.call("aten.where.ScalarOther", {b.call("aten.isnan.default", {difference}), difference, 1});
+  return one(b.call("aten.sum.dim_IntList", {zero_unless(b, differs, ones), Ints{-1}}));
+}
 // The distances of all pairs of rows, each once.
 Types infer_pdist(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -252,7 +269,7 @@ std::span<const OpLine> vector_norm_ops() {
       {"aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
        in_autocast(autocast_f32, composite(infer_cdist, cdist))},
       {"aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
-       kernel("_cdist_forward.out", infer_cdist)},
+       fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
       {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
       {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
        kernel("_pdist_forward.out", infer_pdist)},

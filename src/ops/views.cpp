@@ -182,6 +182,11 @@ Replacement unfold_number(Builder& b, const OpCall& call) {
 Replacement broadcast_to(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", call.args()));
 }
+// The runtime's kernel refuses an implicit one, which is no other.
+Replacement expand_explicitly(Builder& b, const OpCall& call) {
+  if (!call.boolean("implicit")) return std::vector<Value*>{};
+  return one(b.call("aten.expand.default", {call["self"], call["size"]}));
+}
 Replacement expand_as(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {call["self"], call.tensor("other").sizes}));
 }
@@ -291,6 +296,7 @@ std::span<const OpLine> view_ops() {
         .view_kind = ViewKind::Expand,
         .out = "expand_copy.out",
         .infer = infer_expand,
+        .decompose = expand_explicitly,
         .identity = always,
         .write_back = write_expanded}},
       {"aten.broadcast_to.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",

@@ -1,5 +1,6 @@
 """A part of the programs of one operator each (tests/one_op/one_op.py; `make test-one-op` runs 200,000), and faults that they found."""
 
+import math
 import os
 import subprocess
 import sys
@@ -21,8 +22,47 @@ FAULTS = {
     "linspace_into_integers": ("aten.linspace.default", [0.9, 7.9, 6, torch.int64, None, None, None]),
     "logspace_into_integers": ("aten.logspace.default", [0.9, 4.9, 4, 3.0, torch.int32, None, None, None]),
     "any_of_bytes_over_no_dimensions": ("aten.any.dims", [INT([[7, 0], [1, 2]], dtype=torch.uint8), [], False]),
-    "softmax_of_nothing": ("aten._softmax.default", [torch.empty(2, 0), 1, False]),
-    "log_softmax_of_nothing": ("aten._log_softmax.default", [torch.empty(0, 3), 1, False]),
+    "cat_of_integers_behind_floats": ("aten.cat.default", [[torch.tensor([[0.5, 2.0]]), INT([[7, 8]], dtype=torch.int32), torch.tensor([[True, False]])], 1]),
+    "dstack_of_mixed_types": ("aten.dstack.default", [[torch.tensor([0.5, 2.0]), INT([7, 8])]]),
+    "right_shift_by_the_width_and_more": ("aten.bitwise_right_shift.Tensor", [INT([-9, 9, 7, -7]), INT([64, 70, 2, -1])]),
+    "right_shift_of_bytes_by_their_width": ("aten.bitwise_right_shift.Tensor_Scalar", [INT([255, 3], dtype=torch.uint8), 8]),
+    "bytes_compared_with_a_negative_number": ("aten.ge.Scalar", [INT([5, 255, 0], dtype=torch.uint8), -1]),
+    "bytes_clamped_to_a_negative_number": ("aten.clamp.default", [INT([7, 0], dtype=torch.uint8), 0, -1]),
+    "bytes_less_a_negative_multiple": ("aten.sub.Tensor", [INT([8, 0], dtype=torch.uint8), INT([5, 1], dtype=torch.uint8), -2]),
+    "addcmul_in_the_type_of_the_result": ("aten.addcmul.default", [INT([1, 2]), INT([7, 8], dtype=torch.int8), INT([3, -3], dtype=torch.int8), 2**40]),
+    "mean_of_real_numbers_as_complex_ones": ("aten.mean.default", [INT([9, -1, 2], dtype=torch.int8), torch.complex64]),
+    "sum_of_bf16_is_rounded_once": ("aten.sum.dim_IntList", [torch.full((1000,), 1.01, dtype=torch.bfloat16), [0], False, None]),
+    "mean_of_f16_is_rounded_once": ("aten.mean.dim", [torch.arange(4096).half() / 64, [0], False, None]),
+    "cumsum_of_bf16_is_rounded_once": ("aten.cumsum.default", [torch.full((1000,), 1.01, dtype=torch.bfloat16), 0, None]),
+    "cubic_interpolation_far_outside": ("aten.upsample_bicubic2d.default", [torch.rand(1, 1, 2, 2), [4, 9], False, None, 0.5]),
+    "linear_interpolation_of_a_size_that_stays": ("aten.upsample_linear1d.default", [torch.rand(1, 2, 5), [5], False, 0.25]),
+    "interpolation_of_nan_whose_size_stays": ("aten.upsample_linear1d.default", [torch.tensor([[[0.5, math.nan, 2.0]]]), [3], False, None]),
+    "antialiased_interpolation_far_outside": ("aten._upsample_bilinear2d_aa.default", [torch.rand(1, 1, 4, 4), [4, 9], False, None, 0.25]),
+    "negative_masked_indices": ("aten._unsafe_masked_index.default", [torch.tensor([0.25, 1.5]), torch.tensor(True), [INT([[-2, -1], [1, 0]])], 2]),
+    "weight_norm_of_a_vector": ("aten._weight_norm.default", [torch.tensor([-0.5, -1.0, 1.5]), torch.tensor([3.5, 2.5, -4.0]), 0]),
+    "two_sided_transform_of_real_numbers": ("aten._fft_r2c.default", [torch.rand(3, 6), [1], 2, False]),
+    "transform_of_a_negative_dimension": ("aten._fft_r2c.default", [torch.rand(1), [-1], 2, True]),
+    "adaptive_pool_of_nothing": ("aten.adaptive_avg_pool1d.default", [torch.empty(3, 0, 3), [5]]),
+    "product_of_empty_matrices": ("aten.bmm.default", [torch.ones(2, 3, 2).bool(), torch.empty(2, 2, 0).bool()]),
+    "expand_implicitly": ("aten.expand.default", [torch.rand(2, 1), [2, 3], True]),
+    "linspace_of_tensors_into_bytes": ("aten.linspace.Tensor_Tensor", [INT(2), INT(-4), 5, torch.uint8, None, None, None]),
+    "hermite_polynomial_of_a_fraction": ("aten.special_hermite_polynomial_he.n_scalar", [torch.rand(3), -0.5]),
+    "total_weight_of_one_score": ("aten.nll_loss_forward.default", [torch.rand(3), INT(2), torch.rand(3), 0, -100]),
+    "margins_of_nan": ("aten.multilabel_margin_loss.default", [torch.tensor([[0.5, -1.0, math.nan]]), INT([[0, -1, 2]]), 2]),
+    "histogram_between_equal_limits": ("aten.histc.default", [torch.tensor([3.0, 4.0]), 10, 1.0, 1.0]),
+    "distances_of_order_0_with_nan": ("aten._cdist_forward.default", [torch.tensor([[math.nan, 1.0], [2.0, 3.0]]), torch.rand(3, 2), 0.0, None]),
+    "index_add_of_integers_by_a_fraction": ("aten.index_add.default", [INT([1, 2, 3]), 0, INT([0, 0]), INT([5, 6]), 1.75]),
+    "renorm_of_a_large_order": ("aten.renorm.default", [torch.tensor([[-3.5, 2.5, -0.5]]), 1e30, -1, 3.0]),
+    "dequantization_by_zero_points_of_i32": (
+        "quantized_decomposed.dequantize_per_channel.default",
+        [INT([9, -2, 3], dtype=torch.int8), torch.rand(3), INT([3, 1, 2], dtype=torch.int32), 0, -128, 127, torch.int8, None],
+    ),
+    "quantization_of_rows_by_scales_of_f32": (
+        "quantized_decomposed.quantize_per_token.default",
+        [torch.rand(2, 3), torch.rand(2, 1) / 50 + 0.01, INT([[3], [1]], dtype=torch.int32), -128, 127, torch.int8],
+    ),
+    "grid_of_nan_reflected": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.full((1, 1, 1, 2), math.nan), 0, 2, False]),
+    "log_softmax_of_nothing": ("aten._log_softmax.default", [torch.empty(2, 0), 1, False]),
     "safe_softmax_of_nothing": ("aten._safe_softmax.default", [torch.empty(2, 0), 1, None]),
 }
 
@@ -39,6 +79,26 @@ def test_fault(fault, tmp_path):
     assert lower(DEPUTE, tmp_path / "m.ir", tmp_path / "m.pte") is None
     judge = lambda got: "; ".join(filter(None, (difference(a, b, 1e-5) for a, b in zip(got, want, strict=True))))  # noqa: E731
     assert run_apart(tmp_path / "m.pte", [(program.inputs, judge)]) == ("ok", "")
+
+
+REFUSED = {
+    "quant_min_above_quant_max": ("quantized_decomposed.dequantize_per_tensor.default", [INT([1], dtype=torch.int8), 0.5, 0, 127, -128, torch.int8, None]),
+    "as_strided_scatter_to_elements_that_overlap": ("aten.as_strided_scatter.default", [torch.rand(6), torch.rand(3, 2), [3, 2], [1, 1], None]),
+    "real_signal_of_another_size": ("aten._fft_c2r.default", [torch.zeros(6, dtype=torch.complex64), [0], 0, 4]),
+    "grid_of_integers": ("aten.affine_grid_generator.default", [INT([[[1, 0, 2], [0, 1, 2]]]), [1, 1, 3, 1], False]),
+    "nearest_by_another_factor": ("aten.upsample_nearest1d.default", [torch.rand(1, 1, 3), [4], 0.5]),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_refused(fault, tmp_path):
+    """Calls that torch takes, and that are not well defined."""
+    name, values = REFUSED[fault]
+    op = torch_op(name)
+    arguments = list(zip(op._schema.arguments, values, strict=True))
+    (tmp_path / "m.ir").write_text(Program(op, name, arguments, 0).text([type_text(t) for t in results_of(op, arguments)]))
+    outcome, _ = lower(DEPUTE, tmp_path / "m.ir", tmp_path / "m.pte")
+    assert outcome == "refused"
 
 
 def test_programs_of_one_operator():
