@@ -10,6 +10,7 @@
 
 #include "bind_data.h"
 #include "depute/data_place.h"
+#include "depute/op.h"
 
 namespace depute::python {
 namespace {
@@ -170,6 +171,11 @@ void bind_data(nb::module_& module) {
       if (auto type = scalar_type_from_pt2(number)) numbers[std::string(torch_name(*type))] = number;
     }
     return numbers;
+  });
+  module.def("op_names", [] {
+    std::vector<std::string> names;
+    for (const OpDef* op : all_ops()) names.emplace_back(op->name.str());
+    return names;
   });
   module.def("scalar_types", [] {
     std::vector<std::pair<std::string, std::pair<std::string, std::size_t>>> all;

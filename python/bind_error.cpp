@@ -31,10 +31,10 @@ void raise(const Diagnostic& diagnostic) {
   nb::list details;
   for (const std::string& detail : diagnostic.details) details.append(nb::str(detail.c_str(), detail.size()));
   const auto text = [](const std::string& part) { return nb::str(part.c_str(), part.size()); };
-  nb::object type = nb::module_::import_("depute._errors").attr("Error");
-  nb::object error = type(text(diagnostic.code), text(diagnostic.where), text(diagnostic.message),
+  nb::object make = nb::module_::import_("depute._errors").attr("of_compiler");
+  nb::object error = make(text(diagnostic.code), text(diagnostic.where), text(diagnostic.message),
                           text(diagnostic.hint), text(diagnostic.source), details, text(diagnostic.str()));
-  PyErr_SetObject(type.ptr(), error.ptr());
+  PyErr_SetObject(error.type().ptr(), error.ptr());
   throw nb::python_error();
 }
 

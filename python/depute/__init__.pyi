@@ -1,5 +1,4 @@
 # For type checkers and editors: what __init__.py imports when it is asked for.
-from .values import DType
 from ._errors import Error as Error
 from ._serve import serve_backend as serve_backend
 from ._verify import Verification as Verification, verify as verify

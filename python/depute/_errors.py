@@ -1,5 +1,35 @@
 """What the compiler says when it refuses something."""
 
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable
+from typing import Any
+
+# Options of the command line that messages name, in the words of this package.
+_WORDS = (
+    (re.compile(r"--bound (\w+)=\.\.(\w+)"), r'bounds={"\1": (0, \2)}'),
+    (re.compile(r"--quantize static"), 'quantize="static"'),
+    (re.compile(r"--calibrate (?:\w+=)?FILE\.npz"), "calibrate=..."),
+    (re.compile(r"--kernels FILE"), "--kernels FILE of the command line"),
+    (re.compile(r"--cache DIR"), "cache=..."),
+    (re.compile(r"--backend\b"), "partitioner"),
+    (re.compile(r"--bound\b"), "bounds"),
+    (re.compile(r"--quantize\b"), "quantize"),
+    (re.compile(r"--calibrate\b"), "calibrate"),
+    (re.compile(r"--constant\b"), "constant_methods"),
+    (re.compile(r"`depute backends`"), "depute.backends()"),
+    (re.compile(r"`depute explain`"), "explain()"),
+)
+
+
+def in_python(text: str) -> str:
+    """A message of the compiler that names the arguments of this package instead of options of the command line."""
+    for option, words in _WORDS:
+        text = option.sub(words, text)
+    return text
+
 
 class Error(RuntimeError):
     """A diagnostic of the compiler: what went wrong, where, and what to do about it.
@@ -14,7 +44,7 @@ class Error(RuntimeError):
     source: str  # the line of the user's model, "model.py:12"; may be empty
     details: list  # a line for each thing that the message counts
 
-    def __init__(self, code, where="", message="", hint="", source="", details=(), text=""):
+    def __init__(self, code: str, where: str = "", message: str = "", hint: str = "", source: str = "", details: Iterable[str] = (), text: str = "") -> None:
         super().__init__(text or f"[{code}] {where}{': ' if where else ''}{message}")
         self.code = code
         self.where = where
@@ -23,10 +53,30 @@ class Error(RuntimeError):
         self.source = source
         self.details = list(details)
 
-    def __str__(self):
+    def __str__(self) -> str:
         text = super().__str__()
         return f"{text}\n  help: {self.hint}" if self.hint else text
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         fields = (self.code, self.where, self.message, self.hint, self.source, self.details, self.args[0])
         return (type(self), fields)
+
+
+class MissingFile(Error, FileNotFoundError):
+    """A file that is read and not there."""
+
+    def __new__(cls, *_: Any, **__: Any) -> MissingFile:
+        return FileNotFoundError.__new__(cls)
+
+    def __init__(self, code: str, where: str, *others: Any) -> None:
+        super().__init__(code, where, *others)
+        self.errno, self.filename = errno.ENOENT, where
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def of_compiler(*fields: Any) -> Error:
+    """What the compiler refused, told in the words of this package."""
+    code, where, message, hint, source, details, text = fields
+    return Error(code, in_python(where), in_python(message), in_python(hint), source, list(map(in_python, details)), in_python(text))

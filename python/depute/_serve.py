@@ -1,12 +1,16 @@
 """A backend in Python as a program of its own, which `depute --backend NAME` finds as depute-backend-NAME."""
 
+from __future__ import annotations
+
 import signal
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ._depute import serve_backend as _serve
 
 
-def serve_backend(partitioner, backend, *, options=None, description="", version="", argv=None):
+def serve_backend(partitioner: Callable[..., Any], backend: Any, *, options: Mapping[str, str] | None = None, description: str = "", version: str = "", argv: Sequence[str] | None = None) -> int:
     """Answers as the worker of docs/backend-protocol.md until its input ends; then the process ends.
 
         #!/usr/bin/env python3

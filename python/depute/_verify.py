@@ -9,9 +9,13 @@ is then run alone, on the true values. So is a body of control flow, once for ea
 as a program of its own.
 """
 
+from __future__ import annotations
+
 import collections
 import os
 import shutil
+from collections.abc import Iterable
+from typing import Any
 
 from . import _depute
 from ._errors import Error
@@ -30,14 +34,14 @@ MAX_CALLS = 1000  # calls of the bodies of one loop that are looked into
 class OutputError:
     """How far an output is from the reference: `absolute`, and `relative` to the reference's largest value."""
 
-    def __init__(self, name, absolute, largest, tolerance, note=""):
+    def __init__(self, name: str, absolute: float, largest: float, tolerance: float, note: str = "") -> None:
         self.name = name
         self.absolute = absolute
         self.relative = absolute / largest if largest else absolute
         self.ok = self.relative <= tolerance and not note
         self.note = note
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         verdict = "ok" if self.ok else "DIFFERS"
         note = f" ({self.note})" if self.note else ""
         return f"{self.name}: largest difference {self.absolute:.3g}, {self.relative:.3g} of the largest value: {verdict}{note}"
@@ -49,13 +53,13 @@ class BodyCall:
     `call` counts the calls of that body from 0: the turn of a loop.
     """
 
-    def __init__(self, name, op, body, call):
+    def __init__(self, name: str, op: str, body: str, call: int) -> None:
         self.name = name
         self.op = op
         self.body = body
         self.call = call
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"call {self.call} of {self.body} in {self.name}"
 
 
@@ -68,7 +72,7 @@ class Fault:
     differs although no call of its bodies does.
     """
 
-    def __init__(self, kind, name, target, sources, error, folder=None, inside=()):
+    def __init__(self, kind: str, name: str, target: str, sources: list[str], error: OutputError, folder: str | None = None, inside: Iterable[BodyCall] = ()) -> None:
         self.kind = kind
         self.name = name
         self.target = target
@@ -77,7 +81,7 @@ class Fault:
         self.folder = folder
         self.inside = list(inside)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         place = f" ({self.sources[0]})" if self.sources else ""
         calls = "".join(f", in {call}" for call in reversed(self.inside))
         saved = f"\n  tensors at its border: {self.folder}" if self.folder else ""
@@ -87,7 +91,7 @@ class Fault:
 class Verification:
     """What verify found. `reference` says what computed the reference; `runs` counts calls of the stock runtime."""
 
-    def __init__(self, reference, outputs):
+    def __init__(self, reference: str, outputs: list[OutputError]) -> None:
         self.reference = reference
         self.outputs = outputs
         self.fault = None
@@ -95,10 +99,10 @@ class Verification:
         self.runs = 0
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         return all(output.ok for output in self.outputs)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"reference: {self.reference}", *map(repr, self.outputs)]
         if self.fault is not None:
             lines.append(f"first to differ: {self.fault!r}")
@@ -108,7 +112,7 @@ class Verification:
         return "\n".join(lines)
 
 
-def verify(program, pte, inputs=None, *, method="forward", tolerance=1e-3, save_to=None, config=None, progress=None, **options):
+def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward", tolerance: float = 1e-3, save_to: str | os.PathLike[str] | None = None, config: Any = None, progress: Any = None, **options: Any) -> Verification:
     """Runs a .pte in the stock runtime, and what it was made from as a reference, on the same inputs.
 
     program: what the .pte was made from, as to_edge_transform_and_lower takes it. pte: a path, bytes, or what

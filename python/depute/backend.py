@@ -8,12 +8,20 @@
 A subclass of BackendDetails is found by its name, as the runtime half is; it is never made an object of.
 """
 
+from __future__ import annotations
+
 import gc
+from typing import TYPE_CHECKING, Any
 
 from . import _depute
 from ._depute import NamedDataStore as _NamedDataStore
 from ._errors import Error
 from .partitioning import CompileSpec, Partitioner, built_in
+
+if TYPE_CHECKING:
+    import torch
+
+    from .program import Method, Program
 
 
 class PreprocessResult:
@@ -28,15 +36,15 @@ class PreprocessResult:
 
     def __init__(
         self,
-        processed_bytes=b"",
-        debug_handle_map=None,
-        data_store_output=None,
-        _delegate_info_meta=None,
+        processed_bytes: bytes = b"",
+        debug_handle_map: Any = None,
+        data_store_output: Any = None,
+        _delegate_info_meta: Any = None,
         *,
-        delegate_info="",
-        arena_padding=0,
-        inline_bytes=False,
-    ):
+        delegate_info: str = "",
+        arena_padding: int = 0,
+        inline_bytes: bool = False,
+    ) -> None:
         self.processed_bytes = processed_bytes
         self.debug_handle_map = debug_handle_map
         self.data_store_output = data_store_output
@@ -55,19 +63,19 @@ class BackendDetails:
 
     cache_version = ""
 
-    def __init_subclass__(cls, **keywords):
+    def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         for base in cls.__bases__:
             if base is not BackendDetails and issubclass(base, BackendDetails):
                 raise TypeError(f"{cls.__name__} inherits from the backend {base.__name__}: backends are final")
 
     @staticmethod
-    def preprocess(edge_program, compile_specs):
+    def preprocess(edge_program: Method, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """A PreprocessResult of one partition: a Method, and its list of CompileSpecs."""
         raise NotImplementedError("this backend has no preprocess()")
 
     @classmethod
-    def preprocess_multimethod(cls, edge_programs, compile_specs):
+    def preprocess_multimethod(cls, edge_programs: dict[str, list[Method]], compile_specs: dict[str, list[list[CompileSpec]]]) -> dict[str, list[PreprocessResult]]:
         """All partitions of all methods at once: {method: [Method, ...]} and {method: [[CompileSpec], ...]}.
 
         Returns {method: [PreprocessResult, ...]}. Backends that share something between partitions override it.
@@ -142,7 +150,7 @@ def _path(backend):
 class NamedDataStore(_NamedDataStore):
     """Blobs by key that delegates and methods share; a key names one blob in the whole program."""
 
-    def add_named_data(self, key, data, alignment=1, external_tag=None, tensor_layout=None):
+    def add_named_data(self, key: str, data: Any, alignment: int | None = 1, external_tag: str | None = None, tensor_layout: Any = None) -> None:
         """Adds bytes, a Constant, or a contiguous tensor.
 
         alignment: bytes, a power of two. external_tag: the data go to the .ptd file of this tag. A Constant
@@ -157,16 +165,16 @@ class NamedDataStore(_NamedDataStore):
             raise ValueError(f"named data {key!r}: the alignment is {alignment!r}, and must be more than 0")
         self._add(key, data, alignment, external_tag or "")
 
-    def get_named_data_store_output(self):
+    def get_named_data_store_output(self) -> NamedDataStore:
         return self
 
     @property
-    def pte_data(self):
+    def pte_data(self) -> dict[str, tuple[int, int]]:
         """The keys of what lies in the program itself, with sizes and alignments in bytes."""
         return {key: (size, alignment) for key, size, alignment, tag in self._entries() if not tag}
 
     @property
-    def external_data(self):
+    def external_data(self) -> dict[str, dict[str, tuple[int, int]]]:
         """The same for each external tag."""
         files = {}
         for key, size, alignment, tag in self._entries():
@@ -180,18 +188,18 @@ class DataEntry:
 
     __slots__ = ("buffer_index", "alignment")
 
-    def __init__(self, buffer_index, alignment):
+    def __init__(self, buffer_index: int, alignment: int) -> None:
         self.buffer_index = buffer_index
         self.alignment = alignment
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DataEntry(buffer_index={self.buffer_index}, alignment={self.alignment})"
 
 
 class NamedDataStoreOutput:
     """Named data for reading: `buffers` (equal ones once), `pte_data` {key: DataEntry}, `external_data` by tag."""
 
-    def __init__(self, rows):
+    def __init__(self, rows: Any) -> None:
         self.buffers = []
         self.pte_data = {}
         self.external_data = {}
@@ -203,7 +211,7 @@ class NamedDataStoreOutput:
             keys = self.external_data.setdefault(tag, {}) if tag else self.pte_data
             keys[key] = DataEntry(places[data], alignment)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> bytes:
         """The bytes of a key."""
         for keys in (self.pte_data, *self.external_data.values()):
             if key in keys:
@@ -233,10 +241,10 @@ class DelegateMappingBuilder:
     generated_identifiers: pieces are numbered 0, 1, ...; else each insert names its own (an int or a str).
     """
 
-    def __init__(self, generated_identifiers=False):
+    def __init__(self, generated_identifiers: bool = False) -> None:
         self._native = _depute.DelegateMappingBuilder(bool(generated_identifiers))
 
-    def insert_delegate_mapping_entry(self, nodes=None, handles=None, identifier=None):
+    def insert_delegate_mapping_entry(self, nodes: Any = None, handles: Any = None, identifier: int | str | None = None) -> int | str:
         """Adds an entry for `nodes` (a Node or several) or for `handles` (ints). Returns its identifier."""
         if (nodes is None) == (handles is None):
             raise ValueError("give either nodes or handles")
@@ -251,7 +259,7 @@ class DelegateMappingBuilder:
                 raise TypeError(f"a debug handle is a number from 0 to 2**32 - 1, not {handle!r}")
         return self._native._insert(given, identifier)
 
-    def get_delegate_mapping(self):
+    def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:
         """{identifier: (debug handles, ...)}, handles ascending."""
         return self._native._mapping()
 
@@ -265,19 +273,27 @@ def _handles_of(node):
 class LoweredBackendModule:
     """A part of a program in a backend's own form."""
 
-    def __init__(self, native):
+    def __init__(self, native: Any) -> None:
         self._native = native
 
-    name = property(lambda self: self._native.name)
-    backend_id = property(lambda self: self._native.backend_id)
-    processed_bytes = property(lambda self: self._native.processed_bytes)
+    @property
+    def name(self) -> str:
+        return self._native.name
 
     @property
-    def compile_specs(self):
+    def backend_id(self) -> str:
+        return self._native.backend_id
+
+    @property
+    def processed_bytes(self) -> bytes:
+        return self._native.processed_bytes
+
+    @property
+    def compile_specs(self) -> list[CompileSpec]:
         return [CompileSpec(key, value) for key, value in self._native.compile_specs]
 
     @property
-    def original_module(self):
+    def original_module(self) -> Method | None:
         """What the backend was handed: a Method. None where the program does not have it any more."""
         from .program import Program
 
@@ -285,35 +301,35 @@ class LoweredBackendModule:
         return None if native is None else Program(native)._only()
 
     @property
-    def meta(self):
+    def meta(self) -> dict[str, Any]:
         meta = {"debug_handle_map": self._native.debug_handle_map}
         if self._native.delegate_info:
             meta["_delegate_info_meta"] = self._native.delegate_info
         return meta
 
     @property
-    def named_data_store_output(self):
+    def named_data_store_output(self) -> NamedDataStoreOutput:
         """The data that it shares."""
         return NamedDataStoreOutput(self._native.named_data)
 
-    def as_program(self):
+    def as_program(self) -> Program:
         """A program of one method, forward, that calls it."""
         from .program import Program
 
         return Program(self._native.as_program())
 
-    def to_torch(self):
+    def to_torch(self) -> torch.nn.Module:
         """A torch.nn.Module that calls it: torch computes what it was made from, and torch.export keeps the call, which
         depute.from_torch reads back as this delegate."""
         from ._torch_module import LoweredBackendModule
 
         return LoweredBackendModule(self)
 
-    def buffer(self):
+    def buffer(self) -> bytes:
         """An ExecuTorch program of it alone: bytes."""
         from .manager import EdgeProgramManager
 
         return EdgeProgramManager(self.as_program()).to_executorch().buffer
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<LoweredBackendModule {self.name or self.backend_id}: {self.backend_id}>"

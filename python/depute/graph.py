@@ -8,7 +8,16 @@ They are copies for reading: what a program is changes only through the compiler
 written to, which is how a partitioner tags nodes. A node keeps its graph and nothing else alive.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+from . import _depute
+
+if TYPE_CHECKING:
+    from .program import Program
 
 
 class Op(str):
@@ -21,43 +30,43 @@ class Op(str):
     __slots__ = ()
 
     @staticmethod
-    def of(name):
+    def of(name: str) -> Op:
         found = _OPS.get(name)
         if found is None:
             found = _OPS.setdefault(name, Op(name))
         return found
 
     @property
-    def namespace(self):
+    def namespace(self) -> str:
         return self.split(".")[0]
 
     @property
-    def __name__(self):
+    def __name__(self) -> str:
         return str(self)
 
-    def name(self):
+    def name(self) -> str:
         """As torch has it: "aten::add.Tensor"."""
         return self.replace(".", "::", 1).removesuffix(".default")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other if isinstance(other, str) else op_name(other))
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = str.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Op {str(self)}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return (Op.of, (str(self),))
 
 
 _OPS: dict = {}
 
 
-def op_name(op):
+def op_name(op: object) -> str:
     """The name of an operator that is given as torch's object, ExecuTorch's, a function of Python, or a name."""
     if isinstance(op, str):
         return str(op).replace("::", ".")
@@ -72,39 +81,53 @@ def op_name(op):
     return str(op)
 
 
+def _known_ops():
+    """The names of the op table: what an editor completes. Other names are operators, too."""
+    return [name for name in _depute.op_names() if name.count(".") == 2]
+
+
 class _Packet:
     """The overloads of an operator: exir_ops.edge.aten.add."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, overload):
+    def __getattr__(self, overload: str) -> Op:
         if overload.startswith("__"):
             raise AttributeError(overload)
         return Op.of(f"{self._name}.{overload}")
 
-    def __repr__(self):
+    def __dir__(self) -> list[str]:
+        return sorted(name.rpartition(".")[2] for name in _known_ops() if name.rpartition(".")[0] == self._name)
+
+    def __repr__(self) -> str:
         return f"<ops {self._name}>"
 
 
 class _Library:
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, op):
+    def __getattr__(self, op: str) -> _Packet:
         if op.startswith("__"):
             raise AttributeError(op)
         return _Packet(f"{self._name}.{op}")
 
-    def __repr__(self):
+    def __dir__(self) -> list[str]:
+        return sorted({name.split(".")[1] for name in _known_ops() if name.startswith(f"{self._name}.")})
+
+    def __repr__(self) -> str:
         return f"<ops {self._name}>"
 
 
 class _Dialect:
-    def __getattr__(self, library):
+    def __getattr__(self, library: str) -> _Library:
         if library.startswith("__"):
             raise AttributeError(library)
         return _Library(library)
+
+    def __dir__(self) -> list[str]:
+        return sorted({name.split(".")[0] for name in _known_ops()})
 
 
 class _Dialects(_Dialect):
@@ -122,17 +145,17 @@ class Source:
 
     __slots__ = ("file", "line", "module_path", "original_op", "_text")
 
-    def __init__(self, file, line, module_path, original_op, text):
+    def __init__(self, file: str, line: int, module_path: str, original_op: str, text: str) -> None:
         self.file = file
         self.line = line
         self.module_path = module_path  # "features.0.conv"
         self.original_op = original_op  # what the model called, before decomposition
         self._text = text
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Source {self._text}>"
 
 
@@ -157,8 +180,17 @@ class Node:
         "_graph_index",
         "__weakref__",
     )
+    graph: Graph
+    op: str
+    name: str
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    all_input_nodes: list[Node]
+    meta: dict[str, Any]
+    users: dict[Node, None]
 
-    def __init__(self, graph, op, name, target, args, kwargs, inputs, meta, place):
+    def __init__(self, graph: Graph, op: str, name: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: Iterable[Node], meta: dict[str, Any], place: Any) -> None:
         set = object.__setattr__
         set(self, "graph", graph)
         set(self, "op", op)
@@ -173,16 +205,16 @@ class Node:
         for node in self.all_input_nodes:
             node.users[self] = None
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name == "meta":
             raise AttributeError("meta is a dict to write into, not to replace")
         raise AttributeError(f"a program cannot be edited through its nodes; {name} is for reading")
 
     @property
-    def source(self):
+    def source(self) -> Source | None:
         return self.meta.get("source")
 
-    def format_node(self):
+    def format_node(self) -> str:
         """The node on one line."""
         name = self.name
         if self.op == "placeholder":
@@ -192,7 +224,7 @@ class Node:
         call = f"{self.op}[target={_target_text(self.target)}]"
         return f"%{name} : [num_users={len(self.users)}] = {call}(args = {_text(self.args)}, kwargs = {_text(self.kwargs)})"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
 
@@ -216,7 +248,7 @@ def _text(argument):
 class Graph:
     """Nodes in order."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self._nodes = []
         self._read = None
@@ -228,36 +260,36 @@ class Graph:
         self._read = None
 
     @property
-    def nodes(self):
+    def nodes(self) -> tuple[Node, ...]:
         """All nodes in order."""
         if self._read is None:
             self._read = tuple(self._nodes)
         return self._read
 
-    def output_node(self):
+    def output_node(self) -> Node:
         return self.nodes[-1]
 
-    def find_nodes(self, *, op, target=None, sort=True):
+    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = (f"    {node.format_node()}" for node in self.nodes)
         return "\n".join(["graph():", *lines])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.Graph {self.name or 'of a method'}: {len(self.nodes)} nodes>"
 
 
 class GraphModule:
     """A graph, and by name what its get_attr nodes stand for: the graphs of bodies, and lowered modules."""
 
-    def __init__(self, graph, graphs, program):
+    def __init__(self, graph: Graph, graphs: dict[str, Graph], program: Program) -> None:
         self.graph = graph
         self.meta = {}
         self._graphs = graphs
         self._program = program
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and "_graphs" in self.__dict__:
             if name in self.graph._bodies:
                 return GraphModule(self._graphs[self.graph._bodies[name]], self._graphs, self._program)
@@ -265,11 +297,11 @@ class GraphModule:
                 return self._program.lowered_module(self.graph._delegates[name])
         raise AttributeError(f"the graph has no {name}")
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         for name in (*self.graph._bodies, *self.graph._delegates):
             yield name, getattr(self, name)
 
-    def named_modules(self):
+    def named_modules(self) -> Iterator[tuple[str, Any]]:
         """Itself under "", then bodies and lowered modules, bodies' own under "body.name"."""
         yield "", self
         for name, child in self.named_children():
@@ -277,18 +309,18 @@ class GraphModule:
             if isinstance(child, GraphModule):
                 yield from ((f"{name}.{inner}", each) for inner, each in child.named_modules() if inner)
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Any:
         """What lies under "name" or "body.name"."""
         found = self
         for name in target.split(".") if target else ():
             found = getattr(found, name)
         return found
 
-    def print_readable(self, print_output=True):
+    def print_readable(self, print_output: bool = True) -> str:
         text = str(self.graph)
         if print_output:
             print(text)
         return text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.GraphModule: {len(self.graph.nodes)} nodes>"

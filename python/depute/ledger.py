@@ -7,24 +7,27 @@
 Each byte of the file is counted once. Files of ExecuTorch are told as well as Depute's.
 """
 
+from __future__ import annotations
+
 import html
 import json
 import os
+from typing import Any
 
 from . import _depute
 from .manager import ExecutorchProgramManager
-from .program import _kind
+from .program import _kind, existing
 from .report import Text
 
 
 class ByteLedger:
     """All bytes of a file, by what they are. Sizes and offsets are bytes."""
 
-    def __init__(self, native):
+    def __init__(self, native: _depute.ByteLedger) -> None:
         self._native = native
         self._told = None
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """What `depute size --json` prints (docs/cli.md), as a dict."""
         return json.loads(self._native.json())
 
@@ -33,26 +36,49 @@ class ByteLedger:
             self._told = self.to_dict()
         return self._told
 
-    file = property(lambda self: self._dict()["file"], doc="Its name, as it was given.")
-    bytes = property(lambda self: self._dict()["bytes"], doc="The size of the file.")
-    kinds = property(lambda self: self._dict()["kinds"], doc="Bytes by kind.")
-    entries = property(lambda self: self._dict()["entries"], doc="A dict for each: offset, bytes, kind, owner, name; by offset.")
-    duplicates = property(lambda self: self._dict()["duplicates"], doc="What is there several times, with its copies.")
-    savable = property(lambda self: self._dict()["savable"], doc="Bytes that sharing duplicates would save.")
+    @property
+    def file(self) -> str:
+        """Its name, as it was given."""
+        return self._dict()["file"]
 
-    def text(self, top=10):
+    @property
+    def bytes(self) -> int:
+        """The size of the file."""
+        return self._dict()["bytes"]
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Bytes by kind."""
+        return self._dict()["kinds"]
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """A dict for each: offset, bytes, kind, owner, name; by offset."""
+        return self._dict()["entries"]
+
+    @property
+    def duplicates(self) -> list[dict[str, Any]]:
+        """What is there several times, with its copies."""
+        return self._dict()["duplicates"]
+
+    @property
+    def savable(self) -> int:
+        """Bytes that sharing duplicates would save."""
+        return self._dict()["savable"]
+
+    def text(self, top: int = 10) -> Text:
         """Groups with their shares, the largest first, of each the `top` largest entries; 0: all."""
         if top < 0:
             raise ValueError(f"top: expected 0 or more, not {top}")
         return Text(self._native.text(top))
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> Any:
         """A pandas DataFrame with a row for each entry, by offset. Needs pandas."""
         import pandas
 
         return pandas.DataFrame(self.entries, columns=("offset", "bytes", "kind", "owner", "name"))
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         def row(*cells, tag="td"):
             return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
 
@@ -64,11 +90,11 @@ class ByteLedger:
             tables += f"<table>{row('there several times', 'saves', 'copies', tag='th')}{''.join(repeated)}</table>"
         return f"<div><b>{html.escape(self.file)}</b>{tables}</div>"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.text()
 
 
-def size(file):
+def size(file: Any) -> ByteLedger:
     """Where the bytes of a .pte or .ptd file go: a ByteLedger.
 
     file: a path, bytes, or what to_executorch gave. A file that is named is mapped, not read.
@@ -76,7 +102,7 @@ def size(file):
     if isinstance(file, ExecutorchProgramManager):
         return ByteLedger(_depute.ledger_of_bytes(file.buffer, "program.pte"))
     if isinstance(file, (str, os.PathLike)):
-        return ByteLedger(_depute.ledger_of_file(os.fspath(file)))
+        return ByteLedger(_depute.ledger_of_file(existing(file)))
     if isinstance(file, (bytes, bytearray, memoryview)):
         return ByteLedger(_depute.ledger_of_bytes(bytes(file), "<memory>"))
     raise TypeError(f"size takes a path, bytes or an ExecutorchProgramManager, not {_kind(file)}")

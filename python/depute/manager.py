@@ -6,12 +6,14 @@
 Each step gives a new manager and leaves the old one as it was.
 """
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import os
 import tempfile
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from . import _depute
 from ._errors import Error
@@ -20,8 +22,13 @@ from ._progress import waiting, watching
 from .backend import LoweredBackendModule, known_backends
 from .graph import op_name
 from .partitioning import backend_id, is_of_executorch, knows_edge_forms, requests
-from .program import Method, Program, _kind, as_one_program, as_program, write_whole
-from .report import Report, get_delegation_info
+from .program import Method, Program, _kind, as_one_program, as_program, existing, write_whole
+from .report import DelegationInfo, Report, Text, get_delegation_info
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .graph import Node
 
 
 class EdgeCompileConfig:
@@ -33,11 +40,11 @@ class EdgeCompileConfig:
 
     def __init__(
         self,
-        _check_ir_validity=True,
-        _skip_dim_order=False,
-        _core_aten_ops_exception_list=(),
-        preserve_ops=(),
-    ):
+        _check_ir_validity: bool = True,
+        _skip_dim_order: bool = False,
+        _core_aten_ops_exception_list: Iterable[Any] = (),
+        preserve_ops: Iterable[Any] = (),
+    ) -> None:
         self._check_ir_validity = _check_ir_validity
         self._skip_dim_order = _skip_dim_order
         self._core_aten_ops_exception_list = list(_core_aten_ops_exception_list)
@@ -79,12 +86,12 @@ class MemoryPlanningPass:
         "alignment": _Setting(16, _divides_16, "memory is planned in multiples of 16 bytes"),
     }
 
-    def __init__(self, alloc_graph_input=True, alloc_graph_output=True, **others):
+    def __init__(self, alloc_graph_input: bool = True, alloc_graph_output: bool = True, **others: Any) -> None:
         self.alloc_graph_input = bool(alloc_graph_input)
         self.alloc_graph_output = bool(alloc_graph_output)
         _take_settings(self, others)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return vars(self) == vars(other) if isinstance(other, MemoryPlanningPass) else NotImplemented
 
     __hash__ = None
@@ -140,16 +147,16 @@ class ExecutorchBackendConfig:
 
     def __init__(
         self,
-        memory_planning_pass=None,
-        extract_delegate_segments=True,
-        segment_alignment=128,
-        delegate_alignment=None,
-        external_constants=False,
-        jobs=1,
+        memory_planning_pass: MemoryPlanningPass | dict[str, MemoryPlanningPass] | None = None,
+        extract_delegate_segments: bool = True,
+        segment_alignment: int = 128,
+        delegate_alignment: int | None = None,
+        external_constants: bool | Callable[[Node], str | None] = False,
+        jobs: int = 1,
         *,
-        passes=(),
-        **others,
-    ):
+        passes: Iterable[Callable[..., Any]] = (),
+        **others: Any,
+    ) -> None:
         self.memory_planning_pass = memory_planning_pass or MemoryPlanningPass()
         self.extract_delegate_segments = extract_delegate_segments
         self.segment_alignment = segment_alignment
@@ -207,50 +214,52 @@ class ExecutorchBackendConfig:
 class _Manager:
     """What both managers have: a program, its report, and methods that return constants."""
 
+    program: Program
+
     _whole_report = None  # made when it is asked for
 
     @property
-    def methods(self):
+    def methods(self) -> set[str]:
         """The names of the programs that were given."""
         return set(self.program.methods) - set(self._constants)
 
     @property
-    def config_methods(self):
+    def config_methods(self) -> set[str]:
         """The names of the constant methods."""
         return set(self._constants)
 
-    def exported_program(self, method_name="forward"):
+    def exported_program(self, method_name: str = "forward") -> Method:
         """A method of the program as it is now."""
         if method_name not in self.program.methods:
             raise KeyError(f"there is no method {method_name!r}; there are {', '.join(sorted(self.methods))}")
         return self.program.methods[method_name]
 
-    def report(self):
+    def report(self) -> Report:
         """What happened so far, and what would be refused or was written: a Report."""
         if self._whole_report is None:
             self._whole_report = self._told()
         return Report(self._whole_report)
 
-    def explain(self, node=""):
+    def explain(self, node: str = "") -> Text:
         """Why each node is or is not delegated, as text."""
         return self.report().explain(node)
 
-    def get_delegation_info(self):
+    def get_delegation_info(self) -> DelegationInfo:
         return get_delegation_info(self.program)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         copied = copy.copy(self)  # what it has of the compiler is for reading
         copied.program = copy.deepcopy(self.program, memo)
         return copied
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.report()._repr_html_()
 
 
 class EdgeProgramManager(_Manager):
     """Programs in the Edge dialect, whose parts may lie in delegates already."""
 
-    def __init__(self, edge_programs, constant_methods=None, compile_config=None):
+    def __init__(self, edge_programs: Any, constant_methods: dict[str, Any] | None = None, compile_config: Any = None) -> None:
         """Of programs that are in the Edge dialect: one, or a dict by method."""
         _edge_config(compile_config)
         programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
@@ -269,7 +278,7 @@ class EdgeProgramManager(_Manager):
     def _told(self):
         return _depute.explained(self.program._native, self._report)
 
-    def transform(self, passes):
+    def transform(self, passes: Any) -> EdgeProgramManager:
         """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order. A dict has
         those of some methods, which are given a program of their method alone. ExecuTorch's passes will do."""
         from ._callbacks import transform
@@ -283,7 +292,7 @@ class EdgeProgramManager(_Manager):
         report.input = self._report.input
         return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved)
 
-    def to_backend(self, partitioner, *, jobs=1, executor=None, retries=0, progress=None):
+    def to_backend(self, partitioner: Any, *, jobs: int = 1, executor: Any = None, retries: int = 0, progress: Any = None) -> EdgeProgramManager:
         """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
 
         executor, retries, progress: as to_edge_transform_and_lower has them.
@@ -299,7 +308,7 @@ class EdgeProgramManager(_Manager):
                 native, report = _depute.to_backend(native, each, known_backends(each), jobs, report, run, watch)
         return self._with(native, report)
 
-    def to_executorch(self, config=None, *, progress=None):
+    def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
         """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
         config = config or ExecutorchBackendConfig()
         if type(config).__module__ == "executorch.exir.capture._config":
@@ -319,18 +328,18 @@ class EdgeProgramManager(_Manager):
                 native = _depute.add_constant_methods(native, _constant_methods(self._constants))
             return ExecutorchProgramManager(Program(native), report, config, self._constants)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the .pte, with its .ptd files beside it."""
         self.to_executorch().save(path)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.EdgeProgramManager {', '.join(sorted(self.methods))}>\n{self.get_delegation_info().get_summary()}"
 
 
 class ExecutorchProgramManager(_Manager):
     """A program as the runtime takes it."""
 
-    def __init__(self, program, report, config, constants):
+    def __init__(self, program: Program, report: Any, config: ExecutorchBackendConfig, constants: dict[str, Any]) -> None:
         self.program = program
         self._report = report
         self._config = config
@@ -345,30 +354,30 @@ class ExecutorchProgramManager(_Manager):
         return _depute.written(self.program._native, self._report, options, self._pte, self._summary, "program.pte")
 
     @property
-    def warnings(self):
+    def warnings(self) -> list[str]:
         """What the user should know of the program that was written."""
         return self._summary.warnings
 
     @property
-    def buffer(self):
+    def buffer(self) -> bytes:
         """The .pte file as bytes."""
         return self._pte
 
     @property
-    def data_files(self):
+    def data_files(self) -> dict[str, bytes]:
         """The .ptd files that belong to it, by name: bytes."""
         return {os.path.basename(path): content for path, content in self._external.items()}
 
-    def write_to_file(self, open_file):
+    def write_to_file(self, open_file: IO[bytes]) -> None:
         """Writes the .pte into an open binary file."""
         open_file.write(self._pte)
 
-    def write_tensor_data_to_file(self, outdir):
+    def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
         """Writes the .ptd files into a folder."""
         for name, content in self.data_files.items():
             write_whole(os.path.join(os.fspath(outdir), name), content)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the .pte, with its .ptd files beside it, named after it. Each appears whole or not at all."""
         path = os.fspath(path)
         # Where there are .ptd files, the .pte has their names, which follow from its own.
@@ -377,29 +386,29 @@ class ExecutorchProgramManager(_Manager):
             write_whole(name, of_file)
         write_whole(path, content)
 
-    def debug_map(self):
+    def debug_map(self) -> dict[str, Any]:
         """What joins a profile with the model's lines, as a dict (docs/cli.md)."""
         import json
 
         options = self._config._write_options(self.program, "program.pte")
         return json.loads(_depute.debug_map(self.program._native, options, "program.pte"))
 
-    def dump_executorch_program(self, verbose=False, out=None):
+    def dump_executorch_program(self, verbose: bool = False, out: IO[str] | None = None) -> None:
         print(self.program.text(originals=verbose), file=out)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.ExecutorchProgramManager {', '.join(sorted(self.methods))}: {len(self._pte)} bytes>"
 
 
 class MethodProgramsPartitionerSpec:
     """For to_backend: methods, and the partitioners of some of them."""
 
-    def __init__(self, method_to_edge_program, method_to_partitioner):
+    def __init__(self, method_to_edge_program: dict[str, Any], method_to_partitioner: dict[str, Any]) -> None:
         self.method_to_edge_program = method_to_edge_program
         self.method_to_partitioner = method_to_partitioner
 
 
-def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False, *, progress=None):
+def to_edge(programs: Any, constant_methods: dict[str, Any] | None = None, compile_config: Any = None, generate_etrecord: bool = False, *, progress: Any = None) -> EdgeProgramManager:
     """Brings programs to the Edge dialect: functional core ops, as partitioners are asked about.
 
     programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
@@ -416,26 +425,26 @@ def to_edge(programs, constant_methods=None, compile_config=None, generate_etrec
 
 
 def to_edge_transform_and_lower(
-    programs,
-    transform_passes=None,
-    partitioner=None,
-    constant_methods=None,
-    compile_config=None,
-    generate_etrecord=False,
+    programs: Any,
+    transform_passes: Any = None,
+    partitioner: Any = None,
+    constant_methods: dict[str, Any] | None = None,
+    compile_config: Any = None,
+    generate_etrecord: bool = False,
     *,
-    plan_together=False,
-    bounds=None,
-    quantize=(),
-    calibrate=None,
-    jobs=1,
-    check=False,
-    cache=None,
-    cache_size=None,
-    executor=None,
-    retries=0,
-    progress=None,
-    advise=False,
-):
+    plan_together: bool = False,
+    bounds: Mapping[str, tuple[int, int]] | None = None,
+    quantize: str | Iterable[str] = (),
+    calibrate: Any = None,
+    jobs: int = 1,
+    check: bool = False,
+    cache: str | os.PathLike[str] | None = None,
+    cache_size: int | None = None,
+    executor: Any = None,
+    retries: int = 0,
+    progress: Any = None,
+    advise: bool = False,
+) -> EdgeProgramManager:
     """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
 
     programs: as to_edge takes them. partitioner: the name of a backend, depute.partitioner(...), a Partitioner,
@@ -502,7 +511,7 @@ def _is_by_method(calibrate):
 
 def _npz_file(inputs, folder, i):
     if isinstance(inputs, (str, os.PathLike)):
-        return os.fspath(inputs)
+        return existing(inputs)
     if not hasattr(inputs, "items"):
         raise TypeError(f"calibrate: expected a .npz file or a dict from inputs to samples, not {_kind(inputs)}")
     import numpy
@@ -512,7 +521,7 @@ def _npz_file(inputs, folder, i):
     return file
 
 
-def to_backend(*arguments):
+def to_backend(*arguments: Any) -> Any:
     """Hands programs to backends, in ExecuTorch's three forms.
 
     to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule; a
@@ -601,7 +610,7 @@ def _pass_of_method(function, name):
     return of_method
 
 
-def refuse_split_state(program, name, hint):
+def refuse_split_state(program: Program, name: str, hint: str) -> None:
     """A method that is changed by itself must not share a buffer that is mutated with another one."""
     signatures = {method: each.graph_signature for method, each in program.methods.items()}
     own = signatures.pop(name)
@@ -672,7 +681,7 @@ def _add_constant(method, name, value):
         )
 
 
-def disable_validation():
+def disable_validation() -> None:
     """For the rest of the process partitioners and backends are trusted to leave what they are given as it was."""
     _depute.disable_validation()
 
@@ -680,10 +689,10 @@ def disable_validation():
 class validation_disabled:
     """The same for a with statement, in this thread."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._disabled = _depute.ValidationDisabled()
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         del self._disabled
 
 

@@ -12,13 +12,19 @@ Partitioner, in ExecuTorch's words:
             return PartitionResult(exported_program, {tag: DelegationSpec("MyBackend", []), ...})
 """
 
+from __future__ import annotations
+
 import functools
-from collections import namedtuple
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._depute import WorkerBackend, start_worker
 from ._depute import backends as _backends
 from ._errors import Error
+
+if TYPE_CHECKING:
+    from .program import Method
 
 
 class CompileSpec:
@@ -26,23 +32,26 @@ class CompileSpec:
 
     __slots__ = ("key", "value")
 
-    def __init__(self, key, value):
+    def __init__(self, key: str, value: bytes) -> None:
         self.key = key
         self.value = value
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not hasattr(other, "key") or not hasattr(other, "value"):
             return NotImplemented
         return (self.key, self.value) == (other.key, other.value)
 
     __hash__ = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"CompileSpec(key={self.key!r}, value={self.value!r})"
 
 
-DelegationSpec = namedtuple("DelegationSpec", ("backend_id", "compile_specs"))
-DelegationSpec.__doc__ = "A backend, by its id, and the CompileSpecs it gets."
+class DelegationSpec(NamedTuple):
+    """A backend, by its id, and the CompileSpecs it gets."""
+
+    backend_id: str
+    compile_specs: list[CompileSpec]
 
 
 class PartitionResult:
@@ -51,7 +60,7 @@ class PartitionResult:
     `reasons` may tell of nodes without a tag why they have none: {node: "rank: 5"}; `explain` prints them.
     """
 
-    def __init__(self, tagged_exported_program, partition_tags, reasons=None):
+    def __init__(self, tagged_exported_program: Method, partition_tags: Mapping[str, DelegationSpec], reasons: Mapping[Any, str] | None = None) -> None:
         self.tagged_exported_program = tagged_exported_program
         self.partition_tags = partition_tags
         self.reasons = reasons
@@ -68,18 +77,18 @@ class Partitioner:
     these by itself.
     """
 
-    backends = ()
-    _spec = MappingProxyType({})
+    backends: tuple[Any, ...] | list[Any] = ()
+    _spec: Mapping[str, Any] = MappingProxyType({})
     _knows_edge_forms = False  # written for ExecuTorch's Edge dialect, where linear layers are permutes and addmms
 
-    def __init__(self, spec=MappingProxyType({})):
+    def __init__(self, spec: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._spec = spec
 
     @property
-    def spec(self):
+    def spec(self) -> Mapping[str, Any]:
         return self._spec
 
-    def __call__(self, exported_program):
+    def __call__(self, exported_program: Method) -> PartitionResult:
         return self.partition(exported_program)
 
     def _brought_backends(self):
@@ -93,11 +102,11 @@ class Partitioner:
         """The same for ids that no one else has."""
         return {}
 
-    def partition(self, exported_program):
+    def partition(self, exported_program: Method) -> PartitionResult:
         """Tags nodes of `exported_program` (a Method) and returns a PartitionResult of it."""
         raise NotImplementedError(f"{type(self).__name__} has no partition()")
 
-    def ops_to_not_decompose(self, exported_program):
+    def ops_to_not_decompose(self, exported_program: Method) -> tuple[list[Any], Callable[[Any], bool] | None]:
         """Ops that the partitioner wants to see whole, and a filter of their nodes (True: keep it) or None."""
         return ([], None)
 
@@ -105,16 +114,16 @@ class Partitioner:
 class BackendPartitioner:
     """A partitioner that a backend brings along, with its options. Made by depute.partitioner()."""
 
-    def __init__(self, name, options):
+    def __init__(self, name: Any, options: list[tuple[str, str]]) -> None:
         self.name = name
         self.options = options
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         options = "".join(f", {key}={value!r}" for key, value in self.options)
         return f"depute.partitioner({self.name!r}{options})"
 
 
-def partitioner(name, **options):
+def partitioner(name: str | WorkerBackend, **options: Any) -> BackendPartitioner:
     """The partitioner of a backend by its name: partitioner("xnnpack", off=["op:gelu", "module:head"]).
 
     It is built in, or the program `depute-backend-NAME` on PATH; "exec:FILE" is a program by its path, and what
@@ -130,7 +139,7 @@ def partitioner(name, **options):
     return BackendPartitioner(name, pairs)
 
 
-def worker_backend(name, *, seconds=None, max_bytes=None):
+def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | None = None) -> WorkerBackend:
     """A backend that is a program of its own (docs/backend-protocol.md), started: "chip" is `depute-backend-chip` on PATH,
     "exec:FILE" a program by its path.
 
@@ -153,7 +162,7 @@ def _started_again(program, seconds, max_bytes):
     return worker_backend(f"exec:{program}", seconds=seconds, max_bytes=max_bytes)
 
 
-def backend_id(backend):
+def backend_id(backend: Any) -> str | None:
     """The id of a class with preprocess(), or of a worker; None of anything else."""
     if isinstance(backend, WorkerBackend):
         return backend.id
@@ -162,17 +171,17 @@ def backend_id(backend):
 
 
 @functools.cache
-def built_in():
+def built_in() -> dict[str, str]:
     """The ids of the backends that are built in, by name."""
     return {name: id for name, id, *_ in _backends()}
 
 
-def backends():
+def backends() -> dict[str, str]:
     """The backends that are built in: {name: description}."""
     return {name: description for name, _id, description, _options, _makes in _backends()}
 
 
-def copied_constants(exported_program):
+def copied_constants(exported_program: Method) -> set[str]:
     """The names of placeholders of constants that nothing mutates."""
     signature = exported_program.graph_signature
     mutated = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
@@ -180,7 +189,7 @@ def copied_constants(exported_program):
     return {spec.arg for spec in signature.input_specs if spec.kind in kinds and spec.target not in mutated}
 
 
-def tag_constant_data(exported_program):
+def tag_constant_data(exported_program: Method) -> None:
     """Gives each constant of a method that nothing mutates the tags of the nodes that use it."""
     constants = copied_constants(exported_program)
     for node in exported_program.graph.nodes:

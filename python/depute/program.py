@@ -7,13 +7,33 @@
 Both are for reading, and stay as they are for as long as anything of them is in use.
 """
 
+from __future__ import annotations
+
+import errno
 import os
+from typing import IO, TYPE_CHECKING, Any
 
 from . import _depute
-from ._depute import Constant
+from ._errors import MissingFile
 from ._progress import waiting
-from .graph import GraphModule
+from .graph import Graph, GraphModule
 from .values import DType
+
+if TYPE_CHECKING:
+    import torch
+
+    from .backend import LoweredBackendModule
+
+    class Constant(_depute.Constant):
+        """With what is added to it below."""
+
+        @property
+        def dtype(self) -> DType: ...
+        def numpy(self) -> Any: ...
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+
+else:
+    from ._depute import Constant
 
 Constant.dtype = property(lambda self: DType.of(self._dtype), doc="The element type.")
 Constant.__repr__ = lambda self: f"<Constant {self.name}: {self.dtype.short_name}[{', '.join(map(str, self.shape))}]>"
@@ -34,13 +54,13 @@ class InputSpec:
 
     __slots__ = ("kind", "arg", "target", "persistent")
 
-    def __init__(self, kind, arg, target, persistent):
+    def __init__(self, kind: str, arg: str, target: str, persistent: bool) -> None:
         self.kind = kind
         self.arg = arg  # the name of its placeholder
         self.target = target  # the key of its constant
         self.persistent = persistent
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"InputSpec({self.kind}, {self.arg!r}, target={self.target!r})"
 
 
@@ -49,19 +69,19 @@ class OutputSpec:
 
     __slots__ = ("kind", "arg", "target")
 
-    def __init__(self, kind, arg, target):
+    def __init__(self, kind: str, arg: Any, target: str) -> None:
         self.kind = kind
         self.arg = arg  # the name of the node that gives it
         self.target = target  # of a mutation: the buffer's key, or the user input's name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"OutputSpec({self.kind}, {self.arg!r}, target={self.target!r})"
 
 
 class GraphSignature:
     """ExportGraphSignature's words: which inputs and outputs are parameters, buffers, the user's."""
 
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs: list[InputSpec], outputs: list[OutputSpec]) -> None:
         self.input_specs = inputs
         self.output_specs = outputs
 
@@ -72,61 +92,61 @@ class GraphSignature:
         return {spec.arg: spec.target for spec in self.output_specs if spec.kind == kind}
 
     @property
-    def inputs_to_parameters(self):
+    def inputs_to_parameters(self) -> dict[str, str]:
         return self._inputs("PARAMETER")
 
     @property
-    def inputs_to_buffers(self):
+    def inputs_to_buffers(self) -> dict[str, str]:
         return self._inputs("BUFFER")
 
     @property
-    def inputs_to_lifted_tensor_constants(self):
+    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
         return self._inputs("CONSTANT_TENSOR")
 
     @property
-    def parameters(self):
+    def parameters(self) -> tuple[str, ...]:
         return tuple(self.inputs_to_parameters.values())
 
     @property
-    def buffers(self):
+    def buffers(self) -> tuple[str, ...]:
         return tuple(self.inputs_to_buffers.values())
 
     @property
-    def non_persistent_buffers(self):
+    def non_persistent_buffers(self) -> set[str]:
         return {spec.target for spec in self.input_specs if spec.kind == "BUFFER" and not spec.persistent}
 
     @property
-    def lifted_tensor_constants(self):
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
         return tuple(self.inputs_to_lifted_tensor_constants.values())
 
     @property
-    def user_inputs(self):
+    def user_inputs(self) -> tuple[str, ...]:
         return tuple(spec.arg for spec in self.input_specs if spec.kind == "USER_INPUT")
 
     @property
-    def user_outputs(self):
+    def user_outputs(self) -> tuple[Any, ...]:
         return tuple(spec.arg for spec in self.output_specs if spec.kind == "USER_OUTPUT")
 
     @property
-    def buffers_to_mutate(self):
+    def buffers_to_mutate(self) -> dict[str, str]:
         return self._outputs("BUFFER_MUTATION")
 
     @property
-    def parameters_to_mutate(self):
+    def parameters_to_mutate(self) -> dict[str, str]:
         return self._outputs("PARAMETER_MUTATION")
 
     @property
-    def user_inputs_to_mutate(self):
+    def user_inputs_to_mutate(self) -> dict[str, str]:
         return self._outputs("USER_INPUT_MUTATION")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GraphSignature({self.input_specs}, {self.output_specs})"
 
 
 class Method:
     """One method of a program: what torch.export calls an ExportedProgram, with its words."""
 
-    def __init__(self, program, name):
+    def __init__(self, program: Program, name: str) -> None:
         self.program = program
         self.name = name
         self._graphs = None
@@ -142,16 +162,16 @@ class Method:
         return self._graphs
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._read()[0]
 
     @property
-    def graph_module(self):
+    def graph_module(self) -> GraphModule:
         graphs = self._read()
         return GraphModule(graphs[0], {graph.name: graph for graph in graphs[1:]}, self.program)
 
     @property
-    def graph_signature(self):
+    def graph_signature(self) -> GraphSignature:
         if self._signature is None:
             inputs, outputs = self.program._native.signature(self.name)
             results = self.graph.output_node().args[0]
@@ -168,61 +188,61 @@ class Method:
         return {spec.target: native.constant(spec.target) for spec in specs if wanted(spec)}
 
     @property
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Constant]:
         """Parameters and persistent buffers by name: Constants."""
         return self._data(lambda spec: spec.kind == "PARAMETER" or (spec.kind == "BUFFER" and spec.persistent))
 
     @property
-    def constants(self):
+    def constants(self) -> dict[str, Constant]:
         """Other constants by name: lifted ones, and buffers that are not persistent."""
         return self._data(lambda spec: spec.kind == "CONSTANT_TENSOR" or (spec.kind == "BUFFER" and not spec.persistent))
 
     @property
-    def range_constraints(self):
+    def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
         """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
         return self.program.range_constraints
 
-    def named_parameters(self):
+    def named_parameters(self) -> list[tuple[str, Constant]]:
         return [(name, self.program.constant(name)) for name in self.graph_signature.parameters]
 
-    def named_buffers(self):
+    def named_buffers(self) -> list[tuple[str, Constant]]:
         return [(name, self.program.constant(name)) for name in self.graph_signature.buffers]
 
-    def to_torch(self):
+    def to_torch(self) -> torch.export.ExportedProgram:
         """The method as a torch.export.ExportedProgram, with weights of its own. Delegates are calls of what
         LoweredBackendModule.to_torch() gives."""
         from ._torch_module import exported_program
 
         return exported_program(self)
 
-    def module(self):
+    def module(self) -> torch.nn.Module:
         """A torch.nn.Module that computes the method in torch: to_torch().module()."""
         return self.to_torch().module()
 
-    def text(self, **options):
+    def text(self, **options: bool) -> str:
         return Program(self.program._native.only_method(self.name)).text(**options)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.Method {self.name}: {len(self.graph.nodes)} nodes>"
 
 
 class Program:
     """Methods by name, and the constants and delegates that they share."""
 
-    def __init__(self, native):
+    def __init__(self, native: _depute.Program) -> None:
         if not isinstance(native, _depute.Program):
             raise TypeError(f"programs are made by depute.load and its like, not of {_kind(native)}")
         self._native = native
         self._methods = None
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
         return Program(self._native)  # nobody edits it, but for the meta of nodes, which are read anew
 
     @property
-    def methods(self):
+    def methods(self) -> dict[str, Method]:
         """Methods by name, in the program's order."""
         if self._methods is None:
             self._methods = {name: Method(self, name) for name in self._native.method_names()}
@@ -233,65 +253,79 @@ class Program:
             raise AttributeError(f"the program has the methods {', '.join(self.methods)}: choose one in program.methods")
         return next(iter(self.methods.values()))
 
-    graph = property(lambda self: self._only().graph)
-    graph_module = property(lambda self: self._only().graph_module)
-    graph_signature = property(lambda self: self._only().graph_signature)
-    state_dict = property(lambda self: self._only().state_dict)
-    constants = property(lambda self: self._only().constants)
+    @property
+    def graph(self) -> Graph:
+        return self._only().graph
 
     @property
-    def range_constraints(self):
+    def graph_module(self) -> GraphModule:
+        return self._only().graph_module
+
+    @property
+    def graph_signature(self) -> GraphSignature:
+        return self._only().graph_signature
+
+    @property
+    def state_dict(self) -> dict[str, Constant]:
+        return self._only().state_dict
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        return self._only().constants
+
+    @property
+    def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
         """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
         return {name: (low, high) for name, low, high in self._native.ranges()}
 
-    def constant(self, name):
+    def constant(self, name: str) -> Constant:
         """A constant by its key; KeyError when there is none."""
         return self._native.constant(name)
 
-    def constant_names(self):
+    def constant_names(self) -> list[str]:
         return self._native.data_keys()
 
-    def lowered_module(self, name):
+    def lowered_module(self, name: str) -> LoweredBackendModule:
         """A delegate by its name, as a LoweredBackendModule."""
         from .backend import LoweredBackendModule
 
         return LoweredBackendModule(self._native.delegate(name))
 
-    def lowered_modules(self):
+    def lowered_modules(self) -> dict[str, LoweredBackendModule]:
         """All delegates by name."""
         return {name: self.lowered_module(name) for name in self._native.delegate_names()}
 
-    def text(self, *, data=False, originals=False, sources=False):
+    def text(self, *, data: bool = False, originals: bool = False, sources: bool = False) -> str:
         """The text form. data: with all bytes of constants; originals: what delegates were made from;
         sources: where nodes come from."""
         return self._native.text(data, originals, sources)
 
-    def to_torch(self):
+    def to_torch(self) -> torch.export.ExportedProgram:
         """The only method as a torch.export.ExportedProgram, with weights of its own."""
         return self._only().to_torch()
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the program: a path ending in .pt2 as torch.export.save does, in .ir as text, in .pte as an ExecuTorch
         program."""
         save(self, path)
 
-    def explain(self, partitioner=None, *, node="", **options):
+    def explain(self, partitioner: Any = None, *, node: str = "", **options: Any) -> str:
         """Why each node is or is not delegated by `partitioner`, as text. Lowers a copy and throws it away."""
         from .manager import to_edge_transform_and_lower
 
         return to_edge_transform_and_lower(self, partitioner=partitioner, **options).explain(node=node)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Program):
             return NotImplemented
         return self._native is other._native or self._native.first_difference(other._native) is None
 
     __hash__ = object.__hash__
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<depute.Program: {', '.join(self.methods) or 'no methods'}>"
 
 
@@ -299,7 +333,15 @@ def _kind(value):
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-def load(file, *, progress=None):
+def existing(path):
+    """The path of a file that is there; FileNotFoundError, which is an Error too."""
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise MissingFile("open", path, os.strerror(errno.ENOENT))
+    return path
+
+
+def load(file: str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes], *, progress: Any = None) -> Program:
     """Reads a .pt2 archive or a text form: a path, bytes, or an open binary file.
 
     A file that is named is mapped, not read: its constants stay where they are. progress: as
@@ -311,7 +353,7 @@ def load(file, *, progress=None):
 
 def _load(file):
     if isinstance(file, (str, os.PathLike)):
-        return Program(_depute.load_file(os.fspath(file)))
+        return Program(_depute.load_file(existing(file)))
     if isinstance(file, (bytes, bytearray, memoryview)):
         return Program(_depute.load_bytes(bytes(file), "<memory>"))
     if hasattr(file, "read"):
@@ -322,14 +364,14 @@ def _load(file):
     raise TypeError(f"load takes a path, bytes or a binary file, not {_kind(file)}")
 
 
-def parse(text, name="<text>"):
+def parse(text: str, name: str = "<text>") -> Program:
     """A program from its text form (docs/ir.md)."""
     if not isinstance(text, str):
         raise TypeError(f"parse takes the text of a program, not {_kind(text)}")
     return Program(_depute.load_bytes(text.encode(), name if name.endswith(".ir") else f"{name}.ir"))
 
 
-def from_torch(exported_program):
+def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
     """A torch.export.ExportedProgram as a Program, whose method is forward.
 
     The weights are torch's own memory, which the program keeps alive: do not change them while it is in use.
@@ -343,7 +385,7 @@ def from_torch(exported_program):
     return Program(native_of(exported_program))
 
 
-def save(program, path):
+def save(program: Any, path: str | os.PathLike[str]) -> None:
     """Writes a program: a path ending in .pt2 as an archive that torch.export.load reads (one method, before any part of
     it is delegated), in .ir as text with all constants, in .pte as an ExecuTorch program.
 
@@ -366,7 +408,7 @@ def save(program, path):
         raise ValueError(f"save writes .pt2, .ir and .pte files, and {os.fspath(path)!r} ends in {ending!r}")
 
 
-def write_whole(path, content):
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes bytes to a file that appears only when it is whole."""
     path = os.fspath(path)
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -380,7 +422,7 @@ def write_whole(path, content):
         raise
 
 
-def as_program(given):
+def as_program(given: Any) -> Program:
     """A Program of what functions of this package take: programs, methods, managers, files, bytes, torch's."""
     from .manager import EdgeProgramManager, ExecutorchProgramManager
 
@@ -398,7 +440,7 @@ def as_program(given):
     raise TypeError(f"expected a program (torch's, depute's, a path or bytes), not {_kind(given)}{export}")
 
 
-def as_one_program(given):
+def as_one_program(given: Any) -> Program:
     """The same for a dict of programs by the name of the method that each becomes."""
     if not isinstance(given, dict):
         return as_program(given)

@@ -1,7 +1,10 @@
 """What happened to a program, for people (text, HTML in notebooks) and for tools (dicts, data frames)."""
 
+from __future__ import annotations
+
 import html
 import json
+from typing import Any
 
 from . import _depute
 
@@ -11,40 +14,49 @@ class Text(str):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 
 class Report:
     """Every node's owner or the reasons it has none, the delegates, totals and times."""
 
-    def __init__(self, native):
+    def __init__(self, native: _depute.Report) -> None:
         self._native = native
 
-    delegated_nodes = property(lambda self: self._native.delegated_nodes())
-    non_delegated_nodes = property(lambda self: self._native.non_delegated_nodes())
-    coverage = property(lambda self: self._native.coverage(), doc="Delegated share of all nodes, in percent.")
+    @property
+    def delegated_nodes(self) -> int:
+        return self._native.delegated_nodes()
 
-    def summary(self, verbose=False):
+    @property
+    def non_delegated_nodes(self) -> int:
+        return self._native.non_delegated_nodes()
+
+    @property
+    def coverage(self) -> float:
+        """Delegated share of all nodes, in percent."""
+        return self._native.coverage()
+
+    def summary(self, verbose: bool = False) -> Text:
         return Text(self._native.summary(verbose))
 
-    def explain(self, node=""):
+    def explain(self, node: str = "") -> Text:
         """A line for each node, or for one: who has it, and why not others."""
         return Text(self._native.explain(node))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The JSON report (docs/cli.md) as a dict."""
         return json.loads(self._native.json())
 
-    def to_html(self):
+    def to_html(self) -> str:
         """The report as a page of its own, that of `--report FILE.html`."""
         return self._native.html()
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         page = html.escape(self.to_html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.summary()
 
 
@@ -53,32 +65,32 @@ class DelegationBreakdown:
 
     __slots__ = ("op_type", "delegated", "non_delegated")
 
-    def __init__(self, op_type="", delegated=0, non_delegated=0):
+    def __init__(self, op_type: str = "", delegated: int = 0, non_delegated: int = 0) -> None:
         self.op_type = op_type
         self.delegated = delegated
         self.non_delegated = non_delegated
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DelegationBreakdown({self.op_type!r}, delegated={self.delegated}, non_delegated={self.non_delegated})"
 
 
 class DelegationInfo:
     """Delegates and nodes of a lowered program, counted."""
 
-    def __init__(self, subgraphs, delegated, non_delegated, operators):
+    def __init__(self, subgraphs: int, delegated: int, non_delegated: int, operators: dict[str, DelegationBreakdown]) -> None:
         self.num_delegated_subgraphs = subgraphs
         self.num_delegated_nodes = delegated
         self.num_non_delegated_nodes = non_delegated
         self.delegation_by_operator = operators  # op -> DelegationBreakdown
 
-    def get_summary(self):
+    def get_summary(self) -> Text:
         return Text(
             f"Total delegated subgraphs: {self.num_delegated_subgraphs}\n"
             f"Number of delegated nodes: {self.num_delegated_nodes}\n"
             f"Number of non-delegated nodes: {self.num_non_delegated_nodes}\n"
         )
 
-    def get_operator_delegation_dataframe(self):
+    def get_operator_delegation_dataframe(self) -> Any:
         """A pandas DataFrame: a row for each op, and a last one with the totals. Needs pandas."""
         import pandas
 
@@ -87,11 +99,11 @@ class DelegationInfo:
         columns = ("op_type", "occurrences_in_delegated_graphs", "occurrences_in_non_delegated_graphs")
         return pandas.DataFrame(rows, columns=columns)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.get_summary()
 
 
-def get_delegation_info(program):
+def get_delegation_info(program: Any) -> DelegationInfo:
     """Counts what is delegated in a program, a method, a manager, or a method's graph module."""
     from .graph import GraphModule
     from .program import as_program
@@ -102,7 +114,7 @@ def get_delegation_info(program):
     return DelegationInfo(subgraphs, delegated, non_delegated, breakdowns)
 
 
-def print_delegation_info(program):
+def print_delegation_info(program: Any) -> None:
     info = get_delegation_info(program)
     print(info.get_summary())
     print(info.get_operator_delegation_dataframe().to_string(index=False))

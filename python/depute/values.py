@@ -7,6 +7,10 @@ devices, without torch:
     node.meta["val"].dtype == torch.float32
 """
 
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
 from . import _depute
 
 
@@ -15,19 +19,19 @@ class TorchName(str):
 
     __slots__ = ()
 
-    def __new__(cls, kind, value):
+    def __new__(cls, kind: str, value: Any) -> TorchName:
         return str.__new__(cls, _NAMES[kind][value - 1] if kind in _NAMES else value)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other if isinstance(other, str) else str(other))
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = str.__hash__
 
 
-def torch_number(kind, value):
+def torch_number(kind: str, value: object) -> int:
     """The number of .pt2 files for torch's layout or memory format."""
     return _NAMES[kind].index(str(value)) + 1
 
@@ -56,43 +60,43 @@ class DType(str):
     __slots__ = ()
 
     @staticmethod
-    def of(name):
+    def of(name: str) -> DType:
         try:
             return _DTYPES[name.removeprefix("torch.")]
         except KeyError:
             raise ValueError(f"there is no element type {name!r}; there are {', '.join(_DTYPES)}") from None
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of one element."""
         return _SIZES[str(self)]
 
     @property
-    def short_name(self):
+    def short_name(self) -> str:
         """As the text form has it: "f32"."""
         return _SHORT[str(self)]
 
     @property
-    def is_floating_point(self):
+    def is_floating_point(self) -> bool:
         return "float" in str(self)
 
     @property
-    def is_complex(self):
+    def is_complex(self) -> bool:
         return self.startswith("complex")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return str.__eq__(self, other)
         if isinstance(other, type):
             return str.__eq__(self, other.__name__)
         return str.__eq__(self, str(other).removeprefix("torch."))
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = str.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"depute.dtype({str.__repr__(self)})"
 
 
@@ -106,28 +110,28 @@ class SymInt:
 
     __slots__ = ("expr", "min", "max")
 
-    def __init__(self, expr, min=None, max=None):
+    def __init__(self, expr: str, min: int | None = None, max: int | None = None) -> None:
         self.expr = expr  # "2*s96 + 1"
         self.min = min  # None: not bounded
         self.max = max
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, SymInt):
             return self.expr == other.expr
         return False if isinstance(other, int) else str(other) == self.expr
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.expr)
 
-    def __int__(self):
+    def __int__(self) -> NoReturn:
         raise TypeError(f"{self.expr} is known only when the program runs; its bounds are {self.min} and {self.max}")
 
     __index__ = __int__
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.expr
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.expr})"
 
 
@@ -148,7 +152,7 @@ class Value:
 
     __slots__ = ("dtype", "shape", "_strides", "_is_contiguous")
 
-    def __init__(self, dtype, shape, strides, is_contiguous):
+    def __init__(self, dtype: DType, shape: tuple[int | SymInt, ...], strides: tuple[int | SymInt, ...], is_contiguous: bool) -> None:
         self.dtype = dtype
         self.shape = shape  # ints and SymInts
         self._strides = strides
@@ -159,29 +163,29 @@ class Value:
     requires_grad = False
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return len(self.shape)
 
-    def dim(self):
+    def dim(self) -> int:
         return len(self.shape)
 
-    def size(self, dim=None):
+    def size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[dim]
 
-    def stride(self, dim=None):
+    def stride(self, dim: int | None = None) -> Any:
         return self._strides if dim is None else self._strides[dim]
 
-    def is_contiguous(self):
+    def is_contiguous(self) -> bool:
         return self._is_contiguous
 
-    def is_floating_point(self):
+    def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
 
-    def element_size(self):
+    def element_size(self) -> int:
         """Bytes of one element."""
         return self.dtype.itemsize
 
-    def numel(self):
+    def numel(self) -> int:
         """Elements; fails with a TypeError when a size is symbolic."""
         count = 1
         for size in self.shape:
@@ -189,24 +193,24 @@ class Value:
         return count
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return self.numel() * self.dtype.itemsize
 
-    def dim_order(self):
+    def dim_order(self) -> tuple[int, ...]:
         """Dimensions from outermost to innermost in memory."""
         order = sorted(range(self.ndim), key=lambda dim: int(self._strides[dim]), reverse=True)
         return tuple(range(self.ndim)) if self._is_contiguous else tuple(order)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value):
             return NotImplemented
         mine = (self.dtype, self.shape, self._strides)
         return mine == (other.dtype, other.shape, other._strides)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.dtype, self.shape, self._strides))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sizes = ", ".join(map(str, self.shape))
         strides = "" if self._is_contiguous else f"{{strides=[{', '.join(map(str, self._strides))}]}}"
         return f"{self.dtype.short_name}[{sizes}]{strides}"

@@ -91,6 +91,58 @@ def test_stubs_have_the_names_of_the_package():
         depute.no_such_name
 
 
+def test_types_of_every_public_name_satisfy_a_strict_checker(tmp_path):
+    script = ROOT / "tests" / "python" / "every_name.py"
+    text = script.read_text()
+    assert not {name for name in depute.__all__ if not re.search(rf"\bdepute\.{name}\b", text)}
+    options = ["--strict", "--config-file=", "--cache-dir", tmp_path / "cache", "--no-error-summary"]
+
+    def checked(path):
+        command = [sys.executable, "-m", "mypy", *options, path]
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path).stdout
+
+    assert checked(script) == ""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import depute\n\nnodes: int = depute.load(3).graph.nodes\ndepute.Report.no_such_name\n")
+    assert re.findall(r"\[([a-z-]+)\]$", checked(wrong), re.MULTILINE) == ["assignment", "arg-type", "attr-defined"]
+    run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=TIMEOUT)
+    assert run.returncode == 0 and run.stdout.endswith("True\n"), run.stderr
+
+
+def test_operators_are_listed():
+    assert {"aten", "quantized_decomposed"} <= set(dir(depute.exir_ops.edge))
+    assert {"add", "convolution", "tan"} <= set(dir(depute.exir_ops.edge.aten))
+    assert {"Tensor", "Scalar"} <= set(dir(depute.exir_ops.edge.aten.add))
+    assert "no_such_op" not in dir(depute.exir_ops.edge.aten)
+
+
+def test_errors_name_arguments_of_python():
+    program = parse("  %r: f32[2, 3] = aten.tan.default(%x)\n  return %r")
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge_transform_and_lower(program, partitioner="xnpack")
+    assert str(caught.value).startswith("[usage] partitioner: there is no backend 'xnpack'") and "did you mean xnnpack?" in caught.value.hint
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge_transform_and_lower(program, quantize="static")
+    assert "--" not in str(caught.value) and "calibrate=" in caught.value.hint
+    unbounded = depute.parse("program\ndim s0 in [1, inf]\nmethod forward(%x: f32[s0]) {\n  %y: f32[s0] = aten.tan.default(%x)\n  return %y\n}\n")
+    with pytest.raises(depute.Error) as caught:
+        depute.to_edge(unbounded).to_executorch()
+    assert 'bounds={"s0": (0, N)}' in caught.value.hint and "--bound" not in caught.value.hint
+
+
+def test_a_file_that_is_not_there_is_pythons_error():
+    for read in (depute.load, depute.size):
+        with pytest.raises(FileNotFoundError) as caught:
+            read("/no/such/file.pt2")
+        error = caught.value
+        assert isinstance(error, depute.Error) and error.filename == "/no/such/file.pt2" and error.errno == 2
+        assert str(error) == "[open] /no/such/file.pt2: No such file or directory"
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.filename) == (type(error), str(error), error.filename)
+    with pytest.raises(FileNotFoundError):
+        depute.to_edge_transform_and_lower(DIGITS, quantize="static", calibrate="/no/such/inputs.npz")
+
+
 def test_its_version_is_that_of_the_command_line():
     assert f"depute {depute.__version__}" == python("from depute._depute import version; print(version())")
 
@@ -395,7 +447,7 @@ def test_errors_are_the_compilers_diagnostics():
 def test_errors_have_their_parts():
     with pytest.raises(depute.Error) as caught:
         depute.to_edge_transform_and_lower(DIGITS, quantize="nonsense")
-    assert (caught.value.where, caught.value.source) == ("--quantize", "") and caught.value.hint.startswith("for example linear=")
+    assert (caught.value.where, caught.value.source) == ("quantize", "") and caught.value.hint.startswith("for example linear=")
     with pytest.raises(depute.Error) as caught:
         depute.to_edge(parse("  %y: f32[2, 3] = a.b.default(%x)\n  %z: f32[2, 3] = c.d.default(%y)\n  return %z")).to_executorch()
     assert caught.value.code == "plan.no-kernel"
