@@ -10,8 +10,8 @@ import depute
 TEXT = """program
 data "w": f32[8, 4] = random(1)
 method forward(%w: f32[8, 4] = param "w", %x: f32[2, 4]) {
-  %y: f32[2, 8] = aten.linear.default(%x, %w) from "net.py":3 "fc"
-  %z: f32[2, 8] = aten.tan.default(%y)
+  %y: f32[2, 8] = aten.linear.default(%x, %w) #1 from "net.py":3 "fc"
+  %z: f32[2, 8] = aten.tan.default(%y) #2
   return %z
 }
 """
