@@ -20,6 +20,7 @@
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
   pass("split-bodies", split_bodies)                  \
+  pass("unify-choice-sizes", unify_choice_sizes)      \
   pass("simplify-sizes", simplify_sizes)              \
   pass("drop-assertions", drop_assertions)            \
   pass("functionalise", functionalise)                \

@@ -161,12 +161,7 @@ Replacement roll(Builder& b, const OpCall& call) {
     TRY(std::size_t dim, wrap_dim(dims[i], x->tensor().rank()));
     if (x->tensor().rank() == 0) continue;
     SymInt size = x->tensor().sizes[dim];
-    SymInt start = rolled_start(size, shifts[i]);
-    if (start == 0 || start == size) continue;
-    auto axis = static_cast<std::int64_t>(dim);
-    Value* front = b.call("aten.slice.Tensor", {x, axis, b.size(start), b.size(size)});
-    Value* back = b.call("aten.slice.Tensor", {x, axis, 0, b.size(start)});
-    x = b.call("aten.cat.default", {std::vector<Value*>{front, back}, axis});
+    x = rotated(b, x, dim, rolled_start(size, shifts[i]));
     if (b.failed()) return failure_of(b);
   }
   if (x == call.value("self")) return one(b.call("aten.alias.default", {x}));

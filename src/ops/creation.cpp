@@ -211,26 +211,6 @@ std::span<const OpLine> creation_ops() {
       {"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? "
        "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        {.flags = core, .out = "arange.start_out", .infer = infer_arange, .decompose = whole_range}},
-      // random numbers
-      {"aten.rand.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
-       kernel("rand.out", infer_filled, random)},
-      {"aten.randn.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None) -> Tensor",
-       kernel("randn.out", infer_filled, random)},
-      {"aten.randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? "
-       "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       {.flags = core | random}},
-      {"aten.rand_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       {.flags = core | random, .infer = infer_like}},
-      {"aten.randn_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-       "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       {.flags = core | random, .infer = infer_like}},
-      {"aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
-       {.flags = core | random, .infer = infer_same_type}},
-      {"aten.native_dropout.default(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-       {.flags = core | random, .out = "native_dropout.out"}},
   };
   return lines;
 }

@@ -15,6 +15,7 @@
   FAMILY(complex_number)                                            \
   FAMILY(fourier)                                                   \
   FAMILY(short_time)                                                \
+  FAMILY(window_function)                                           \
   FAMILY(activation)                                                \
   FAMILY(view)                                                      \
   FAMILY(split)                                                     \
@@ -26,6 +27,7 @@
   FAMILY(scan)                                                      \
   FAMILY(linear_algebra)                                            \
   FAMILY(product)                                                   \
+  FAMILY(matrix_decomposition)                                      \
   FAMILY(expert)                                                    \
   FAMILY(convolution)                                               \
   FAMILY(pooling)                                                   \
@@ -41,6 +43,7 @@
   FAMILY(attention)                                                 \
   FAMILY(rnn)                                                       \
   FAMILY(creation)                                                  \
+  FAMILY(random_number)                                             \
   FAMILY(range)                                                     \
   FAMILY(indexing)                                                  \
   FAMILY(index_form)                                                \

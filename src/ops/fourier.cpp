@@ -386,17 +386,16 @@ constexpr OpRules transform() {
 
 // --- places of frequencies
 
+// Brings the middle to the front, or back.
 Replacement shifted(Builder& b, const OpCall& call, bool is_back) {
   const Dims& sizes = call.tensor("self").sizes;
-  std::vector<std::int64_t> shifts;
   TRY(const std::vector<std::size_t> dims, wrap_dims(call["dim"], sizes.size()));
-  TRY_STATUS(expect_constant(call.tensor("self"), dims));
-  Ints places;
+  Value* x = b.own(call.value("self"));
   for (const std::size_t dim : dims) {
-    shifts.push_back((sizes[dim].value() + (is_back ? 1 : 0)) / 2);
-    places.push_back(static_cast<std::int64_t>(dim));
+    if (dim >= sizes.size()) return argument_error("a shift of a tensor without dimensions");
+    x = rotated(b, x, dim, is_back ? floor_div(sizes[dim], 2) : floor_div(sizes[dim] + 1, 2));
   }
-  return one(b.call("aten.roll.default", {call["self"], shifts, places}));
+  return one(x == call.value("self") ? b.call("aten.alias.default", {x}) : x);
 }
 Replacement fftshift(Builder& b, const OpCall& call) {
   return shifted(b, call, false);

@@ -76,4 +76,14 @@ Status check_indices(const OpCall& call) {
   return argument_error("more indices than dimensions");
 }
 
+Value* rotated(Builder& b, Value* x, std::size_t dim, const SymInt& start) {
+  if (b.failed()) return nullptr;
+  const SymInt size = x->tensor().sizes[dim];
+  if (start == 0 || start == size) return x;
+  const auto axis = static_cast<std::int64_t>(dim);
+  Value* front = b.call("aten.slice.Tensor", {x, axis, b.size(start), b.size(size)});
+  Value* back = b.call("aten.slice.Tensor", {x, axis, 0, b.size(start)});
+  return b.call("aten.cat.default", {std::vector<Value*>{front, back}, axis});
+}
+
 }  // namespace depute::internal

@@ -34,6 +34,8 @@ Value* reshape(Builder& b, Value* x, const Dims& sizes);
 // Ones in front up to a rank, as broadcasting sees sizes.
 Dims with_rank(const Dims& sizes, std::size_t rank);
 Value* with_rank(Builder& b, Value* x, std::size_t rank);
+// The elements from `start` on, then those before: `x` itself where that changes nothing.
+Value* rotated(Builder& b, Value* x, std::size_t dim, const SymInt& start);
 // max(x, 0) of any number type
 Value* positive_part(Builder& b, Value* x);
 // `x` where the condition holds, else 0

@@ -189,7 +189,8 @@ std::span<const OpLine> indexing_ops() {
                               .out = "index.Tensor_out",
                               .infer = infer_index,
                               .decompose = index_by_masks,
-                              .chosen_from = "indices"})},
+                              .chosen_from = "indices",
+                              .chosen_by = "indices"})},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
        on_complex(each_part, kernel("index_put.out", infer_index_put, inplace_twin | copies_first))},
@@ -215,7 +216,7 @@ std::span<const OpLine> indexing_ops() {
                               .infer = infer_masked_scatter,
                               .decompose = masked_scatter})},
       {"aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
-       choosing("self", fitted(select_broadcast, opaque(core, "masked_select.out")))},
+       choosing("self", fitted(select_broadcast, opaque(core, "masked_select.out")), "mask")},
       {"aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
        "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        {.flags = core, .out = "embedding.out", .infer = infer_embedding, .decompose = embedding}},

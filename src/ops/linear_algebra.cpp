@@ -298,15 +298,13 @@ Replacement matrix_power(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t power = call.integer("n");
   if (self.rank() < 2) return argument_error("a power of what is not a matrix");
-  if (power < 0) {
-    return type_error("a negative power of a matrix needs its inverse, which the runtime has no kernel for");
-  }
   if (power == 0) {
     Value* unit = b.call("aten.eye.default", {b.size(self.sizes.back()), self.dtype});
     return one(b.call("aten.expand.default", {unit, self.sizes}));
   }
   Value *square = b.own(call.value("self")), *result = nullptr;
-  for (;; power /= 2) {
+  if (power < 0) square = b.call("aten.linalg_inv.default", {square});
+  for (power = std::abs(power);; power /= 2) {
     if (power % 2 == 1) result = result == nullptr ? square : b.call("aten.matmul.default", {square, result});
     if (power <= 1 || b.failed()) break;
     square = b.call("aten.matmul.default", {square, square});

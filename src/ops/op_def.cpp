@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "depute/builder.h"
+#include "ops/choices.h"
 #include "ops/complex_forms.h"
 #include "ops/kernel_rules.h"
 #include "ops/op_table.h"
@@ -128,6 +129,12 @@ class TorchOps final : public OpTable {
     const OpRules& rules = entry->line->rules;
     return {rules.accepts == nullptr ? std::string_view() : rules.accepts, rules.fit};
   }
+  std::string_view choosing_argument(Symbol op) const {
+    const Entry* entry = entry_of(op);
+    const bool is_none =
+        entry == nullptr || entry->twin != Twin::None || entry->line->rules.chosen_by == nullptr;
+    return is_none ? std::string_view() : entry->line->rules.chosen_by;
+  }
   DecomposeFunction complex_form(Symbol op) const {
     const Entry* entry = entry_of(op);
     return entry == nullptr || entry->twin != Twin::None ? nullptr : entry->line->rules.on_complex;
@@ -240,6 +247,10 @@ bool OpDef::is_kernel_argument(std::size_t arg) const {
 
 KernelRules kernel_rules(const OpDef& def) {
   return def.origin == OpOrigin::Torch ? table().kernel_rules(def.name) : KernelRules{};
+}
+
+std::string_view choosing_argument(const OpDef& def) {
+  return def.origin == OpOrigin::Torch ? table().choosing_argument(def.name) : std::string_view();
 }
 
 DecomposeFunction complex_form(const OpDef& def) {

@@ -30,6 +30,7 @@ struct OpRules {
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
   const char* chosen_from = nullptr;  // an argument's name: OpDef::chosen_from
+  const char* chosen_by = nullptr;    // the argument whose elements other than 0 choose
   const char* functional = nullptr;   // of an in-place op that has a line of its own
   const char* accepts = nullptr;      // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
   DecomposeFunction fit = nullptr;    // the form of a call that the kernel computes right
@@ -113,9 +114,11 @@ constexpr OpRules counting(MacsFunction macs, OpRules rules) {
   rules.macs = macs;
   return rules;
 }
-// Rules, and the argument that the result has some elements of.
-constexpr OpRules choosing(const char* argument, OpRules rules) {
+// Rules, and the argument that the result has some elements of. `by` is the argument whose elements other
+// than 0 tell which.
+constexpr OpRules choosing(const char* argument, OpRules rules, const char* by = nullptr) {
   rules.chosen_from = argument;
+  rules.chosen_by = by;
   return rules;
 }
 // Rules, and the element type inside of torch.autocast: autocast_lower, autocast_f32, ...

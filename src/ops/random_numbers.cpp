@@ -1,0 +1,222 @@
+// Random numbers. The runtime has kernels for aten.rand and aten.randn alone; the other distributions are
+// made of theirs, once no backend took them.
+//
+//   aten.randint.low(2, 5, [4])  ->  floor(rand([4]) * 3) + 2
+#include "depute/builder.h"
+#include "ops/formula.h"
+#include "ops/idioms.h"
+#include "ops/op_table.h"
+#include "support/try.h"
+
+namespace depute::internal {
+namespace {
+
+Types infer_sized(const OpCall& call) {
+  return tensor_result(dtype_or(call, ScalarType::F32), as_dims(call["size"]));
+}
+Types infer_whole(const OpCall& call) {
+  return tensor_result(dtype_or(call, ScalarType::I64), as_dims(call["size"]));
+}
+Types infer_random_like(const OpCall& call) {
+  const TensorType& self = call.tensor("self");
+  return tensor_result(dtype_or(call, self.dtype), self.sizes);
+}
+
+// From 0 to 1, without 1, and with 53 bits: in f32 the largest numbers would be rounded to 1.
+Term fine_uniform(Builder& b, const Dims& sizes) {
+  return {b, b.call("aten.rand.default", {sizes, ScalarType::F64})};
+}
+Term normal_numbers(Builder& b, const Dims& sizes, ScalarType dtype) {
+  return {b, b.call("aten.randn.default", {sizes, computing_type(dtype)})};
+}
+Result<TensorType> result_type(const OpCall& call) {
+  TRY(std::vector<Type> types, call.def().infer(call));
+  return types[0].tensor;
+}
+
+Replacement uniform_of_result(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  return one(b.call("aten.rand.default", {type.sizes, type.dtype}));
+}
+Replacement normal_of_result(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  return one(b.call("aten.randn.default", {type.sizes, type.dtype}));
+}
+
+// --- whole numbers
+
+// From `low` to below `high`.
+Replacement whole_numbers(Builder& b, const OpCall& call, const SymInt& low, const SymInt& high) {
+  TRY(TensorType type, result_type(call));
+  const SymInt count = high - low;
+  if (count.is_constant() && count.value() <= 0) return argument_error("random integers of an empty range");
+  const auto number = [&](const SymInt& size) -> Operand {
+    if (size.is_constant()) return static_cast<double>(size.value());
+    return Term(b, size_tensor(b, size, ScalarType::F64));
+  };
+  const Term uniform = fine_uniform(b, type.sizes);
+  return result(call, floor(uniform * number(count)) + number(low));
+}
+Replacement randint(Builder& b, const OpCall& call) {
+  const bool has_low = call.def().arg_index(Symbol("low")) >= 0;
+  return whole_numbers(b, call, has_low ? as_sym_int(call["low"]) : SymInt(std::int64_t{0}),
+                       as_sym_int(call["high"]));
+}
+
+// The order of as many random numbers.
+Replacement randperm(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  const Term order = fine_uniform(b, type.sizes).call("aten.argsort.default");
+  return result(call, order);
+}
+Types infer_randperm(const OpCall& call) {
+  const SymInt count = as_sym_int(call["n"]);
+  if (count.is_constant() && count.value() < 0) return argument_error("a permutation of a negative length");
+  return tensor_result(dtype_or(call, ScalarType::I64), {count});
+}
+
+// --- normal numbers
+
+Types infer_normal(const OpCall& call) {
+  const Argument &mean = call["mean"], &std = call["std"];
+  if (!mean.is_value()) return infer_promoted(call);
+  if (!std.is_value()) return tensor_result(call.tensor("mean").dtype, call.tensor("mean").sizes);
+  return infer_promoted(call);
+}
+Replacement normal(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  Term numbers = normal_numbers(b, type.sizes, type.dtype);
+  const auto operand_of = [&](std::string_view name) -> Operand {
+    if (!call[name].is_value()) return call[name];
+    return tensor_operand(b, call, name).to(numbers.dtype());
+  };
+  return result(call, numbers * operand_of("std") + operand_of("mean"));
+}
+Replacement uniform_between(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  const double from = call["from"].as_double(), to = call["to"].as_double();
+  if (!(from <= to)) return argument_error("uniform numbers of an empty range");
+  return result(call, fine_uniform(b, type.sizes) * (to - from) + from);
+}
+// -log(1 - u) / lambda
+Replacement exponential(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  const double rate = call["lambd"].as_double();
+  if (!(rate > 0)) return argument_error("exponential numbers of a rate that is not positive");
+  return result(call, log1p(-fine_uniform(b, type.sizes)) * (-1 / rate));
+}
+
+// --- choices
+
+Replacement coin_flips(Builder& b, const OpCall& call) {
+  TRY(TensorType type, result_type(call));
+  const Term number = fine_uniform(b, type.sizes);
+  const bool has_number = call.def().arg_index(Symbol("p")) >= 0;
+  return result(
+      call, has_number ? number < call["p"] : number < tensor_operand(b, call, "self").to(ScalarType::F64));
+}
+
+Types infer_multinomial(const OpCall& call) {
+  Dims sizes = call.tensor("self").sizes;
+  if (sizes.empty() || sizes.size() > 2) return argument_error("a choice by other than a row of weights");
+  sizes.back() = as_sym_int(call["num_samples"]);
+  return tensor_result(ScalarType::I64, std::move(sizes));
+}
+// The largest of weight / exponential number, as torch itself does where each element comes at most once.
+Replacement multinomial(Builder& b, const OpCall& call) {
+  const SymInt count = as_sym_int(call["num_samples"]);
+  if (!count.is_constant()) return type_error("a number of samples that is not constant");
+  const TensorType& self = call.tensor("self");
+  const bool repeats = call.boolean("replacement") && count != 1;
+  Term weights = tensor_operand(b, call, "self").to(ScalarType::F64);
+  const Term least(b, b.call("aten.full.default", {Dims{}, 0x1p-60, ScalarType::F64}));
+  Dims sizes = self.sizes;
+  if (repeats) {  // a choice of one for each sample
+    sizes.insert(sizes.end() - 1, count);
+    weights = weights.call("aten.unsqueeze.default", {-2});
+  }
+  const Term times = max(-log1p(-fine_uniform(b, sizes)), least);
+  const Term order = weights / times;
+  if (repeats) return result(call, order.call("aten.argmax.default", {-1}));
+  const std::vector<Value*> found = b.call_all("aten.topk.default", {order.value(), count.value(), -1});
+  if (b.failed()) return failure_of(b);
+  return one(found[1]);
+}
+
+// An op whose core form a backend may take; the runtime has no kernel.
+constexpr OpRules made_of_uniform(InferFunction infer, DecomposeFunction form) {
+  return fitted(form, {.flags = core | random, .infer = infer});
+}
+constexpr OpRules random_composite(InferFunction infer, DecomposeFunction form, OpFlag flags = no_flags) {
+  return composite(infer, form, random | flags);
+}
+
+}  // namespace
+
+std::span<const OpLine> random_number_ops() {
+#define DEPUTE_TENSOR_OPTIONS \
+  "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define DEPUTE_WHOLE_OPTIONS \
+  "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+  static constexpr OpLine lines[] = {
+      {"aten.rand.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+       kernel("rand.out", infer_sized, random)},
+      {"aten.randn.default(SymInt[] size, *, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+       kernel("randn.out", infer_sized, random)},
+      {"aten.rand.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+       random_composite(infer_sized, uniform_of_result)},
+      {"aten.randn.generator(SymInt[] size, *, Generator? generator, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+       random_composite(infer_sized, normal_of_result)},
+      {"aten.randint.low(SymInt low, SymInt high, SymInt[] size, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
+       made_of_uniform(infer_whole, randint)},
+      {"aten.randint.default(SymInt high, SymInt[] size, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
+       random_composite(infer_whole, randint)},
+      {"aten.rand_like.default(Tensor self, *, " DEPUTE_TENSOR_OPTIONS
+       ", MemoryFormat? memory_format=None) -> Tensor",
+       made_of_uniform(infer_random_like, uniform_of_result)},
+      {"aten.randn_like.default(Tensor self, *, " DEPUTE_TENSOR_OPTIONS
+       ", MemoryFormat? memory_format=None) -> Tensor",
+       made_of_uniform(infer_random_like, normal_of_result)},
+      {"aten.randint_like.default(Tensor self, SymInt high, *, " DEPUTE_TENSOR_OPTIONS
+       ", MemoryFormat? memory_format=None) -> Tensor",
+       random_composite(infer_random_like, randint)},
+      {"aten.randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " DEPUTE_TENSOR_OPTIONS
+       ", MemoryFormat? memory_format=None) -> Tensor",
+       random_composite(infer_random_like, randint)},
+      {"aten.randperm.default(SymInt n, *, " DEPUTE_WHOLE_OPTIONS ") -> Tensor",
+       random_composite(infer_randperm, randperm)},
+      {"aten.normal.float_float(float mean, float std, SymInt[] size, *, Generator? "
+       "generator=None, " DEPUTE_TENSOR_OPTIONS ") -> Tensor",
+       random_composite(infer_sized, normal)},
+      {"aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+       {.flags = random, .promotes = "mean std", .infer = infer_normal, .decompose = normal}},
+      {"aten.normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
+       {.flags = random, .promotes = "mean", .infer = infer_normal, .decompose = normal}},
+      {"aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+       {.flags = random, .promotes = "std", .infer = infer_normal, .decompose = normal}},
+      {"aten.normal_functional.default(Tensor self, float mean=0, float std=1, *, Generator? "
+       "generator=None) -> Tensor",
+       random_composite(infer_same_type, normal)},
+      {"aten.normal_.default(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "
+       "Tensor(a!)",
+       {.flags = random, .infer = infer_same_type, .functional = "aten.normal_functional.default"}},
+      {"aten.uniform.default(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
+       random_composite(infer_same_type, uniform_between, inplace_twin)},
+      {"aten.exponential.default(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
+       random_composite(infer_same_type, exponential, inplace_twin)},
+      {"aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
+       made_of_uniform(infer_same_type, coin_flips)},
+      {"aten.bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+       random_composite(infer_same_type, coin_flips)},
+      {"aten.multinomial.default(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? "
+       "generator=None) -> Tensor",
+       random_composite(infer_multinomial, multinomial)},
+      {"aten.native_dropout.default(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+       {.flags = core | random, .out = "native_dropout.out"}},
+  };
+#undef DEPUTE_WHOLE_OPTIONS
+#undef DEPUTE_TENSOR_OPTIONS
+  return lines;
+}
+
+}  // namespace depute::internal
