@@ -48,6 +48,7 @@ struct BuilderArgument {
 };
 
 class SizeFacts;
+struct Method;
 
 // The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
 //
@@ -98,14 +99,17 @@ class SizeValues {
 class Builder {
  public:
   // New nodes go before `before` (null: at the end). `sizes` may be shared by the builders of one walk.
-  explicit Builder(Graph& graph, Node* before = nullptr, SizeValues* sizes = nullptr)
-      : graph_(&graph), before_(before), sizes_(sizes) {}
+  // `method`, if given, is the graph's own: it gets the bodies that are made here.
+  explicit Builder(Graph& graph, Node* before = nullptr, SizeValues* sizes = nullptr,
+                   Method* method = nullptr)
+      : graph_(&graph), before_(before), sizes_(sizes), method_(method) {}
 
   Graph& graph() const { return *graph_; }
   // Returns a value of the call, to build with. Null stays null; a value of another graph is a failure.
   Value* own(const Value* value);
   std::vector<Value*> own(const std::vector<const Value*>& values);
   void inherit(const Node& node);  // source, debug handle and tag for the nodes to come
+  void inherit(const Builder& other);
 
   // Arguments in schema order; missing trailing ones take their defaults. For one result.
   Value* call(std::string_view op, std::initializer_list<BuilderArgument> args);
@@ -115,6 +119,12 @@ class Builder {
   std::vector<Value*> call_all(std::string_view op, std::span<const BuilderArgument> args);
   std::vector<Value*> call_all(std::string_view op, std::initializer_list<BuilderArgument> args);
   std::vector<Value*> call_all(std::string_view op, std::span<const Argument> args);
+  // A call of an op that tells no result types, such as control flow: the results have the given ones.
+  std::vector<Value*> call_typed(std::string_view op, std::initializer_list<BuilderArgument> args,
+                                 std::span<const Type> types);
+
+  // An empty graph for a node to run: Argument::of(body). A builder without a method fails, and gives null.
+  Graph* add_body(std::string_view name);
 
   // aten.view.default to these sizes; `x` itself when it has them already.
   Value* view(Value* x, const Dims& sizes);
@@ -158,10 +168,13 @@ class Builder {
 
   Argument make_argument(const BuilderArgument& argument);
   std::vector<Value*> add_node(std::string_view op, std::span<const Argument> args);
+  std::vector<Value*> add_node(const OpDef& def, std::span<const Argument> args,
+                               std::span<const NamedArgument> kwargs, std::span<const Type> types);
 
   Graph* graph_;
   Node* before_;
   SizeValues* sizes_;
+  Method* method_ = nullptr;
   std::unique_ptr<SizeValues> own_sizes_;  // when none were given
   Symbol tag_;
   NodeOrigin origin_;

@@ -76,11 +76,19 @@ std::vector<Graph*> graphs_below(Graph& graph);
 std::vector<const Graph*> graphs_below(const Graph& graph);
 std::vector<const Graph*> graphs_below(const Node& node);
 
-// Calls visit(method, graph) for all graphs of a program; stops at the first error.
+// Calls visit(method, graph) for all graphs of a program; stops at the first error. Bodies that a visit makes
+// are visited, too, behind the graph that runs them.
 template <typename Visit>
 Status for_each_graph(Program& program, Visit&& visit) {
   for (auto& method : program.methods) {
-    for (Graph* graph : graphs_of(*method)) TRY_STATUS(visit(*method, *graph));
+    TRY_STATUS(visit(*method, *method->graph));
+    if (method->bodies.empty()) continue;
+    const auto visit_body = [&](Graph& graph) -> Status {
+      if (&graph == method->graph.get()) return {};  // seen
+      return visit(*method, graph);
+    };
+    TRY_STATUS(walk_graphs(std::vector<Graph*>{method->graph.get()}, visit_body,
+                           [](const Node&) { return true; }));
   }
   return {};
 }

@@ -15,12 +15,13 @@ namespace {
 constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op again is a bug
 
 // The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
-Replacement replacement_of(Graph& graph, Node& node, DecomposeFunction rule, SizeValues& sizes) {
+Replacement replacement_of(Method& method, Graph& graph, Node& node, DecomposeFunction rule,
+                           SizeValues& sizes) {
   TRY_STATUS(check_call(node));
   if (node.def()->infer != nullptr) {
     if (auto types = node_types(node); !types) return Failure(std::move(types).error());
   }
-  Builder builder(graph, &node, &sizes);
+  Builder builder(graph, &node, &sizes, &method);
   builder.inherit(node);
   Replacement values = builder.run([&] { return rule(builder, OpCall(node)); });
   if (!values) return node_error(node, values.error().message, values.error().hint);
@@ -56,7 +57,7 @@ Status replace_results(Graph& graph, Node& node, const std::vector<Value*>& valu
 
 }  // namespace
 
-Status apply_rules(Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of) {
+Status apply_rules(Method& method, Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of) {
   SizeValues sizes(graph, &ranges);
   int steps = 0;
   const Node* last_original = nullptr;
@@ -68,7 +69,7 @@ Status apply_rules(Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of
     }
     Node* before = node->previous();
     Node* next = node->next();
-    TRY(std::vector<Value*> values, replacement_of(graph, *node, rule, sizes));
+    TRY(std::vector<Value*> values, replacement_of(method, graph, *node, rule, sizes));
     if (values.empty() && !node->results().empty()) {
       node = next;
       continue;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "depute/op.h"
+#include "depute/program.h"
 #include "depute/result.h"
 
 namespace depute {
@@ -11,7 +12,8 @@ namespace depute {
 // The rule for a node, null to let it be. A rule that gives no values leaves its node as it is.
 using RuleOfNode = std::function<DecomposeFunction(const Node& node)>;
 
-// Goes forward once. What a rule builds lies before the node and is visited in turn.
-Status apply_rules(Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of);
+// Goes forward once. What a rule builds lies before the node and is visited in turn; the bodies that it makes
+// become the method's, and are not visited.
+Status apply_rules(Method& method, Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of);
 
 }  // namespace depute

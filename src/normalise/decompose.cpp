@@ -19,8 +19,9 @@ Status decompose(Program& program, const NormaliseOptions& options) {
     const bool stays = def == nullptr || def->origin == OpOrigin::Backend || kept.keeps(node);
     return stays ? nullptr : def->decompose;
   };
-  return for_each_graph(program,
-                        [&](Method&, Graph& graph) { return apply_rules(graph, program.ranges, rule_of); });
+  return for_each_graph(program, [&](Method& method, Graph& graph) {
+    return apply_rules(method, graph, program.ranges, rule_of);
+  });
 }
 
 }  // namespace depute

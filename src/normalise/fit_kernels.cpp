@@ -14,9 +14,9 @@ namespace depute {
 
 // Afterwards a node that has a form its kernel takes is in that form.
 Status fit_kernels(Program& program, const NormaliseOptions&) {
-  return for_each_graph(program, [&](Method&, Graph& graph) {
+  return for_each_graph(program, [&](Method& method, Graph& graph) {
     const std::uint32_t first_made_here = graph.node_ids();
-    return apply_rules(graph, program.ranges, [first_made_here](const Node& node) -> DecomposeFunction {
+    return apply_rules(method, graph, program.ranges, [first_made_here](const Node& node) -> DecomposeFunction {
       const OpDef* def = node.def();
       if (def == nullptr || def->origin != OpOrigin::Torch) return nullptr;
       return node.id() < first_made_here ? fit_kernel : fit_types;

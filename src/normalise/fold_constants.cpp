@@ -18,6 +18,7 @@
 #include "depute/kernels.h"
 #include "depute/op.h"
 #include "normalise/body_operands.h"
+#include "normalise/mutated_data.h"
 #include "normalise/passes.h"
 
 namespace depute {
@@ -30,19 +31,6 @@ constexpr std::size_t max_folded_growth = 4;
 constexpr int max_folded_depth = 64;
 
 using DataKeys = std::unordered_set<Symbol>;
-
-// What some method stores to.
-DataKeys mutated_data(const Program& program) {
-  DataKeys keys;
-  for (const auto& method : program.methods) {
-    for (const OutputSpec& output : method->outputs) {
-      bool is_data = output.kind == OutputSpec::Kind::BufferMutation ||
-                     output.kind == OutputSpec::Kind::ParameterMutation;
-      if (is_data) keys.insert(output.target);
-    }
-  }
-  return keys;
-}
 
 bool is_same(const TensorData& a, const TensorData& b) {
   return a.storage == b.storage && a.offset == b.offset && a.type == b.type;

@@ -25,6 +25,7 @@
   pass("drop-assertions", drop_assertions)            \
   pass("functionalise", functionalise)                \
   pass("remove-dead-code", remove_dead_code)          \
+  pass("read-constant-sizes", read_constant_sizes)    \
   pass("drop-layouts", drop_layouts)                  \
   pass("split-complex", split_complex)                \
   pass("decompose", decompose)                        \

@@ -104,7 +104,7 @@ Status split_complex(Program& program, const NormaliseOptions&) {
     if (!std::ranges::any_of(graphs, has_complex)) continue;
     TRY_STATUS(ConstantParts(program, *method).split());
     for (Graph* graph : graphs) {
-      TRY_STATUS(apply_rules(*graph, program.ranges, [](const Node& node) -> DecomposeFunction {
+      TRY_STATUS(apply_rules(*method, *graph, program.ranges, [](const Node& node) -> DecomposeFunction {
         return node.def() != nullptr && is_complex_node(node) ? complex_form(*node.def()) : nullptr;
       }));
     }

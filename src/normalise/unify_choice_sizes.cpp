@@ -167,7 +167,7 @@ class ChoiceSizes {
     for (Node& node : graph_.nodes()) {
       const std::vector<Symbol> fresh = fresh_symbols(node);
       for (const Value* result : node.results()) meet(*result);
-      if (fresh.size() != 1) continue;
+      if (fresh.size() != 1 || !is_size(fresh[0], node)) continue;
       const Value* mask = mask_of(graph_, node);
       if (mask == nullptr || writes_.is_written(mask)) continue;
       const auto [size, is_first] = sizes_.try_emplace(mask, fresh[0]);
@@ -195,6 +195,14 @@ class ChoiceSizes {
         if (!met_.contains(symbol) && std::ranges::count(fresh, symbol) == 0) fresh.push_back(symbol);
     }
     return fresh;
+  }
+
+  // A size in which the symbol is a part counts something else.
+  static bool is_size(Symbol symbol, const Node& node) {
+    const SymInt whole(sym_symbol(symbol.str()));
+    return std::ranges::all_of(node.results(), [&](const Value* result) {
+      return std::ranges::count(result->type().tensor.sizes, whole) == 1;
+    });
   }
 
   void meet(const Value& value) {

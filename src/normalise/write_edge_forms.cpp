@@ -17,8 +17,9 @@ Status write_edge_forms(Program& program, const NormaliseOptions& options) {
   if (!options.edge_forms) return {};
   KeptOps kept(options.ops_to_not_decompose);
   auto rule_of = [&](const Node& node) { return kept.keeps(node) ? nullptr : edge_form(node.op()); };
-  return for_each_graph(program,
-                        [&](Method&, Graph& graph) { return apply_rules(graph, program.ranges, rule_of); });
+  return for_each_graph(program, [&](Method& method, Graph& graph) {
+    return apply_rules(method, graph, program.ranges, rule_of);
+  });
 }
 
 }  // namespace depute

@@ -140,16 +140,17 @@ Replacement meshgrid(Builder& b, const OpCall& call) {
 // --- order
 
 // Where the element is that comes first when a dimension of `size` is rolled.
-SymInt rolled_start(const SymInt& size, std::int64_t shift) {
+SymInt rolled_start(const SymInt& size, const SymInt& shift) {
   if (size == 0) return 0;
-  if (size.is_constant()) return size - ((shift % size.value()) + size.value()) % size.value();
-  return shift > 0 ? size - mod(shift, size) : mod(-shift, size);  // remainders of what is not negative
+  const SymInt back = mod(shift * SymInt(-1), size);
+  // Torch's own sizes of the parts are those of a remainder of what is not negative.
+  return shift.is_constant() && shift.value() > 0 && !size.is_constant() ? size - mod(shift, size) : back;
 }
 
 // The last elements come first: two slices and a cat per dimension.
 Replacement roll(Builder& b, const OpCall& call) {
-  if (!call.is_constant_ints("shifts")) return type_error("roll by a number that is not constant");
-  Ints shifts = call.ints("shifts"), dims = call.ints("dims");
+  const Dims shifts = as_dims(call["shifts"]);
+  Ints dims = call.ints("dims");
   Value* x = b.own(call.value("self"));
   Dims sizes = x->tensor().sizes;
   if (dims.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "depute/infer.h"
+#include "depute/program.h"
 #include "support/check.h"
 
 namespace depute {
@@ -74,9 +75,11 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
 }
 
 // Of a call that a rule or a user of the library writes.
-Status check_buildable(std::string_view op, const OpDef* def, std::span<const Argument> args) {
+Status check_buildable(std::string_view op, const OpDef* def, std::span<const Argument> args,
+                       bool has_types) {
   if (def == nullptr) return argument_error(fmt::format("there is no op {}", op));
-  if (def->infer == nullptr) return argument_error(fmt::format("the result types of {} are not known", op));
+  if (def->infer == nullptr && !has_types)
+    return argument_error(fmt::format("the result types of {} are not known", op));
   return check_call(*def, args, {});
 }
 
@@ -98,6 +101,12 @@ void Builder::inherit(const Node& node) {
   tag_ = node.tag;
   origin_ = {.debug_handle = node.debug_handle, .source = node.source};
   replaced_ = node.replaced;
+}
+
+void Builder::inherit(const Builder& other) {
+  tag_ = other.tag_;
+  origin_ = other.origin_;
+  replaced_ = other.replaced_;
 }
 
 Value* Builder::call(std::string_view op, std::initializer_list<BuilderArgument> args) {
@@ -135,7 +144,7 @@ std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argum
 std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
   if (failed()) return {};
   const OpDef* def = graph_->ops().find(Symbol(op));
-  if (auto status = check_buildable(op, def, args); !status) {
+  if (auto status = check_buildable(op, def, args, false); !status) {
     fail(std::move(status).error());
     return {};
   }
@@ -148,14 +157,47 @@ std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argum
   if (sizes_ != nullptr) {
     for (Type& type : *types) sizes_->simplify(type);
   }
+  return add_node(*def, written.args, written.kwargs, *types);
+}
+
+std::vector<Value*> Builder::add_node(const OpDef& def, std::span<const Argument> args,
+                                      std::span<const NamedArgument> kwargs, std::span<const Type> types) {
   std::vector<ResultSpec> results;
-  for (Type& type : *types) results.push_back({result_name(def->name), std::move(type)});
-  Node* node = graph_->add(def->name, written.args, written.kwargs, results, before_);
+  for (const Type& type : types) results.push_back({result_name(def.name), type});
+  Node* node = graph_->add(def.name, args, kwargs, results, before_);
   node->tag = tag_;
   node->debug_handle = origin_.debug_handle;
   node->source = origin_.source;
   node->replaced = replaced_;
   return {node->results().begin(), node->results().end()};
+}
+
+std::vector<Value*> Builder::call_typed(std::string_view op, std::initializer_list<BuilderArgument> args,
+                                        std::span<const Type> types) {
+  if (failed()) return {};
+  std::vector<Argument> ready;
+  for (const BuilderArgument& argument : args) ready.push_back(make_argument(argument));
+  const OpDef* def = graph_->ops().find(Symbol(op));
+  if (auto status = check_buildable(op, def, ready, true); !status) {
+    fail(std::move(status).error());
+    return {};
+  }
+  return failed() ? std::vector<Value*>{} : add_node(*def, ready, {}, types);
+}
+
+Graph* Builder::add_body(std::string_view name) {
+  if (failed()) return nullptr;
+  if (method_ == nullptr) {
+    fail(argument_error("a graph to run where the builder has no method").error());
+    return nullptr;
+  }
+  const auto is_taken = [&](Symbol wanted) {
+    return std::ranges::any_of(method_->bodies, [&](const auto& body) { return body->name() == wanted; });
+  };
+  Symbol free(name);
+  for (int i = 1; is_taken(free); ++i) free = Symbol(fmt::format("{}_{}", name, i));
+  method_->bodies.push_back(std::make_unique<Graph>(free, graph_->ops()));
+  return method_->bodies.back().get();
 }
 
 Value* Builder::view(Value* x, const Dims& sizes) {

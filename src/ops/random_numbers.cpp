@@ -190,19 +190,19 @@ std::span<const OpLine> random_number_ops() {
        random_composite(infer_sized, normal)},
       {"aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
        {.flags = random, .promotes = "mean std", .infer = infer_normal, .decompose = normal}},
-      {"aten.normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
+      {"aten.normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
        {.flags = random, .promotes = "mean", .infer = infer_normal, .decompose = normal}},
       {"aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
        {.flags = random, .promotes = "std", .infer = infer_normal, .decompose = normal}},
-      {"aten.normal_functional.default(Tensor self, float mean=0, float std=1, *, Generator? "
+      {"aten.normal_functional.default(Tensor self, float mean=0., float std=1., *, Generator? "
        "generator=None) -> Tensor",
        random_composite(infer_same_type, normal)},
-      {"aten.normal_.default(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> "
+      {"aten.normal_.default(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> "
        "Tensor(a!)",
        {.flags = random, .infer = infer_same_type, .functional = "aten.normal_functional.default"}},
-      {"aten.uniform.default(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
+      {"aten.uniform.default(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
        random_composite(infer_same_type, uniform_between, inplace_twin)},
-      {"aten.exponential.default(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
+      {"aten.exponential.default(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
        random_composite(infer_same_type, exponential, inplace_twin)},
       {"aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
        made_of_uniform(infer_same_type, coin_flips)},

@@ -1,8 +1,12 @@
-// Recurrent layers, unrolled over time. The number of steps must be known.
+// Recurrent layers, unrolled over time, or a loop where only the run tells the number of steps.
 //
 // The inputs of all steps go through one linear; a step is then a slice of its result, a linear of the hidden
-// state, and the gates. All values keep rank 3 with a time dimension of size 1, so that the steps' outputs
-// are joined by one cat without moving anything.
+// state, and the gates. Unrolled, all values keep rank 3 with a time dimension of size 1, so that the steps'
+// outputs are joined by one cat without moving anything. A loop goes along the first dimension of the
+// linear's result:
+//
+//   %last, %y = higher_order.scan(@step, [%h], [%gates], [%weight])
+//   graph step(%h: f32[2, 8], %now: f32[2, 8], %weight: f32[8, 8]) { ... return %next, %next }
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,8 +96,16 @@ class Unroller {
  public:
   Unroller(Builder& b, const Network& net) : b_(b), net_(net) {}
 
-  // The outputs of one cell at every step, in the order of time, and its last state.
-  std::vector<Value*> run(Value* input, const Cell& cell, State& state, std::int64_t steps, bool backwards) {
+  // The outputs of one cell at every step, in the order of time, as one tensor, and its last state.
+  Value* run(Value* input, const Cell& cell, State& state, const SymInt& steps, bool backwards) {
+    if (!steps.is_constant()) return run_loop(input, cell, state, backwards);
+    const std::vector<Value*> outputs = run_unrolled(input, cell, state, steps.value(), backwards);
+    return outputs.size() == 1 ? outputs[0] : b_.call("aten.cat.default", {outputs, net_.time_dim});
+  }
+
+ private:
+  std::vector<Value*> run_unrolled(Value* input, const Cell& cell, State& state, std::int64_t steps,
+                                   bool backwards) {
     const std::vector<Value*> projected = project_input(input, cell);
     std::vector<Value*> outputs(static_cast<std::size_t>(steps));
     for (std::int64_t i = 0; i < steps && !b_.failed(); ++i) {
@@ -107,7 +119,85 @@ class Unroller {
     return outputs;
   }
 
- private:
+  // For a number of steps that only the run tells.
+  Value* run_loop(Value* input, const Cell& cell, State& state, bool backwards) {
+    std::vector<Value*> projected = project_input(input, cell);
+    for (Value*& part : projected) {
+      if (net_.time_dim != 0) part = b_.call("aten.transpose.int", {part, 0, net_.time_dim});
+      if (backwards) part = b_.call("aten.flip.default", {part, Ints{0}});
+    }
+    const LoopResults results = add_loop(projected, cell, state);
+    if (b_.failed()) return nullptr;
+    state = results.last;
+    Value* outputs = results.outputs;
+    if (backwards) outputs = b_.call("aten.flip.default", {outputs, Ints{0}});
+    return net_.time_dim == 0 ? outputs : b_.call("aten.transpose.int", {outputs, 0, net_.time_dim});
+  }
+
+  struct LoopResults {
+    State last;
+    Value* outputs = nullptr;  // along the first dimension
+  };
+
+  // In the loop a state is [batch, size], as are the gates of one step.
+  LoopResults add_loop(const std::vector<Value*>& projected, const Cell& cell, const State& state) {
+    Graph* body = b_.add_body("step");
+    if (b_.failed()) return {};
+    const std::vector<Value*> states = without_nulls({without_step(state.hidden), without_step(state.cell)});
+    const std::vector<Value*> weights = b_.own(std::vector<const Value*>{
+        cell.hidden_weight, net_.gates == Gates::Gru ? cell.hidden_bias : nullptr, cell.projection});
+    if (b_.failed()) return {};
+
+    Builder inside(*body);
+    inside.inherit(b_);
+    State now{.hidden = body->add_input(Symbol("hidden"), states[0]->type())};
+    if (state.cell != nullptr) now.cell = body->add_input(Symbol("cell"), states[1]->type());
+    std::vector<Value*> gates;
+    for (const Value* part : projected) {
+      Type type = part->type();
+      type.tensor.sizes.erase(type.tensor.sizes.begin());
+      gates.push_back(body->add_input(Symbol("gates"), type));
+    }
+    const auto as_input = [&](const Value* weight) {
+      return weight == nullptr ? nullptr : body->add_input(weight->name(), weight->type());
+    };
+    const Value *weight = as_input(weights[0]), *bias = as_input(weights[1]);
+    const Cell body_cell{.input_weight = nullptr,
+                         .hidden_weight = weight,
+                         .hidden_bias = bias,
+                         .projection = as_input(weights[2])};
+    Unroller(inside, net_).step(gates, body_cell, now);
+    if (inside.failed()) {
+      b_.fail(inside.status().error());
+      return {};
+    }
+    std::vector<Argument> outputs;
+    for (Value* each : without_nulls({now.hidden, now.cell, now.hidden}))
+      outputs.push_back(Argument::of(each));
+    body->set_outputs(outputs);
+
+    std::vector<Type> types;
+    for (const Value* each : states) types.push_back(each->type());
+    types.push_back(now.hidden->type());
+    Dims& stacked = types.back().tensor.sizes;
+    stacked.insert(stacked.begin(), projected[0]->tensor().sizes[0]);
+    const std::vector<Value*> results = b_.call_typed(
+        "higher_order.scan", {Argument::of(body), states, projected, without_nulls(weights)}, types);
+    if (b_.failed()) return {};
+    LoopResults found{.last = {.hidden = with_step(results[0])}, .outputs = results.back()};
+    if (state.cell != nullptr) found.last.cell = with_step(results[1]);
+    return found;
+  }
+
+  static std::vector<Value*> without_nulls(std::vector<Value*> values) {
+    std::erase(values, nullptr);
+    return values;
+  }
+  Value* without_step(Value* state) {
+    return state == nullptr ? nullptr : b_.call("aten.squeeze.dims", {state, Ints{net_.time_dim}});
+  }
+  Value* with_step(Value* state) { return b_.call("aten.unsqueeze.default", {state, net_.time_dim}); }
+
   // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums. A GRU's
   // last gate apart from the others, as each step needs it.
   std::vector<Value*> project_input(Value* input, const Cell& cell) {
@@ -142,7 +232,7 @@ class Unroller {
   std::vector<Value*> split(Value* gates, Ints counts) {
     if (b_.failed()) return std::vector<Value*>(counts.size(), nullptr);
     const std::int64_t all = std::reduce(counts.begin(), counts.end());
-    const std::int64_t size = gates->tensor().sizes[2].value() / all;
+    const std::int64_t size = gates->tensor().sizes.back().value() / all;
     for (std::int64_t& count : counts) count *= size;
     std::vector<Value*> parts = b_.call_all("aten.split_with_sizes.default", {gates, counts, -1});
     parts.resize(counts.size());
@@ -214,12 +304,13 @@ struct Outputs {
 };
 
 Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidden, Value* cell) {
-  TRY(std::int64_t steps, static_size(input->tensor(), static_cast<std::size_t>(net.time_dim),
-                                      "the number of steps of a recurrent layer"));
-  if (steps < 1 || steps > max_steps) {
-    return type_error(fmt::format("a recurrent layer of {} steps; the limit is {}", steps, max_steps));
+  const SymInt& steps = input->tensor().sizes[static_cast<std::size_t>(net.time_dim)];
+  if (steps.is_constant() && (steps.value() < 1 || steps.value() > max_steps)) {
+    return type_error(
+        fmt::format("a recurrent layer of {} steps; the limit is {}", steps.value(), max_steps));
   }
-  bool is_zero = net.gates != Gates::Gru && is_zeros(hidden) && (cell == nullptr || is_zeros(cell));
+  bool is_zero = steps.is_constant() && net.gates != Gates::Gru && is_zeros(hidden) &&
+                 (cell == nullptr || is_zeros(cell));
   Unroller unroller(b, net);
   Outputs result{.sequence = input};
   for (std::int64_t layer = 0; layer < net.layers; ++layer) {
@@ -231,10 +322,9 @@ Result<Outputs> unroll(Builder& b, const Network& net, Value* input, Value* hidd
         state.hidden = initial_state(b, net, hidden, index);
         if (cell != nullptr) state.cell = initial_state(b, net, cell, index);
       }
-      std::vector<Value*> steps_out =
-          unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1);
+      directions.push_back(
+          unroller.run(result.sequence, read_cell(net, index), state, steps, direction == 1));
       if (b.failed()) return failure_of(b);
-      directions.push_back(steps == 1 ? steps_out[0] : b.call("aten.cat.default", {steps_out, net.time_dim}));
       result.hidden.push_back(state.hidden);
       result.cell.push_back(state.cell);
     }
