@@ -303,7 +303,7 @@ Replacement upsample_bicubic(Builder& b, const OpCall& call) {
 template <Filter filter>
 Replacement upsample_smooth(Builder& b, const OpCall& call) {
   bool align_corners = call.boolean("align_corners");
-  return separable(b, call, 2, false, [&](const Axis& axis, ScalarType dtype) {
+  return separable(b, call, 2, true, [&](const Axis& axis, ScalarType dtype) {
     return smooth_weights(b, axis, align_corners, dtype, filter);
   });
 }

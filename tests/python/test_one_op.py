@@ -37,6 +37,7 @@ FAULTS = {
     "cubic_interpolation_far_outside": ("aten.upsample_bicubic2d.default", [torch.rand(1, 1, 2, 2), [4, 9], False, None, 0.5]),
     "linear_interpolation_of_a_size_that_stays": ("aten.upsample_linear1d.default", [torch.rand(1, 2, 5), [5], False, 0.25]),
     "interpolation_of_nan_whose_size_stays": ("aten.upsample_linear1d.default", [torch.tensor([[[0.5, math.nan, 2.0]]]), [3], False, None]),
+    "antialiased_interpolation_of_a_size_that_stays": ("aten._upsample_bicubic2d_aa.default", [torch.rand(1, 2, 5, 6), [5, 2], False, 0.5, 1.0]),
     "antialiased_interpolation_far_outside": ("aten._upsample_bilinear2d_aa.default", [torch.rand(1, 1, 4, 4), [4, 9], False, None, 0.25]),
     "negative_masked_indices": ("aten._unsafe_masked_index.default", [torch.tensor([0.25, 1.5]), torch.tensor(True), [INT([[-2, -1], [1, 0]])], 2]),
     "weight_norm_of_a_vector": ("aten._weight_norm.default", [torch.tensor([-0.5, -1.0, 1.5]), torch.tensor([3.5, 2.5, -4.0]), 0]),
