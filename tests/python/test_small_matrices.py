@@ -110,7 +110,9 @@ def test_random_numbers_have_their_distribution(tmp_path, backend):
         return (
             torch.rand_like(x), torch.randn_like(x) * 2 + 1, torch.randint_like(x, 3, 6), torch.bernoulli(x * 0 + 0.25),
             torch.normal(x * 0 + 2, 0.5), torch.empty(64, 64).uniform_(-1, 3), torch.empty(64, 64).exponential_(2.0),
-            torch.randint(0, 4, (64, 64)).float(), torch.multinomial(x[:2].relu() * 0 + torch.arange(64.0), 4).float(),
+            torch.randint(0, 4, (64, 64)).float(), torch.rand((64, 64), generator=None),
+            torch.randn((64, 64), generator=None), torch.normal(3.0, 0.5, (64, 64), generator=None),
+            torch.multinomial(x[:2].relu() * 0 + torch.arange(64.0), 4).float(),
         )  # fmt: skip
 
     from executorch.runtime import Runtime
@@ -121,9 +123,9 @@ def test_random_numbers_have_their_distribution(tmp_path, backend):
     run = lower(tmp_path / "model.pt2", tmp_path / "model.pte", *options)
     assert run.code == 0, run.stderr
     got = Runtime.get().load_program(tmp_path / "model.pte").load_method("forward").execute((x,))
-    limits = [(0, 1), (-12, 14), (3, 5), (0, 1), (-2, 6), (-1, 3), (0, 20), (0, 3), (1, 63)]
-    means = [0.5, 1, 4, 0.25, 2, 1, 0.5, 1.5, None]
-    deviations = [0.29, 2, 0.82, 0.43, 0.5, 1.15, 0.5, 1.12, None]
+    limits = [(0, 1), (-12, 14), (3, 5), (0, 1), (-2, 6), (-1, 3), (0, 20), (0, 3), (0, 1), (-7, 7), (-1, 7), (1, 63)]
+    means = [0.5, 1, 4, 0.25, 2, 1, 0.5, 1.5, 0.5, 0, 3, None]
+    deviations = [0.29, 2, 0.82, 0.43, 0.5, 1.15, 0.5, 1.12, 0.29, 1, 0.5, None]
     for number, (least, most), mean, deviation in zip(got, limits, means, deviations, strict=True):
         assert number.min() >= least and number.max() <= most
         assert mean is None or abs(number.mean().item() - mean) < deviation / 10
