@@ -192,6 +192,13 @@ void LayoutAssigner::assign_softmax(const XnnNode& node) {
 }
 
 void LayoutAssigner::assign_mean(const XnnNode& node) {
+  if (!node.get<Axes>().stay) {
+    const Order order = wishes_[node.output].value_or(identity_order(rank(node.output)));
+    XnnNode physical = node;
+    physical.inputs[0] = get(node, 0, dropping_order(order, node.get<Axes>()));
+    finish(node, order, std::move(physical));
+    return;
+  }
   const Order fallback = mean_order(rank(node.output), node.get<Axes>());
   auto fits = [&](const Order& order) {
     auto is_averaged = [&](std::uint8_t dim) {
@@ -424,6 +431,16 @@ Order mean_order(std::size_t rank, const Axes& axes) {
   }
   for (std::uint32_t dim : axes.dims) order.insert(order.end() - 1, static_cast<std::uint8_t>(dim));
   return order;
+}
+
+Order dropping_order(const Order& order, const Axes& axes) {
+  Order kept;  // the input's dimension for each of the result's
+  for (std::uint8_t dim : identity_order(order.size() + axes.dims.size())) {
+    if (std::ranges::find(axes.dims, dim) == axes.dims.end()) kept.push_back(dim);
+  }
+  Order before = compose(kept, order);
+  for (std::uint32_t dim : axes.dims) before.insert(before.end() - 1, static_cast<std::uint8_t>(dim));
+  return before;
 }
 
 XnnGraph assign_layouts(const XnnGraph& logical) {

@@ -123,7 +123,11 @@ void WishFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wi
     vote(node.inputs[1], matrix_order(node.inputs[1]));
   } else if (node.kind == FullyConnected || node.kind == Softmax || node.kind == GlobalAvgPooling2d) {
     // These take any order that has certain dimensions in place; see assign_layouts.cpp.
-    if (node.kind == GlobalAvgPooling2d) vote(input, mean_order(rank, node.get<Axes>()));
+    if (node.kind == GlobalAvgPooling2d) {
+      const Axes& axes = node.get<Axes>();
+      vote(input,
+           axes.stay ? mean_order(rank, axes) : dropping_order(wish.value_or(identity(node.output)), axes));
+    }
   } else if (wish) {
     for (ValueId operand : node.inputs) {
       if (operand != no_value && graph_.values[operand].sizes.size() == rank) vote(operand, *wish);

@@ -119,8 +119,9 @@ struct Axis {  // Softmax, Concat: a dimension
   std::uint32_t dim = 0;
 };
 
-struct Axes {  // GlobalAvgPooling2d: the dimensions that are averaged, one or two; they stay, with size 1
+struct Axes {  // GlobalAvgPooling2d: the dimensions that are averaged, one or two
   std::vector<std::uint32_t> dims;
+  bool stay = true;  // with size 1
 };
 
 struct Coefficient {  // Leaky, Elu

@@ -100,13 +100,18 @@ struct ResultSizes {
   wire::NodeUnion kind;
   std::span<const Shape> in;
 
-  Outcome operator()(const wire::Unary&) const {
+  Outcome operator()(const wire::Unary& node) const {
     if (kind == wire::NodeUnion::Softmax && in[0].empty())
       return always_wrong("a softmax without a dimension");
     Sizes sizes(in[0]);
     if (kind != wire::NodeUnion::GlobalAvgPooling2d) return sizes;
     if (sizes.rank < 3) return always_wrong(fmt::format("{} dimensions instead of 3 or more", sizes.rank));
-    sizes[sizes.rank - 3] = sizes[sizes.rank - 2] = 1;
+    if ((node.flags() & keep_dims) != 0) {
+      sizes[sizes.rank - 3] = sizes[sizes.rank - 2] = 1;
+      return sizes;
+    }
+    sizes[sizes.rank - 3] = sizes.last();
+    sizes.rank -= 2;
     return sizes;
   }
   Outcome operator()(const wire::Leaky&) const { return Sizes(in[0]); }

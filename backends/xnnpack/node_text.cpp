@@ -95,7 +95,9 @@ struct ParamsText {
   }
   std::string operator()(const Order& order) const { return fmt::format(", [{}]", fmt::join(order, ", ")); }
   std::string operator()(const Axis& axis) const { return fmt::format(", axis {}", axis.dim); }
-  std::string operator()(const Axes& axes) const { return fmt::format(", axes {}", numbers_text(axes.dims)); }
+  std::string operator()(const Axes& axes) const {
+    return fmt::format(", axes {}{}", numbers_text(axes.dims), axes.stay ? "" : " dropped");
+  }
   std::string operator()(const Coefficient& coefficient) const {
     return fmt::format(", {}", coefficient.value);
   }

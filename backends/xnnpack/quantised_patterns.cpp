@@ -99,7 +99,8 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
-// What stands in the way of a convolution whatever its weight is: its group would be taken all the same.
+// Whether a convolution of integers keeps its form: over one dimension it is reshaped, and a reshape of
+// integers leaves one size open.
 bool has_known_form(const Node& convolution) {
   const OpCall call(convolution);
   const auto is_reshapable = [](const Dims& sizes) {

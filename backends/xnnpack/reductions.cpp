@@ -21,7 +21,7 @@ ValueId weigh_last(Emitter& emit, ValueId x, double weight) {
 // a single one, and what follows is made one dimension where its sizes are known.
 ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims) {
   Dims sizes = emit.sizes(x);
-  Axes axes{dims};
+  Axes axes{.dims = dims};
   if (dims.size() == 1) {
     axes.dims = {dims[0], dims[0] + 1};
     const auto behind = sizes.begin() + dims[0] + 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "node_query.h"
 #include "packed_weights.h"
 
 namespace depute::xnnpack {
@@ -9,6 +10,13 @@ namespace {
 
 bool has_node(const XnnGraph& graph, NodeKind kind) {
   return std::ranges::any_of(graph.nodes, [kind](const XnnNode& node) { return node.kind == kind; });
+}
+
+// Of more sizes than the runtime infers.
+bool has_open_reshape(const XnnGraph& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const XnnNode& node) {
+    return node.kind == NodeKind::Reshape && symbolic_count(graph.values[node.output].sizes) > 1;
+  });
 }
 
 bool has_quantised_weight(const XnnGraph& graph) {
@@ -29,6 +37,7 @@ void simplify(XnnGraph& graph) {
   fuse_clamps(graph);
   fold_pads(graph);
   if (has_node(graph, NodeKind::Softmax)) split_attention(graph);
+  if (has_open_reshape(graph)) move_ones(graph);
   if (has_node(graph, NodeKind::Convert)) fuse_quantisation(graph);
   if (has_quantised_weight(graph)) pack_weights(graph);
   if (has_node(graph, NodeKind::ConvTranspose2d)) multiply_blocks(graph);

@@ -34,6 +34,16 @@ void fuse_clamps(XnnGraph& graph);
 // Zeros around height and width become the padding of the convolution behind.
 void fold_pads(XnnGraph& graph);
 
+// Reshapes that XNNPACK cannot infer, since two sizes are open, become nodes that add or drop dimensions of
+// size 1.
+//
+//   Reshape(x[a, 8, b], [a, 8, 1, b])  ->  Expand(x, [1, a, 8, b]), Transpose
+void move_ones(XnnGraph& graph);
+// Whether it can: `from` and `to` differ in dimensions of size 1 alone.
+bool adds_or_drops_ones(const Dims& from, const Dims& to);
+// The dimensions that it needs on the way.
+std::size_t widest_rank(const Dims& from, const Dims& to);
+
 // Attention with more scores than caches hold is computed for some queries at a time.
 //
 //   BatchMatrixMultiply(q, k), Softmax, BatchMatrixMultiply(., v)  ->  the same of Slice(q) for each part,

@@ -344,10 +344,7 @@ class PayloadVerifier {
     if (node.node_type() == FullyConnected || node.node_type() == BatchMatrixMultiply)
       allowed = transpose_weights;
     if (node.node_type() == ResizeBilinear) allowed = align_corners;
-    if (node.node_type() == GlobalAvgPooling2d) {
-      allowed = keep_dims;
-      if (flags == 0) return "it drops dimensions";
-    }
+    if (node.node_type() == GlobalAvgPooling2d) allowed = keep_dims;
     return (flags & ~allowed) == 0 ? Text() : fmt::format("flags {:#x}", flags);
   }
 

@@ -132,3 +132,34 @@ def test_transposed_convolution_of_any_batch_and_height(tmp_path):
     inputs = [torch.randn(n, 6, h, 7) for n, h in ((2, 5), (1, 1), (3, 9))]
     shapes = ({0: Dim("n", min=1, max=3), 2: Dim("h", min=1, max=9)},)
     run_as_one_delegate(tmp_path, randomise(Upscaler(6, 8, 2)), inputs, dynamic_shapes=shapes)
+
+
+def run_of_any_batch_and_length(tmp_path, model, channels, sizes):
+    """One loaded program is called with each batch and length in turn."""
+    inputs = [torch.randn(n, channels, length) for n, length in sizes]
+    shapes = ({0: Dim("n", min=1, max=4), 2: Dim("length", min=4, max=64)},)
+    run_as_one_delegate(tmp_path, randomise(model), inputs, dynamic_shapes=shapes)
+
+
+SMALL_LARGE_SMALL = ((2, 9), (1, 4), (4, 64), (1, 5), (3, 64), (2, 9))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [nn.Conv1d(6, 4, 3, padding=1), nn.Conv1d(6, 6, 3, groups=6), nn.ConvTranspose1d(6, 4, 5, stride=2)],
+    ids=["conv", "depthwise", "transposed"],
+)
+def test_convolution_over_one_dimension_of_any_batch_and_length(tmp_path, layer):
+    torch.manual_seed(64)
+    run_of_any_batch_and_length(tmp_path, Call(lambda x, conv: conv(x), layer), 6, SMALL_LARGE_SMALL)
+
+
+def test_convolutions_over_one_dimension_of_any_batch_and_length(tmp_path):
+    torch.manual_seed(65)
+    layers = nn.Conv1d(6, 8, 3, padding=1), nn.Conv1d(8, 6, 3, padding=1), nn.Linear(6, 6)
+
+    def function(x, first, second, mix):
+        y = x + second(F.gelu(first(x)))
+        return mix(y.transpose(1, 2)).relu()
+
+    run_of_any_batch_and_length(tmp_path, Call(function, *layers), 6, SMALL_LARGE_SMALL)

@@ -9,7 +9,6 @@ namespace depute::xnnpack::ops {
 namespace {
 
 Check check_convolution(const NodeQuery& node) {
-  const TensorType& input = node.tensor("input");
   if (node.call["transposed"].as_bool()) {
     DEPUTE_REFUSE_IF(need_ints(node, "output_padding", 0));
     const std::vector<std::int64_t> added = node.call.ints("output_padding");
@@ -19,10 +18,6 @@ Check check_convolution(const NodeQuery& node) {
         return refuse_argument(node, "output_padding", "less than the stride");
       }
     }
-  }
-  if (input.rank() == 3) {
-    DEPUTE_REFUSE_IF(need_reshapable(input));
-    DEPUTE_REFUSE_IF(need_reshapable(node.result()));
   }
   return {};
 }
@@ -103,7 +98,7 @@ std::span<const OpRule> convolution() {
                                      limit::number("groups")};
   static constexpr OpRule rules[] = {
       {.op = "aten.convolution.default",
-       .conditions = "output_padding less than the stride; of rank 3 at most one size known only at run time",
+       .conditions = "output_padding less than the stride",
        .forms = {limits},
        .packs = "weight",
        .check = check_convolution,
