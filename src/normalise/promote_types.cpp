@@ -23,6 +23,7 @@
 #include "normalise/body_operands.h"
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
+#include "ops/idioms.h"
 #include "support/try.h"
 
 namespace depute {
@@ -57,9 +58,11 @@ std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& 
   return bytes;
 }
 
-// PyTorch brings numbers to the element type as C does: -1 as u8 is 255. Kernels compare and clamp with the
-// number itself, or refuse it.
+// PyTorch brings numbers to the element type as C does: -1 as u8 is 255, 1.01 as bf16 is 1.0078125. Kernels
+// compare and clamp with the number itself, or refuse it.
 Argument within_type(const Argument& number, ScalarType dtype) {
+  if (number.kind == Argument::Kind::Float && internal::is_half_precision(dtype))
+    return Argument::of(decode_small_float(dtype, encode_small_float(dtype, number.as_double())));
   const std::size_t bits = item_size(dtype) * 8;
   if (!number.is_int() || !is_integral(dtype) || dtype == ScalarType::Bool || bits >= 64) return number;
   const auto low_bits = static_cast<std::uint64_t>(number.as_int()) << (64 - bits);
@@ -100,7 +103,7 @@ class Promoter {
       if (!def.args[i].is_promoted || args[i].is_none()) continue;
       if (def.args[i].type != ArgType::Tensor) {  // a slot for numbers
         const Argument wrapped = within_type(args[i], dtype);
-        changed = changed || (wrapped.is_int() && wrapped.as_int() != args[i].as_int());
+        changed = changed || (wrapped.is_number() && wrapped.as_double() != args[i].as_double());
         args[i] = wrapped;
         continue;
       }

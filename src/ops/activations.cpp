@@ -1,4 +1,6 @@
 // Activation functions, softmax and dropout.
+#include <cmath>
+
 #include "depute/builder.h"
 #include "ops/complex_functions.h"
 #include "ops/idioms.h"
@@ -16,6 +18,14 @@ Replacement relu6(Builder& b, const OpCall& call) {
 
 Replacement silu(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {call["self"], b.call("aten.sigmoid.default", {call["self"]})}));
+}
+
+// Above its upper limit the lower one does not count: clamp knows that, unlike the kernel.
+Replacement hardtanh_between(Builder& b, const OpCall& call) {
+  const Argument &low = call["min_val"], &high = call["max_val"];
+  if (!low.is_number() || !high.is_number() || !(low.as_double() > high.as_double()))
+    return std::vector<Value*>{};
+  return one(b.call("aten.clamp.default", {call["self"], low.as_double(), high.as_double()}));
 }
 
 // min(max(x + 3, 0), 6)
@@ -93,8 +103,15 @@ Replacement prelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_positive, x, b.call("aten.mul.Tensor", {weight, x})}));
 }
 
+// Integers are compared with a whole number.
+Argument limit_of(const OpCall& call) {
+  const Argument& limit = call["threshold"];
+  const bool is_cut = limit.kind == Argument::Kind::Float && is_integral(call.tensor("self").dtype) &&
+                      std::fabs(limit.as_double()) < 0x1p63;
+  return is_cut ? Argument::of(static_cast<std::int64_t>(limit.as_double())) : limit;
+}
 Replacement threshold(Builder& b, const OpCall& call) {
-  Value* is_low = b.call("aten.le.Scalar", {call["self"], call["threshold"]});
+  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit_of(call)});
   return one(b.call("aten.where.self", {is_low, call["value"], call["self"]}));
 }
 
@@ -191,7 +208,7 @@ Replacement dropout_backward(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {kept, call["scale"]}));
 }
 Replacement threshold_backward(Builder& b, const OpCall& call) {
-  Value* is_low = b.call("aten.le.Scalar", {call["self"], call["threshold"]});
+  Value* is_low = b.call("aten.le.Scalar", {call["self"], limit_of(call)});
   return one(b.call("aten.where.self", {is_low, 0, call["grad_output"]}));
 }
 
@@ -215,7 +232,10 @@ std::span<const OpLine> activation_ops() {
       {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
       {"aten.relu6.default(Tensor self) -> Tensor", composite_pointwise(relu6, inplace_twin)},
       {"aten.hardtanh.default(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-       unary("hardtanh.out", inplace_twin)},
+       {.flags = core | pointwise | inplace_twin,
+        .out = "hardtanh.out",
+        .infer = infer_like_first,
+        .decompose = hardtanh_between}},
       {"aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
        unary("leaky_relu.out", inplace_twin)},
       {"aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",

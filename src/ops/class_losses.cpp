@@ -4,6 +4,8 @@
 //     ->  -gather(%x, 1, %y), zero where %y is ignore_index; the mean counts the others
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/losses.h"
@@ -223,6 +225,7 @@ Value* if_positive(Builder& b, Value* x) {
 // max(margin - x[y] + x[i], 0)^p of each class i but y
 Replacement multi_margin(Builder& b, const OpCall& call) {
   TRY(double power, constant_number(call, "p"));
+  power = std::trunc(power);
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = to_dtype(b, b.own(call.value("target")), ScalarType::I64);
   if (b.failed()) return failure_of(b);

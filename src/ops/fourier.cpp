@@ -154,6 +154,9 @@ double divisor_of(std::int64_t normalization, double count) {
 }
 Result<std::vector<std::size_t>> transformed_dims(const OpCall& call) {
   std::vector<std::size_t> dims;
+  const std::int64_t normalization = call.integer("normalization");
+  if (normalization < 0 || normalization > 2)
+    return argument_error(fmt::format("the normalization {}, not 0, 1 or 2", normalization));
   if (!call.is_constant_ints("dim")) return argument_error("a transform along dimensions that are not known");
   for (const std::int64_t dim : call.ints("dim")) {
     TRY(const std::size_t wrapped, wrap_dim(dim, call.tensor("self").rank()));

@@ -58,6 +58,13 @@ Types infer_index_put(const OpCall& call) {
   return infer_same_type(call);
 }
 
+Replacement put_in_type(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("self").dtype;
+  if (call.tensor("values").dtype == dtype) return std::vector<Value*>{};
+  Value* values = to_dtype(b, b.own(call.value("values")), dtype);
+  return one(b.call("aten.index_put.default", {call["self"], call["indices"], values, call["accumulate"]}));
+}
+
 // A mask becomes the indices of its set elements, one tensor for each of its dimensions.
 Replacement index_by_masks(Builder& b, const OpCall& call) {
   const std::vector<const Value*> given = call.values("indices");
@@ -193,7 +200,8 @@ std::span<const OpLine> indexing_ops() {
                               .chosen_by = "indices"})},
       {"aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> "
        "Tensor",
-       on_complex(each_part, kernel("index_put.out", infer_index_put, inplace_twin | copies_first))},
+       on_complex(each_part, fitted(put_in_type,
+                                    kernel("index_put.out", infer_index_put, inplace_twin | copies_first)))},
       {"aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
        on_complex(each_part, kernel("index_select.out", infer_index_select))},
       {"aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",

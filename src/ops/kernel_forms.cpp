@@ -110,6 +110,10 @@ Replacement remainder_by_floor(Builder& b, const OpCall& call) {
 
 Replacement power_by_squaring(Builder& b, const OpCall& call) {
   const ScalarType dtype = promoted_type(call);
+  if (dtype == ScalarType::Bool) {
+    Value* is_first = b.call("aten.logical_not.default", {as_tensor(b, call["exponent"], dtype)});
+    return one(b.call("aten.logical_or.default", {as_tensor(b, call["self"], dtype), is_first}));
+  }
   if (!is_integral(dtype)) return power_by_root(b, call);
   Value* base = as_tensor(b, call["self"], dtype);
   const Argument& exponent = call["exponent"];
@@ -205,6 +209,27 @@ Replacement right_shift_within_width(Builder& b, const OpCall& call) {
   Value* shifted = b.call("aten.bitwise_right_shift.Tensor", {call["self"], count});
   const bool has_sign = promoted_type(call) != ScalarType::U8;
   return one(has_sign ? shifted : b.call("aten.where.self", {places.is_within, shifted, 0}));
+}
+
+Replacement product_of_numbers(Builder& b, const OpCall& call) {
+  const TensorType& left = call[call.args().size() - 2].as_value()->tensor();
+  const TensorType& wanted = call.node()->result()->tensor();
+  if (left.sizes.back() == 0) return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
+  if (left.dtype != ScalarType::Bool) return as_it_is();
+  std::vector<BuilderArgument> args;
+  for (const Argument& factor : call.args())
+    args.emplace_back(to_dtype(b, b.own(factor.as_value()), ScalarType::F32));
+  return one(b.call("aten.ne.Scalar", {b.call(call.def().name.str(), args), 0}));
+}
+
+Replacement sum_of_product(Builder& b, const OpCall& call) {
+  if (call.tensor("mat1").sizes.back() != 0) return as_it_is();
+  const TensorType& wanted = call.node()->result()->tensor();
+  const Argument& beta = call["beta"];
+  if (beta.is_number() && beta.as_double() == 0)
+    return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
+  Value* scaled = b.call("aten.mul.Tensor", {call["self"], beta});
+  return one(b.call("aten.expand.default", {to_dtype(b, scaled, wanted.dtype), wanted.sizes}));
 }
 
 Replacement sum_in_f32(Builder& b, const OpCall& call) {

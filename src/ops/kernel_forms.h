@@ -21,6 +21,11 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call);
 Replacement left_shift_within_width(Builder& b, const OpCall& call);
 // Right shifts by such numbers leave the sign alone.
 Replacement right_shift_within_width(Builder& b, const OpCall& call);
+// mm and bmm of matrices without rows in common are zeros, which the kernel does not write; of bools they are
+// products of numbers, compared with 0.
+Replacement product_of_numbers(Builder& b, const OpCall& call);
+// addmm of such matrices is beta * self.
+Replacement sum_of_product(Builder& b, const OpCall& call);
 // Sums, means and products of half precision are computed in f32 and rounded once.
 Replacement sum_in_f32(Builder& b, const OpCall& call);
 // The sign of NaN is 0.

@@ -208,7 +208,7 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
   auto scaled = [&](Value* value, std::string_view factor) {
     Argument number = call[factor];
     // of integers torch takes the integer part
-    if (number.is_number() && !is_floating(call.tensor("self").dtype))
+    if (number.is_number() && is_integral(call.tensor("self").dtype))
       number = Argument::of(static_cast<std::int64_t>(number.as_double()));
     if (number.is_number() && number.as_double() == 1) return value;
     return b.call("aten.mul.Tensor", {value, number});
@@ -384,21 +384,25 @@ std::span<const OpLine> linear_algebra_ops() {
       {"aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        composite(infer_bilinear, bilinear)},
       {"aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
-       in_autocast(
-           autocast_lower,
-           counting(macs_of_product<0>,
-                    on_complex(complex_matrix_product,
-                               {.flags = core, .out = "mm.out", .infer = infer_mm, .decompose = mm})))},
-      {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
        in_autocast(autocast_lower, counting(macs_of_product<0>, on_complex(complex_matrix_product,
-                                                                           kernel("bmm.out", infer_bmm))))},
+                                                                           {.flags = core,
+                                                                            .out = "mm.out",
+                                                                            .infer = infer_mm,
+                                                                            .decompose = mm,
+                                                                            .fit = product_of_numbers})))},
+      {"aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
+       in_autocast(autocast_lower,
+                   counting(macs_of_product<0>,
+                            on_complex(complex_matrix_product,
+                                       fitted(product_of_numbers, kernel("bmm.out", infer_bmm)))))},
       {"aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
        "Tensor",
        in_autocast(autocast_lower,
                    counting(macs_of_product<1>, on_complex(complex_addmm, {.flags = core | inplace_twin,
                                                                            .out = "addmm.out",
                                                                            .infer = infer_addmm,
-                                                                           .decompose = addmm})))},
+                                                                           .decompose = addmm,
+                                                                           .fit = sum_of_product})))},
       {"aten.matmul.default(Tensor self, Tensor other) -> Tensor",
        in_autocast(autocast_lower, counting(macs_of_product<0>, composite(infer_matmul, matmul)))},
       {"aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "

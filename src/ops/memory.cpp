@@ -48,9 +48,10 @@ Replacement copy(Builder& b, const OpCall& call) {
 // Tensors of a normalised program are contiguous: a copy in another order is one that keeps the order.
 Replacement keep_order(Builder& b, const OpCall& call) {
   std::vector<std::int64_t> order = call.ints("dim_order");
-  if (std::ranges::is_sorted(order)) return std::vector<Value*>{};
+  if (std::ranges::is_sorted(order) && !call.boolean("non_blocking")) return std::vector<Value*>{};
   std::vector<Argument> args(call.args().begin(), call.args().end());
   args.back() = Argument::none();
+  args[args.size() - 2] = Argument::of(false);  // all copies block
   return one(b.call(call.def().name.str(), std::span<const Argument>(args)));
 }
 

@@ -155,6 +155,16 @@ constexpr OpRules power(const char* out, const char* promotes, OpFlag flags = no
   return {.flags = core | pointwise | flags, .out = out, .promotes = promotes, .infer = infer_promoted};
 }
 
+Types infer_clamp(const OpCall& call) {
+  if (call["min"].is_none() && call["max"].is_none()) return argument_error("a clamp without bounds");
+  return infer_promoted(call);
+}
+constexpr OpRules clamping(const char* out, const char* promotes, OpFlag flags = no_flags) {
+  OpRules rules = power(out, promotes, flags);
+  rules.infer = infer_clamp;
+  return rules;
+}
+
 constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
@@ -236,9 +246,9 @@ std::span<const OpLine> pointwise_ops() {
       {"aten.square.default(Tensor self) -> Tensor",
        composite(infer_square, square, pointwise | inplace_twin)},
       {"aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-       power("clamp.out", "self min max", inplace_twin)},
+       clamping("clamp.out", "self min max", inplace_twin)},
       {"aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-       power("clamp.Tensor_out", "self min max", inplace_twin)},
+       clamping("clamp.Tensor_out", "self min max", inplace_twin)},
       {"aten.clamp_min.default(Tensor self, Scalar min) -> Tensor",
        by_promotion("self min", clamp_min, inplace_twin)},
       {"aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",

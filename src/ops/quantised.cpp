@@ -1,6 +1,7 @@
 // Quantisation as PT2E writes it: integers with a scale and a zero point, per tensor or per channel.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
@@ -36,6 +37,8 @@ Types infer_choice(Dims sizes) {
 }
 Types infer_choice_of_all(const OpCall& call) {
   TRY_STATUS(check_quanta(call));
+  if (!(call.number("quant_max") - call.number("quant_min") <= std::numeric_limits<std::int32_t>::max()))
+    return argument_error("more than 2^31 - 1 steps from 'quant_min' to 'quant_max'");
   return infer_choice({1});
 }
 Types infer_choice_of_rows(const OpCall& call) {

@@ -39,6 +39,11 @@ Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, Scala
   const ScalarType own = dtype_or(call, ScalarType::F32);
   const bool is_cut = is_integral(own) && call.integer("steps") > 1;
   if (!is_cut) return value;
+  const bool may_wrap = own == ScalarType::U8 && end.is_number() && std::fabs(end.as_double()) < 0x1p31;
+  if (may_wrap) {
+    const auto byte = static_cast<std::uint8_t>(static_cast<std::int64_t>(end.as_double()));
+    return b.call("aten.full.default", {Dims{}, static_cast<std::int64_t>(byte), dtype});
+  }
   if (!is_tensor(end)) return b.call("aten.trunc.default", {value});
   return to_dtype(b, to_dtype(b, b.own(end.as_value()), own), dtype);  // -4 as u8 is 252
 }

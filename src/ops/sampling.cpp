@@ -58,7 +58,10 @@ Replacement grid_without_nan(Builder& b, const OpCall& call) {
   if (call.integer("padding_mode") == static_cast<std::int64_t>(GridPadding::Zeros))
     return std::vector<Value*>{};
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  args[1] = b.call("aten.where.ScalarSelf", {b.call("aten.isnan.default", {call["grid"]}), -1, call["grid"]});
+  const bool is_reflected =
+      call.integer("padding_mode") == static_cast<std::int64_t>(GridPadding::Reflection);
+  const Term grid = tensor_operand(b, call, "grid");  // the reflection of an infinity is no number
+  args[1] = where(is_reflected ? !(abs(grid) < infinity) : is_nan(grid), -1.0, grid).value();
   return one(b.call("aten.grid_sampler_2d.default", args));
 }
 
@@ -94,7 +97,7 @@ VolumeSide volume_side(Builder& b, const SymInt& size, const Term& coordinate, G
   const Term length(b, size_tensor(b, size, coordinate.dtype()));
   Term place = align_corners ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
   if (padding == GridPadding::Reflection) place = reflected(place, size, length, align_corners);
-  if (padding != GridPadding::Zeros) place = clamped(place, length - 1);
+  if (padding != GridPadding::Zeros) place = where(is_nan(place), length - 1, clamped(place, length - 1));
   return {size, length - 1, place};
 }
 

@@ -165,6 +165,8 @@ class Maker:
             return [self.tensor_by_name(name) for _ in range(self.rng.choice([1, 2, 2, 3, 4]))]
         if kind == "List[Optional[Tensor]]":
             return [None if self.chance(0.35) else self.tensor_by_name("index") for _ in range(self.rng.randint(1, max(1, min(3, self.rank))))]
+        if name in ("p", "ord", "norm_type") and kind in ("number", "float"):  # powers of other orders overflow
+            return self.rng.choice([0.0, 1.0, 2.0, 3.0, 0.5, -1.0, math.inf, -math.inf])
         if kind == "number":
             return self.scalar()
         if kind == "bool":
@@ -834,6 +836,8 @@ def results_of(op, arguments):
     except Exception:
         return None
     given = list(given) if isinstance(given, (tuple, list)) else [given]
+    if any(isinstance(t, torch.Tensor) and t.numel() > 1 << 24 for t in given):
+        return None  # more than a comparison has memory for
     if any(isinstance(t, torch.Tensor) and t.dtype not in NAMES for t in given):
         return None  # complex numbers of f16, which programs cannot have
     return [t.resolve_conj().resolve_neg() if isinstance(t, torch.Tensor) else t for t in given]

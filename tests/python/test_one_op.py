@@ -63,6 +63,25 @@ FAULTS = {
         [torch.rand(2, 3), torch.rand(2, 1) / 50 + 0.01, INT([[3], [1]], dtype=torch.int32), -128, 127, torch.int8],
     ),
     "grid_of_nan_reflected": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.full((1, 1, 1, 2), math.nan), 0, 2, False]),
+    "product_of_matrices_with_nothing_in_common": ("aten.mm.default", [torch.empty(4, 0), torch.empty(0, 3)]),
+    "sum_with_a_product_over_nothing": ("aten.addmm.default", [torch.rand(3), torch.empty(4, 0), torch.empty(0, 3), 2, 1]),
+    "product_of_bools": ("aten.einsum.default", ["i,j->ij", [INT([True, False]), INT([True, True, False])], None]),
+    "complex_baddbmm_by_fractions": (
+        "aten.baddbmm.default",
+        [torch.ones(2, 2, dtype=torch.complex64) * 2j, torch.ones(1, 2, 2, dtype=torch.complex64), torch.ones(1, 2, 2, dtype=torch.complex64) * 1j, -0.5, 0.5],
+    ),
+    "hardtanh_with_its_limits_exchanged": ("aten.hardtanh.default", [torch.tensor([-2.0, 0.5, 2.0]), 1, 0]),
+    "bf16_compared_with_a_number": ("aten.gt.Scalar", [torch.tensor([-1.9453125, 1.0], dtype=torch.bfloat16), -1.9478]),
+    "threshold_of_integers_by_a_fraction": ("aten.threshold.default", [INT([-1, 0, 1]), -0.5, 7]),
+    "index_put_of_floats_into_integers": ("aten.index_put.default", [INT([[5, 6], [7, 8]]), [INT([True, False])], torch.tensor(1.5), False]),
+    "margin_loss_of_a_power_that_is_no_integer": ("aten.multi_margin_loss.default", [torch.rand(2, 3), INT([0, 2]), 1.25, 3.0, None, 1]),
+    "copy_that_need_not_block": ("dim_order_ops._to_dim_order_copy.default", [torch.rand(2, 2), torch.int8, None, None, None, True, [0, 1]]),
+    "logspace_from_a_negative_power_into_bytes": ("aten.logspace.default", [-3, 5.75, 7, 0.5, torch.uint8, None, None, None]),
+    "power_of_bools": ("aten.pow_.Scalar", [INT([True, False]), True]),
+    "zeta_of_nan": ("aten.special_zeta.other_scalar", [torch.tensor([math.nan, 2.0]), 3.0]),
+    "grid_of_infinity_reflected": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.full((1, 1, 1, 2), math.inf), 0, 2, True]),
+    "volume_read_at_nan": ("aten.grid_sampler_3d.default", [torch.rand(1, 1, 2, 2, 2), torch.full((1, 1, 1, 1, 3), math.nan), 0, 1, True]),
+    "topk_ties": ("aten.topk.default", [INT([3, 1, 3, 2, 1, 3, 2, 2, 1, 3] * 8, dtype=torch.int32), 7, -1, True, True]),
     "log_softmax_of_nothing": ("aten._log_softmax.default", [torch.empty(2, 0), 1, False]),
     "safe_softmax_of_nothing": ("aten._safe_softmax.default", [torch.empty(2, 0), 1, None]),
 }
@@ -87,6 +106,7 @@ REFUSED = {
     "as_strided_scatter_to_elements_that_overlap": ("aten.as_strided_scatter.default", [torch.rand(6), torch.rand(3, 2), [3, 2], [1, 1], None]),
     "real_signal_of_another_size": ("aten._fft_c2r.default", [torch.zeros(6, dtype=torch.complex64), [0], 0, 4]),
     "grid_of_integers": ("aten.affine_grid_generator.default", [INT([[[1, 0, 2], [0, 1, 2]]]), [1, 1, 3, 1], False]),
+    "choice_of_more_steps_than_integers_count": ("quantized_decomposed.choose_qparams.tensor", [torch.rand(3), -(2**31), 2**31 - 1, 1e-6, torch.int32]),
     "nearest_by_another_factor": ("aten.upsample_nearest1d.default", [torch.rand(1, 1, 3), [4], 0.5]),
 }
 
@@ -100,6 +120,14 @@ def test_refused(fault, tmp_path):
     (tmp_path / "m.ir").write_text(Program(op, name, arguments, 0).text([type_text(t) for t in results_of(op, arguments)]))
     outcome, _ = lower(DEPUTE, tmp_path / "m.ir", tmp_path / "m.pte")
     assert outcome == "refused"
+
+
+def test_clamp_without_finite_bounds_in_xnnpack(tmp_path):
+    text = "program\n\nmethod forward(%a: f32[6]) {\n  %r: f32[6] = aten.clamp.default(%a, -inf)\n  return %r\n}\n"
+    (tmp_path / "m.ir").write_text(text)
+    assert lower(DEPUTE, tmp_path / "m.ir", tmp_path / "m.pte", "xnnpack") is None
+    values = torch.tensor([math.inf, 3.0, -2.5, -math.inf, 1.5, 0.0])
+    assert run_apart(tmp_path / "m.pte", [([values], lambda got: difference(got[0], values, 0.0))]) == ("ok", "")
 
 
 def test_programs_of_one_operator():

@@ -10,6 +10,7 @@ constexpr double infinity = XnnNode::infinity;
 Check check_range(const NodeQuery& node, std::string_view min, std::string_view max) {
   const double low = node.has(min) ? node.call[min].as_double() : -infinity;
   const double high = node.has(max) ? node.call[max].as_double() : infinity;
+  if (low == -infinity && high == infinity) return refuse_argument(node, min, "a bound");
   if (low < high) return {};
   return refuse_argument(node, max, "more than the lower bound");
 }
