@@ -60,8 +60,7 @@ Term zeta_of(const Term& s, const Term& q) {
   const Term second = hurwitz(s, whole + 1 - q), third = hurwitz(s, 1.0 - q);
   const Term mirrored = where(is_odd, first - second + third, first + second - third);
   const Term of_negative = where(q == whole, infinity, where(s == floor(s), mirrored, none));
-  return where(s == 1, infinity,
-               where((s < 1) | is_nan(s), none, where(is_positive | is_nan(q), first, of_negative)));
+  return where(s == 1, infinity, where(s < 1, none, where(is_positive | is_nan(q), first, of_negative)));
 }
 
 Replacement zeta(Builder& b, const OpCall& call) {

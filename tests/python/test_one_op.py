@@ -78,7 +78,6 @@ FAULTS = {
     "copy_that_need_not_block": ("dim_order_ops._to_dim_order_copy.default", [torch.rand(2, 2), torch.int8, None, None, None, True, [0, 1]]),
     "logspace_from_a_negative_power_into_bytes": ("aten.logspace.default", [-3, 5.75, 7, 0.5, torch.uint8, None, None, None]),
     "power_of_bools": ("aten.pow_.Scalar", [INT([True, False]), True]),
-    "zeta_of_nan": ("aten.special_zeta.other_scalar", [torch.tensor([math.nan, 2.0]), 3.0]),
     "grid_of_infinity_reflected": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.full((1, 1, 1, 2), math.inf), 0, 2, True]),
     "volume_read_at_nan": ("aten.grid_sampler_3d.default", [torch.rand(1, 1, 2, 2, 2), torch.full((1, 1, 1, 1, 3), math.nan), 0, 1, True]),
     "topk_ties": ("aten.topk.default", [INT([3, 1, 3, 2, 1, 3, 2, 2, 1, 3] * 8, dtype=torch.int32), 7, -1, True, True]),
