@@ -23,6 +23,8 @@ class SizeFacts {
   const SymExpr* simplify(const SymExpr* expr);
   // Sizes, strides and numbers of the type; false when nothing changed.
   bool simplify(Type& type);
+  // Makes simplify() write `equal` for `expr`, which has not been simplified yet.
+  void equate(const SymExpr* expr, const SymExpr* equal) { simplified_.emplace(expr, equal); }
   Range range_of(const SymExpr* expr) const { return bounder_.of(expr); }
 
  private:

@@ -24,6 +24,8 @@
 #include "depute/op.h"
 #include "ir/replace_symbols.h"
 #include "ir/size_facts.h"
+#include "ir/sym_functions.h"
+#include "ir/sym_internal.h"
 #include "ir/walk.h"
 #include "normalise/passes.h"
 #include "support/try.h"
@@ -192,6 +194,21 @@ Status unite_equal_symbols(Program& program) {
   });
 }
 
+// torch writes (a // b) // c as a // (b*c), which is another number where c is negative: 3 // 5 // -8 is 0.
+void correct_quotients(const Graph& graph, SizeFacts& facts) {
+  for (const Node& node : graph.nodes()) {
+    if (sym::function_of_op(node.op().str()) != SymFunction::FloorDiv || !check_call(node)) continue;
+    const Type& type = node.result()->type();
+    const bool is_number = type.kind == Type::Kind::SymInt && type.expr != nullptr;
+    if (!is_number || !node.args()[0].is_value()) continue;
+    const SymExpr* dividend = facts.simplify(as_sym_int(node.args()[0]).expr());
+    const SymInt divisor = as_sym_int(node.args()[1]);
+    if (!sym::is_call(dividend, SymFunction::FloorDiv) || facts.range_of(divisor.expr()).min >= 0) continue;
+    const SymInt quotient = floor_div(SymInt(dividend), divisor);
+    if (quotient.expr() != type.expr) facts.equate(type.expr, quotient.expr());
+  }
+}
+
 }  // namespace
 
 // Afterwards no size of a value has a part that the ranges of its symbols make superfluous.
@@ -205,6 +222,10 @@ Status simplify_sizes(Program& program, const NormaliseOptions&) {
   }
   TRY_STATUS(unite_equal_symbols(program));
   SizeFacts facts(program.ranges);
+  TRY_STATUS(for_each_graph(program, [&](Method&, Graph& graph) -> Status {
+    correct_quotients(graph, facts);
+    return {};
+  }));
   return for_each_graph(program, [&](Method&, Graph& graph) -> Status {
     for_each_value(graph, [&](Value& value) {
       Type type = value.type();

@@ -73,7 +73,7 @@ Term stable_order(const Term& x, std::size_t dim, bool descending) {
 
 Sorted sorted_of(const Term& x, std::size_t dim, bool descending) {
   if (x.rank() == 0) return {x, zero_index(x.builder())};
-  if (x.value()->tensor().static_numel() == 0) return {x, x.to(ScalarType::I64)};
+  if (x.value()->tensor().numel() == 0) return {x, x.to(ScalarType::I64)};
   Term indices = stable_order(x, dim, descending);
   return {gather(x, dim, indices), indices};
 }
@@ -98,7 +98,7 @@ Replacement argsort(Builder& b, const OpCall& call) {
 }
 Replacement msort(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
-  if (x.rank() == 0 || x.value()->tensor().static_numel() == 0)
+  if (x.rank() == 0 || x.value()->tensor().numel() == 0)
     return one(b.call("aten.alias.default", {x.value()}));
   return one(order_of(x, 0, false).values.value());
 }
@@ -172,7 +172,7 @@ Types infer_whole(const OpCall& call) {
 Replacement median_of_all(Builder& b, const OpCall& call, bool ignores_nan) {
   Term x = tensor_operand(b, call, "self");
   if (x.rank() == 0) return one(b.call("aten.alias.default", {x.value()}));
-  if (x.value()->tensor().static_numel() == 0) return type_error("the median of nothing");
+  if (x.value()->tensor().numel() == 0) return type_error("the median of nothing");
   Term line(b, b.view(x.value(), {x.value()->tensor().numel()}));
   Sorted sorted = order_of(line, 0, false);
   Term value = gather(sorted.values, 0, middle(sorted, 0, ignores_nan));
