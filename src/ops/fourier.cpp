@@ -4,7 +4,8 @@
 //   %y = aten.fft_rfft.default(%x: f32[8, 64])    ->    complex(mm(%x, C), mm(%x, S))
 //
 // With w = exp(-2 pi i / n), C + iS = w^(j k). A size n = n1 * n2 that is large is taken apart (Cooley and
-// Tukey): transforms of size n1, a factor w^(j2 k1), transforms of size n2.
+// Tukey): transforms of size n1, a factor w^(j2 k1), transforms of size n2. Bins of a real signal that are real
+// by symmetry are exactly so where one matrix does it.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -60,16 +61,19 @@ class Transform {
   }
 
   // cos and sin of 2 pi j k / n, for j below `rows` and k below `columns`; computed from j k mod n in f64.
-  Signal roots(std::int64_t n, std::int64_t rows, std::int64_t columns, double divisor) {
+  // The sine of a multiple of pi is 0, and not a number near 0 whose sign a bin would have.
+  Signal roots(std::int64_t n, std::int64_t rows, std::int64_t columns, double divisor, double sign) {
     const auto line = [&](std::int64_t count, std::size_t dim) {
       return Term(b_, along(b_, range(b_, count), dim, 2));
     };
     const Term power = (line(rows, 0) * line(columns, 1)).call("aten.remainder.Scalar", {n});
     const Term angle = power.to(ScalarType::F64) * (2 * std::numbers::pi / static_cast<double>(n));
+    const Term is_between = (power * 2).call("aten.remainder.Scalar", {n}).call("aten.ne.Scalar", {0});
     const auto scaled = [&](const Term& t, double scale) {
       return (scale == 1 ? t : t * scale).to(type_).value();
     };
-    return {scaled(cos(angle), 1 / divisor), scaled(sin(angle), sign_ / divisor)};
+    return {scaled(cos(angle), 1 / divisor),
+            scaled(sin(angle) * is_between.to(ScalarType::F64), sign / divisor)};
   }
 
   Signal times(const Signal& x, const Signal& y, const char* op) {
@@ -89,7 +93,10 @@ class Transform {
     const Dims own = x.real->tensor().sizes;
     const SymInt rows = product({own.data(), own.size() - 1});
     const Signal flat = both(x, [&](Value* part) { return b_.view(part, {rows, n}); });
-    const Signal y = times(flat, roots(n, n, kept, divisor), "aten.mm.default");
+    // torch goes back from a real signal by the way forward and a change of sign, also of zeros.
+    const bool is_turned = x.imaginary == nullptr && sign_ > 0;
+    Signal y = times(flat, roots(n, n, kept, divisor, is_turned ? -sign_ : sign_), "aten.mm.default");
+    if (is_turned) y.imaginary = b_.call("aten.neg.default", {y.imaginary});
     if (b_.failed()) return {};
     Dims sizes = own;
     sizes.back() = kept;
@@ -106,7 +113,7 @@ class Transform {
     if (b_.failed()) return {};
     y = along_last(y, n1, divisor);  // [rows, j2, k1]
     if (b_.failed()) return {};
-    y = times(y, roots(n1 * n2, n2, n1, 1), "aten.mul.Tensor");
+    y = times(y, roots(n1 * n2, n2, n1, 1, sign_), "aten.mul.Tensor");
     y = both(y, turned);  // [rows, k1, j2]
     if (b_.failed()) return {};
     y = along_last(y, n2, 1);  // [rows, k1, k2]

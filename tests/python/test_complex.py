@@ -47,6 +47,10 @@ CASES = {
     "rfft_cut": (lambda m, x: real_view(fft.rfft(x, n=50, dim=0, norm="forward")), [(64, 3)]),
     "rfft_large": (lambda m, x: fft.rfft(x).abs(), [(2, 4096)]),
     "rfft_prime": (lambda m, x: fft.rfft(x).abs(), [(2, 509)]),
+    "angles_of_real_bins": (
+        lambda m, x: [torch.angle(f(x[:, :n]))[:, :: n // 2] for f in (fft.rfft, fft.fft) for n in (2, 8, 100)],
+        [(9, 100)],
+    ),
     "fft2": (lambda m, x: fft.fft2(x).real, [(2, 12, 18)]),
     "fftn": (lambda m, x: fft.ifftn(fft.fftn(x, dim=(0, 2)), dim=(0, 2)).real, [(5, 3, 18)]),
     "fftshift": (lambda m, x: fft.fftshift(fft.fft2(x)).abs(), [(2, 12, 17)]),
@@ -169,6 +173,14 @@ def times(z, w):
 
 def plus(z, w):
     return z + w * 2
+
+
+def test_angles_of_real_bins_on_the_way_back(tmp_path):
+    """-pi, where rfft gives pi. XNNPACK negates 0 to 0, so on portable kernels alone."""
+    model, x = Model(lambda m, x: [torch.angle(fft.ifft(x[:, :n]))[:, :: max(n // 2, 1)] for n in (1, 2, 8, 100)]), torch.randn(9, 100)
+    torch.export.save(torch.export.export(model, (x,)), tmp_path / "model.pt2")
+    lower(tmp_path / "model.pt2", tmp_path / "model.pte")
+    assert_matches_eager(tmp_path / "model.pte", [Case("forward", [x], model(x))], tolerance=1e-5)
 
 
 def test_what_no_rule_computes_is_refused(tmp_path):
