@@ -413,11 +413,11 @@ def test_summaries_tell_more_when_asked():
 
 
 def test_reports_tell_what_would_be_refused():
-    text = "program\n\nmethod forward(%x: f32[4]) {\n  %y: f32[4] = aten.bernoulli.default(%x)\n  return %y\n}\n"
+    text = "program\n\nmethod forward(%x: f32[4]) {\n  %y: f32[4] = aten.poisson.default(%x)\n  return %y\n}\n"
     edge = depute.to_edge(depute.parse(text))
     (refusal,) = edge.report().to_dict()["refusals"]
     assert refusal["code"] == "plan.no-kernel" and refusal["node"] == "y" and "no kernel" in edge.explain()
-    with pytest.raises(depute.Error, match="bernoulli"):
+    with pytest.raises(depute.Error, match="poisson"):
         edge.to_executorch()
 
 
