@@ -310,7 +310,7 @@ class Adviser {
     if (all) found_.push_back(*std::move(all));
   }
 
-  // Nothing where the bounds gain nothing.
+  // Advises upper bounds for `sizes`; gives no advice if planning with them saves nothing.
   std::optional<Advice> advise_bounds(const std::vector<std::string>& sizes, const PageCounts& now) {
     LowerOptions changed = options_;
     std::string flags = backend_flags(options_);
@@ -356,7 +356,7 @@ class Adviser {
     if (is_gain(advice)) found_.push_back(std::move(advice));
   }
 
-  // What changes next to nothing is not worth a line.
+  // Tells whether the advice changes enough to be worth a line.
   bool is_gain(const Advice& advice) const {
     const PageCounts now = counts_of(report_);
     const PageCounts& after = advice.after;

@@ -23,7 +23,7 @@ std::vector<std::optional<Order>> find_wishes(const XnnGraph& logical);
 
 // The order a mean wants when no other will do: the averaged dimensions lie second and third from the end.
 Order mean_order(std::size_t rank, const Axes& axes);
-// The same of a mean that drops them, whose result lies in `order`.
+// The order of the argument of a mean that drops the dimensions `axes`, when its result lies in `order`.
 Order dropping_order(const Order& order, const Axes& axes);
 
 }  // namespace depute::xnnpack

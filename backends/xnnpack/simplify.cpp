@@ -12,7 +12,7 @@ bool has_node(const XnnGraph& graph, NodeKind kind) {
   return std::ranges::any_of(graph.nodes, [kind](const XnnNode& node) { return node.kind == kind; });
 }
 
-// Of more sizes than the runtime infers.
+// Tells whether a Reshape has more open sizes than the one that the runtime infers.
 bool has_open_reshape(const XnnGraph& graph) {
   return std::ranges::any_of(graph.nodes, [&](const XnnNode& node) {
     return node.kind == NodeKind::Reshape && symbolic_count(graph.values[node.output].sizes) > 1;

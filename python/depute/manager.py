@@ -138,7 +138,7 @@ class ExecutorchBackendConfig:
             False, lambda externals: not externals, "there are no weights to train; name constants by external_constants"
         ),
         "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "buffers are known by their place alone"),
-        # What these ask for always happens, or is left to the plan.
+        # Settings without effect: each names a step that always runs, or that the memory planner decides.
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
         "reinplace_extra_ops": _Setting(None, lambda _: True, ""),

@@ -51,7 +51,7 @@ void narrow(Range& known, const Range& told) {
   if (both.min <= both.max) known = both;
 }
 
-// Of two symbols: their difference is 0.
+// Records an asserted equality of two symbols: the range of their difference becomes 0.
 void learn_equality(const SymExpr* relation, Ranges& ranges) {
   const bool is_of_symbols =
       relation->function == SymFunction::Eq &&

@@ -58,8 +58,13 @@ class Writes {
     for (const Argument& each : argument.as_list()) add_values(each, values);
   }
 
+  // Halves the path on the way, so that long chains of views stay near-linear.
   const Value* root_of(const Value* value) const {
-    for (auto up = above_.find(value); up != above_.end(); up = above_.find(value)) value = up->second;
+    for (auto up = above_.find(value); up != above_.end(); up = above_.find(value)) {
+      const auto next = above_.find(up->second);
+      if (next != above_.end()) up->second = next->second;
+      value = up->second;
+    }
     return value;
   }
 
@@ -70,7 +75,7 @@ class Writes {
     if (written_.contains(other)) written_.insert(top);
   }
 
-  std::unordered_map<const Value*, const Value*> above_;
+  mutable std::unordered_map<const Value*, const Value*> above_;
   std::unordered_set<const Value*> written_;  // roots
 };
 

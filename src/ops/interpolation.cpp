@@ -209,7 +209,7 @@ Value* linear_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTy
   return tent(b, distances(b, range(b, axis.from, dtype), at));
 }
 
-// Of the four elements around each place; those outside stand for the one at the edge.
+// Gives the weights of the four elements around each position; an element outside has the value at the edge.
 Value* cubic_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
   constexpr double a = -0.75;
   Value* at = positions(b, axis, align_corners, dtype);

@@ -148,8 +148,8 @@ struct System {
   bool is_vector;  // the right side has no columns
 };
 
-// As numpy and torch tell them: a right side with one dimension fewer, of the matrices' sizes without their
-// last, is a batch of vectors.
+// Reads both sides of a linear system. As in numpy, a right side is a batch of vectors if its sizes are
+// those of the matrices without the last one.
 Result<System> read_system(Builder& b, const OpCall& call, bool is_left) {
   const TensorType &a = call.tensor("A"), &y = call.tensor("B");
   TRY_STATUS(expect_small(a, true));

@@ -1,8 +1,9 @@
 // A worker that runs, and the folder that it is spoken with through: what is too long for a line goes there,
 // programs as text, and results come back as files.
 //
-//   /tmp/depute-worker-k3Jd2f/in/     what we write: 1.ir, and 1.bin for data that lie in no file
-//                            /work/   the worker's own, where it runs and may write
+//   /tmp/depute-worker-k3Jd2f/
+//     in/     what we write: 1.ir, and 1.bin for data that lie in no file
+//     work/   the worker's own, where it runs and may write
 //
 // After a failure the folder stays with in/ and replay.json: what it was asked, for `depute replay`.
 #pragma once
