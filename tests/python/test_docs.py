@@ -114,6 +114,23 @@ def test_pages_that_are_named_exist():
             assert (ROOT / Path(target)).exists(), target
 
 
+def test_the_index_lists_every_page():
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {path.name for path in (ROOT / "docs").iterdir() if path.is_file()} - {"README.md"}
+    assert pages == set(re.findall(r"\]\(([\w.-]+\.(?:md|json))\)", index))
+
+
+def test_compatibility_names_the_versions_of_the_code():
+    page = (ROOT / "docs" / "compatibility.md").read_text()
+
+    def constant(file, name):
+        return re.search(rf'\b{name} = "?([^";]+)', (ROOT / file).read_text()).group(1)
+
+    assert f"`{constant('src/report/lock.cpp', 'lock_title')}`" in page
+    assert f"`protocol`, {constant('include/depute/worker.h', 'worker_protocol')} today" in page
+    assert f"(schema version {constant('src/read/read_pt2.cpp', 'schema_major')})" in page
+
+
 def test_readme_shows_a_program_that_compiles(tmp_path):
     shown = re.findall(r"^```cpp\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert shown
