@@ -30,29 +30,27 @@ std::int64_t memory_format_number(MemoryFormat format) {
   return 0;
 }
 
-std::string unfit(const Node& node, const KernelArg& arg) {
-  return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
+std::string unfit(const Node& node, const ArgDef& arg) {
+  return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name.str());
 }
 
-// An op of someone else: the application registers its kernel, which takes what the op's schema says, in its
-// order, and writes tensors.
-KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
-  KernelUse use{op_index, {}, {}};
-  use.signature.result_count = def.returns.size();
-  for (std::size_t i = 0; i < def.args.size(); ++i) {
-    const ArgDef& arg = def.args[i];
-    use.signature.args.push_back({.name = arg.name.str(),
-                                  .type = arg.type,
-                                  .is_list = arg.is_list,
-                                  .is_optional = arg.is_optional,
-                                  .optional_elements = arg.optional_elements});
-    use.sources.push_back(static_cast<int>(i));
-  }
-  for (std::size_t i : renewed_arguments(def)) {
-    use.signature.args[i].is_written = true;
-    --use.signature.result_count;
-  }
-  return use;
+// The type of a list's elements.
+ArgDef element_of(const ArgDef& list) {
+  return {.name = list.name, .type = list.type};
+}
+
+KernelResult result_of(const OpDef& def) {
+  if (def.returns.empty() || def.returns[0].type != ArgType::Tensor) return KernelResult::Value;
+  return def.returns[0].is_list ? KernelResult::TensorList : KernelResult::Tensors;
+}
+
+// The record whose schema the kernel has: of a user's op on a kernel of the runtime, that of PyTorch's op.
+//   shop.scaled.default => aten::mul.out     aten.mul.out(Tensor self, Tensor other, *, Tensor(a!) out)
+const OpDef& op_of_kernel(const OpDef& def) {
+  std::string name = def.out_name;
+  if (const std::size_t colons = name.find("::"); colons != name.npos) name.replace(colons, 2, ".");
+  const OpDef* found = torch_ops()->find(Symbol(name));
+  return found == nullptr ? def : *found;
 }
 
 }  // namespace
@@ -60,29 +58,38 @@ KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
 Result<const KernelUse*> MethodPlanner::kernel_use(const Node& node, const OpDef& def) {
   auto known = kernel_uses_.find(node.op());
   if (known != kernel_uses_.end()) return &known->second;
-  FoundKernel found = find_kernel(def.out_name);
-  if (!found && def.origin == OpOrigin::Backend) {
+  const KernelLibrary* library = find_kernel_library(def.out_name);
+  const bool is_of_user = def.origin == OpOrigin::Backend;
+  if (library == nullptr && !is_of_user) return has_no_kernel(node);
+  if (library == nullptr) {
     needed_.own_kernels.insert(def.out_name);
-    KernelUse use = own_kernel_use(def, operator_index(def.out_name));
-    return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
+  } else if (!library->python_module.empty()) {
+    needed_.python_modules.emplace(library->python_module);
   }
-  if (!found) return has_no_kernel(node);
-  if (!found.shipped_in->python_module.empty())
-    needed_.python_modules.emplace(found.shipped_in->python_module);
-  KernelUse use{operator_index(found.kernel->name), parse_signature(*found.kernel), {}};
-  for (std::size_t i = 0; i < use.signature.args.size(); ++i) {
-    bool by_name = use.signature.result != KernelResult::Value;
-    int source = by_name ? def.arg_index(Symbol(use.signature.args[i].name)) : static_cast<int>(i);
-    const bool is_there = source >= 0 && source < static_cast<int>(def.args.size());
-    if (!is_there && def.origin == OpOrigin::Backend) {
-      return fail(&node, fmt::format("{} has no argument {}, which {} takes", node.op().str(),
-                                     use.signature.args[i].name, def.out_name));
-    }
-    CHECK(is_there) << def.name.str() << " has no argument " << use.signature.args[i].name << " for "
-                    << def.out_name;
-    use.sources.push_back(source);
-  }
+  TRY(KernelUse use, kernel_use_of(node, def, is_of_user && library != nullptr ? op_of_kernel(def) : def));
   return &kernel_uses_.emplace(node.op(), std::move(use)).first->second;
+}
+
+// The tensors of an out variant are the results.
+Result<KernelUse> MethodPlanner::kernel_use_of(const Node& node, const OpDef& def, const OpDef& kernel) {
+  KernelUse use{.op_index = operator_index(def.out_name), .result = result_of(kernel)};
+  use.result_count = kernel.returns.size();
+  const bool is_other = &kernel != &def;
+  for (std::size_t i = 0; i < kernel.args.size(); ++i) {
+    const ArgDef& arg = kernel.args[i];
+    if (!kernel.is_kernel_argument(i) || (is_other && arg.is_written)) continue;
+    const int source = is_other ? def.arg_index(arg.name) : static_cast<int>(i);
+    if (source < 0) {
+      return fail(&node, fmt::format("{} has no argument {}, which {} takes", node.op().str(), arg.name.str(),
+                                     def.out_name));
+    }
+    use.args.push_back({.def = &arg, .source = static_cast<std::size_t>(source)});
+  }
+  for (std::size_t i : renewed_arguments(kernel)) {
+    use.args[i].is_written = true;
+    --use.result_count;
+  }
+  return use;
 }
 
 Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
@@ -90,17 +97,15 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   OpCall call(node);
   if (auto reason = refused_by_kernel(call))
     return fail(&node, *reason, "choose a backend that takes it, or write the model without it");
-  const auto contents =
-      static_cast<std::size_t>(std::ranges::count_if(use->signature.args, &KernelArg::is_written));
+  const auto contents = static_cast<std::size_t>(std::ranges::count_if(use->args, &KernelArg::is_written));
   if (node.results().size() < contents)
     return fail(&node, fmt::format("{} has too few results", node.op().str()));
   std::size_t content = node.results().size() - contents;  // they are behind the others
   const auto results = node.results().first(content);
   std::vector<std::int32_t> args;
-  for (std::size_t i = 0; i < use->sources.size(); ++i) {
-    const KernelArg& arg = use->signature.args[i];
-    const Argument& given = call[static_cast<std::size_t>(use->sources[i])];
-    TRY(std::int32_t index, argument(node, arg, given));
+  for (const KernelArg& arg : use->args) {
+    const Argument& given = call[arg.source];
+    TRY(std::int32_t index, argument(node, *arg.def, given));
     if (arg.is_written && given.is_value())
       index = copied_to_result(*given.as_value(), index, *node.result(content));
     if (arg.is_written) ++content;
@@ -117,27 +122,27 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
                                   std::span<const Value* const> values, std::vector<std::int32_t>& args) {
   std::vector<std::int64_t> results;
   for (const Value* value : values) {
-    bool is_number = use.signature.result == KernelResult::Value;
+    bool is_number = use.result == KernelResult::Value;
     if (value->type().is_tensor() == is_number || (is_number && value->type().kind == Type::Kind::None)) {
       return fail(&node, fmt::format("%{}: {} does not give a {}", value->name().str(), node.op().str(),
                                      str(value->type())));
     }
     results.push_back(add_result(*value));
   }
-  bool is_list = use.signature.result == KernelResult::TensorList;
-  if (!is_list && results.size() != use.signature.result_count) {
+  bool is_list = use.result == KernelResult::TensorList;
+  if (!is_list && results.size() != use.result_count) {
     return fail(&node, fmt::format("{} has {} results, its kernel has {}", node.op().str(), results.size(),
-                                   use.signature.result_count));
+                                   use.result_count));
   }
   if (is_list) results = {pool_.tensor_list(results, false)};
   for (std::int64_t result : results) args.push_back(static_cast<std::int32_t>(result));
-  if (use.signature.result == KernelResult::Value) return {};
+  if (use.result == KernelResult::Value) return {};
   // A place of its own: what the kernel returns after all would else be everyone's None.
   args.push_back(results.empty() ? pool_.add(EValue{}) : static_cast<std::int32_t>(results.front()));
   return {};
 }
 
-Result<std::int32_t> MethodPlanner::argument(const Node& node, const KernelArg& arg, const Argument& value) {
+Result<std::int32_t> MethodPlanner::argument(const Node& node, const ArgDef& arg, const Argument& value) {
   if (value.is_value()) {
     const InputSpec* spec = input_spec(method_, *value.as_value());
     // A number that the user's call fixed: taken as the literal it is, so that it gets the kernel's kind.
@@ -145,17 +150,17 @@ Result<std::int32_t> MethodPlanner::argument(const Node& node, const KernelArg& 
   }
   if (value.is_none()) {
     if (arg.is_optional) return pool_.null();
-    return fail(&node, fmt::format("{}: argument {} must not be None", node.op().str(), arg.name));
+    return fail(&node, fmt::format("{}: argument {} must not be None", node.op().str(), arg.name.str()));
   }
   return arg.is_list ? list_argument(node, arg, value) : single_argument(node, arg, value);
 }
 
-Result<std::int32_t> MethodPlanner::list_argument(const Node& node, const KernelArg& arg,
+Result<std::int32_t> MethodPlanner::list_argument(const Node& node, const ArgDef& arg,
                                                   const Argument& value) {
   if (arg.type == ArgType::Tensor) return tensor_list(node, arg, value);
   if (arg.type == ArgType::Int) {
     std::vector<std::int64_t> items;
-    KernelArg element{arg.name, ArgType::Int};
+    const ArgDef element = element_of(arg);
     auto elements = value.is_list() ? std::span<const Argument>(value.as_list()) : std::span(&value, 1);
     for (const Argument& item : elements) {
       TRY(std::int32_t index, argument(node, element, item));
@@ -166,16 +171,15 @@ Result<std::int32_t> MethodPlanner::list_argument(const Node& node, const Kernel
   return number_list(node, arg, value);
 }
 
-Result<std::int32_t> MethodPlanner::tensor_list(const Node& node, const KernelArg& arg,
-                                                const Argument& value) {
+Result<std::int32_t> MethodPlanner::tensor_list(const Node& node, const ArgDef& arg, const Argument& value) {
   if (!value.is_list()) return fail(&node, unfit(node, arg));
   std::vector<std::int64_t> items;
+  const ArgDef element = element_of(arg);
   for (const Argument& item : value.as_list()) {
     if (item.is_none() && arg.optional_elements) {
       items.push_back(-1);
       continue;
     }
-    KernelArg element{arg.name, ArgType::Tensor};
     TRY(std::int32_t index, argument(node, element, item));
     items.push_back(index);
   }
@@ -183,8 +187,7 @@ Result<std::int32_t> MethodPlanner::tensor_list(const Node& node, const KernelAr
 }
 
 // Floats and bools lie in the list itself, so they must be known now.
-Result<std::int32_t> MethodPlanner::number_list(const Node& node, const KernelArg& arg,
-                                                const Argument& value) {
+Result<std::int32_t> MethodPlanner::number_list(const Node& node, const ArgDef& arg, const Argument& value) {
   if (!value.is_list() || !std::ranges::all_of(value.as_list(), &Argument::is_number)) {
     return fail(&node, unfit(node, arg));
   }
@@ -197,7 +200,7 @@ Result<std::int32_t> MethodPlanner::number_list(const Node& node, const KernelAr
   return arg.type == ArgType::Float ? pool_.double_list(doubles) : pool_.bool_list(bools);
 }
 
-Result<std::int32_t> MethodPlanner::single_argument(const Node& node, const KernelArg& arg,
+Result<std::int32_t> MethodPlanner::single_argument(const Node& node, const ArgDef& arg,
                                                     const Argument& value) {
   if (value.is_value()) return value_argument(node, arg, *value.as_value());
   using Kind = Argument::Kind;
@@ -235,8 +238,7 @@ Result<std::int32_t> MethodPlanner::single_argument(const Node& node, const Kern
   return fail(&node, unfit(node, arg));
 }
 
-Result<std::int32_t> MethodPlanner::value_argument(const Node& node, const KernelArg& arg,
-                                                   const Value& value) {
+Result<std::int32_t> MethodPlanner::value_argument(const Node& node, const ArgDef& arg, const Value& value) {
   Type::Kind kind = value.type().kind;
   TRY(std::int32_t index, index_of(value, &node));
   bool fits = false;

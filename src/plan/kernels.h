@@ -1,65 +1,25 @@
-// The kernels of ExecuTorch's stock runtime: what a node that no backend took can run on.
+// The kernels of ExecuTorch's stock runtime, by name. An undelegated node runs on the kernel that its op's row
+// names (OpDef::out_name); the row's schema gives the kernel's arguments:
 //
-//   aten::add.out            (Tensor self, Tensor other, Scalar alpha) -> Tensor
-//   aten::max.dim_max        (Tensor self, int dim, bool keepdim) -> (Tensor, Tensor)
-//   aten::split_copy.Tensor_out  (Tensor self, int split_size, int dim) -> Tensor[]
-//   aten::sym_size.int       (Tensor self, int dim) -> int
-//
-// Tensor results are written into tensors that the call passes along; other results are returned. The
-// argument types decide the kinds of values in the call: the runtime aborts on a kind that is not the
-// kernel's C++ type.
+//   aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+//   aten::add.out(self, other, alpha, out)
 #pragma once
 
-#include <cstdint>
+#include <span>
 #include <string_view>
-#include <vector>
-
-#include "depute/op.h"
 
 namespace depute {
 
-struct Kernel {
-  std::string_view name;       // as the runtime looks it up
-  std::string_view signature;  // arguments without the results, and what is written or returned
-};
-
-struct KernelArg {
-  std::string_view name;
-  ArgType type = ArgType::Tensor;
-  bool is_list = false;
-  bool is_optional = false;
-  bool optional_elements = false;  // Tensor?[]
-  bool is_written = false;         // Tensor(a!): it becomes the result
-};
-
-enum class KernelResult : std::uint8_t {
-  Tensors,     // one tensor each, passed along
-  TensorList,  // one list of tensors, passed along
-  Value,       // a number that the kernel returns
-};
-
-struct KernelSignature {
-  std::vector<KernelArg> args;
-  KernelResult result = KernelResult::Tensors;
-  std::size_t result_count = 1;  // Tensors: how many
-};
-
-// Kernels that ship together. The first library is in every runtime; the others are linked in by the
-// application, or imported in Python.
+// Kernels that ship together. Every runtime has the first library; the application links or, in Python, imports
+// the others.
 struct KernelLibrary {
-  std::string_view name;            // "quantized"
-  std::string_view python_module;   // what registers them in Python; empty: nothing is needed
-  std::span<const Kernel> kernels;  // sorted by name
+  std::string_view name;           // "quantized"
+  std::string_view python_module;  // module that registers the kernels in Python; empty: none is needed
+  std::span<const std::string_view> kernels;  // "aten::add.out", sorted
 };
 std::span<const KernelLibrary> kernel_libraries();
 
-struct FoundKernel {
-  const Kernel* kernel = nullptr;
-  const KernelLibrary* shipped_in = nullptr;
-  explicit operator bool() const { return kernel != nullptr; }
-};
-FoundKernel find_kernel(std::string_view name);
-
-KernelSignature parse_signature(const Kernel& kernel);
+// Returns the library that ships the kernel, or null.
+const KernelLibrary* find_kernel_library(std::string_view kernel);
 
 }  // namespace depute

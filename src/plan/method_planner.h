@@ -21,11 +21,26 @@
 
 namespace depute::internal {
 
-// A kernel of this plan: its operator's index and how its arguments are taken from a node of `def`.
+// One argument of a kernel. The type of `def` decides the kind of the value in the call: the runtime aborts on a
+// kind that is not the kernel's C++ type.
+struct KernelArg {
+  const ArgDef* def = nullptr;
+  std::size_t source = 0;   // index of the node's argument
+  bool is_written = false;  // donated: the kernel writes its last results to it
+};
+
+enum class KernelResult : std::uint8_t {
+  Tensors,     // one tensor each, passed along
+  TensorList,  // one list of tensors, passed along
+  Value,       // a number that the kernel returns
+};
+
+// How an op calls its kernel.
 struct KernelUse {
   std::int32_t op_index = 0;
-  KernelSignature signature;
-  std::vector<int> sources;  // per argument of the kernel, the index of the op's argument
+  std::vector<KernelArg> args;
+  KernelResult result = KernelResult::Tensors;
+  std::size_t result_count = 1;  // Tensors: number of tensors
 };
 
 // Kernels that not every runtime has.
@@ -83,12 +98,13 @@ class MethodPlanner {
   Result<const KernelUse*> kernel_use(const Node& node, const OpDef& def);
   Status add_results(const Node& node, const KernelUse& use, std::span<const Value* const> values,
                      std::vector<std::int32_t>& args);
-  Result<std::int32_t> argument(const Node& node, const KernelArg& arg, const Argument& value);
-  Result<std::int32_t> list_argument(const Node& node, const KernelArg& arg, const Argument& value);
-  Result<std::int32_t> tensor_list(const Node& node, const KernelArg& arg, const Argument& value);
-  Result<std::int32_t> number_list(const Node& node, const KernelArg& arg, const Argument& value);
-  Result<std::int32_t> single_argument(const Node& node, const KernelArg& arg, const Argument& value);
-  Result<std::int32_t> value_argument(const Node& node, const KernelArg& arg, const Value& value);
+  Result<KernelUse> kernel_use_of(const Node& node, const OpDef& def, const OpDef& kernel);
+  Result<std::int32_t> argument(const Node& node, const ArgDef& arg, const Argument& value);
+  Result<std::int32_t> list_argument(const Node& node, const ArgDef& arg, const Argument& value);
+  Result<std::int32_t> tensor_list(const Node& node, const ArgDef& arg, const Argument& value);
+  Result<std::int32_t> number_list(const Node& node, const ArgDef& arg, const Argument& value);
+  Result<std::int32_t> single_argument(const Node& node, const ArgDef& arg, const Argument& value);
+  Result<std::int32_t> value_argument(const Node& node, const ArgDef& arg, const Value& value);
 
   // Marks of control flow and variables (control_flow.cpp).
   Result<bool> plan_control(const Node& node);

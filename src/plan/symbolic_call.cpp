@@ -125,6 +125,7 @@ Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
     }
     case SymFunction::FloorDiv:
     case SymFunction::Mod: {
+      if (is_of_floats && function == SymFunction::Mod) return has_no_kernel(node);
       if (is_of_floats) return false;
       TRY(std::int32_t a, operand(0));
       TRY(std::int32_t b, operand(1));
