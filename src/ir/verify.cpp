@@ -231,16 +231,14 @@ class Verifier {
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = method.outputs[i];
-      bool is_data =
-          spec.kind == OutputSpec::Kind::BufferMutation || spec.kind == OutputSpec::Kind::ParameterMutation;
       bool is_input = spec.kind == OutputSpec::Kind::UserInputMutation;
-      if (is_data && !stored_inputs.contains(spec.target)) {
+      if (spec.mutates_data() && !stored_inputs.contains(spec.target)) {
         fail(fmt::format("it stores to \"{}\", which is no buffer or parameter of it", spec.target.str()));
       }
       if (is_input && !user_inputs.contains(spec.target)) {
         fail(fmt::format("it stores to \"{}\", which is no user input of it", spec.target.str()));
       }
-      if ((is_data || is_input) && !outputs[i].is_value()) {
+      if ((spec.mutates_data() || is_input) && !outputs[i].is_value()) {
         fail(fmt::format("what it stores to \"{}\" is no value", spec.target.str()));
       }
     }
