@@ -162,7 +162,17 @@ class GraphDrawer {
       if (is_new) own_.nodes[delegate.at].types.push_back(type_of(value));
       edge = {delegate.at, found->second};
     }
-    if (std::ranges::find(to.inputs, edge) == to.inputs.end()) to.inputs.push_back(edge);
+    // Each of the delegates in a box reads values of its own: of one type they are one edge.
+    const bool by_type = to.graph && is_folded(Symbol(*to.graph));
+    const bool is_there = std::ranges::any_of(to.inputs, [&](const DrawnEdge& other) {
+      return other == edge || (by_type && other.source == edge.source && type_of(other) == type_of(edge));
+    });
+    if (!is_there) to.inputs.push_back(edge);
+  }
+
+  std::string_view type_of(const DrawnEdge& edge) const {
+    const std::vector<std::string>& types = own_.nodes[edge.source].types;
+    return edge.output < types.size() ? std::string_view(types[edge.output]) : std::string_view();
   }
 
   // Inside of a delegate what comes from outside is an input of its graph.

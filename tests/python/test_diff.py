@@ -5,7 +5,7 @@ import re
 
 import pytest
 import torch
-from harness import depute, sample
+from harness import depute, page_data, sample
 from report_pages import Browser
 
 CONV = sample("conv_relu_tan")
@@ -160,6 +160,14 @@ def test_sizes_name_weights_as_the_model_does(layers):
     for name, weight in {"f32": "head.fc.weight", "int8": "head.fc.weight.int8.2048", "int4": "head.fc.weight.int4.32"}.items():
         text = depute("size", layers[name], "--top", 0).stdout
         assert f" named data {weight}, delegate 0 of forward (XnnpackBackend)\n" in text and "xnn:" not in text, text
+
+
+def test_the_page_names_weights_as_the_model_does(layers, tmp_path):
+    model, page = layers["f32"].with_name("layers.pt2"), tmp_path / "page.html"
+    assert depute("lower", model, "--backend", "xnnpack", "-o", tmp_path / "page.pte", "--report", page).code == 0
+    names = [name for _, _, _, name in page_data(page)["ledger"]["entries"]]
+    assert {"head.fc.weight", "features.3.weight", "head.out.weight", "place", "features.0.weight"} <= set(names)
+    assert not any(":" in name for name in names), names
 
 
 def test_a_line_inserted_above_moves_nothing(model, tmp_path):
