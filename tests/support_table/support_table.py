@@ -111,6 +111,9 @@ SHAPES = {
     "aten.matmul.default": products,
     "aten.mean.dim": reductions,
     "aten.sum.dim_IntList": reductions,
+    "aten.var.correction": lambda rank: [row | {"correction": c} for row in reductions(rank) for c in (0, 1, None)],
+    "aten.flip.default": lambda rank: [{"self": ("sizes", sizes(rank)), "dims": list(dims)} for n in (1, 2)
+                                       for dims in itertools.combinations(range(rank - 1), n)],
     "aten.constant_pad_nd.default": lambda rank: [{"self": ("sizes", sizes(rank)), "pad": p, "value": v} for v in (0.0, 0.5)
                                                   for p in ([1, 2], [0, 1, 1, 0], [-1, 1]) if len(p) <= 2 * rank],
     "aten.permute.default": lambda rank: [{"self": ("sizes", sizes(rank)), "dims": list(p)} for p in itertools.islice(itertools.permutations(range(rank)), 24)],
