@@ -140,6 +140,14 @@ def test_flip(tmp_path, dims):
     run_as_one_delegate(tmp_path, Call(lambda x: -x.flip(dims)), [x + torch.arange(5).view(5, 1)])
 
 
+def test_products_of_rows_of_any_batch_and_length(tmp_path):
+    torch.manual_seed(10)
+    weight, bias = torch.randn(6, 4), torch.randn(4)
+    shapes = ({0: Dim("n", min=1, max=4), 1: Dim("length", min=2, max=9)},)
+    inputs = [torch.randn(n, length, 6) for n, length in ((2, 5), (1, 2), (4, 9))]
+    run_as_one_delegate(tmp_path, Call(lambda x: (x @ weight + bias).relu() @ weight.T), inputs, dynamic_shapes=shapes)
+
+
 class Upscaler(nn.Module):
     """Transposed convolutions with a norm and a clamp behind, and what reads their rows."""
 
