@@ -79,11 +79,14 @@ Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
 }
 
 // With zeros for rows whose mask is -inf throughout. To the scores of those 0 is added, since a softmax makes
-// NaN of a row of -inf.
+// NaN of a row of -inf: by a maximum with a number for each row, which backends take more often than a choice.
+// The mask comes second, where kernels that forget a NaN keep it.
 Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
   Value* highest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
   Value* sees_something = b.call("aten.ne.Scalar", {highest, minus_infinity});
-  Value* bias = b.call("aten.where.self", {sees_something, mask, 0});
+  Value* nothing = b.call("aten.full.default", {Dims{}, minus_infinity, mask->tensor().dtype});
+  Value* floor = b.call("aten.where.self", {sees_something, nothing, 0});
+  Value* bias = b.call("aten.maximum.default", {floor, mask});
   Value* weights = b.call("aten._softmax.default", {b.call("aten.add.Tensor", {scores, bias}), -1, false});
   return b.call("aten.mul.Tensor", {weights, to_dtype(b, sees_something, scores->tensor().dtype)});
 }
