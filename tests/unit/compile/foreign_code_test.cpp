@@ -16,6 +16,7 @@
 #include "depute/verify_input.h"
 #include "read/pte.h"
 #include "report/show_pte.h"
+#include "support/guarded.h"
 
 namespace depute {
 namespace {
@@ -159,6 +160,17 @@ Status lowered_by_to_backend(const Faults& faults) {
   return {};
 }
 
+// One partition by itself, as a worker preprocesses it.
+Status preprocessed(const Faults& faults) {
+  Registry registry;
+  DEPUTE_TRY_STATUS(registry.add(entry_of(faults)));
+  return guarded([&]() -> Status {
+    DEPUTE_TRY(PreprocessResult result, registry.entries()[0].backend->preprocess(program(), {}));
+    result.processed_bytes->bytes();
+    return {};
+  });
+}
+
 Status normalised(const NormaliseOptions& options) {
   DEPUTE_TRY(Program done, normalise(program(), options));
   return {};
@@ -245,6 +257,8 @@ std::vector<Case> cases() {
       with(&Faults::named_bytes, "backend ChipBackend, named data \"k\"", lower),
       with(&Faults::describe, "delegate 0 of forward: backend ChipBackend, describe()", lower),
       with(&Faults::layout, "backend ChipBackend, layout()", lower),
+      with(&Faults::preprocess, "backend ChipBackend, preprocess()", preprocessed),
+      with(&Faults::bytes, "backend ChipBackend, processed_bytes", preprocessed),
       with(&Faults::ops, "backend mine, ops_to_not_decompose()", own),
       with(&Faults::filter, "backend mine, filter of ops_to_not_decompose()", own),
       with(&Faults::partition, "method forward, backend mine, partition()", own),
