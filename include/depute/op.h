@@ -98,7 +98,11 @@ enum class OpFlag : std::uint32_t {
   autocast_f32 = 1 << 18,
   autocast_promote = 1 << 19,
   autocast_inside = 1 << 20,  // torch makes it of ops that are converted, to results that do not tell
-  along_dim = 1 << 21,  // works on each row along `dim` of its first argument alone, of others element by element
+  along_dim =
+      1 << 21,  // works on each row along `dim` of its first argument alone, of others element by element
+  // torch copies the first argument with its strides and writes a part of the copy: elements that share memory change
+  // together.
+  copies_layout = 1 << 22,
 };
 
 constexpr OpFlag operator|(OpFlag a, OpFlag b) {

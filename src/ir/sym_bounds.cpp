@@ -205,11 +205,12 @@ Range Bounder::of(const SymExpr* expr) const {
   return found == known_.end() ? range : intersect(found->second, range);
 }
 
-// A key that is an expression bounds it, and the symbol of c*s + k that it was made from.
+// A key that is an expression bounds it, its negative, and the symbol of c*s + k that it was made from.
 void Bounder::add_constraint(std::string_view key, Range range) {
   auto expr = parse_sym(key);
   if (!expr) return;
   remember(*expr, range);
+  if (is_call(*expr, SymFunction::Add)) remember((SymInt(-1) * SymInt(*expr)).expr(), negate(range));
   const SymExpr* scaled = *expr;
   if (is_call(scaled, SymFunction::Add) && scaled->args.size() == 2 &&
       scaled->args[1]->kind == SymExpr::Kind::Int) {

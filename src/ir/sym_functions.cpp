@@ -74,8 +74,13 @@ Answer true_division(Numbers args) {
   return Number::of(args[0].as_double() / args[1].as_double());
 }
 
+// Nothing where Python's result is complex or an error.
+Answer unless_nan(double value) {
+  return std::isnan(value) ? std::nullopt : Answer(Number::of(value));
+}
+
 Answer float_power(Numbers args) {
-  return Number::of(std::pow(args[0].as_double(), args[1].as_double()));
+  return unless_nan(std::pow(args[0].as_double(), args[1].as_double()));
 }
 
 Answer power(Numbers args) {
@@ -396,7 +401,7 @@ constexpr FunctionRow rows[] = {
     {.name = "OpaqueUnaryFn_sqrt",
      .arity = 1,
      .result = ResultKind::Float,
-     .value = [](Numbers args) { return Answer(Number::of(std::sqrt(args[0].as_double()))); },
+     .value = [](Numbers args) { return unless_nan(std::sqrt(args[0].as_double())); },
      .op = "torch._sym_sqrt"},
     {.name = "OpaqueUnaryFn", .is_family = true, .result = ResultKind::Float},
 };

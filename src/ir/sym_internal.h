@@ -56,6 +56,9 @@ struct Term {
 };
 Term split_term(const SymExpr* term);
 
+// True unless the value is known to be an integer: the rules of integer division do not hold for 1/2*s0.
+bool may_be_fractional(const SymExpr* expr);
+
 // The call as it stands, without simplification; one of a family of functions has its own name.
 const SymExpr* make_call(SymFunction function, std::vector<const SymExpr*> args);
 const SymExpr* make_call(SymFunction function, Symbol name, std::vector<const SymExpr*> args);

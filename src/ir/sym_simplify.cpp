@@ -247,37 +247,8 @@ const SymExpr* divide_terms(const SymExpr* sum, const SymExpr* divisor) {
   return sum_of(std::move(terms));
 }
 
-// True unless the value is known to be an integer: the rules of integer division do not hold for 1/2*s0.
-bool may_be_fractional(const SymExpr* expr) {
-  switch (expr->kind) {
-    case SymExpr::Kind::Int:
-      return false;
-    case SymExpr::Kind::Float:
-      return true;
-    case SymExpr::Kind::Symbol: {
-      std::string_view name = expr->name.str();
-      return name.starts_with("zf") || name.starts_with("zuf");  // torch's names for float symbols
-    }
-    case SymExpr::Kind::Call:
-      break;
-  }
-  if (is_call(expr, SymFunction::Pow) && split_power(expr).base == expr) return true;
-  switch (sym::row_of(expr->function).result) {
-    case sym::ResultKind::Integer:
-      return false;
-    case sym::ResultKind::IntegerOfIntegers:
-    case sym::ResultKind::LikeArguments:
-      return std::ranges::any_of(expr->args, may_be_fractional);
-    case sym::ResultKind::Unknown:
-    case sym::ResultKind::Truth:
-    case sym::ResultKind::Float:
-      break;
-  }
-  return true;
-}
-
 bool are_integers(const SymExpr* a, const SymExpr* b) {
-  return !may_be_fractional(a) && !may_be_fractional(b);
+  return !sym::may_be_fractional(a) && !sym::may_be_fractional(b);
 }
 
 // --- calls of numbers
@@ -324,6 +295,59 @@ sym::Term sym::split_term(const SymExpr* term) {
           rest.size() == 1 ? rest[0] : make_call(SymFunction::Mul, std::move(rest))};
 }
 
+bool sym::may_be_fractional(const SymExpr* expr) {
+  switch (expr->kind) {
+    case SymExpr::Kind::Int:
+      return false;
+    case SymExpr::Kind::Float:
+      return true;
+    case SymExpr::Kind::Symbol: {
+      std::string_view name = expr->name.str();
+      return name.starts_with("zf") || name.starts_with("zuf");  // torch's names for float symbols
+    }
+    case SymExpr::Kind::Call:
+      break;
+  }
+  if (is_call(expr, SymFunction::Pow) && split_power(expr).base == expr) return true;
+  switch (sym::row_of(expr->function).result) {
+    case sym::ResultKind::Integer:
+      return false;
+    case sym::ResultKind::IntegerOfIntegers:
+    case sym::ResultKind::LikeArguments:
+      return std::ranges::any_of(expr->args, may_be_fractional);
+    case sym::ResultKind::Unknown:
+    case sym::ResultKind::Truth:
+    case sym::ResultKind::Float:
+      break;
+  }
+  return true;
+}
+
+namespace {
+
+// The sum with x in place of each (x mod m) that b divides m of: they differ by a multiple of b.
+const SymExpr* without_remainders(const SymExpr* sum, std::int64_t b) {
+  Exprs terms = terms_of(sum);
+  bool is_changed = false;
+  for (const SymExpr*& term : terms) {
+    const auto [coefficient, rest] = sym::split_term(term);
+    if (rest == nullptr || !is_binary_call(rest, SymFunction::Mod) || !is_int(rest->args[1])) continue;
+    const std::int64_t m = rest->args[1]->int_value;
+    if (m == 0 || m % b != 0) continue;
+    term = product_of({sym_int(coefficient), without_remainders(rest->args[0], b)});
+    is_changed = true;
+  }
+  return is_changed ? sum_of(std::move(terms)) : sum;
+}
+
+// True if `expr` is a quotient without a remainder.
+bool is_exact_quotient(const SymExpr* expr) {
+  if (!is_binary_call(expr, SymFunction::FloorDiv) || !is_int(expr->args[1])) return false;
+  return is_int(sym_call(SymFunction::Mod, expr->args), 0);
+}
+
+}  // namespace
+
 // --- rules of functions
 
 const SymExpr* sym::rules::sum(SymFunction /*function*/, const Exprs& args) {
@@ -356,6 +380,14 @@ const SymExpr* sym::rules::product(SymFunction /*function*/, const Exprs& args) 
   Exprs flat = flatten(SymFunction::Mul, args);
   if (std::ranges::any_of(flat, [](const SymExpr* arg) { return is_int(arg, 0); })) return sym_int(0);
   std::int64_t coefficient = take_integers(flat, 1, mul_overflows);
+  for (const SymExpr*& factor : flat) {  // k * (a/k) = a where k divides a
+    if (coefficient == 1 || !is_exact_quotient(factor)) continue;
+    const std::int64_t divisor = factor->args[1]->int_value;
+    if (divisor == -1 || coefficient % divisor != 0) continue;
+    factor = factor->args[0];
+    flat.push_back(sym_int(coefficient / divisor));
+    return product_of(std::move(flat));
+  }
   Exprs factors = merge_factors(flat);
   if (factors.empty()) return sym_int(coefficient);
   if (factors.size() == 1 && coefficient != 1 && is_call(factors[0], SymFunction::Add)) {
@@ -366,13 +398,14 @@ const SymExpr* sym::rules::product(SymFunction /*function*/, const Exprs& args) 
 }
 
 // floor((q*b + r) / b) = q + floor(r/b); floor(g*a / (g*b)) = floor(a/b), also for a symbol g, which is not 0
-// where the left side is defined; floor(floor(a/b) / c) = floor(a/(b*c)) for c > 0.
+// where the left side is defined; floor(floor(a/b) / c) = floor(a/(b*c)) for c > 0; a / (a/k) = k where k divides a.
 const SymExpr* sym::rules::floor_div(SymFunction function, const Exprs& args) {
   const SymExpr* a = args[0];
   const SymExpr* b = args[1];
   if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, args);
   if (is_int(a, 0) || is_int(b, 1)) return a;
   if (a == b) return sym_int(1);
+  if (is_exact_quotient(b) && b->args[0] == a) return b->args[1];
   Exprs quotients;
   Exprs rest;
   for (const SymExpr* term : terms_of(a)) {
@@ -402,12 +435,13 @@ const SymExpr* sym::rules::ceil_div(SymFunction function, const Exprs& args) {
   return quotient ? quotient : make_call(function, args);
 }
 
-// (q*b + r) mod b = r mod b; coefficients are reduced by a constant b.
+// (q*b + r) mod b = r mod b; coefficients are reduced by a constant b; (x + (-x mod 8)) mod 4 = 0.
 const SymExpr* sym::rules::mod(SymFunction function, const Exprs& args) {
   const SymExpr* a = args[0];
   const SymExpr* b = args[1];
   if (is_int(b, 0) || !are_integers(a, b)) return make_call(function, args);
   if (is_int(b, 1) || is_int(b, -1)) return sym_int(0);
+  if (is_int(b)) a = without_remainders(a, b->int_value);
   Exprs rest;
   for (const SymExpr* term : terms_of(a)) {
     if (exact_quotient(term, b)) continue;

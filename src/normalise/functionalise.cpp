@@ -37,6 +37,7 @@
 #include "depute/builder.h"
 #include "depute/op.h"
 #include "normalise/body_operands.h"
+#include "normalise/memory_checks.h"
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
 #include "normalise/share_state.h"
@@ -47,6 +48,10 @@
 
 namespace depute {
 namespace {
+
+bool depends_on_memory(const OpDef& def) {
+  return def.is(OpFlag::reads_layout) || def.is(OpFlag::copies_layout);
+}
 
 class Functionaliser {
  public:
@@ -548,6 +553,10 @@ Status Functionaliser::visit(Node& node) {
     // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
     graph_.set_op(node, def->functional);
   }
+  if (depends_on_memory(*def)) {
+    const Value* self = OpCall(node).value("self");
+    TRY_STATUS(check_memory(node, *base_of(graph_.own(*self)), ranges_));
+  }
   std::vector<Value*> parents = viewed_by(node);
   TRY_STATUS(refresh_operands(node));
   remember_views(node, parents);
@@ -629,11 +638,12 @@ Status Functionaliser::store_inputs() {
   return {};
 }
 
-// Nothing to do for a graph without writes, hidden ones included.
+// True without writes, hidden ones included, and without calls that check_memory() looks at.
 bool is_functional(const Graph& graph) {
   return std::ranges::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     const OpDef* def = node.def();
-    return def != nullptr && (def->mutates() || def->arg_index(Symbol("running_mean")) >= 0);
+    return def != nullptr &&
+           (def->mutates() || def->arg_index(Symbol("running_mean")) >= 0 || depends_on_memory(*def));
   });
 }
 

@@ -26,6 +26,7 @@
 #include "ir/size_facts.h"
 #include "ir/sym_functions.h"
 #include "ir/sym_internal.h"
+#include "ir/sym_intervals.h"
 #include "ir/walk.h"
 #include "normalise/passes.h"
 #include "support/try.h"
@@ -51,28 +52,62 @@ void narrow(Range& known, const Range& told) {
   if (both.min <= both.max) known = both;
 }
 
-// Records an asserted equality of two symbols: the range of their difference becomes 0.
-void learn_equality(const SymExpr* relation, Ranges& ranges) {
-  const bool is_of_symbols =
-      relation->function == SymFunction::Eq &&
-      std::ranges::all_of(relation->args, [](const SymExpr* e) { return e->kind == SymExpr::Kind::Symbol; });
-  if (!is_of_symbols) return;
-  const SymInt difference = SymInt(relation->args[0]) - SymInt(relation->args[1]);
-  narrow(ranges[difference.str()], {.min = 0, .max = 0});
+// `left relation right`, which an assertion says of two integers. A number stands on the right.
+struct Relation {
+  const SymExpr* left;
+  SymFunction function;
+  const SymExpr* right;
+};
+
+// The same relation with its sides exchanged.
+Relation turned(const Relation& relation) {
+  const auto function = [&] {
+    switch (relation.function) {
+      case SymFunction::Lt:
+        return SymFunction::Gt;
+      case SymFunction::Le:
+        return SymFunction::Ge;
+      case SymFunction::Gt:
+        return SymFunction::Lt;
+      case SymFunction::Ge:
+        return SymFunction::Le;
+      default:
+        return relation.function;
+    }
+  };
+  return {relation.right, function(), relation.left};
 }
 
-// From an assertion of `expr relation number`, or of the equality of two symbols.
-void learn(const Node& assertion, Ranges& ranges) {
-  if (assertion.args().empty() || !assertion.args()[0].is_value()) return;
+std::optional<Relation> asserted_relation(const Node& assertion) {
+  if (assertion.args().empty() || !assertion.args()[0].is_value()) return std::nullopt;
   const Type& type = assertion.args()[0].as_value()->type();
-  const bool is_relation = type.kind == Type::Kind::SymBool && type.expr != nullptr &&
-                           type.expr->kind == SymExpr::Kind::Call && type.expr->args.size() == 2 &&
-                           type.expr->args[0]->kind != SymExpr::Kind::Int;
-  if (!is_relation) return;
-  if (type.expr->args[1]->kind != SymExpr::Kind::Int) return learn_equality(type.expr, ranges);
-  const Range told = range_of_relation(type.expr->function, type.expr->args[1]->int_value);
-  if (told == Range{}) return;
-  narrow(ranges[str(type.expr->args[0])], told);
+  const bool is_call = type.kind == Type::Kind::SymBool && type.expr != nullptr &&
+                       type.expr->kind == SymExpr::Kind::Call && type.expr->args.size() == 2;
+  if (!is_call || range_of_relation(type.expr->function, 0) == Range{}) return std::nullopt;
+  const Relation relation{type.expr->args[0], type.expr->function, type.expr->args[1]};
+  if (sym::may_be_fractional(relation.left) || sym::may_be_fractional(relation.right)) return std::nullopt;
+  return relation.left->kind == SymExpr::Kind::Int ? turned(relation) : relation;
+}
+
+// Records the range of the left side if the right side is a number, else the range of their difference.
+void learn(const Relation& relation, Ranges& ranges) {
+  if (relation.right->kind == SymExpr::Kind::Int) {
+    const Range told = range_of_relation(relation.function, relation.right->int_value);
+    if (told != Range{}) narrow(ranges[str(relation.left)], told);
+    return;
+  }
+  const SymInt difference = SymInt(relation.left) - SymInt(relation.right);
+  if (!difference.is_constant()) narrow(ranges[difference.str()], range_of_relation(relation.function, 0));
+}
+
+// Narrows the range of a symbol on the left side by the bounds of the right side.
+void learn_symbol(const Relation& relation, const sym::Bounder& bounder, Ranges& ranges) {
+  if (relation.left->kind != SymExpr::Kind::Symbol) return;
+  const Range other = bounder.of(relation.right);
+  Range told;
+  if (other.min != Range::min_bound) told.min = range_of_relation(relation.function, other.min).min;
+  if (other.max != Range::max_bound) told.max = range_of_relation(relation.function, other.max).max;
+  if (told != Range{}) narrow(ranges[std::string(relation.left->name.str())], told);
 }
 
 SymInt elements_of(const Argument& argument) {
@@ -94,10 +129,10 @@ bool is_operand_size(const Node& node, const SymInt& size) {
 }
 
 // What is chosen of a tensor's elements is at most all of them.
-void learn_choice(const Node& node, Ranges& ranges) {
+void learn_choice(const Node& node, const sym::Bounder& bounder, Ranges& ranges) {
   if (!check_call(node)) return;
   const SymInt all = elements_of(OpCall(node)[node.def()->chosen_from.str()]);
-  const std::int64_t most = bounds(all, ranges).max;
+  const std::int64_t most = bounder.of(all.expr()).max;
   for (const Value* result : node.results()) {
     if (!result->type().is_tensor()) continue;
     for (const SymInt& size : result->tensor().sizes) {
@@ -106,6 +141,27 @@ void learn_choice(const Node& node, Ranges& ranges) {
       narrow(ranges[std::string(size.expr()->name.str())], {.min = 0, .max = most});
     }
   }
+}
+
+// Learns from the methods' own graphs: bodies may not run.
+void learn_ranges(Program& program) {
+  std::vector<Relation> relations;
+  std::vector<const Node*> choices;
+  for (const auto& method : program.methods) {
+    for (const Node& node : method->graph->nodes()) {
+      if (node.def() == nullptr) continue;
+      if (!node.def()->chosen_from.empty()) choices.push_back(&node);
+      if (!node.def()->is(OpFlag::drop)) continue;
+      if (const auto relation = asserted_relation(node)) relations.push_back(*relation);
+    }
+  }
+  for (const Relation& relation : relations) learn(relation, program.ranges);
+  const sym::Bounder bounder(program.ranges);
+  for (const Relation& relation : relations) {
+    learn_symbol(relation, bounder, program.ranges);
+    learn_symbol(turned(relation), bounder, program.ranges);
+  }
+  for (const Node* choice : choices) learn_choice(*choice, bounder, program.ranges);
 }
 
 bool is_symbol(const SymExpr* expr) {
@@ -213,13 +269,7 @@ void correct_quotients(const Graph& graph, SizeFacts& facts) {
 
 // Afterwards no size of a value has a part that the ranges of its symbols make superfluous.
 Status simplify_sizes(Program& program, const NormaliseOptions&) {
-  for (const auto& method : program.methods) {  // not from bodies, which may not run
-    for (const Node& node : method->graph->nodes()) {
-      if (node.def() == nullptr) continue;
-      if (node.def()->is(OpFlag::drop)) learn(node, program.ranges);
-      if (!node.def()->chosen_from.empty()) learn_choice(node, program.ranges);
-    }
-  }
+  learn_ranges(program);
   TRY_STATUS(unite_equal_symbols(program));
   SizeFacts facts(program.ranges);
   TRY_STATUS(for_each_graph(program, [&](Method&, Graph& graph) -> Status {

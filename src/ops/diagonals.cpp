@@ -240,7 +240,7 @@ std::span<const OpLine> diagonal_ops() {
        composite(infer_diag_embed, diag_embed)},
       {"aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> "
        "Tensor",
-       composite(infer_diagonal_scatter, diagonal_scatter)},
+       composite(infer_diagonal_scatter, diagonal_scatter, copies_layout)},
       {"aten.trace.default(Tensor self) -> Tensor", in_autocast(autocast_f32, composite(infer_trace, trace))},
       {"aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
        "bool? "

@@ -30,6 +30,7 @@ std::span<const OpLine> symbolic_ops() {
       {"aten.sym_size.int(Tensor self, int dim) -> SymInt", number("sym_size.int")},
       {"aten.sym_numel.default(Tensor self) -> SymInt", number("sym_numel")},
       {"aten.sym_stride.int(Tensor self, int dim) -> SymInt", opaque(symbolic)},
+      {"aten.sym_storage_offset.default(Tensor self) -> SymInt", opaque(symbolic)},
       {"aten._local_scalar_dense.default(Tensor self) -> Scalar", number("_local_scalar_dense")},
       {"aten.item.default(Tensor self) -> Scalar",
        {.flags = symbolic, .functional = "aten._local_scalar_dense.default"}},

@@ -69,7 +69,7 @@ bool has(const OpCall& call, std::string_view name) {
 SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymInt& size) {
   if (argument.is_none()) return otherwise;
   SymInt bound = as_sym_int(argument);
-  if (!bound.is_constant()) return bound;  // torch has made sure that it is in range
+  if (!bound.is_constant()) return bound;  // may lie behind the end: see infer_slice
   if (bound.value() == open_end) return size;
   if (bound.value() < 0) bound = bound + size;
   if (bound == 0) return 0;
@@ -145,6 +145,10 @@ Result<SymInt> slice_size(const SymInt& size, const OpCall& call) {
   SymInt end = slice_bound(call["end"], size, size);
   SymInt length = floor_div(end - start + (step.value() - 1), step);
   return length.is_constant() ? SymInt(std::max<std::int64_t>(length.value(), 0)) : length;
+}
+
+bool has_open_bounds(const OpCall& slice) {
+  return slice["start"].is_value() || slice["end"].is_value();
 }
 
 Replacement to_alias(Builder& b, const OpCall& call) {

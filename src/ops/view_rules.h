@@ -15,6 +15,8 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted);
 Result<std::vector<std::size_t>> permutation(const OpCall& call);
 // Elements that a slice with the call's start, end and step takes from a dimension of `size`.
 Result<SymInt> slice_size(const SymInt& size, const OpCall& call);
+// True if the slice starts or ends at a number that the run computes; slice_size() is right where that is in range.
+bool has_open_bounds(const OpCall& slice);
 
 // The first argument itself, as a view.
 Replacement to_alias(Builder& b, const OpCall& call);

@@ -113,11 +113,26 @@ Types infer_expand_as(const OpCall& call) {
 
 // --- parts
 
+// The size that torch recorded for dimension `dim` of a slice with open bounds, which torch clamps to the dimension;
+// nothing if a slice cannot have it.
+std::optional<SymInt> recorded_size(const OpCall& slice, std::size_t dim) {
+  if (slice.node() == nullptr || !has_open_bounds(slice) || slice.node()->results().size() != 1)
+    return std::nullopt;
+  const Type& type = slice.node()->result()->type();
+  const SymInt& whole = slice.tensor("self").sizes[dim];
+  if (!type.is_tensor() || type.tensor.rank() <= dim) return std::nullopt;
+  const SymInt& size = type.tensor.sizes[dim];
+  const bool is_part =
+      size.is_constant() && size.value() >= 0 && (!whole.is_constant() || size.value() <= whole.value());
+  return is_part ? std::optional(size) : std::nullopt;
+}
+
 Types infer_slice(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, dim_of(call, "dim", self));
   Dims sizes = self.sizes;
   TRY(sizes[dim], slice_size(self.sizes[dim], call));
+  if (const auto size = recorded_size(call, dim)) sizes[dim] = *size;
   return tensor_result(self.dtype, std::move(sizes));
 }
 

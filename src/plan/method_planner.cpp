@@ -354,7 +354,8 @@ Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
   auto varying = std::ranges::count_if(type.sizes, [](const SymInt& size) { return !size.is_constant(); });
   bool has_zero = std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; });
   std::span<const Argument> given;  // of aten.view.default(self, size)
-  if (node.args().size() > 1 && node.arg(1).is_list() && node.arg(1).as_list().size() == type.rank()) {
+  const bool has_sizes = node.def()->view_kind == ViewKind::Reshape && node.args().size() > 1;
+  if (has_sizes && node.arg(1).is_list() && node.arg(1).as_list().size() == type.rank()) {
     given = node.arg(1).as_list();
   }
   bool is_inferred = false;

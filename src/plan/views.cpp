@@ -143,8 +143,8 @@ bool is_whole_view(const Node& node, ViewKind kind) {
       return true;
     case ViewKind::Copy:
       return from.sizes == to.sizes;
-    case ViewKind::Expand:
-      return from.numel() == to.numel();
+    case ViewKind::Expand:  // of no elements, the number tells nothing of the sizes
+      return from.sizes == to.sizes || (from.numel() == to.numel() && (to.is_static() || from.numel() != 0));
     case ViewKind::Permute:
       return is_order_kept(node);
     case ViewKind::Select:

@@ -70,6 +70,16 @@ TEST(Sym, DivisionRules) {
   EXPECT_EQ(simplified("Mod(4*a + b + 6, 4)"), "Mod(b + 2, 4)");
   EXPECT_EQ(simplified("Mod(a*b, b)"), "0");
   EXPECT_EQ(simplified("CeilDiv(4*a, 2)"), "2*a");
+  EXPECT_EQ(simplified("Mod(-Mod(a, 4), 4)"), "Mod(-a, 4)");
+  EXPECT_EQ(simplified("Mod(a - Mod(a, 8), 4)"), "0");
+  EXPECT_EQ(simplified("Mod(Mod(Mod(a, 6) + b, 4), 2)"), "Mod(a + b, 2)");
+  EXPECT_EQ(simplified("Mod(Mod(a, 6), 4)"), "Mod(Mod(a, 6), 4)");
+  EXPECT_EQ(simplified("Mod(b*Mod(a, 4), 4)"), "Mod(b*Mod(a, 4), 4)");
+  EXPECT_EQ(simplified("(a + Mod(-a, 2))//((a + Mod(-a, 2))//2)"), "2");
+  EXPECT_EQ(simplified("(a + Mod(-a, 3))//((a + Mod(-a, 3))//2)"),
+            "((a + Mod(-a, 3))//((a + Mod(-a, 3))//2))");
+  EXPECT_EQ(simplified("4*b*((a + Mod(-a, 2))//2)"), "2*b*(a + Mod(-a, 2))");
+  EXPECT_EQ(simplified("3*b*((a + Mod(-a, 2))//2)"), "3*b*((a + Mod(-a, 2))//2)");
   // A half times an even number need not be even.
   EXPECT_EQ(simplified("(4*(1/2*a) + b)//2"), "((b + 4*a*Rational(1, 2))//2)");
 }
@@ -202,6 +212,12 @@ TEST(SymBounds, KeysMayBeExpressions) {
   EXPECT_EQ(bounds_of("2*s0", ranges), (Range{6, 64}));
   EXPECT_EQ(bounds_of("s1", ranges), (Range{1, 7}));
   EXPECT_EQ(bounds_of("s3*s2 + 1", ranges), (Range{2, 10}));
+}
+
+TEST(SymBounds, DifferencesHaveBothSigns) {
+  Ranges ranges = {{"s0 - u0", {0, 5}}};
+  EXPECT_EQ(bounds_of("s0 - u0", ranges), (Range{0, 5}));
+  EXPECT_EQ(bounds_of("u0 - s0", ranges), (Range{-5, 0}));
 }
 
 TEST(SymBounds, Saturate) {
