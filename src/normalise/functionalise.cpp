@@ -275,7 +275,8 @@ Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const Tenso
     content = builder.call("aten._to_copy.default", {content, target.dtype});
   }
   if (builder.failed()) return node_error(node, builder.status().error().message);
-  if (content->tensor().rank() != target.rank()) {
+  const Type made = tensor_type(make_tensor(target.dtype, content->tensor().sizes));
+  if (!may_agree(made, tensor_type(make_tensor(target.dtype, target.sizes)))) {
     return node_error(
         node, fmt::format("{} is written to a tensor of type {}", str(content->tensor()), str(target)));
   }

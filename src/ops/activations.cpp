@@ -36,8 +36,8 @@ Replacement hardsigmoid(Builder& b, const OpCall& call) {
   return one(b.call("aten.div.Tensor", {shifted_relu6(b, call), 6}));
 }
 Replacement hardswish(Builder& b, const OpCall& call) {
-  Value* product = b.call("aten.mul.Tensor", {call["self"], shifted_relu6(b, call)});
-  return one(b.call("aten.div.Tensor", {product, 6}));
+  Value* share = b.call("aten.div.Tensor", {shifted_relu6(b, call), 6});  // the product may be out of range
+  return one(b.call("aten.mul.Tensor", {call["self"], share}));
 }
 
 Replacement selu(Builder& b, const OpCall& call) {
@@ -141,7 +141,9 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   }
   TRY(double lower, constant_number(call, "lower"));
   TRY(double upper, constant_number(call, "upper"));
-  const double slope = (lower + upper) / 2;
+  constexpr Argument::Kind truth = Argument::Kind::Bool;  // true + true is true, 1
+  const bool are_bools = call["lower"].kind == truth && call["upper"].kind == truth;
+  const double slope = (are_bools ? std::max(lower, upper) : lower + upper) / 2;
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
@@ -181,6 +183,9 @@ Types infer_core_softmax(const OpCall& call) {
 
 Types infer_backward(const OpCall& call) {
   ScalarType dtype = call.tensor("grad_output").dtype;
+  const bool has_output = call.def().arg_index(Symbol("output")) >= 0;
+  if (has_output && call.tensor("output").sizes != call.tensor("grad_output").sizes)
+    return argument_error("a gradient of other sizes than the output's");
   if (call.def().arg_index(Symbol("input_dtype")) >= 0) dtype = call["input_dtype"].as_scalar_type();
   return tensor_result(dtype, call.tensor("grad_output").sizes);
 }

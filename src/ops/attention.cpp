@@ -25,6 +25,7 @@ Types infer_attention(const OpCall& call) {
   const TensorType& value = call.tensor("value");
   if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2)
     return argument_error("attention of tensors without two dimensions");
+  if (is_integral(query.dtype)) return argument_error("attention of integers");
   const auto batch = [](const TensorType& type) { return Dims(type.sizes.begin(), type.sizes.end() - 2); };
   Dims sizes = batch(query);
   if (!call.boolean("enable_gqa")) {  // else the batches' last size is the heads', of which keys have fewer

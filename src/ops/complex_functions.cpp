@@ -199,11 +199,12 @@ Replacement complex_quotient(Builder& b, const OpCall& call) {
   return result({x.real / y.real, x.imaginary / y.real});
 }
 
-// exp(w log(z)); of zero it is zero, or one for w = 0.
+// exp(w log(z)); of zero, whose logarithm is -inf, it is 0, infinite or NaN by the sign of w's real part.
 Replacement complex_power(Builder& b, const OpCall& call) {
   const ComplexTerm z = complex_operand(b, call, "self");
   if (const Argument& exponent = call["exponent"]; exponent.is_number()) {
     const double power = exponent.as_double();
+    if (power == 0) return result({z.real.call("aten.full_like.default", {1}), z.imaginary * 0.0});
     for (int whole = 1; whole <= largest_whole_power; ++whole) {
       if (power == whole) return result(whole_power(z, whole));
       if (power == -whole) return result(reciprocal(whole_power(z, whole)));
@@ -213,8 +214,10 @@ Replacement complex_power(Builder& b, const OpCall& call) {
   }
   const ComplexTerm w = complex_operand(b, call, "exponent");
   const ComplexTerm power = exp(w * log(z));
-  const Term at_zero = where(is_zero(w), 1.0, z.real * 0.0);
-  return result(where(is_zero(z), {at_zero, z.imaginary * 0.0}, power));
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Term is_small = w.real > 0;
+  const Term real = where(is_small, 0.0, where(w.real < 0, infinity, z.real * nan));
+  return result(where(is_zero(z), {real, where(is_small, 0.0, z.imaginary * nan)}, power));
 }
 
 Replacement complex_abs(Builder& b, const OpCall& call) {

@@ -59,10 +59,21 @@ Types infer_take_along_dim(const OpCall& call) {
   TRY(Aligned aligned, align(call));
   return tensor_result(dtype, aligned.indices);
 }
+// Indices count in circles: of three elements, -1, 2 and 5 are the last.
+Value* wrapped(Builder& b, Value* indices, const SymInt& size) {
+  if (b.failed() || size == 0) return indices;
+  const Argument divisor = b.size(size);
+  if (divisor.is_int()) return b.call("aten.remainder.Scalar", {indices, divisor});
+  return b.call("aten.remainder.Tensor", {indices, size_tensor(b, size, ScalarType::I64)});
+}
 Replacement take_along_dim(Builder& b, const OpCall& call) {
   Value *x = b.own(call.value("self")), *indices = b.own(call.value("indices"));
-  if (call["dim"].is_none()) return one(b.call("aten.gather.default", {flat(b, x), 0, flat(b, indices)}));
+  if (call["dim"].is_none()) {
+    x = flat(b, x);
+    return one(b.call("aten.gather.default", {x, 0, flat(b, wrapped(b, indices, x->tensor().sizes[0]))}));
+  }
   TRY(Aligned aligned, align(call));
+  indices = wrapped(b, indices, aligned.self[aligned.dim]);
   if (x->tensor().sizes != aligned.self) x = b.call("aten.expand.default", {x, aligned.self});
   if (indices->tensor().sizes != aligned.indices) {
     indices = b.call("aten.expand.default", {indices, aligned.indices});

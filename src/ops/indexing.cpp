@@ -124,6 +124,7 @@ bool is_plain_index_copy(const OpCall& call) {
 }
 Replacement index_copy(Builder& b, const OpCall& call) {
   if (call.tensor("self").rank() == 0) return with_dimension(b, call);
+  if (call.tensor("self").numel() == 0) return one(b.call("aten.alias.default", {call["self"]}));
   if (is_plain_index_copy(call)) return std::vector<Value*>{};
   return put_along(b, call, b.own(call.value("source")), false);
 }

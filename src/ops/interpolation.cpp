@@ -116,9 +116,9 @@ Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dt
 
 // --- the nearest neighbour
 
-Value* nearest_index(Builder& b, const Axis& given, bool exact) {
+Value* nearest_index(Builder& b, const Axis& given, bool exact, bool takes_copies) {
   Axis axis = given;
-  if (!exact && axis.from == axis.to) axis.factor.reset();  // torch copies
+  if (takes_copies && axis.from == axis.to) axis.factor.reset();
   Value* place = range(b, axis.to, ScalarType::F32);
   if (exact) place = b.call("aten.add.Tensor", {place, 0.5});
   place = b.call("aten.mul.Tensor", {place, step_of(b, axis, false, ScalarType::F32)});
@@ -130,9 +130,10 @@ Value* nearest_index(Builder& b, const Axis& given, bool exact) {
 }
 
 // Torch's functions for one, two and three dimensions differ where a factor is not that of the sizes.
-Status check_factors(const std::vector<Axis>& axes) {
+Status check_factors(const std::vector<Axis>& axes, bool takes_copies) {
   for (const Axis& axis : axes) {
-    if (!axis.factor || !axis.from.is_constant() || !axis.to.is_constant() || axis.from == axis.to) continue;
+    if (!axis.factor || !axis.from.is_constant() || !axis.to.is_constant()) continue;
+    if (takes_copies && axis.from == axis.to) continue;
     TRY(const SymInt scaled, scaled_size(axis.from, *axis.factor));
     if (scaled != axis.to) return type_error("a scale factor that is not that of the sizes");
   }
@@ -141,10 +142,11 @@ Status check_factors(const std::vector<Axis>& axes) {
 
 Replacement nearest(Builder& b, const OpCall& call, std::size_t count, bool exact) {
   TRY(std::vector<Axis> axes, read_axes(call, count));
-  TRY_STATUS(check_factors(axes));
+  const bool takes_copies = count == 2 && !exact;  // of images alone, an axis that keeps its size is copied
+  TRY_STATUS(check_factors(axes, takes_copies));
   std::vector<Value*> indices(2, nullptr);
   for (std::size_t i = 0; i < count; ++i) {
-    indices.push_back(along(b, nearest_index(b, axes[i], exact), i, count));
+    indices.push_back(along(b, nearest_index(b, axes[i], exact, takes_copies), i, count));
   }
   return one(b.call("aten.index.Tensor", {call[0], indices}));
 }

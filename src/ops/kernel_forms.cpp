@@ -222,6 +222,14 @@ Replacement product_of_numbers(Builder& b, const OpCall& call) {
   return one(b.call("aten.ne.Scalar", {b.call(call.def().name.str(), args), 0}));
 }
 
+Replacement linear_of_nothing(Builder& b, const OpCall& call) {
+  if (call.tensor("weight").sizes.back() != 0) return as_it_is();
+  const TensorType& wanted = call.node()->result()->tensor();
+  if (call["bias"].is_none()) return one(b.call("aten.full.default", {wanted.sizes, 0, wanted.dtype}));
+  return one(
+      b.call("aten.expand.default", {to_dtype(b, b.own(call.value("bias")), wanted.dtype), wanted.sizes}));
+}
+
 Replacement sum_of_product(Builder& b, const OpCall& call) {
   if (call.tensor("mat1").sizes.back() != 0) return as_it_is();
   const TensorType& wanted = call.node()->result()->tensor();

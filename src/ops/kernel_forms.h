@@ -24,6 +24,8 @@ Replacement right_shift_within_width(Builder& b, const OpCall& call);
 // mm and bmm of matrices without rows in common are zeros, which the kernel does not write; of bools they are
 // products of numbers, compared with 0.
 Replacement product_of_numbers(Builder& b, const OpCall& call);
+// linear over no columns is the bias.
+Replacement linear_of_nothing(Builder& b, const OpCall& call);
 // addmm of such matrices is beta * self.
 Replacement sum_of_product(Builder& b, const OpCall& call);
 // Sums, means and products of half precision are computed in f32 and rounded once.

@@ -5,6 +5,7 @@
 //   aten._native_batch_norm_legit_no_training.default(%x, %w, %b, %mean, %var, 0.1, 1e-05)
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "depute/builder.h"
@@ -81,16 +82,10 @@ Replacement native_batch_norm(Builder& b, const OpCall& call) {
                     {call["input"], call["weight"], call["bias"], call["running_mean"], call["running_var"],
                      call["momentum"], call["eps"]});
 }
-// Kernels take parameters of the input's type; torch computes half precision with f32 parameters in f32.
-Replacement norm_in_one_type(Builder& b, const OpCall& call) {
-  const ScalarType dtype = call.tensor("input").dtype;
-  bool is_mixed = false;
-  const auto is_tensor = [](const Argument& argument) {
-    return argument.is_value() && argument.as_value()->type().is_tensor();
-  };
-  for (const Argument& argument : call.args())
-    is_mixed = is_mixed || (is_tensor(argument) && argument.as_value()->tensor().dtype != dtype);
-  if (!is_mixed) return std::vector<Value*>{};
+bool is_tensor(const Argument& argument) {
+  return argument.is_value() && argument.as_value()->type().is_tensor();
+}
+Replacement norm_in_f32(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, call.def().infer(call));
   std::vector<BuilderArgument> args;
   for (const Argument& argument : call.args()) {
@@ -104,6 +99,19 @@ Replacement norm_in_one_type(Builder& b, const OpCall& call) {
   for (std::size_t i = 0; i < results.size(); ++i)
     results[i] = to_dtype(b, results[i], types[i].tensor.dtype);
   return results.empty() ? Replacement(failure_of(b)) : Replacement(std::move(results));
+}
+// Kernels take parameters of the input's type; torch computes half precision with f32 parameters in f32.
+Replacement norm_in_one_type(Builder& b, const OpCall& call) {
+  const ScalarType dtype = call.tensor("input").dtype;
+  const bool is_mixed = std::ranges::any_of(call.args(), [dtype](const Argument& argument) {
+    return is_tensor(argument) && argument.as_value()->tensor().dtype != dtype;
+  });
+  return is_mixed ? norm_in_f32(b, call) : Replacement(std::vector<Value*>{});
+}
+// The runtime's kernel takes wrong means of 256 numbers of half precision and more.
+Replacement layer_norm_of_halves(Builder& b, const OpCall& call) {
+  return is_half_precision(call.tensor("input").dtype) ? norm_in_f32(b, call)
+                                                       : Replacement(std::vector<Value*>{});
 }
 
 Replacement batch_norm(Builder& b, const OpCall& call) {
@@ -223,6 +231,25 @@ Types infer_native_group_norm(const OpCall& call) {
   return with_statistics(call.tensor("input"), {as_sym_int(call["N"]), as_sym_int(call["group"])});
 }
 
+// The kernel takes the mean's square from that of the numbers, where f32 has no digits left of a variance that
+// is small beside them: it is told how far they are from the first of their group.
+Replacement group_norm_near_zero(Builder& b, const OpCall& call) {
+  const TensorType& input = call.tensor("input");
+  if (is_half_precision(input.dtype) || input.static_numel() == 0) return std::vector<Value*>{};
+  const SymInt batch = as_sym_int(call["N"]), groups = as_sym_int(call["group"]);
+  const SymInt size = floor_div(as_sym_int(call["C"]), groups) * as_sym_int(call["HxW"]);
+  Value* rows = b.view(b.own(call.value("input")), {batch, groups, size});
+  Value* first = b.call("aten.slice.Tensor", {rows, 2, 0, 1});
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  Value* distances = b.call("aten.sub.Tensor", {rows, first});
+  if (b.failed()) return failure_of(b);
+  args[0] = b.view(distances, input.sizes);
+  std::vector<Value*> results = b.call_all(call.def().name.str(), args);
+  if (b.failed()) return failure_of(b);
+  results[1] = b.call("aten.add.Tensor", {results[1], b.view(first, {batch, groups})});
+  return results;
+}
+
 Replacement grouped(Builder& b, const OpCall& call, const SymInt& groups) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("group norm of a tensor without channels");
@@ -332,7 +359,8 @@ std::span<const OpLine> norm_ops() {
        {.flags = core,
         .out = "native_layer_norm.out",
         .infer = infer_native_layer_norm,
-        .decompose = norm_in_one_type}},
+        .decompose = norm_in_one_type,
+        .fit = layer_norm_of_halves}},
       {"aten.layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
        "bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
        composite(infer_like_input, layer_norm)},
@@ -344,7 +372,8 @@ std::span<const OpLine> norm_ops() {
        {.flags = core,
         .out = "native_group_norm.out",
         .infer = infer_native_group_norm,
-        .decompose = norm_in_one_type}},
+        .decompose = norm_in_one_type,
+        .fit = group_norm_near_zero}},
       {"aten.group_norm.default(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
        "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
        composite(infer_like_input, group_norm)},

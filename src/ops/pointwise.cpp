@@ -24,7 +24,15 @@ Replacement mul_scalar(Builder& b, const OpCall& call) {
 Replacement div_scalar(Builder& b, const OpCall& call) {
   return one(b.call("aten.div.Tensor", call.args()));
 }
+// Whether integers are divided by -1: processors end a program that divides the least of them.
+bool is_negation(const OpCall& call) {
+  if (!call["other"].is_number() || call["other"].as_double() != -1) return false;
+  const ScalarType dtype = promoted_type(call);
+  return is_integral(dtype) && dtype != ScalarType::U8 && dtype != ScalarType::Bool;
+}
 Replacement div_scalar_mode(Builder& b, const OpCall& call) {
+  if (is_negation(call) && !call["rounding_mode"].is_none())
+    return one(b.call("aten.neg.default", {call["self"]}));
   return one(b.call("aten.div.Tensor_mode", call.args()));
 }
 
@@ -34,6 +42,7 @@ Replacement reversed_sub(Builder& b, const OpCall& call) {
 }
 
 Replacement floor_divide(Builder& b, const OpCall& call) {
+  if (is_negation(call)) return one(b.call("aten.neg.default", {call["self"]}));
   return one(b.call("aten.div.Tensor_mode", {call["self"], call["other"], "floor"}));
 }
 

@@ -3,6 +3,8 @@
 //   aten.adaptive_avg_pool2d.default(f32[1, 8, 7, 7], [1, 1])  ->  aten.mean.dim(%x, [2, 3], true)
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "depute/builder.h"
 #include "ops/idioms.h"
 #include "ops/op_table.h"
@@ -34,6 +36,20 @@ Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
 Replacement max_pool1d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, max_pool1d_with_indices(b, call));
   return one(results.empty() ? nullptr : results[0]);
+}
+// The kernel keeps a NaN only where it stands first in a window: where others are is a pool of its own.
+Replacement max_pool_with_nan(Builder& b, const OpCall& call) {
+  if (!is_floating(call.tensor("self").dtype)) return std::vector<Value*>{};
+  std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
+  const std::string_view pool = call.def().name.str();
+  std::vector<Value*> results = b.call_all(pool, args);
+  args[0] = to_dtype(b, b.call("aten.isnan.default", {call["self"]}), ScalarType::U8);
+  const std::vector<Value*> lost = b.call_all(pool, args);
+  if (b.failed()) return failure_of(b);
+  Value* is_lost = b.call("aten.ne.Scalar", {lost[0], 0});
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  results[0] = b.call("aten.where.ScalarSelf", {is_lost, nan, results[0]});
+  return results;
 }
 Types infer_like_self(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, call.tensor("self").sizes);
@@ -139,7 +155,7 @@ std::span<const OpLine> pooling_ops() {
        composite(infer_avg_pool<1>, avg_pool1d)},
       {"aten.max_pool2d_with_indices.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] "
        "padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-       kernel("max_pool2d_with_indices.out", infer_max_pool_with_indices<2>)},
+       fitted(max_pool_with_nan, kernel("max_pool2d_with_indices.out", infer_max_pool_with_indices<2>))},
       {"aten.max_pool1d.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], "
        "int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
        composite(infer_max_pool<1>, max_pool1d)},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "depute/builder.h"
 #include "ops/idioms.h"
@@ -46,6 +47,53 @@ Types infer_choice_of_rows(const OpCall& call) {
   if (sizes.empty()) return argument_error("rows of a tensor of rank 0");
   sizes.back() = 1;
   return infer_choice(std::move(sizes));
+}
+
+// The kernels end the process where a scale is NaN, and differ from torch where a zero point is a tie.
+Value* not_above_zero(Builder& b, Value* x) {
+  return b.call("aten.clamp.default", {x, Argument::none(), 0.0});
+}
+Value* not_below_zero(Builder& b, Value* x) {
+  return b.call("aten.clamp.default", {x, 0.0});
+}
+struct Range {
+  Value *low, *high, *scale;  // low <= 0 <= high
+};
+Range range_of(Builder& b, const OpCall& call, const std::vector<std::int64_t>& dims, double steps,
+               double eps, ScalarType dtype) {
+  Range range;
+  range.low = not_above_zero(b, b.call("aten.amin.default", {call["input"], dims, true}));
+  range.high = not_below_zero(b, b.call("aten.amax.default", {call["input"], dims, true}));
+  Value* width = b.call("aten.sub.Tensor", {range.high, range.low});
+  range.scale =
+      b.call("aten.clamp.default", {to_dtype(b, b.call("aten.div.Scalar", {width, steps}), dtype), eps});
+  return range;
+}
+Replacement choice(Builder& b, Value* scale, Value* zero_point) {
+  return std::vector<Value*>{to_dtype(b, scale, ScalarType::F64), to_dtype(b, zero_point, ScalarType::I64)};
+}
+Replacement choose_for_all(Builder& b, const OpCall& call) {
+  const double least = call.number("quant_min"), most = call.number("quant_max");
+  std::vector<std::int64_t> dims(call.tensor("input").rank());
+  std::iota(dims.begin(), dims.end(), 0);
+  const Range range = range_of(b, call, dims, most - least, call.number("eps"), ScalarType::F32);
+  Value* steps = b.call("aten.round.default", {b.call("aten.div.Tensor", {range.low, range.scale})});
+  Value* point = b.call("aten.clamp.default", {b.call("aten.rsub.Scalar", {steps, least}), least, most});
+  return choice(b, reshape(b, range.scale, {1}), reshape(b, point, {1}));
+}
+// Of the ends of a row, the one that is further from 0 tells the zero point: the rounding error is smaller.
+Replacement choose_for_rows(Builder& b, const OpCall& call) {
+  constexpr double least = -128, most = 127, eps = std::numeric_limits<float>::epsilon();
+  const Range range = range_of(b, call, {-1}, most - least, eps, call.tensor("input").dtype);
+  Value* low = b.call("aten.div.Tensor", {range.low, range.scale});
+  Value* high = b.call("aten.div.Tensor", {range.high, range.scale});
+  Value* errors = b.call("aten.add.Tensor",
+                         {b.call("aten.add.Scalar", {low, least}), b.call("aten.add.Scalar", {high, most})});
+  Value* point = b.call("aten.where.self",
+                        {b.call("aten.gt.Scalar", {errors, 0}), b.call("aten.rsub.Scalar", {low, least}),
+                         b.call("aten.rsub.Scalar", {high, most})});
+  point = b.call("aten.round.default", {b.call("aten.clamp.default", {point, least, most})});
+  return choice(b, range.scale, point);
 }
 
 // Rows of a table whose bytes hold `per_byte` values each.
@@ -101,8 +149,9 @@ Replacement within_reach(Builder& b, const OpCall& call) {
 constexpr OpRules quantising(const char* out, const char* accepts = "input f32 f16 f64") {
   return accepting(accepts, {.flags = core | quantisation, .out = out, .infer = infer_quantised});
 }
-constexpr OpRules choosing(const char* out, InferFunction infer) {
-  return accepting("input f32", {.flags = core | quantisation, .out = out, .infer = infer});
+constexpr OpRules choosing(const char* out, InferFunction infer, DecomposeFunction fit) {
+  return accepting("input f32 f16 bf16",
+                   {.flags = core | quantisation, .out = out, .infer = infer, .fit = fit});
 }
 constexpr OpRules dequantising(const char* out, const char* accepts = nullptr) {
   return {.flags = core | quantisation,
@@ -139,10 +188,11 @@ std::span<const OpLine> quantised_ops() {
        dequantising("quantized_decomposed::dequantize_per_channel.out", "scales f32 f64; zero_points i64")},
       {"quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
        "ScalarType dtype) -> (Tensor, Tensor)",
-       choosing("quantized_decomposed::choose_qparams.Tensor_out", infer_choice_of_all)},
+       choosing("quantized_decomposed::choose_qparams.Tensor_out", infer_choice_of_all, choose_for_all)},
       {"quantized_decomposed.choose_qparams_per_token_asymmetric.default(Tensor input, ScalarType dtype) -> "
        "(Tensor, Tensor)",
-       choosing("quantized_decomposed::choose_qparams_per_token_asymmetric.out", infer_choice_of_rows)},
+       choosing("quantized_decomposed::choose_qparams_per_token_asymmetric.out", infer_choice_of_rows,
+                choose_for_rows)},
       {"quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int "
        "quant_min, int quant_max, ScalarType dtype) -> Tensor",
        quantising("quantized_decomposed::quantize_per_token.out",

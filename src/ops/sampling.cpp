@@ -23,6 +23,9 @@ Types infer_sampling(const OpCall& call, std::size_t rank) {
   const TensorType& grid = call.tensor("grid");
   if (input.rank() != rank || grid.rank() != rank || grid.sizes.back() != static_cast<std::int64_t>(rank) - 2)
     return type_error("grid sampling of neither an image and places in it, nor a volume");
+  const std::int64_t mode = call.integer("interpolation_mode"), padding = call.integer("padding_mode");
+  if (mode < 0 || mode > (rank == 4 ? 2 : 1) || padding < 0 || padding > 2)
+    return argument_error("grid sampling of an unknown mode");
   Dims sizes{input.sizes[0], input.sizes[1]};
   sizes.insert(sizes.end(), grid.sizes.begin() + 1, grid.sizes.end() - 1);
   return tensor_result(input.dtype, std::move(sizes));
@@ -53,14 +56,22 @@ Replacement grid_sampler_2d(Builder& b, const OpCall& call) {
 
 enum class GridPadding : std::uint8_t { Zeros, Border, Reflection };
 
-// A place that is no number is the first one, where places outside are brought to the edge.
+enum class GridMode : std::uint8_t { Bilinear, Nearest, Bicubic };
+
+// A place that is no number is the first one, where places outside are brought to the edge. Where they are
+// not, or not before their neighbours' shares are computed, those shares are NaN.
 Replacement grid_without_nan(Builder& b, const OpCall& call) {
-  if (call.integer("padding_mode") == static_cast<std::int64_t>(GridPadding::Zeros))
-    return std::vector<Value*>{};
+  const auto padding = static_cast<GridPadding>(call.integer("padding_mode"));
+  const auto mode = static_cast<GridMode>(call.integer("interpolation_mode"));
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
-  const bool is_reflected =
-      call.integer("padding_mode") == static_cast<std::int64_t>(GridPadding::Reflection);
-  const Term grid = tensor_operand(b, call, "grid");  // the reflection of an infinity is no number
+  const Term grid = tensor_operand(b, call, "grid");
+  if (mode == GridMode::Bicubic || (mode == GridMode::Bilinear && padding == GridPadding::Zeros)) {
+    const Term lost = (grid * 0.0).call("aten.sum.dim_IntList", {std::vector<std::int64_t>{-1}});
+    Value* read = b.call("aten.grid_sampler_2d.default", args);
+    return one(b.call("aten.add.Tensor", {read, lost.call("aten.unsqueeze.default", {1}).value()}));
+  }
+  if (padding == GridPadding::Zeros) return std::vector<Value*>{};
+  const bool is_reflected = padding == GridPadding::Reflection;  // the reflection of an infinity is no number
   args[1] = where(is_reflected ? !(abs(grid) < infinity) : is_nan(grid), -1.0, grid).value();
   return one(b.call("aten.grid_sampler_2d.default", args));
 }

@@ -47,21 +47,43 @@ Types infer_spread(const OpCall& call) {
   types[0].tensor.dtype = part_of(own);
   return types;
 }
-// One element has no mean to differ from: nothing by nothing, or by what is corrected.
+// Of no elements the variance is NaN, of no more than are corrected the squares by 0, which the kernel does not
+// give.
 Replacement variance_kernel(Builder& b, const OpCall& call) {
-  Term x = tensor_operand(b, call, "self");
-  if (x.rank() > 0) return std::vector<Value*>{};
+  const TensorType& self = call.tensor("self");
   double correction = 1;
   if (!call["correction"].is_none()) {
     TRY(correction, constant_number(call, "correction"));
   }
-  return result(call, (x - x) / std::max(0.0, 1 - correction));
+  if (self.rank() == 0) {
+    const Term x = tensor_operand(b, call, "self");
+    return result(call, (x - x) / std::max(0.0, 1 - correction));
+  }
+  TRY(const std::vector<std::size_t> dims, wrap_dims(call["dim"], self.rank()));
+  SymInt count = 1;
+  for (const std::size_t dim : dims) count = count * self.sizes[dim];
+  if (!count.is_constant()) return std::vector<Value*>{};
+  if (count == 0) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    TRY(const std::vector<Type> types, infer_spread(call));
+    return one(b.call("aten.full.default", {types[0].tensor.sizes, nan, types[0].tensor.dtype}));
+  }
+  if (correction < static_cast<double>(count.value())) return std::vector<Value*>{};
+  Value* squares = b.call("aten.var.correction", {call["self"], call["dim"], 0, call["keepdim"]});
+  return one(b.call("aten.div.Scalar", {squares, 0.0}));
 }
 Replacement variance(Builder& b, const OpCall& call) {
   return one(b.call("aten.var.correction", variance_arguments(call)));
 }
+// The variance may be out of the range of half precision.
+Value* deviation_of(Builder& b, const OpCall& call) {
+  std::vector<BuilderArgument> args = variance_arguments(call);
+  args[0] = to_compute_type(b, call.value("self"));
+  Value* root = b.call("aten.sqrt.default", {b.call("aten.var.correction", args)});
+  return to_dtype(b, root, part_of(call.tensor("self").dtype));
+}
 Replacement deviation(Builder& b, const OpCall& call) {
-  return one(b.call("aten.sqrt.default", {b.call("aten.var.correction", variance_arguments(call))}));
+  return one(deviation_of(b, call));
 }
 Types infer_spread_and_mean(const OpCall& call) {
   TRY(std::vector<Type> types, infer_spread(call));
@@ -71,8 +93,7 @@ Types infer_spread_and_mean(const OpCall& call) {
 }
 Replacement with_mean(Builder& b, const OpCall& call, bool has_root) {
   std::vector<BuilderArgument> args = variance_arguments(call);
-  Value* spread = b.call("aten.var.correction", args);
-  if (has_root) spread = b.call("aten.sqrt.default", {spread});
+  Value* spread = has_root ? deviation_of(b, call) : b.call("aten.var.correction", args);
   Ints dims;
   if (call.def().arg_index(Symbol("dim")) >= 0) {
     TRY(dims, dims_of(call));
@@ -181,7 +202,7 @@ Replacement histc(Builder& b, const OpCall& call) {
     last = last + is_point;
   }
   Term bin = trunc((x - first) * static_cast<double>(bins) / (last - first));
-  bin = bin.call("aten.clamp.default", {0, bins - 1}).to(ScalarType::I64);
+  bin = where(is_nan(bin), 0.0, bin).call("aten.clamp.default", {0, bins - 1}).to(ScalarType::I64);
   Term is_inside = (x >= first) & (x <= last);
   Term counts(b, b.call("aten.full.default", {Ints{bins}, 0, x.dtype()}));
   return result(call,

@@ -124,8 +124,12 @@ Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64
   if (!is_wide) x = converted(b, x, ScalarType::F32);
   Value* sums = b.call("aten.sum.dim_IntList",
                        {b.call("aten.abs.default", {x}), Ints{static_cast<std::int64_t>(row)}, true});
-  Value* extreme = b.call(order > 0 ? "aten.amax.default" : "aten.amin.default",
-                          {sums, Ints{static_cast<std::int64_t>(column)}, true});
+  // No sum at all is like one of nothing.
+  const bool has_none = !b.failed() && sums->tensor().sizes[column] == 0;
+  const char* pick = has_none    ? "aten.sum.dim_IntList"
+                     : order > 0 ? "aten.amax.default"
+                                 : "aten.amin.default";
+  Value* extreme = b.call(pick, {sums, Ints{static_cast<std::int64_t>(column)}, true});
   if (!call.boolean("keepdim")) {
     Ints both{static_cast<std::int64_t>(std::min(row, column)),
               static_cast<std::int64_t>(std::max(row, column))};
@@ -206,6 +210,13 @@ Types infer_pdist(const OpCall& call) {
   if (self.rank() != 2) return argument_error("pdist of a tensor that is not a matrix");
   return tensor_result(self.dtype, {floor_div(self.sizes[0] * (self.sizes[0] - 1), 2)});
 }
+// The kernel counts a difference that is NaN like any other; the distance of order 1 is NaN where one is.
+Replacement pdist_with_nan(Builder& b, const OpCall& call) {
+  if (call.number("p") != 0) return std::vector<Value*>{};
+  Value* sums = b.call("aten._pdist_forward.default", {call["self"], 1.0});
+  Value* counts = b.call("aten._pdist_forward.default", {call["self"], 0.0});
+  return one(b.call("aten.where.self", {b.call("aten.isnan.default", {sums}), sums, counts}));
+}
 Replacement pdist(Builder& b, const OpCall& call) {
   return one(b.call("aten._pdist_forward.default", call.args()));
 }
@@ -272,7 +283,7 @@ std::span<const OpLine> vector_norm_ops() {
        fitted(count_with_nan, kernel("_cdist_forward.out", infer_cdist))},
       {"aten.pdist.default(Tensor self, float p=2.) -> Tensor", composite(infer_pdist, pdist)},
       {"aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
-       kernel("_pdist_forward.out", infer_pdist)},
+       fitted(pdist_with_nan, kernel("_pdist_forward.out", infer_pdist))},
       {"aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
        composite(infer_same_type, renorm, inplace_twin)},
   };

@@ -48,8 +48,10 @@ Term hurwitz(const Term& s, const Term& q) {
     factor = factor * ((s + (2 * j - 1)) * (s + 2 * j) * step);
     rest = rest + factor * bernoulli[j];
   }
-  // Without a last term there is no rest, and the product of the others may be out of range.
-  return sum + where(last == 0, 0.0, rest);
+  // Without a last term there is no rest, and the product of the others may be out of range: in eager, of a
+  // sum of 0, it is beyond the number below.
+  constexpr double none = std::numeric_limits<double>::quiet_NaN(), most = 2.5e13;
+  return sum + where(last == 0, where((sum == 0) & (s > most), none, 0.0), rest);
 }
 
 Term zeta_of(const Term& s, const Term& q) {
@@ -85,7 +87,8 @@ Term trigamma(Builder& b, const Term& x) {
 
 Replacement polygamma(Builder& b, const OpCall& call) {
   const std::int64_t n = call.integer("n");
-  if (n < 0) return argument_error(fmt::format("polygamma of the order {}", n));
+  constexpr std::int64_t most = 170;  // more have no factorial in f64
+  if (n < 0 || n > most) return argument_error(fmt::format("polygamma of the order {}", n));
   const Term x = float_operand(b, call, "self");
   if (n == 0) return result(call, x.call("aten.digamma.default"));
   if (n == 1) return result(call, trigamma(b, x));

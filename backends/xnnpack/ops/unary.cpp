@@ -10,6 +10,18 @@ void unary(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(kind, {emit.input(call, "self")}));
 }
 
+// XNNPACK's functions of f16 give 0 for the root of a negative number, and the sine of another angle where
+// angles are large.
+template <NodeKind kind>
+ValueId in_f32(Emitter& emit, ValueId x) {
+  if (emit.dtype(x) == ScalarType::F32) return emit.add(kind, {x});
+  return emit.convert(emit.add(kind, {emit.convert(x, ScalarType::F32)}), emit.dtype(x));
+}
+template <NodeKind kind>
+void unary_in_f32(Emitter& emit, const OpCall& call) {
+  emit.result(in_f32<kind>(emit, emit.input(call, "self")));
+}
+
 void silu(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   emit.result(emit.add(NodeKind::Multiply, {x, emit.add(NodeKind::Sigmoid, {x})}));
@@ -23,7 +35,7 @@ void reciprocal(Emitter& emit, const OpCall& call) {
 // XNNPACK's own reciprocal square root multiplies its way to the result, and makes NaN of 0.
 void rsqrt(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
-  emit.result(emit.add(NodeKind::Div, {emit.number(1, x), emit.add(NodeKind::SquareRoot, {x})}));
+  emit.result(emit.add(NodeKind::Div, {emit.number(1, x), in_f32<NodeKind::SquareRoot>(emit, x)}));
 }
 
 // min(max(x / 6 + 1 / 2, 0), 1)
@@ -39,7 +51,7 @@ void pow(Emitter& emit, const OpCall& call) {
   const double exponent = call["exponent"].as_double();
   if (exponent == -1) return emit.result(emit.add(Div, {emit.number(1, x), x}));
   if (exponent == -0.5) return rsqrt(emit, call);
-  if (exponent == 0.5) return emit.result(emit.add(SquareRoot, {x}));
+  if (exponent == 0.5) return emit.result(in_f32<SquareRoot>(emit, x));
   if (exponent == 1) return emit.result(x);
   const ValueId square = emit.add(Square, {x});
   if (exponent == 2) return emit.result(square);
@@ -56,7 +68,7 @@ std::span<const OpRule> unary() {
   static constexpr OpRule rules[] = {
       {.op = "aten.abs.default", .translate = unary<Abs>},
       {.op = "aten.ceil.default", .translate = unary<Ceiling>},
-      {.op = "aten.cos.default", .translate = unary<Cos>},
+      {.op = "aten.cos.default", .translate = unary_in_f32<Cos>},
       {.op = "aten.exp.default", .translate = unary<Exp>},
       {.op = "aten.floor.default", .translate = unary<Floor>},
       {.op = "aten.hardsigmoid.default", .keep_whole = true, .translate = hardsigmoid},
@@ -68,8 +80,8 @@ std::span<const OpRule> unary() {
       {.op = "aten.rsqrt.default", .translate = rsqrt},
       {.op = "aten.sigmoid.default", .translate = unary<Sigmoid>},
       {.op = "aten.silu.default", .keep_whole = true, .translate = silu},
-      {.op = "aten.sin.default", .translate = unary<Sin>},
-      {.op = "aten.sqrt.default", .translate = unary<SquareRoot>},
+      {.op = "aten.sin.default", .translate = unary_in_f32<Sin>},
+      {.op = "aten.sqrt.default", .translate = unary_in_f32<SquareRoot>},
       {.op = "aten.square.default", .translate = unary<Square>},
       {.op = "aten.tanh.default", .translate = unary<Tanh>},
   };
