@@ -78,17 +78,33 @@ Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   return b.call("aten.mul.Tensor", {weights, sees_something});
 }
 
-// With zeros for rows whose mask is -inf throughout. To the scores of those 0 is added, since a softmax makes
-// NaN of a row of -inf: by a maximum with a number for each row, which backends take more often than a choice.
-// The mask comes second, where kernels that forget a NaN keep it.
+// 1 / (1 - x)
+Value* one_over_rest(Builder& b, Value* x) {
+  return b.call("aten.reciprocal.default", {b.call("aten.rsub.Scalar", {x, 1})});
+}
+
+// With zeros for rows whose mask is -inf throughout. A softmax makes NaN of a row of -inf, so the mask of such
+// a row becomes 0, by a maximum with `floor`, and its weights are multiplied by `factor`. Both follow from the
+// row's greatest element by arithmetic, which backends take more often than comparisons and choices:
+//
+//   excess = greatest - max(greatest, least), factor = 1 / (1 - excess), floor = 1 - 1 / (1 - factor)
+//
+//   greatest   excess   factor   floor
+//   -inf       -inf     0        0
+//   a number   0        1        -inf
+//   NaN        NaN      NaN      NaN
 Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
-  Value* highest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
-  Value* sees_something = b.call("aten.ne.Scalar", {highest, minus_infinity});
-  Value* nothing = b.call("aten.full.default", {Dims{}, minus_infinity, mask->tensor().dtype});
-  Value* floor = b.call("aten.where.self", {sees_something, nothing, 0});
+  const bool is_double = mask->tensor().dtype == ScalarType::F64;
+  const double least =
+      is_double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+  Value* greatest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
+  Value* finite = b.call("aten.clamp.default", {greatest, least});
+  Value* excess = b.call("aten.sub.Tensor", {greatest, finite});
+  Value* factor = one_over_rest(b, excess);
+  Value* floor = b.call("aten.rsub.Scalar", {one_over_rest(b, factor), 1});
   Value* bias = b.call("aten.maximum.default", {floor, mask});
   Value* weights = b.call("aten._softmax.default", {b.call("aten.add.Tensor", {scores, bias}), -1, false});
-  return b.call("aten.mul.Tensor", {weights, to_dtype(b, sees_something, scores->tensor().dtype)});
+  return b.call("aten.mul.Tensor", {weights, factor});
 }
 
 // The scores' softmax under the mask of the call.
