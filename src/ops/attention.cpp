@@ -83,9 +83,9 @@ Value* one_over_rest(Builder& b, Value* x) {
   return b.call("aten.reciprocal.default", {b.call("aten.rsub.Scalar", {x, 1})});
 }
 
-// With zeros for rows whose mask is -inf throughout. A softmax makes NaN of a row of -inf, so the mask of such
-// a row becomes 0, by a maximum with `floor`, and its weights are multiplied by `factor`. Both follow from the
-// row's greatest element by arithmetic, which backends take more often than comparisons and choices:
+// With zeros for rows whose mask is -inf throughout. A softmax makes NaN of a row of -inf, so the mask of
+// such a row becomes 0, by a maximum with `floor`, and its weights are multiplied by `factor`. Both follow
+// from the row's greatest element by arithmetic, which backends take more often than comparisons and choices:
 //
 //   excess = greatest - max(greatest, least), factor = 1 / (1 - excess), floor = 1 - 1 / (1 - factor)
 //
