@@ -94,6 +94,7 @@ Value* one_over_rest(Builder& b, Value* x) {
 //   a number   0        1        -inf
 //   NaN        NaN      NaN      NaN
 Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
+  if (b.failed() || scores->tensor().static_numel() == 0) return b.call("aten.add.Tensor", {scores, mask});
   const bool is_double = mask->tensor().dtype == ScalarType::F64;
   const double least =
       is_double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
@@ -112,9 +113,7 @@ Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
   if (scores == nullptr) return nullptr;
   Value* mask = to_compute_type(b, call.value("attn_mask"));
   if (mask != nullptr && mask->tensor().dtype == ScalarType::Bool) return masked_softmax(b, scores, mask);
-  if (mask != nullptr && mask->tensor().rank() > 0 && mask->tensor().static_numel() != 0)
-    return biased_softmax(b, scores, mask);
-  if (mask != nullptr) return guarded_softmax(b, b.call("aten.add.Tensor", {scores, mask}), -1);
+  if (mask != nullptr) return biased_softmax(b, scores, mask);
   if (call.boolean("is_causal"))
     scores = b.call("aten.add.Tensor", {scores, causal_bias(b, call.tensor("query"), call.tensor("key"))});
   return b.call("aten._softmax.default", {scores, -1, false});
