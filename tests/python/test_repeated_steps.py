@@ -34,6 +34,20 @@ class SharedLayers(torch.nn.Module):
         return (x,)
 
 
+class SharedMatrices(torch.nn.Module):
+    """The same with matrices that rows of two dimensions are multiplied by."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Parameter(torch.randn(WIDTH, 4 * WIDTH) / 16)
+        self.down = torch.nn.Parameter(torch.randn(4 * WIDTH, WIDTH) / 32)
+
+    def forward(self, x):
+        for _ in range(6):
+            x = x + torch.nn.functional.gelu(x @ self.up) @ self.down
+        return (x,)
+
+
 class RepeatedConvolution(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -80,10 +94,11 @@ def called_delegates(program):
         (lambda: Sequence("LSTM", bidirectional=True), (1, 12, 32), 23, 3),
         (lambda: Sequence("RNN"), (1, 12, 32), 1, 1),  # eleven times 64 KB, which caches hold
         (SharedLayers, (1, 16, WIDTH), 6, 1),
+        (SharedMatrices, (1, 16, WIDTH), 6, 1),
         (RepeatedConvolution, (1, 64, 8, 8), 9, 1),
         (Twins, (6, 512), 7, 2),
     ],
-    ids=["lstm", "gru", "bidirectional", "small", "layers", "convolution", "twins"],
+    ids=["lstm", "gru", "bidirectional", "small", "layers", "matrices", "convolution", "twins"],
 )
 def test_steps_with_the_same_weights(model, sizes, calls, delegates, tmp_path):
     torch.manual_seed(0)
