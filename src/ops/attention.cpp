@@ -79,17 +79,34 @@ Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   return b.call("aten.mul.Tensor", {weights, sees_something});
 }
 
-// With zeros for rows whose mask is -inf throughout. To the scores of those 0 is added, since a softmax makes
-// NaN of a row of -inf: by a maximum with a number for each row, which backends take more often than a choice.
-// The mask comes second, where kernels that forget a NaN keep it.
+// 1 / (1 - x)
+Value* one_over_rest(Builder& b, Value* x) {
+  return b.call("aten.reciprocal.default", {b.call("aten.rsub.Scalar", {x, 1})});
+}
+
+// With zeros for rows whose mask is -inf throughout. A softmax makes NaN of a row of -inf, so the mask of
+// such a row becomes 0, by a maximum with `floor`, and its weights are multiplied by `factor`. Both follow
+// from the row's greatest element by arithmetic, which backends take more often than comparisons and choices:
+//
+//   excess = greatest - max(greatest, least), factor = 1 / (1 - excess), floor = 1 - 1 / (1 - factor)
+//
+//   greatest   excess   factor   floor
+//   -inf       -inf     0        0
+//   a number   0        1        -inf
+//   NaN        NaN      NaN      NaN
 Value* biased_softmax(Builder& b, Value* scores, Value* mask) {
-  Value* highest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
-  Value* sees_something = b.call("aten.ne.Scalar", {highest, minus_infinity});
-  Value* nothing = b.call("aten.full.default", {Dims{}, minus_infinity, mask->tensor().dtype});
-  Value* floor = b.call("aten.where.self", {sees_something, nothing, 0});
+  if (b.failed() || scores->tensor().static_numel() == 0) return b.call("aten.add.Tensor", {scores, mask});
+  const bool is_double = mask->tensor().dtype == ScalarType::F64;
+  const double least =
+      is_double ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
+  Value* greatest = b.call("aten.amax.default", {mask, std::vector<std::int64_t>{-1}, true});
+  Value* finite = b.call("aten.clamp.default", {greatest, least});
+  Value* excess = b.call("aten.sub.Tensor", {greatest, finite});
+  Value* factor = one_over_rest(b, excess);
+  Value* floor = b.call("aten.rsub.Scalar", {one_over_rest(b, factor), 1});
   Value* bias = b.call("aten.maximum.default", {floor, mask});
   Value* weights = b.call("aten._softmax.default", {b.call("aten.add.Tensor", {scores, bias}), -1, false});
-  return b.call("aten.mul.Tensor", {weights, to_dtype(b, sees_something, scores->tensor().dtype)});
+  return b.call("aten.mul.Tensor", {weights, factor});
 }
 
 // The scores' softmax under the mask of the call.
@@ -97,9 +114,7 @@ Value* attention_weights(Builder& b, const OpCall& call, Value* scores) {
   if (scores == nullptr) return nullptr;
   Value* mask = to_compute_type(b, call.value("attn_mask"));
   if (mask != nullptr && mask->tensor().dtype == ScalarType::Bool) return masked_softmax(b, scores, mask);
-  if (mask != nullptr && mask->tensor().rank() > 0 && mask->tensor().static_numel() != 0)
-    return biased_softmax(b, scores, mask);
-  if (mask != nullptr) return guarded_softmax(b, b.call("aten.add.Tensor", {scores, mask}), -1);
+  if (mask != nullptr) return biased_softmax(b, scores, mask);
   if (call.boolean("is_causal"))
     scores = b.call("aten.add.Tensor", {scores, causal_bias(b, call.tensor("query"), call.tensor("key"))});
   return b.call("aten._softmax.default", {scores, -1, false});

@@ -34,6 +34,20 @@ class SharedLayers(torch.nn.Module):
         return (x,)
 
 
+class SharedMatrices(torch.nn.Module):
+    """The same with matrices that rows of two dimensions are multiplied by."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Parameter(torch.randn(WIDTH, 4 * WIDTH) / 16)
+        self.down = torch.nn.Parameter(torch.randn(4 * WIDTH, WIDTH) / 32)
+
+    def forward(self, x):
+        for _ in range(6):
+            x = x + torch.nn.functional.gelu(x @ self.up) @ self.down
+        return (x,)
+
+
 class RepeatedConvolution(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -82,10 +96,11 @@ def called_delegates(program):
         (lambda: Sequence("LSTM", width=8), (1, 20, 32), 1, 1),  # weights of 1 KB: it is the nodes that count
         (lambda: Sequence("LSTM", width=8), (1, 100, 32), 100, 2),
         (SharedLayers, (1, 16, WIDTH), 6, 1),
+        (SharedMatrices, (1, 16, WIDTH), 6, 1),
         (RepeatedConvolution, (1, 64, 8, 8), 9, 1),
         (Twins, (6, 512), 7, 2),
     ],
-    ids=["lstm", "gru", "bidirectional", "small", "few", "many", "layers", "convolution", "twins"],
+    ids=["lstm", "gru", "bidirectional", "small", "few", "many", "layers", "matrices", "convolution", "twins"],
 )
 def test_steps_with_the_same_weights(model, sizes, calls, delegates, tmp_path):
     torch.manual_seed(0)

@@ -67,7 +67,7 @@ void bmm(Emitter& emit, const OpCall& call) {
 Check check_matmul(const NodeQuery& node) {
   const TensorType& left = node.tensor("self");
   const TensorType& right = node.tensor("other");
-  if (left.rank() == right.rank() || right.rank() == 2) return {};
+  if (left.rank() == right.rank()) return {};
   return need_reshapable(left.rank() < right.rank() ? left : right);
 }
 
