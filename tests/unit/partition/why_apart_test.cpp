@@ -83,6 +83,8 @@ TEST(WhyApart, ReasonsHoldWhenPartitionsAreForcedTogether) {
     for (const WhyApart& why : why_apart(program, result).pairs) {
       if (why.graph != method.graph.get()) continue;
       ++seen[why.reason];
+      EXPECT_NE(why.reason, Reason::Choice)
+          << "seed " << seed << ": " << why.first.str() << " " << why.second.str();
       expect_paths(why);
       const std::vector<const Node*> both = nodes_of(result, *method.graph, {why.first, why.second});
       const PartitionResult forced = propose(program, {}, {both});
