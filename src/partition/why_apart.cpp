@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -278,26 +279,35 @@ class OneBackend {
     const WhyApart chosen =
         because(Reason::Choice, "nothing forces them apart: their partitioner drew them so");
     if (first_plan == nullptr || plan == nullptr) return chosen;
-    const std::uint32_t most = std::min(first_plan->max_nodes, plan->max_nodes);
-    const std::size_t count = members_[second - 1].size() + members_[second].size();
-    if (count > most && plan->is_cut_by_values)
-      return because(Reason::Limit, "together they would have more arguments and results than one may have");
-    if (count > most)
-      return because(Reason::Limit,
-                     fmt::format("together they would have {} nodes, and one has {} at most", count, most));
     const bool is_whole = plan->mode == RegionMode::Settled || plan->mode == RegionMode::Fx ||
                           plan->mode == RegionMode::Earliest;
     if (!is_whole) return because(Reason::Mode, fmt::format("the option mode={}", word_of(plan->mode)));
-    if (plan->horizontal != Horizontal::All && !has_edge_into(second))
-      return because(
-          Reason::Mode,
-          fmt::format("no value goes from one to the other, and the option horizontal={} keeps such "
-                      "pieces apart",
-                      word_of(plan->horizontal)));
+    if (const auto limit = limit_between(second, *first_plan, *plan)) return *limit;
+    if (plan->horizontal != Horizontal::All)
+      return because(Reason::Mode,
+                     fmt::format("the option horizontal={} divides partitions into pieces that hold together",
+                                 word_of(plan->horizontal)));
     if (has_other_backends_)
       return because(Reason::Backends,
                      "several backends are planned together, for few partitions and not the fewest");
     return chosen;
+  }
+
+  // The two are too large for one, or all nodes are: then these two may be the ends of what was divided.
+  std::optional<WhyApart> limit_between(std::uint32_t second, const PartitionPlan& first_plan,
+                                        const PartitionPlan& plan) const {
+    const std::uint32_t most = std::min(first_plan.max_nodes, plan.max_nodes);
+    const std::size_t count = members_[second - 1].size() + members_[second].size();
+    const auto all = of_.size() - static_cast<std::size_t>(std::ranges::count(of_, none));
+    const bool are_ends = plan.horizontal == Horizontal::All && all > most;
+    if (count <= most && !are_ends) return std::nullopt;
+    if (plan.is_cut_by_values)
+      return because(Reason::Limit, "together they would have more arguments and results than one may have");
+    if (count > most)
+      return because(Reason::Limit,
+                     fmt::format("together they would have {} nodes, and one has {} at most", count, most));
+    return because(Reason::Limit,
+                   fmt::format("{} nodes were divided, so that one has {} at most", all, most));
   }
 
   static WhyApart because(Reason reason, std::string text) {
@@ -315,13 +325,6 @@ class OneBackend {
   bool is_isolated(std::uint32_t partition) const {
     const PartitionPlan* plan = plan_of(partition);
     return plan != nullptr && plan->is_isolated;
-  }
-
-  bool has_edge_into(std::uint32_t second) const {
-    return std::ranges::any_of(members_[second], [&](std::uint32_t node) {
-      return std::ranges::any_of(graph_.preds[node],
-                                 [&](std::uint32_t pred) { return of_[pred] == second - 1; });
-    });
   }
 
   const std::vector<const Node*>& nodes_;

@@ -339,19 +339,22 @@ def test_edges_pass_beside_boxes(tmp_path, pages):
         assert browser.console == []
 
 
-def test_edges_of_what_is_chosen_stand_out(tmp_path, pages):
+def test_edges_of_what_is_chosen_stand_out(pages):
     with Browser(1440, 900) as browser:
         browser.open(pages[500])
         browser.script("select({kind: 'node', id: 7})")
         strokes = """
-            const strokes = [], context = graphCanvas.getContext('2d'), stroke = context.stroke;
-            context.stroke = function () { strokes.push(this.strokeStyle); return stroke.call(this); };
+            const strokes = [], context = graphCanvas.getContext('2d');
+            let curves = 0;
+            context.beginPath = function () { curves = 0; return CanvasRenderingContext2D.prototype.beginPath.call(this); };
+            context.bezierCurveTo = function (...where) { ++curves; return CanvasRenderingContext2D.prototype.bezierCurveTo.apply(this, where); };
+            context.stroke = function () { if (curves) strokes.push([this.strokeStyle, curves]); return CanvasRenderingContext2D.prototype.stroke.call(this); };
             paintGraph();
-            delete context.stroke;
+            for (const each of ['beginPath', 'bezierCurveTo', 'stroke']) delete context[each];
             context.strokeStyle = cssColour('--accent');
-            return [strokes, context.strokeStyle];"""
+            return [Object.fromEntries(strokes), context.strokeStyle];"""
         used, accent = browser.script(strokes)
-        assert accent in used
+        assert used.get(accent) == 2, used
 
 
 REPEATS = """program

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -72,7 +72,7 @@ void expect_paths(const WhyApart& why) {
 
 // Unrelated pieces and small limits leave partitions apart that nothing but those keeps apart.
 TEST(WhyApart, ReasonsHoldWhenPartitionsAreForcedTogether) {
-  std::array<int, 3> seen{};
+  std::map<Reason, int> seen;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const Program program = testing::random_program(seed);
     const Method& method = *program.methods[0];
@@ -82,7 +82,9 @@ TEST(WhyApart, ReasonsHoldWhenPartitionsAreForcedTogether) {
                                        : RegionOptions{.max_nodes = 2});
     for (const WhyApart& why : why_apart(program, result).pairs) {
       if (why.graph != method.graph.get()) continue;
-      ++seen[static_cast<std::size_t>(why.reason)];
+      ++seen[why.reason];
+      EXPECT_NE(why.reason, Reason::Choice)
+          << "seed " << seed << ": " << why.first.str() << " " << why.second.str();
       expect_paths(why);
       const std::vector<const Node*> both = nodes_of(result, *method.graph, {why.first, why.second});
       const PartitionResult forced = propose(program, {}, {both});
@@ -95,7 +97,9 @@ TEST(WhyApart, ReasonsHoldWhenPartitionsAreForcedTogether) {
       EXPECT_EQ(is_more, why.reason == Reason::OneMore) << "seed " << seed << ": " << why.text;
     }
   }
-  for (int count : seen) EXPECT_GT(count, 20);
+  for (Reason reason : {Reason::Circle, Reason::OneMore, Reason::Limit, Reason::Mode})
+    EXPECT_GT(seen[reason], 20);
+  EXPECT_EQ(seen.size(), 4U);
 }
 
 // The result of the second call depends on the first one, though no value leads from one to the other.
