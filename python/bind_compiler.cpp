@@ -268,9 +268,8 @@ std::pair<ProgramHandle, Report> partitioned(const ProgramHandle& handle,
                                              const nb::object& watch) {
   Call call(backends, executor, watch);
   const LowerOptions options{.backends = call.requests(requests), .jobs = jobs, .tell_why_apart = true};
-  Compiled compiled = call.run([&] {
-    return call.compiler().hand_over({clone(*handle.program), std::move(report)}, options);
-  });
+  Compiled compiled = call.run(
+      [&] { return call.compiler().hand_over({clone(*handle.program), std::move(report)}, options); });
   return {hold(std::move(compiled.program)), std::move(compiled.report)};
 }
 

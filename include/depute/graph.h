@@ -336,10 +336,9 @@ class Graph {
   // `map_value`.
   template <typename MapValue>
   Argument import(const Argument& argument, MapValue&& map_value) {
-    return import_leaves(argument,
-                         [&](const Argument& leaf) -> Argument {
-                           return leaf.is_value() ? map_value(leaf.as_value()) : leaf;
-                         });
+    return import_leaves(argument, [&](const Argument& leaf) -> Argument {
+      return leaf.is_value() ? map_value(leaf.as_value()) : leaf;
+    });
   }
   // The same with all mapped that is no list, map or complex number.
   template <typename MapLeaf>

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -303,9 +304,11 @@ class EdgeProgramManager(_Manager):
         rows = requests(partitioner)
         known = self._workers | dict(known_backends(rows))
         with watching(progress, "to_backend") as watch:
-            if knows_edge_forms(rows):
-                native, report = _depute.to_edge(native, self._preserved, True)
-            native, report = _depute.to_backend(native, rows, list(known.items()), jobs, report, run_on(executor, retries, watch), watch)
+            run = run_on(executor, retries, watch)
+            for edge_forms, each in itertools.groupby(rows, lambda row: knows_edge_forms([row])):
+                if edge_forms:
+                    native, report = _depute.to_edge(native, self._preserved, True)
+                native, report = _depute.to_backend(native, list(each), list(known.items()), jobs, report, run, watch)
         after = self._with(native, report)
         after._workers = workers_of(known)
         return after

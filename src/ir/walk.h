@@ -85,8 +85,8 @@ Status for_each_graph(Program& program, Visit&& visit) {
       if (&graph == method->graph.get()) return {};  // seen
       return visit(*method, graph);
     };
-    TRY_STATUS(walk_graphs(std::vector<Graph*>{method->graph.get()}, visit_body,
-                           [](const Node&) { return true; }));
+    TRY_STATUS(
+        walk_graphs(std::vector<Graph*>{method->graph.get()}, visit_body, [](const Node&) { return true; }));
   }
   return {};
 }

@@ -49,7 +49,8 @@ Result<std::vector<MethodResults>> Backend::preprocess_multimethod(std::span<con
   for (const auto& [method, partitions] : methods) {
     for (const Partition& partition : partitions) work.push_back({&method, &partition, std::nullopt});
   }
-  parallel_for(work.size(), jobs, [&](std::size_t i) { work[i].result = depute::preprocess(*this, work[i]); });
+  parallel_for(work.size(), jobs,
+               [&](std::size_t i) { work[i].result = depute::preprocess(*this, work[i]); });
   std::vector<MethodResults> all;
   auto next = work.begin();
   for (const auto& [method, partitions] : methods) {

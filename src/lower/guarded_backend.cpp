@@ -48,8 +48,7 @@ class GuardedBackend final : public Backend {
   }
 
   std::string cache_version() const override {
-    return value_or_throw(
-        call_foreign(failed("cache_version()"), [&] { return backend_->cache_version(); }));
+    return value_or_throw(call_foreign(failed("cache_version()"), [&] { return backend_->cache_version(); }));
   }
 
   bool asks_elsewhere() const override {
@@ -74,8 +73,9 @@ class GuardedBackend final : public Backend {
   // comes from a lowering inside of the backend names the inner one.
   bool is_told(const Diagnostic& failure) const {
     const std::string own = place_text({.backend = id_});
-    const bool is_failed = failure.code == memory_code ||
-                           failure.code == fmt::format("to_backend.{}", fault_id(LoweringFault::BackendFailed));
+    const bool is_failed =
+        failure.code == memory_code ||
+        failure.code == fmt::format("to_backend.{}", fault_id(LoweringFault::BackendFailed));
     return is_failed && (failure.where.ends_with(own) || failure.where.find(own + ", ") != std::string::npos);
   }
 
@@ -122,9 +122,9 @@ class GuardedPartitioner final : public Partitioner {
   }
 
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override {
-    TRY(std::optional<Proposal> proposal,
-        call_foreign(failed("proposal()", method.name.str()),
-                     [&] { return partitioner_->proposal(program, method); }));
+    TRY(std::optional<Proposal> proposal, call_foreign(failed("proposal()", method.name.str()), [&] {
+          return partitioner_->proposal(program, method);
+        }));
     if (!proposal) return proposal;
     guard(proposal->support, name_, "support of proposal()");
     guard(proposal->options.regions.worth, name_, "worth of proposal()");

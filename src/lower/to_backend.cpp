@@ -352,7 +352,8 @@ Result<Lowered> lower(const Program& program, const MethodPartitioners& partitio
   MethodPartitioners guarded;
   std::vector<std::unique_ptr<const Partitioner>> owned;
   for (const auto& [name, partitioner] : partitioners) {
-    owned.push_back(guarded_partitioner({}, std::shared_ptr<const Partitioner>(std::shared_ptr<void>(), partitioner)));
+    owned.push_back(
+        guarded_partitioner({}, std::shared_ptr<const Partitioner>(std::shared_ptr<void>(), partitioner)));
     guarded[name] = owned.back().get();
   }
   TRY(std::vector<PartitionedMethod> methods, carve_methods(program, guarded, options));

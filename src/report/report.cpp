@@ -151,7 +151,8 @@ void add_verdicts(Report& report, std::string_view backend_name, std::span<const
   for (const NodeVerdict& verdict : verdicts) {
     by_key.emplace(NodeKey{verdict.method, verdict.graph, verdict.node}, &verdict);
     for (std::uint32_t handle : verdict.replaced) {
-      if (handle != 0) by_handle.emplace(std::tuple(verdict.method.str(), verdict.graph.str(), handle), &verdict);
+      if (handle != 0)
+        by_handle.emplace(std::tuple(verdict.method.str(), verdict.graph.str(), handle), &verdict);
     }
   }
   for (NodeReport& node : report.nodes) {

@@ -17,10 +17,10 @@ bool is_of_memory(const std::exception& exception) {
 
 Diagnostic diagnostic_of(const std::exception& exception) {
   if (const auto* thrown = dynamic_cast<const ThrownError*>(&exception)) return thrown->diagnostic();
-  if (is_of_memory(exception)) return {.code = std::string(memory_code), .message = std::string(out_of_memory)};
-  return {.code = "internal",
-          .message = exception.what(),
-          .hint = "this is a bug of depute: please report it"};
+  if (is_of_memory(exception))
+    return {.code = std::string(memory_code), .message = std::string(out_of_memory)};
+  return {
+      .code = "internal", .message = exception.what(), .hint = "this is a bug of depute: please report it"};
 }
 
 Failure internal::failure_of_foreign(Failure place) {

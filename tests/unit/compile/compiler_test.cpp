@@ -336,7 +336,8 @@ TEST(Compiler, HandsOverWhatWasNormalised) {
 TEST(Compiler, HandsOverNothingOfMethodsThatAreNotThere) {
   Program program = must(normalise(must(Compiler().load(bytes(squares)))));
   Compiled normalised{std::move(program), {}};
-  const auto given = Compiler().hand_over(std::move(normalised), {.backends = {{.name = "demo", .method = "no"}}});
+  const auto given =
+      Compiler().hand_over(std::move(normalised), {.backends = {{.name = "demo", .method = "no"}}});
   ASSERT_FALSE(given.has_value());
   EXPECT_THAT(given.error().str(), HasSubstr("there is no method 'no'"));
   Program unsound;

@@ -109,8 +109,7 @@ method forward(%w: f32[2] = param "w", %x: f32[2]) {
 )");
   auto emitted = Compiler().emit(program);
   ASSERT_FALSE(emitted.has_value());
-  EXPECT_EQ(emitted.error().str(),
-            "[write_pte] data \"w\": this text leaves out the constant's bytes");
+  EXPECT_EQ(emitted.error().str(), "[write_pte] data \"w\": this text leaves out the constant's bytes");
 }
 
 TEST(EntryPoints, EmitRefusesElidedBytesOfDelegates) {
@@ -280,9 +279,10 @@ Result<WriteSummary> write(const Program& program, int jobs) {
 
 TEST(EntryPoints, MakeABrokenCheckADiagnostic) {
   Plan plan;
-  plan.constants.push_back({.type = make_tensor(ScalarType::F32, {4}), .storage = Storage::owned(std::vector<std::byte>(3))});
-  auto written = write_pte(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}"), plan, output_path(),
-                           {.verified = true});
+  plan.constants.push_back(
+      {.type = make_tensor(ScalarType::F32, {4}), .storage = Storage::owned(std::vector<std::byte>(3))});
+  auto written = write_pte(parse("program\nmethod forward(%x: f32[2]) {\n  return %x\n}"), plan,
+                           output_path(), {.verified = true});
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, "internal");
   EXPECT_THAT(written.error().message, HasSubstr("CHECK("));

@@ -180,7 +180,8 @@ Status calibrated(const Throw& fault) {
   LowerOptions options{.progress = [&](auto...) { run(fault); }};
   DEPUTE_TRY(QuantiseRule rule, parse_quantise_rule("static"));
   options.quantise.push_back(std::move(rule));
-  options.calibrations.push_back({.arrays = {{"x", make_data<float>(ScalarType::F32, {1, 2}, {1.0F, 2.0F})}}});
+  options.calibrations.push_back(
+      {.arrays = {{"x", make_data<float>(ScalarType::F32, {1, 2}, {1.0F, 2.0F})}}});
   DEPUTE_TRY(Program layer, parse_program(R"(program
 data "w": f32[2, 2] = [1.0, 2.0, 3.0, 4.0]
 method forward(%w: f32[2, 2] = param "w", %x: f32[1, 2]) {
@@ -225,7 +226,7 @@ struct Case {
 
 // `run` with what throws in one of the functions.
 template <typename Run>
-Case with(Throw Faults::*member, std::string where, Run run) {
+Case with(Throw Faults::* member, std::string where, Run run) {
   return {std::move(where), [=](const Throw& fault) {
             Faults faults;
             faults.*member = fault;
@@ -270,14 +271,16 @@ std::vector<Case> cases() {
                                return run(fault), std::move(given);
                              }}});
        }},
-      {"observe", [](const Throw& fault) { return lowered({}, {.observe = [&](auto&&...) { run(fault); }}); }},
+      {"observe",
+       [](const Throw& fault) { return lowered({}, {.observe = [&](auto&&...) { run(fault); }}); }},
       {"progress", calibrated},
       {"bytes that are made when they are needed",
        [](const Throw& fault) { return lowered({}, {}, with_lazy_weight(fault)); }},
       {"filter of ops_to_not_decompose",
        [](const Throw& fault) {
-         return normalised({.ops_to_not_decompose = {{.ops = {Symbol("aten.silu.default")},
-                                                      .filter = [&](const Node&) { return run(fault), true; }}}});
+         return normalised(
+             {.ops_to_not_decompose = {{.ops = {Symbol("aten.silu.default")},
+                                        .filter = [&](const Node&) { return run(fault), true; }}}});
        }},
       {"observe", [](const Throw& fault) { return normalised({.observe = [&](auto&&...) { run(fault); }}); }},
       {"infer of chip.twice.default", inferred},
