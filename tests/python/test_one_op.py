@@ -142,6 +142,7 @@ REFUSED = {
     "real_signal_of_another_size": ("aten._fft_c2r.default", [torch.zeros(6, dtype=torch.complex64), [0], 0, 4]),
     "grid_of_integers": ("aten.affine_grid_generator.default", [INT([[[1, 0, 2], [0, 1, 2]]]), [1, 1, 3, 1], False]),
     "choice_of_more_steps_than_integers_count": ("quantized_decomposed.choose_qparams.tensor", [torch.rand(3), -(2**31), 2**31 - 1, 1e-6, torch.int32]),
+    "hinge_loss_of_bytes": ("aten.hinge_embedding_loss.default", [INT(3, dtype=torch.uint8), INT(0), 1.0, 2]),
     "gradient_of_other_sizes": ("aten._log_softmax_backward_data.default", [torch.rand(1, 2), torch.tensor(0.5), -2, torch.float32]),
     "attention_of_integers": ("aten.scaled_dot_product_attention.default", [INT([[5, 8]]), INT([[0, 5]]), torch.empty(1, 0, dtype=torch.int64)]),
     "grid_padded_in_an_unknown_way": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.rand(1, 2, 2, 2), 2, 2**31 - 1, True]),
