@@ -90,6 +90,7 @@ FAULTS = {
     "variance_of_nothing": ("aten.var.correction", [torch.empty(2, 0), [1]], {"correction": -1e30}),
     "deviation_without_degrees_of_freedom": ("aten.std.correction", [torch.tensor([[1.0, 2.0], [3.0, 3.0]]), [1]], {"correction": 2}),
     "zero_point_of_bf16": ("quantized_decomposed.choose_qparams.tensor", [torch.tensor([-1.5547, 1.5938], dtype=torch.bfloat16), -128, 127, 1e-6, torch.int8]),
+    "length_of_infinity_and_nan": ("aten.hypot.default", [torch.tensor([math.inf, math.nan, math.nan, 3.0]), torch.tensor([math.nan, -math.inf, 1.0, 4.0])]),
     "linear_over_nothing": ("aten.linear.default", [torch.empty(2, 0), torch.empty(3, 0), torch.tensor([1.0, 2.0, 3.0])]),
     "linear_over_nothing_without_bias": ("aten.linear.default", [torch.empty(2, 0), torch.empty(3, 0), None]),
     "maximum_of_a_window_with_nan": ("aten.max_pool2d.default", [torch.tensor([[[[1.0, math.nan, 2.0, 4.0], [3.0, 0.5, -math.inf, math.nan]]]]), [1, 2]]),
