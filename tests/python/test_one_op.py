@@ -112,6 +112,7 @@ FAULTS = {
     "least_integer_divided_by_minus_1": ("aten.floor_divide.Scalar", [INT([-(2**31), 7], dtype=torch.int32), -1]),
     "rrelu_between_bools": ("aten.rrelu.default", [torch.tensor([-1.0, 2.0]), True, True, False, None]),
     "tie_of_a_zero_point": ("quantized_decomposed.choose_qparams.tensor", [torch.tensor([4.0, -4.0, 1.0]), 0, 255, 1e-6, torch.uint8]),
+    "zero_points_of_rows_of_bytes": ("quantized_decomposed.choose_qparams_per_token_asymmetric.default", [INT([[3, 5, 0], [2, 8, 1]], dtype=torch.uint8), torch.uint8]),
     "zero_points_of_rows": ("quantized_decomposed.choose_qparams_per_token_asymmetric.default", [torch.tensor([[4.0, -4.0], [1e-7, 0.0], [-1.0, -3.0], [0.0, 0.0]]), torch.int8]),
 }
 
