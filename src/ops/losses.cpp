@@ -140,6 +140,8 @@ Value* soft_margin(Builder& b, const OpCall&, Value* x, Value* y) {
 
 // max(margin - x, 0) but where y is 1, and x but where y is -1
 Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
+  if (call.tensor("self").dtype == ScalarType::U8)
+    b.fail(type_error("a hinge loss of bytes, whose differences from the margin wrap around").error());
   Value* shortfall = positive_part(b, b.call("aten.rsub.Scalar", {x, call["margin"]}));
   Value* near = zero_unless(b, b.call("aten.ne.Scalar", {y, 1}), shortfall);
   Value* far = zero_unless(b, b.call("aten.ne.Scalar", {y, -1}), x);

@@ -235,14 +235,15 @@ Replacement fmin(Builder& b, const OpCall& call) {
 }
 
 // The larger one times sqrt(1 + ratio^2): squares of large numbers would be infinite. Divided is by a number
-// that is neither zero nor infinite.
+// that is neither zero nor infinite. Beside an infinity NaN does not count.
 Replacement hypot(Builder& b, const OpCall& call) {
   Term self = abs(float_operand(b, call, "self")), other = abs(float_operand(b, call, "other"));
   const Term larger = max(self, other);
   const double least = std::numeric_limits<float>::min();
   const Term ratio =
       min(self, other) / larger.call("aten.clamp.default", {least, largest_of(larger.dtype())});
-  return result(call, larger * sqrt(ratio * ratio + 1));
+  const Term length = larger * sqrt(ratio * ratio + 1);
+  return result(call, where((self == infinity) | (other == infinity), infinity, length));
 }
 
 Term degrees(Builder& b, const OpCall& call, double factor) {

@@ -84,7 +84,8 @@ Replacement choose_for_all(Builder& b, const OpCall& call) {
 // Of the ends of a row, the one that is further from 0 tells the zero point: the rounding error is smaller.
 Replacement choose_for_rows(Builder& b, const OpCall& call) {
   constexpr double least = -128, most = 127, eps = std::numeric_limits<float>::epsilon();
-  const Range range = range_of(b, call, {-1}, most - least, eps, call.tensor("input").dtype);
+  const ScalarType own = call.tensor("input").dtype;
+  const Range range = range_of(b, call, {-1}, most - least, eps, is_floating(own) ? own : ScalarType::F32);
   Value* low = b.call("aten.div.Tensor", {range.low, range.scale});
   Value* high = b.call("aten.div.Tensor", {range.high, range.scale});
   Value* errors = b.call("aten.add.Tensor",

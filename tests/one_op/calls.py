@@ -838,6 +838,8 @@ def results_of(op, arguments):
     given = list(given) if isinstance(given, (tuple, list)) else [given]
     if any(isinstance(t, torch.Tensor) and t.numel() > 1 << 24 for t in given):
         return None  # more than a comparison has memory for
+    if any(isinstance(t, torch.Tensor) and min(t.shape, default=0) < 0 for t in given):
+        return None  # torch gives tensors of negative sizes and can do nothing with them
     if any(isinstance(t, torch.Tensor) and t.dtype not in NAMES for t in given):
         return None  # complex numbers of f16, which programs cannot have
     return [t.resolve_conj().resolve_neg() if isinstance(t, torch.Tensor) else t for t in given]

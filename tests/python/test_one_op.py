@@ -90,6 +90,7 @@ FAULTS = {
     "variance_of_nothing": ("aten.var.correction", [torch.empty(2, 0), [1]], {"correction": -1e30}),
     "deviation_without_degrees_of_freedom": ("aten.std.correction", [torch.tensor([[1.0, 2.0], [3.0, 3.0]]), [1]], {"correction": 2}),
     "zero_point_of_bf16": ("quantized_decomposed.choose_qparams.tensor", [torch.tensor([-1.5547, 1.5938], dtype=torch.bfloat16), -128, 127, 1e-6, torch.int8]),
+    "length_of_infinity_and_nan": ("aten.hypot.default", [torch.tensor([math.inf, math.nan, math.nan, 3.0]), torch.tensor([math.nan, -math.inf, 1.0, 4.0])]),
     "linear_over_nothing": ("aten.linear.default", [torch.empty(2, 0), torch.empty(3, 0), torch.tensor([1.0, 2.0, 3.0])]),
     "linear_over_nothing_without_bias": ("aten.linear.default", [torch.empty(2, 0), torch.empty(3, 0), None]),
     "maximum_of_a_window_with_nan": ("aten.max_pool2d.default", [torch.tensor([[[[1.0, math.nan, 2.0, 4.0], [3.0, 0.5, -math.inf, math.nan]]]]), [1, 2]]),
@@ -111,6 +112,7 @@ FAULTS = {
     "least_integer_divided_by_minus_1": ("aten.floor_divide.Scalar", [INT([-(2**31), 7], dtype=torch.int32), -1]),
     "rrelu_between_bools": ("aten.rrelu.default", [torch.tensor([-1.0, 2.0]), True, True, False, None]),
     "tie_of_a_zero_point": ("quantized_decomposed.choose_qparams.tensor", [torch.tensor([4.0, -4.0, 1.0]), 0, 255, 1e-6, torch.uint8]),
+    "zero_points_of_rows_of_bytes": ("quantized_decomposed.choose_qparams_per_token_asymmetric.default", [INT([[3, 5, 0], [2, 8, 1]], dtype=torch.uint8), torch.uint8]),
     "zero_points_of_rows": ("quantized_decomposed.choose_qparams_per_token_asymmetric.default", [torch.tensor([[4.0, -4.0], [1e-7, 0.0], [-1.0, -3.0], [0.0, 0.0]]), torch.int8]),
 }
 
@@ -142,6 +144,7 @@ REFUSED = {
     "real_signal_of_another_size": ("aten._fft_c2r.default", [torch.zeros(6, dtype=torch.complex64), [0], 0, 4]),
     "grid_of_integers": ("aten.affine_grid_generator.default", [INT([[[1, 0, 2], [0, 1, 2]]]), [1, 1, 3, 1], False]),
     "choice_of_more_steps_than_integers_count": ("quantized_decomposed.choose_qparams.tensor", [torch.rand(3), -(2**31), 2**31 - 1, 1e-6, torch.int32]),
+    "hinge_loss_of_bytes": ("aten.hinge_embedding_loss.default", [INT(3, dtype=torch.uint8), INT(0), 1.0, 2]),
     "gradient_of_other_sizes": ("aten._log_softmax_backward_data.default", [torch.rand(1, 2), torch.tensor(0.5), -2, torch.float32]),
     "attention_of_integers": ("aten.scaled_dot_product_attention.default", [INT([[5, 8]]), INT([[0, 5]]), torch.empty(1, 0, dtype=torch.int64)]),
     "grid_padded_in_an_unknown_way": ("aten.grid_sampler_2d.default", [torch.rand(1, 1, 3, 3), torch.rand(1, 2, 2, 2), 2, 2**31 - 1, True]),

@@ -92,15 +92,13 @@ def test_models_of_torchao(recipe):
     assert (got - want).abs().max() <= 1e-5 * want.abs().max()
 
 
-def test_verify_looks_into_dynamic_quantisation(tmp_path):
-    """The runtime's kernel knows no least scale: it is the first to differ where activations are small."""
+def test_dynamic_quantisation_of_small_numbers():
+    """The runtime's kernel knows no least scale, so it does not choose: the scales are torch's where activations are small."""
     torch.manual_seed(0)
     x = 1e-3 * torch.randn(4, 32)
     exported = torch.export.export(pt2e(Perceptron(), x, is_per_channel=True, is_dynamic=True), (x,))
     lowered = depute.to_edge_transform_and_lower(exported).to_executorch()
-    check = depute.verify(exported, lowered, (x,), tolerance=1e-4)
-    assert not check.ok and check.fault.kind == "kernel"
-    assert check.fault.target == "quantized_decomposed.choose_qparams.tensor"
+    assert depute.verify(exported, lowered, (x,), tolerance=1e-6).ok
 
 
 def test_verify_tells_what_it_cannot_look_into(monkeypatch):

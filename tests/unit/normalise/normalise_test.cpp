@@ -87,7 +87,7 @@ TEST(Normalise, KeepsNodesThatAFilterPasses) {
   auto program = normalise(parse(activations), options);
   ASSERT_TRUE(program.has_value()) << program.error().str();
   EXPECT_THAT(ops_of(*program), ElementsAre("aten.hardswish.default", "aten.add.Tensor",
-                                            "aten.hardtanh.default", "aten.mul.Tensor", "aten.div.Tensor"));
+                                            "aten.hardtanh.default", "aten.div.Tensor", "aten.mul.Tensor"));
 }
 
 TEST(Normalise, DecomposesWhatABackendLeft) {
