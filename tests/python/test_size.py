@@ -182,7 +182,7 @@ def test_a_planted_duplicate_is_found(backend, kind, tmp_path):
     assert duplicate["copies"] == [first, second]
     text = depute("size", out).stdout
     assert f"sharing would save {first['bytes']}\n" in text
-    assert f"    at {second['offset']}: {kind} {second['name']}, {second['owner']}\n" in text
+    assert f"    at {second['offset']}: {kind} {second['name'].removeprefix('xnn:')}, {second['owner']}\n" in text
 
 
 # --- errors
