@@ -81,7 +81,8 @@ class ResultError {
 
  protected:
   void check() const {
-    if (error_ != nullptr) [[unlikely]] throw_error();
+    if (error_ != nullptr) [[unlikely]]
+      throw_error();
   }
 
  private:
