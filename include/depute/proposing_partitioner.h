@@ -1,4 +1,5 @@
-// What most partitioners are: a proposal per method, made into partitions by propose_partitions.
+// Base class of most partitioners: makes a proposal per method, which propose_partitions() turns into
+// partitions.
 #pragma once
 
 #include "depute/partitioner.h"
