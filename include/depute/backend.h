@@ -49,7 +49,7 @@ struct PayloadPart {
 };
 
 struct PayloadLayout {
-  std::vector<PayloadPart> parts = {};      // disjoint, ascending; gaps between parts count as padding
+  std::vector<PayloadPart> parts = {};  // disjoint; gaps of zeros count as padding, other gaps as unclaimed
   std::vector<std::string> data_keys = {};  // keys of the named data that the payload reads
 };
 

@@ -53,10 +53,11 @@ namespace depute {
 
 // An op as a backend registers it.
 struct BackendOpSpec {
-  std::string name = {};     // "library.op.overload"
-  std::string pattern = {};  // one method in the notation of pattern.h; every argument spelled out, every
-                             // input used. May be empty when there is a schema.
-  std::string kernel = {};   // out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  std::string name = {};  // "library.op.overload"
+  // One method in the notation of pattern.h, with all arguments written out and all inputs used; empty: no
+  // pattern, which requires a schema
+  std::string pattern = {};
+  std::string kernel = {};  // out variant in the runtime, "my_chip::mul_relu.out"; empty: none
   // In torch's notation; results are tensors, possibly also mutable arguments. Empty: derived from the
   // pattern.
   std::string schema = {};

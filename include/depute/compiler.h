@@ -124,9 +124,11 @@ class Compiler {
   Compiler();
   explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
 
+  // Adds a backend. Fails like Registry::add().
   Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
   // Replaces backends with the same name or backend id.
   Status put(BackendEntry entry) { return registry_.put(std::move(entry)); }
+  // Adds kernels of the application from a manifest. Fails like Registry::add_kernels().
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
     return registry_.add_kernels(manifest, name);
   }

@@ -37,6 +37,7 @@ Types tensor_result(ScalarType dtype, Dims sizes);
 
 // --- sizes
 
+// Returns the sizes of two tensors broadcast together. Fails if they do not broadcast.
 Result<Dims> broadcast(const Dims& a, const Dims& b);
 // Converts a dimension that may be negative to [0, rank). For rank 0 the only dimension is 0. Fails if out of
 // range.
@@ -45,6 +46,7 @@ Result<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 Result<std::size_t> dim_of(const OpCall& call, std::string_view name, const TensorType& type);
 // Returns the dimensions in a list, ascending and unique; all dimensions if the list is empty or None.
 Result<std::vector<std::size_t>> wrap_dims(const Argument& dims, std::size_t rank);
+// Returns `sizes` without the dimensions `dims`; with `keepdim` these have size 1 instead.
 Dims reduced_sizes(const Dims& sizes, std::span<const std::size_t> dims, bool keepdim);
 // Returns a Scalar argument as a number. Fails if it is known only at run time.
 Result<double> constant_number(const OpCall& call, std::string_view name);

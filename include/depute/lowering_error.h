@@ -45,7 +45,7 @@ enum class LoweringFault : std::uint8_t {
   BadNamedData,       // no key, no bytes, or an invalid alignment
   NamedDataConflict,  // one key with different bytes
   BadBackendOp,       // an invalid backend op
-  BackendOpLeft,      // an undelegated backend op without kernel and pattern
+  BackendOpLeft,      // an undelegated backend op without a kernel that cannot be replaced by a pattern
 };
 
 // Id as printed: "split-state".

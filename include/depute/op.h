@@ -74,11 +74,11 @@ enum class OpOrigin : std::uint8_t { Torch, Backend, Compiler };
 // Set of flags: OpFlag::core | OpFlag::pointwise.
 enum class OpFlag : std::uint32_t {
   no_flags = 0,
-  core = 1 << 0,       // is not decomposed by normalisation
+  core = 1 << 0,       // is not decomposed by normalization
   pointwise = 1 << 1,  // broadcasts and computes element by element
   view = 1 << 2,       // the result always aliases the first argument in torch
   random = 1 << 3,     // not a function of its arguments
-  drop = 1 << 4,       // an assertion, removed by normalisation
+  drop = 1 << 4,       // an assertion, removed by normalization
   reduction = 1 << 5,
   symbolic = 1 << 6,            // computes sym ints, floats, bools (sym_size, _operator.add, ...)
   control_flow = 1 << 7,        // has graph arguments

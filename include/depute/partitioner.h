@@ -22,10 +22,13 @@ namespace depute {
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
+  // Returns the ops that normalization must leave whole until this partitioner has run.
   virtual OpsToNotDecompose ops_to_not_decompose(const Program& program) const {
     (void)program;
     return {};
   }
+  // Returns a tag per node and the reasons for the other nodes. Must be deterministic; must not change the
+  // program.
   virtual Result<PartitionResult> partition(const Program& program, const Method& method) const = 0;
 
   // Returns the proposal from which partition() makes its result, or nullopt if the partitioner works

@@ -50,7 +50,8 @@ struct MethodProfile {
   std::string method = {};  // empty without a debug map or program
   std::uint64_t runs = 0;
   std::uint64_t ticks = 0;  // total of all runs, including time between instructions
-  std::uint64_t least = 0;  // fastest run (`most`: slowest)
+  // Ticks of the fastest and of the slowest run.
+  std::uint64_t least = 0;
   std::uint64_t most = 0;
   std::vector<ProfiledInstruction> instructions = {};  // executed instructions by index
   // The rows of each table sum to `ticks`; largest first.

@@ -14,6 +14,7 @@ class ProposingPartitioner : public Partitioner {
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
 
  protected:
+  // Returns the proposal for one method.
   virtual Result<Proposal> propose(const Program& program, const Method& method) const = 0;
 };
 

@@ -13,8 +13,8 @@ namespace depute {
 
 // Whether a backend supports a node.
 enum class Support : std::uint8_t {
-  Unsupported,  // never in a region
-  Supported,    // always in a region
+  Unsupported,  // stays outside all regions
+  Supported,    // is placed in a region
   Neutral,      // may be on either side (views, reshapes); joins a region only if it connects the region
 };
 

@@ -184,7 +184,7 @@ class SmallVector {
 
   T* heap_ = nullptr;  // null: elements are in own_
   std::uint32_t size_ = 0;
-  std::uint32_t capacity_ = 0;  // of heap_
+  std::uint32_t capacity_ = 0;  // capacity of heap_
   alignas(T) std::byte own_[N * sizeof(T)];
 };
 
