@@ -55,7 +55,7 @@ namespace depute {
 struct BackendOpSpec {
   std::string name = {};  // "library.op.overload"
   // One method in the notation of pattern.h, with all arguments written out and all inputs used; empty: no
-  // pattern, which requires a schema
+  // pattern, which requires a schema.
   std::string pattern = {};
   std::string kernel = {};  // out variant in the runtime, "my_chip::mul_relu.out"; empty: none
   // In torch's notation; results are tensors, possibly also mutable arguments. Empty: derived from the
@@ -91,8 +91,9 @@ class BackendOps final : public OpTable {
   const std::vector<std::string>& libraries() const { return libraries_; }
   Status add_library(std::string_view library);  // letters, digits and '_'; an existing library is no error
 
-  // Registers an op; an identical op may be added again. Fails for an unknown library, a name in use, a
-  // schema that cannot be parsed or has features that backend ops do not support, and an invalid pattern.
+  // Registers an op; an identical op may be added again. Fails for an unknown library and for a name in use.
+  // Fails for a schema that cannot be parsed or has features that backend ops do not support. Fails for an
+  // invalid pattern.
   Status add(const BackendOpSpec& spec);
 
   // extent() returns the current size of the table; take_back() removes everything added since. Together they
@@ -104,7 +105,7 @@ class BackendOps final : public OpTable {
   void take_back(Extent extent);
 
   const OpDef* find(Symbol op) const override;
-  // Null if `name` is not a backend op; the pointer is to the registered op
+  // Null if `name` is not a backend op; the pointer is to the registered op.
   const BackendOp* find_backend_op(Symbol name) const;
   // Returns the overloads of "library.op" as op names: PyTorch's first, then backend ops in the order they
   // were added.

@@ -73,7 +73,7 @@ struct LedgerEntry {
 // Equal bytes in several places. Copies have the kind Payload if whole payloads are equal.
 struct Duplicate {
   std::vector<LedgerEntry> copies = {};
-  // Bytes saved by sharing, without alignment; 0 if the format cannot share these copies
+  // Bytes saved by sharing, without alignment; 0 if the format cannot share these copies.
   std::uint64_t saves = 0;
   std::string how = {};  // a sentence that says which objects could share the bytes
 };

@@ -110,7 +110,7 @@ struct CompileOptions {
   // Lock file to compare with. Differences go to Report::lock_changes, and no program is written.
   std::string lock = {};
   bool update_lock = false;  // writes the lock file instead
-  // .pte; empty: no program is written, and the report lists what emit() would reject
+  // .pte; empty: no program is written, and the report lists what emit() would reject.
   std::string output = {};
   std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
   std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON

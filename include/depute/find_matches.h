@@ -24,7 +24,7 @@ inline constexpr std::size_t max_match_users = 64;
 struct PatternMatch {
   std::size_t pattern = 0;         // index of the pattern
   std::vector<const Node*> nodes;  // matched node per node of the pattern
-  // Matched value per pattern input; null if it occurs only in open arguments
+  // Matched value per pattern input; null if it occurs only in open arguments.
   std::vector<const Value*> inputs;
   std::vector<Argument> literals;  // matched literal per pattern input; None if the input is no literal
 };

@@ -103,7 +103,7 @@ class Value {
   const TensorType& tensor() const { return type_->tensor; }  // requires type().is_tensor()
   Node* producer() { return producer_; }                      // null for a graph input
   const Node* producer() const { return producer_; }
-  // Index among the producer's results, or among the graph's inputs
+  // Index among the producer's results, or among the graph's inputs.
   std::uint32_t index() const { return index_; }
 
   bool has_uses() const { return uses_ != nullptr; }
@@ -251,7 +251,7 @@ class Graph {
   Node* last() { return last_; }
   const Node* last() const { return last_; }
   std::size_t node_count() const { return node_count_; }  // without the return node
-  // Upper bound: larger than every Node::id() of this graph
+  // Upper bound: larger than every Node::id() of this graph.
   std::uint32_t node_ids() const { return node_ids_; }
   std::uint64_t revision() const { return revision_; }
 
@@ -305,7 +305,7 @@ class Graph {
   Argument complex(double real, double imaginary);
   void set_outputs(std::span<const Argument> outputs);
   const SourceLocation* add_source(SourceLocation source);  // equal locations are stored once
-  // Copies the origins and their sources
+  // Copies the origins and their sources.
   std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);
 
   // --- editing

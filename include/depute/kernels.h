@@ -34,9 +34,9 @@ inline constexpr std::size_t max_kernel_result_bytes = std::size_t{1} << 34;
 
 bool has_kernel(Symbol op);
 
-// Returns the contents of the node's results. Fails if the op has no kernel, an operand is unknown or does
-// not fit its type, the op is undefined for the operands (index out of range, integer division by zero), or a
-// result does not fit its type in the graph.
+// Returns the contents of the node's results. Fails if the op has no kernel, or an operand is unknown or does
+// not fit its type. Fails if the op is undefined for the operands (index out of range, integer division by
+// zero), or a result does not fit its type in the graph.
 Result<std::vector<Content>> run_kernel(const Node& node, const ContentOf& content_of);
 
 // True if a content has the kind, the element type and the constant sizes of `type`.

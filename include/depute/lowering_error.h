@@ -28,7 +28,7 @@ enum class LoweringFault : std::uint8_t {
   TagInsideTakenBody,  // a control-flow node is taken as a whole, but a node in its body has another tag
   DependencyCycle,     // a partition needs a value that depends on its own results
   SplitConstant,       // a constant listed in no_copy is used in several places
-  // Readers and writer of a mutated buffer, or calls of a stateful delegate, are in different partitions
+  // Readers and writer of a mutated buffer, or calls of a stateful delegate, are in different partitions.
   SplitState,
   NotFunctional,   // a node mutates its argument
   UnknownMethod,   // a partitioner for a method that does not exist

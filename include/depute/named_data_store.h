@@ -27,9 +27,9 @@ namespace depute {
 
 class NamedDataStore {
  public:
-  // Fails for an empty key, no storage, an alignment (bytes) that is_alignment() rejects, a tag that is no
-  // valid part of a file name, a layout that does not fit the bytes, and an existing key with other bytes.
-  // The last error names `owner`: "delegate xnnpack0".
+  // Fails for an empty key, no storage, an alignment (bytes) that is_alignment() rejects, and a tag that is
+  // no valid part of a file name. Fails for a layout that does not fit the bytes, and for an existing key
+  // with other bytes. The last error names `owner`: "delegate xnnpack0".
   Status add(NamedData data, std::string_view owner = {});
   Status add(std::string_view key, std::shared_ptr<const Storage> storage, std::size_t alignment = 16);
   // Adds the tensor's elements in row-major order, with their layout.

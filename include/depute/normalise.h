@@ -1,6 +1,6 @@
-// Normalizes a program from torch.export (training IR, Core ATen or Edge). In the normal form, programs are
-// functional and decomposed to core ops, element types are explicit, tensors are contiguous, constants are
-// folded, and no node is unused.
+// Normalizes a program from torch.export (training IR, Core ATen or Edge). Normalized programs are functional
+// and decomposed to core ops. Element types are explicit, tensors are contiguous, constants are folded, and
+// all nodes are used.
 //
 //   %c = aten.conv2d.default(%x, %w, %b)             %c = aten.convolution.default(%x, %w, %b, [1, 1], ...)
 //   %r = aten.relu_.default(%c)               ->     %r = aten.relu.default(%c)

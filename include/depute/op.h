@@ -100,7 +100,7 @@ enum class OpFlag : std::uint32_t {
   autocast_f32 = 1 << 18,
   autocast_promote = 1 << 19,
   autocast_inside = 1 << 20,  // consists of ops that torch converts; the result types do not show it
-  // Processes each row along `dim` of the first argument separately, other arguments elementwise
+  // Processes each row along `dim` of the first argument separately, other arguments elementwise.
   along_dim = 1 << 21,
 };
 

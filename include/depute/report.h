@@ -108,9 +108,9 @@ struct Report {
   std::vector<StepTime> times;
   CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
   std::vector<std::string> notes;  // notes for the user about the written program
-  // From compile(): violated requirements; if there are any, no program is written
+  // From compile(): violated requirements; if there are any, no program is written.
   std::vector<std::string> unmet;
-  // From compile(): differences from the lock file; if there are any, no program is written
+  // From compile(): differences from the lock file; if there are any, no program is written.
   std::vector<LockChange> lock_changes;
   // Further data for the HTML page: LowerOptions::tell_page_facts, add_page_facts().
   std::shared_ptr<PageFacts> page = nullptr;

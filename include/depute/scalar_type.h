@@ -44,7 +44,7 @@ std::size_t item_size(ScalarType type);  // bytes per element
 bool is_floating(ScalarType type);  // f16, bf16, f32, f64 and the 8-bit floats
 bool is_complex(ScalarType type);
 ScalarType complex_of(ScalarType part);  // complex type with parts of type `part`; c64 for integers
-// Type of the parts of a complex type; other types are returned unchanged
+// Type of the parts of a complex type; other types are returned unchanged.
 ScalarType part_of(ScalarType type);
 bool is_integral(ScalarType type);  // signed and unsigned integers, but not bool
 

@@ -115,7 +115,7 @@ SymInt product(std::span<const SymInt> factors);
 const SymExpr* sym_int(std::int64_t value);
 const SymExpr* sym_float(double value);
 const SymExpr* sym_symbol(std::string_view name);
-// `function` must not be Other
+// `function` must not be Other.
 const SymExpr* sym_call(SymFunction function, std::vector<const SymExpr*> args);
 const SymExpr* sym_call(std::string_view function, std::vector<const SymExpr*> args);
 // Calls the function of `call` with other arguments.

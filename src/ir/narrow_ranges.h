@@ -8,8 +8,8 @@
 
 namespace depute {
 
-// Fails for a symbol that is in no size of the program, for a range disjoint from the program's, and for a
-// range that exceeds the upper bound for which torch exported the program.
+// Fails for a symbol that is in no size of the program and for a range disjoint from the program's. Fails for
+// a range beyond the upper bound for which torch exported the program.
 Status narrow_ranges(Program& program, const Ranges& bounds);
 
 }  // namespace depute

@@ -115,7 +115,7 @@ class Parser {
   Status compact_nodes(MethodScope& method, GraphScope& scope);
   Status compact_node(MethodScope& method, GraphScope& scope, std::vector<Value*>& values);
   Node* copy_line(const Node& line, Graph& graph);
-  // Fails unless below `end`
+  // Fails unless below `end`.
   Status take_number(std::uint64_t& number, std::uint64_t end, std::string_view what);
 
   // --- literals and types
@@ -169,7 +169,7 @@ class Parser {
   int nesting_ = 0;
   std::unordered_map<std::string_view, Type> types_;  // by text
   std::size_t random_bytes_ = 0;                      // requested so far
-  // By name; each file is mapped once
+  // By name; each file is mapped once.
   std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;
 
   // Parts of the current node; members in order to reuse their memory.

@@ -70,7 +70,7 @@ void Printer::range(const std::string& key, const Range& range) {
 
 void Printer::method(const Method& method) {
   body_names_.clear();
-  // The printed form of delegates depends on the bodies
+  // The printed form of delegates depends on the bodies.
   if (compact_ != nullptr) compact_->last_of_op.clear();
   for (const auto& body_graph : method.bodies) body_names_.insert(body_graph->name());
   line();

@@ -14,7 +14,7 @@ struct CompactParts {
   std::string text_of_lines;
   std::string stream;                                  // nodes as numbers
   std::unordered_map<std::string, std::size_t> lines;  // line -> its number
-  // In this method: last node of each op, and its line
+  // In this method: last node of each op, and its line.
   std::unordered_map<Symbol, std::pair<const Node*, std::size_t>> last_of_op;
   bool is_in_line = false;  // printing a line: without value names and debug handles
 };
@@ -71,7 +71,7 @@ class Printer {
   std::string out_;
   std::size_t depth_ = 0;
   std::unordered_set<Symbol> body_names_;  // bodies of the current method
-  // Storage -> key of the data that spells it out
+  // Storage -> key of the data that spells it out.
   std::unordered_map<const Storage*, Symbol> printed_storages_;
 };
 

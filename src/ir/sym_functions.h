@@ -68,7 +68,7 @@ struct FunctionRow {
   std::optional<Number> (*value)(Numbers args) = nullptr;
   // Replaces `value` if not all arguments need a value.
   std::optional<Number> (*lazy_value)(const Evaluator& evaluator, const Exprs& args) = nullptr;
-  // A call with constant arguments becomes its value; false for Rational(1, 2), which must not become 0.5
+  // A call with constant arguments becomes its value; false for Rational(1, 2), which must not become 0.5.
   bool is_folded = true;
   // Returns an equal expression in canonical form. Called when a call is made and not folded.
   const SymExpr* (*simplify)(SymFunction function, const Exprs& args) = nullptr;

@@ -12,9 +12,9 @@ namespace depute {
 // Maximum nesting of lists and maps in an argument. Graph CHECKs it; readers enforce smaller limits.
 inline constexpr int max_argument_depth = 256;
 
-// Returns all violations; empty for a valid program. Requires for example: no null pointers, definitions
-// before uses in the same graph, specs that match inputs and outputs, data that fit their storage for every
-// constant input, existing bodies and delegates, nonnegative sizes.
+// Returns all violations; empty for a valid program. Invariants are for example: no null pointers;
+// definitions before uses in the same graph; specs match inputs and outputs; every constant input has data
+// that fit their storage; bodies and delegates exist; sizes are not negative.
 // Accepts any program that can be built; takes linear time. Value names are not checked, because Graph keeps
 // them unique. Original subprograms of delegates are not visited.
 std::vector<Diagnostic> verify(const Program& program);

@@ -24,7 +24,7 @@ namespace depute {
 class OutputFile : public Output {
  public:
   static Result<OutputFile> create(const std::string& path);
-  // create() with the signature of OpenOutput
+  // create() with the signature of OpenOutput.
   static Result<std::unique_ptr<Output>> open(const std::string& path);
   // Creates a file whose place was resolved before; `path` is the user's name for it.
   static Result<OutputFile> create(const std::string& path, const FilePlace& place);

@@ -31,7 +31,7 @@ bool is_standard_output(std::string_view path);
 class OutputSet {
  public:
   OutputSet();
-  ~OutputSet();  // removes every file that was not committed
+  ~OutputSet();  // removes every file that is not in place yet
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
 
