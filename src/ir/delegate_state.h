@@ -1,6 +1,6 @@
 // Detects delegates with state between calls.
 //
-//   %a = delegate.call(@counter, %x)       %b depends on the previous call, although no value shows it
+//   %a = delegate.call(@counter, %x)       what %b is depends on the call before it, though no value says so
 //   %b = delegate.call(@counter, %x)
 //
 // The runtime instantiates a delegate once for each method and for each delegate that contains it. All calls

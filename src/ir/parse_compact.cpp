@@ -2,9 +2,9 @@
 // numbers behind the text. Each node is a copy of its line with the omitted parts filled in.
 //
 //   compact = magic number text {nodes}                 the number is the text's length
-//   nodes   = number {node} number {value}              the second list: values that the text may then name
-//   node    = line {number name} {value} handle         a name per result and a value per operand
-//   number  = seven bits per byte, lowest first; all bytes except the last have the highest bit set
+//   nodes   = number {node} number {value}              the values that the text may name from here on
+//   node    = line {number name} {value} handle         for each result and for each operand
+//   number  = seven bits a byte, the lowest first; all bytes but the last have the highest bit
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,11 +2,9 @@
 //
 //   data     = "data" string ":" type "=" content ["at" int]
 //   content  = "[" numbers "]" | "zeros" | "random" "(" seed ")" | "view" "(" string ")" | bytes
-//   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")"
-//            | "file" "(" string ["," start "," size] ")"
-//   delegate = "delegate" name "backend" string "{" {entry} "}"
-//   entry    = "spec" string "=" bytes | "info" string | "blob" ["inline"] bytes
-//            | "data" string ["align" int] ["external" string] ["layout" type] "=" bytes
+//   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")" | "file" "(" string [","
+//   start "," size] ")" delegate = "delegate" name "backend" string "{" {entry} "}" entry    = "spec" string
+//   "=" bytes | "info" string | "blob" bytes | "data" string ["align" int] "=" bytes
 //            | "padding" int | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
 #include <fmt/format.h>
 
