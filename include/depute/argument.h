@@ -1,12 +1,11 @@
-// What a node is called with: the closed set of values that torch.export writes, as small trivially copied
+// Argument of a node's call: the closed set of values that torch.export writes, as small trivially copyable
 // cells.
 //
 //   aten.add.Tensor(%x, %y, alpha=2)      ->  args [Value x, Value y], kwargs [("alpha", Int 2)]
 //   aten.index.Tensor(%x, [none, %i])     ->  args [Value x, List [None, Value i]]
 //
-// Lists and texts point into their graph's arena (Graph::list) or the symbol table; a cell is 16 bytes. Which
-// kind of list a schema wants (ints or sym ints, and the empty list) comes from the op's schema, not from the
-// cell.
+// Each cell takes 16 bytes. Lists point into the arena of their graph (Graph::list), texts into the symbol
+// table. The op's schema, not the cell, decides the type of a list (ints, sym ints, empty list).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct Argument;
 
 struct NamedArgument;  // a key and an Argument; defined below
 
-// torch.memory_format, torch.layout: .pt2 numbering, see facts of the format in docs/formats.md.
+// torch.memory_format and torch.layout, numbered as in .pt2 files (docs/formats.md).
 enum class MemoryFormat : std::uint8_t { Contiguous = 1, ChannelsLast, ChannelsLast3d, Preserve };
 enum class Layout : std::uint8_t {
   SparseCoo = 1,
@@ -58,10 +57,10 @@ struct Argument {
   };
 
   Kind kind = Kind::None;
-  std::uint32_t count = 0;  // List, Map: elements; Complex: 2
+  std::uint32_t count = 0;  // List, Map: number of elements; Complex: 2
 
   static Argument none() { return {}; }
-  static Argument of(Value* value);  // a null value is None
+  static Argument of(Value* value);  // a null `value` becomes None
   static Argument of(std::int64_t value);
   static Argument of(int value) { return of(static_cast<std::int64_t>(value)); }
   static Argument of(double value);
@@ -72,7 +71,8 @@ struct Argument {
   static Argument of(Graph* graph);
   static Argument text(Kind kind, Symbol text);  // String, Operator, Device, Delegate
   static Argument string(std::string_view value) { return text(Kind::String, Symbol(value)); }
-  // Of cells that live longer than the argument: Graph::list and Graph::map make those of a node.
+  // The cells must outlive the argument. Graph::list and Graph::map make cells that live as long as the
+  // graph.
   static Argument list_of(std::span<Argument> elements);
   static Argument map_of(std::span<NamedArgument> entries);
 
@@ -82,8 +82,8 @@ struct Argument {
   bool is_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool is_list() const { return kind == Kind::List; }
 
-  // Accessors CHECK the kind; as_double takes any number, as_int Int, Bool and the enums. What a const
-  // argument holds is const, however deep.
+  // These accessors CHECK the kind. as_double accepts any number; as_int accepts Int, Bool and the enums.
+  // Values, graphs and lists reached through a const argument are const at any depth.
   Value* as_value();
   const Value* as_value() const;
   std::int64_t as_int() const;
@@ -108,7 +108,7 @@ struct Argument {
     double float_value_;
     Argument* elements_;      // List; Complex: two Floats
     NamedArgument* entries_;  // Map
-    Graph* graph_ptr_;        // a control-flow body; owned by the Program
+    Graph* graph_ptr_;        // control-flow body; owned by the Program
     const void* symbol_id_;   // String, Operator, Device ("cpu", "cuda:0"), Delegate (its name)
   };
 };
@@ -118,7 +118,7 @@ struct NamedArgument {
   Argument value;
 };
 
-// Calls visit on every Value cell below `argument`, an Argument or a const one, in order.
+// Calls `visit` on every Value cell in `argument`, in order. `argument` may be const.
 template <typename AnyArgument, typename Visit>
 void for_each_value(AnyArgument& argument, Visit&& visit) {
   if (argument.kind == Argument::Kind::Value) {

@@ -1,4 +1,4 @@
-// Conditions that a lowering must meet, for CI: --require "coverage>=95%,partitions<=3".
+// Requirements on a lowering, for CI: --require "coverage>=95%,partitions<=3".
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct Requirement {
   Quantity quantity;
   Relation relation;
   double bound = 0;
-  std::string text = {};                  // as the user wrote it
-  std::string backend = {};               // Coverage: of this one alone; empty: of all
-  std::vector<std::string> kernels = {};  // Kernels: the names that are allowed, with * for any text
+  std::string text = {};                  // as written by the user
+  std::string backend = {};               // for Coverage: the only backend that counts; empty: all
+  std::vector<std::string> kernels = {};  // for Kernels: allowed names; * matches any text
 };
 
-// Separated by commas, each a quantity, a relation (>=, <=, ==) and a bound:
+// Parses requirements, separated by commas: each has a quantity, a relation (>=, <=, ==) and a bound.
 //
 //   coverage, coverage:BACKEND   percent of nodes that are delegated, or that this backend has
 //   partitions (or delegates), delegated, non_delegated
@@ -47,18 +47,19 @@ struct Requirement {
 //   sqnr                         decibels of the noisiest layer that was quantised; infinite without one
 //   kernels<=NAMES               the program calls none but these: names with blanks between them
 //
-// Bytes may be written as 500K, 16M or 2G. Sizes without a bound make a quantity infinite.
+// Bytes may be written as 500K, 16M or 2G. A size without a bound makes a quantity infinite. Fails for other
+// text.
 Result<std::vector<Requirement>> parse_requirements(std::string_view text);
 
-// Fails for one that asks about a backend which is not among these.
+// Fails for a requirement on a backend that is not in `backends`.
 Status check_requirements(const std::vector<Requirement>& requirements,
                           const std::vector<std::string>& backends);
 
-// The file's size is known only when it was written.
+// True if the requirement can be checked only after the file is written (file size).
 bool needs_file(const Requirement& requirement);
 
-// One line for each requirement that does not hold: "coverage>=95% (is 92.9%)". `with_file` false: without
-// those that need the file.
+// Returns one line per violated requirement: "coverage>=95% (is 92.9%)". With `with_file` false, skips
+// requirements that need the file.
 std::vector<std::string> unmet(const Report& report, const std::vector<Requirement>& requirements,
                                bool with_file = true);
 

@@ -1,4 +1,4 @@
-// Reads constants, blobs and delegates.
+// Parses constants, blobs and delegates.
 //
 //   data     = "data" string ":" type "=" content ["at" int]
 //   content  = "[" numbers "]" | "zeros" | "random" "(" seed ")" | "view" "(" string ")" | bytes
@@ -22,7 +22,7 @@ namespace {
 
 using StoragePtr = std::shared_ptr<const Storage>;
 
-// The bytes a storage must have so that the tensor lies in it; nothing when that is more than the limit.
+// Returns the bytes a storage needs to contain the tensor; nullopt beyond max_text_tensor_bytes.
 std::optional<std::size_t> bytes_needed(const TensorData& data) {
   std::int64_t count = data.offset;
   Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
@@ -207,7 +207,7 @@ Result<StoragePtr> Parser::elided() {
   return Storage::elided(static_cast<std::size_t>(size), *hash);
 }
 
-// A file beside the text's own file, or a part of it; mapped, not read.
+// Maps a file beside the text's own file, or a part of it.
 Result<StoragePtr> Parser::file() {
   TRY_STATUS(in_.expect('('));
   std::size_t position = in_.position();

@@ -1,4 +1,4 @@
-// The invariants of programs, one small function each.
+// Checks the invariants of programs, in one small function each.
 #include "ir/verify.h"
 
 #include <fmt/format.h>
@@ -14,14 +14,14 @@
 namespace depute {
 namespace {
 
-// A value's name as the text form spells it, on one line.
+// A value's name as in the text form, on one line.
 std::string spelled(const Value& value) {
   std::string_view name = value.name().str();
   return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
 }
 
-// The nodes that were met: a table of pointers with open addressing, since a hash map of the library takes
-// longer than all other checks together.
+// Set of visited nodes: an open-addressing hash table, because std::unordered_set takes longer than all other
+// checks together.
 class NodeSet {
  public:
   void reset(std::size_t count) {
@@ -32,7 +32,7 @@ class NodeSet {
   bool contains(const Node* node) const { return slots_[find(node)] == node; }
 
  private:
-  // Where the node is or may be put: less than half of the slots are taken.
+  // Returns the slot of the node, or a free slot for it. Less than half of the slots are used.
   std::size_t find(const Node* node) const {
     auto hash = (reinterpret_cast<std::uintptr_t>(node) * 0x9E3779B97F4A7C15ULL) >> shift_;
     while (slots_[hash] != nullptr && slots_[hash] != node) hash = (hash + 1) & (slots_.size() - 1);
@@ -193,7 +193,7 @@ class Verifier {
     return used;
   }
 
-  // Depth first with an explicit stack; a body that is met again while it is still open calls itself.
+  // Depth-first search with an explicit stack. A body that is reached while it is open calls itself.
   void bodies_are_not_recursive(const Method& method) {
     enum class State : std::uint8_t { New, Open, Done };
     std::unordered_map<const Graph*, State> states;
@@ -285,7 +285,7 @@ class Verifier {
     for_each_cell(graph, [this](const Node& node, const Argument& cell) { argument_is_sound(node, cell); });
   }
 
-  // An input of the node's graph, or a result of a node that was met before.
+  // True for an input of the node's graph and for results of visited nodes.
   bool is_defined(const Value& value, const Graph& graph) const {
     const Node* producer = value.producer();
     if (producer == nullptr)
@@ -338,7 +338,8 @@ class Verifier {
     }
   }
 
-  // Calls visit(node, cell) on every argument cell of every node and the return, nested ones included.
+  // Calls visit(node, cell) for every argument cell of every node including the return node, also for nested
+  // cells.
   template <typename Visit>
   static void for_each_cell(const Graph& graph, Visit&& visit) {
     auto descend = [&](auto&& self, const Node& node, const Argument& cell) -> void {
@@ -361,8 +362,8 @@ class Verifier {
   std::vector<Diagnostic> diagnostics_;
   std::string place_;
   std::unordered_set<Symbol> delegates_;
-  std::unordered_set<const Graph*> bodies_;  // of the current method
-  NodeSet defined_;                          // nodes of the current graph, so far
+  std::unordered_set<const Graph*> bodies_;  // bodies of the current method
+  NodeSet defined_;                          // visited nodes of the current graph
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ bool holds_graph(const Argument& argument) {
   return argument.kind == Argument::Kind::Graph;
 }
 
-// Of an argument that is const or not, as its bodies are.
+// Collects bodies in an argument; they are const if the argument is const.
 template <typename AnyArgument, typename AnyGraph>
 void collect_bodies(AnyArgument& argument, std::vector<AnyGraph*>& bodies) {
   if (argument.kind == Argument::Kind::Graph) {

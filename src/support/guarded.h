@@ -1,12 +1,12 @@
-// The border of the library: what is thrown inside comes out as a Diagnostic. Every public entry point is one
-// call of guarded().
+// Boundary of the library: converts exceptions thrown inside into a Diagnostic. Every public entry point is
+// one call of guarded().
 //
 //   Result<Plan> make_plan(const Program& program) {
 //     return guarded([&]() -> Result<Plan> { ... });
 //   }
 //
-// Code "memory": there was not enough of it, or something asked for more than there can be. Code "internal":
-// a bug of ours. What is no std::exception is not ours and passes.
+// Code "memory": out of memory, or a size beyond all limits. Code "internal": a bug of Depute. Exceptions
+// that are no std::exception pass through.
 #pragma once
 
 #include <exception>
