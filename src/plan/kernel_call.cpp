@@ -1,5 +1,5 @@
-// Calls of the stock runtime's kernels: every argument of a node becomes a value of exactly the kind that the
-// kernel's C++ type wants, defaults included, then come the tensors it writes.
+// Plans calls of the stock runtime's kernels. Each argument of a node, defaults included, becomes a value of
+// the kind that the kernel's C++ type requires; the tensors that the kernel writes follow.
 //
 //   aten.add.Tensor(%x, %y)    ->   aten::add.out(x, y, Int 1, out, out)
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace depute::internal {
 namespace {
 
-// torch's memory formats as the runtime counts them.
+// Returns the runtime's number of a torch memory format.
 std::int64_t memory_format_number(MemoryFormat format) {
   switch (format) {
     case MemoryFormat::Contiguous:
@@ -34,8 +34,8 @@ std::string unfit(const Node& node, const KernelArg& arg) {
   return fmt::format("{}: argument {} is not what the kernel takes", node.op().str(), arg.name);
 }
 
-// An op of someone else: the application registers its kernel, which takes what the op's schema says, in its
-// order, and writes tensors.
+// Describes the kernel of a custom op. The application registers it; it takes the arguments of the op's
+// schema in order, and writes tensors.
 KernelUse own_kernel_use(const OpDef& def, std::int32_t op_index) {
   KernelUse use{op_index, {}, {}};
   use.signature.result_count = def.returns.size();
@@ -94,7 +94,7 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
       static_cast<std::size_t>(std::ranges::count_if(use->signature.args, &KernelArg::is_written));
   if (node.results().size() < contents)
     return fail(&node, fmt::format("{} has too few results", node.op().str()));
-  std::size_t content = node.results().size() - contents;  // they are behind the others
+  std::size_t content = node.results().size() - contents;  // they follow the other results
   const auto results = node.results().first(content);
   std::vector<std::int32_t> args;
   for (std::size_t i = 0; i < use->sources.size(); ++i) {
@@ -111,8 +111,8 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   return {};
 }
 
-// The tensors that the kernel writes and, behind them, the one more entry for what it returns. Out variants
-// return what they were given, and kernels that only write to arguments nothing; nothing reads that entry.
+// Adds the tensors that the kernel writes, and one more entry for its return value, which is never read. Out
+// variants return their out argument; kernels that only write to arguments return None.
 Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
                                   std::span<const Value* const> values, std::vector<std::int32_t>& args) {
   std::vector<std::int64_t> results;
@@ -132,7 +132,7 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
   if (is_list) results = {pool_.tensor_list(results, false)};
   for (std::int64_t result : results) args.push_back(static_cast<std::int32_t>(result));
   if (use.signature.result == KernelResult::Value) return {};
-  // A place of its own: what the kernel returns after all would else be everyone's None.
+  // A separate value: a kernel that returns something would otherwise overwrite the shared None.
   args.push_back(results.empty() ? pool_.add(EValue{}) : static_cast<std::int32_t>(results.front()));
   return {};
 }
@@ -140,7 +140,7 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
 Result<std::int32_t> MethodPlanner::argument(const Node& node, const KernelArg& arg, const Argument& value) {
   if (value.is_value()) {
     const InputSpec* spec = input_spec(method_, *value.as_value());
-    // A number that the user's call fixed: taken as the literal it is, so that it gets the kernel's kind.
+    // A number that the user's call fixed is treated as a literal, so that it gets the kernel's kind.
     if (spec != nullptr && spec->constant) return argument(node, arg, *spec->constant);
   }
   if (value.is_none()) {
@@ -182,7 +182,7 @@ Result<std::int32_t> MethodPlanner::tensor_list(const Node& node, const KernelAr
   return pool_.tensor_list(items, arg.optional_elements);
 }
 
-// Floats and bools lie in the list itself, so they must be known now.
+// Floats and bools are stored in the list itself, so they must be known now.
 Result<std::int32_t> MethodPlanner::number_list(const Node& node, const KernelArg& arg,
                                                 const Argument& value) {
   if (!value.is_list() || !std::ranges::all_of(value.as_list(), &Argument::is_number)) {

@@ -20,14 +20,13 @@ constexpr std::array<std::pair<std::string_view, ArgType>, 8> type_names{{
     {"MemoryFormat", ArgType::MemoryFormat},
 }};
 
-// Takes `suffix` off the end of the text.
 bool take_suffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
   text.remove_suffix(suffix.size());
   return true;
 }
 
-// "Tensor?[] indices", "int[]? dim", "bool keepdim"
+// Parses "Tensor?[] indices", "int[]? dim" or "bool keepdim".
 KernelArg parse_arg(std::string_view text) {
   KernelArg arg;
   std::size_t space = text.find(' ');

@@ -1,13 +1,13 @@
-// The kernels of ExecuTorch's stock runtime: what a node that no backend took can run on.
+// Lists the kernels of ExecuTorch's stock runtime, on which undelegated nodes run.
 //
 //   aten::add.out            (Tensor self, Tensor other, Scalar alpha) -> Tensor
 //   aten::max.dim_max        (Tensor self, int dim, bool keepdim) -> (Tensor, Tensor)
 //   aten::split_copy.Tensor_out  (Tensor self, int split_size, int dim) -> Tensor[]
 //   aten::sym_size.int       (Tensor self, int dim) -> int
 //
-// Tensor results are written into tensors that the call passes along; other results are returned. The
-// argument types decide the kinds of values in the call: the runtime aborts on a kind that is not the
-// kernel's C++ type.
+// Tensor results are written into tensors that the call passes; other results are returned. The argument
+// types decide the kinds of the values in the call: the runtime aborts if a kind does not match the kernel's
+// C++ type.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 namespace depute {
 
 struct Kernel {
-  std::string_view name;       // as the runtime looks it up
-  std::string_view signature;  // arguments without the results, and what is written or returned
+  std::string_view name;       // the name that the runtime looks up
+  std::string_view signature;  // arguments without the results, and the results
 };
 
 struct KernelArg {
@@ -29,26 +29,26 @@ struct KernelArg {
   bool is_list = false;
   bool is_optional = false;
   bool optional_elements = false;  // Tensor?[]
-  bool is_written = false;         // Tensor(a!): it becomes the result
+  bool is_written = false;         // Tensor(a!): the result is written into it
 };
 
 enum class KernelResult : std::uint8_t {
-  Tensors,     // one tensor each, passed along
-  TensorList,  // one list of tensors, passed along
+  Tensors,     // one tensor for each result, passed to the kernel
+  TensorList,  // one list of tensors, passed to the kernel
   Value,       // a number that the kernel returns
 };
 
 struct KernelSignature {
   std::vector<KernelArg> args;
   KernelResult result = KernelResult::Tensors;
-  std::size_t result_count = 1;  // Tensors: how many
+  std::size_t result_count = 1;  // Tensors: the number of results
 };
 
-// Kernels that ship together. The first library is in every runtime; the others are linked in by the
-// application, or imported in Python.
+// A library of kernels. The first library is in every runtime; the others are linked in by the application,
+// or imported in Python.
 struct KernelLibrary {
   std::string_view name;            // "quantized"
-  std::string_view python_module;   // what registers them in Python; empty: nothing is needed
+  std::string_view python_module;   // module that registers the kernels in Python; empty: always registered
   std::span<const Kernel> kernels;  // sorted by name
 };
 std::span<const KernelLibrary> kernel_libraries();

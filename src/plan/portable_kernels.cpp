@@ -1,10 +1,10 @@
-// The kernel list of the stock runtime (ExecuTorch 1.4), with what each kernel takes.
+// The kernels of the stock runtime (ExecuTorch 1.4) and their arguments.
 //
-//   add a kernel:  one line, in name order: what the runtime calls it, its arguments without results and
-//   defaults
+// To add a kernel, add one line in name order: the runtime's name for it, and its arguments without results
+// and defaults.
 //
-// Kernels that write into their own arguments (aten::copy_, ...) are left out, but for those that a
-// functional op has: after normalisation no node asks for them.
+// Kernels that write into their own arguments (aten::copy_, ...) are omitted unless a functional op needs
+// them: no other node does after normalization.
 #include <array>
 #include <span>
 
