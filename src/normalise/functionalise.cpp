@@ -10,7 +10,7 @@
 // the base are recomputed at their next use.
 //
 // A value that may be a view or a copy (a reshape of dynamic sizes) can be written if its possible base is
-// not read afterwards: both cases are then equal.
+// not read afterwards. View and copy then give the same result.
 //
 // Custom ops, known only by their schema, become functional forms. These append the new contents of written
 // arguments to their results (contents.h).

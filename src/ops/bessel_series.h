@@ -1,5 +1,5 @@
 // Chebyshev series for Bessel's and Airy's functions, like in special_series.h. An oscillating function is
-// given by an amplitude and a phase that do not oscillate.
+// given by an amplitude and a phase that do not oscillate. "f in t" is a series of f in the variable t:
 //
 //   c[0] + c[1] * T1(t) + c[2] * T2(t) + ...     for t from -1 to 1
 #pragma once

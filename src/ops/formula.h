@@ -43,12 +43,12 @@ struct Operand {
   BuilderArgument argument;
   bool is_number = true;
 
-  Operand(const Term& term)
-      : argument(term.value()), is_number(false) {}   // NOLINT: conversions are the point
-  Operand(int number) : argument(number) {}           // NOLINT
-  Operand(std::int64_t number) : argument(number) {}  // NOLINT
-  Operand(double number) : argument(number) {}        // NOLINT
-  Operand(bool number) : argument(number) {}          // NOLINT
+  // Conversions are intended.
+  Operand(const Term& term) : argument(term.value()), is_number(false) {}               // NOLINT
+  Operand(int number) : argument(number) {}                                             // NOLINT
+  Operand(std::int64_t number) : argument(number) {}                                    // NOLINT
+  Operand(double number) : argument(number) {}                                          // NOLINT
+  Operand(bool number) : argument(number) {}                                            // NOLINT
   Operand(const Argument& number) : argument(number), is_number(!number.is_value()) {}  // NOLINT
 };
 

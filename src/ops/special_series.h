@@ -1,5 +1,6 @@
 // Chebyshev series of special functions, with as many coefficients as f64 can resolve. The functions are
-// analytic in their variables, so the coefficients fall quickly; narrower types need fewer.
+// analytic in their variables, so the coefficients fall quickly; narrower types need fewer. "f in t" is a
+// series of f in the variable t:
 //
 //   c[0] + c[1] * T1(t) + c[2] * T2(t) + ...     for t from -1 to 1
 #pragma once

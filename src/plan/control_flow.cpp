@@ -1,5 +1,5 @@
-// Plans the control flow of a flat method (control_ops.h) with the runtime's two instructions: a jump if a
-// condition is false, and a move of one number to another.
+// Plans the control flow of a flat method (control_ops.h) with the runtime's two instructions. A jump is
+// taken if a condition is false; a move sets a number to another one.
 //
 //   control.if(%p)                 0  jump to 3 unless p
 //     control.set(%v, 1)           1  move 1 to v

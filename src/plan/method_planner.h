@@ -30,7 +30,7 @@ struct KernelUse {
 
 // Kernels that some runtimes lack.
 struct NeededKernels {
-  std::set<std::string> python_modules;  // Python modules that register such kernels
+  std::set<std::string> python_modules;  // modules that register such kernels
   std::set<std::string> own_kernels;     // kernels that the application registers
 };
 
@@ -132,11 +132,11 @@ class MethodPlanner {
   std::vector<OpenMark> open_;       // ifs and loops without their end, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
   const Node* origin_ = nullptr;     // the node that instructions are made for, or null
-  std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
+  std::unordered_map<const Value*, std::int32_t> copies_;  // copies of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
-  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
-  std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
+  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // by name: number in the program
+  std::unordered_map<Symbol, std::int32_t> delegates_;          // by name: index in the plan
   EqualDelegates equal_delegates_;
   sym::Bounder bounder_;
 };

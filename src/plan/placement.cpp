@@ -326,8 +326,8 @@ class Placer {
   // --- state
 
   // Finds contents that could be written directly into their buffer: whole results of nodes, outside of the
-  // caller's memory. Not with jumps, since a node may run before an earlier one of the list, and a place with
-  // several writers may be overwritten before the buffer's old content is read.
+  // caller's memory. Finds none if there are jumps: a node may then run before an earlier one of the list. A
+  // place with several writers may be overwritten before the buffer's old content is read.
   void find_stored() {
     stored_in_.assign(result_.values.size(), nullptr);
     written_in_.assign(result_.values.size(), nullptr);

@@ -23,13 +23,12 @@ struct StateSlot {
   TensorType type;
   std::uint64_t offset = 0;  // in state_memory
   std::uint64_t bytes = 0;
-  std::uint32_t initial =
-      0;  // number of the initial value, from 1; 0 for a tensor of zeros, or without elements
+  std::uint32_t initial = 0;  // number of the initial value, from 1; 0: only zeros, or empty
 };
 
 struct State {
   std::map<Symbol, StateSlot, SymbolTextLess> slots;  // by data key
-  std::vector<TensorData> initial_values;             // dense
+  std::vector<TensorData> initial_values;             // contiguous
 };
 
 // Lays out the state of all methods together.

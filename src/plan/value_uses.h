@@ -1,5 +1,5 @@
-// Finds how the nodes of a method use its values, in one walk from the last node to the first: which nodes
-// are views, which values need alignment, and how long a view would keep its base alive.
+// Finds how the nodes of a method use its values, in one walk from the last node to the first. Records views,
+// values that need alignment, and how long a view would keep its base alive.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ValueUses {
   std::uint32_t arena_padding = 0;         // maximum that a delegate of the method needs
 
   // Indexed by value number.
-  std::vector<bool> is_output;           // of the user; stores do not count
+  std::vector<bool> is_output;           // output for the user; stores do not count
   std::vector<bool> must_align;          // a delegate reads it, directly or through views
   std::vector<std::uint32_t> last_use;   // time, including uses of its views
   std::vector<std::uint32_t> whole_end;  // last use without slices of it and their views

@@ -14,7 +14,7 @@ namespace depute {
 
 struct ForeignFile {
   std::string_view what;  // "an ONNX model"
-  std::string_view hint;  // what to do instead
+  std::string_view hint;  // the suggested action
   bool is_text = false;
 };
 

@@ -28,8 +28,8 @@ struct ReadLimits {
   std::size_t graph_depth = 32;              // nesting of control-flow bodies
   std::size_t argument_depth = 16;           // nesting of dictionaries
   std::size_t list_elements = std::size_t{1} << 24;
-  std::size_t expression_bytes = std::size_t{1}
-                                 << 16;  // one symbolic expression; see max_sym_depth for its nesting
+  // One symbolic expression; max_sym_depth limits its nesting.
+  std::size_t expression_bytes = std::size_t{1} << 16;
 
   // --- pickles
   std::size_t pickle_bytes = std::size_t{1} << 30;

@@ -48,8 +48,8 @@ class SymbolReader {
   const std::unordered_set<std::string>& taken_;
   std::string prefix_;
   std::unordered_set<std::string> used_;
-  std::unordered_map<std::string_view, const SymExpr*>
-      by_text_;  // the texts lie in the model's JSON document
+  // The texts point into the model's JSON document.
+  std::unordered_map<std::string_view, const SymExpr*> by_text_;
 };
 
 }  // namespace depute

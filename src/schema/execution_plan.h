@@ -87,7 +87,8 @@ struct ExecutionPlan {
   std::string out_spec;
   std::vector<EValue> values;
   std::vector<PlanTensor> tensors;
-  std::vector<std::int64_t> items;  // of int, bool and tensor lists: value indices, 0/1, value indices
+  // Elements of lists: value indices for ints and tensors, 0 or 1 for bools.
+  std::vector<std::int64_t> items;
   std::vector<double> doubles;
   std::vector<std::string> strings;
   std::vector<std::int32_t> inputs;  // indices of values
@@ -101,7 +102,7 @@ struct ExecutionPlan {
   // Plans only, per instruction: the called index in Program::delegates if an equal delegate is executed
   // instead.
   std::map<std::size_t, std::uint32_t> stood_for;
-  std::vector<std::int32_t> args;          // of all instructions
+  std::vector<std::int32_t> args;          // arguments of all instructions
   std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
 
   // For plans: returns the index in Program::delegates that a DelegateCall calls.

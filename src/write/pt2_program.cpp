@@ -419,8 +419,8 @@ class Pt2GraphWriter {
     // A view that is strided in torch but dense here may not be viewable in another shape.
     const bool needs_copy = options_.is_edge ? is_torch_view(node) : has_dense_views_ && is_reshape(node);
     if (needs_copy) op = copy_twin(node);
-    if (control_flow_kind(node) ==
-        ControlFlow::Kind::WhileLoop)  // its test gives a tensor, not a tuple of one
+    // The test of a loop returns a tensor, not a tuple of one.
+    if (control_flow_kind(node) == ControlFlow::Kind::WhileLoop)
       inputs[0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = true;
     TRY(Json outputs, results(node));
     return Json{{"target", is_delegate ? std::string(delegate_target) : torch_target(op)},
