@@ -236,7 +236,7 @@ class Folder {
     }
   }
 
-  // Frees the content of operands after their last use; only contents stored elsewhere survive.
+  // Frees the content of operands after their last use.
   void let_go_of_operands(const Node& node) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       Constant& operand = known_.at(node.operand(i));

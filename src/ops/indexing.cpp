@@ -13,8 +13,7 @@
 namespace depute::internal {
 namespace {
 
-// --- x[i, :, j]: index tensors are broadcast; their sizes replace them, or come first if they are not
-// adjacent
+// --- x[i, :, j]: index sizes replace the indexed dimensions, or come first if those are not adjacent
 
 bool is_mask(const Value* index) {
   return index != nullptr &&

@@ -182,7 +182,7 @@ bool is_complex_tensor(const Value* value) {
   return value->type().is_tensor() && is_complex(value->tensor().dtype);
 }
 
-// Fails for complex tensors unless the op's row allows them.
+// Returns the reason to refuse complex tensors; nullopt if the op's row allows them, or if there are none.
 std::optional<std::string> refused_as_complex(const OpCall& call, std::span<const Clause> clauses) {
   for (std::size_t i = 0; i < call.args().size(); ++i) {
     const std::string_view argument = call.def().args[i].name.str();

@@ -15,8 +15,8 @@ class Loops {
   // A node's time is its position + 1.
   Loops(const Graph& graph, const NodeOrder& order);
 
-  // Returns the time until which a value must be kept that exists since `first` and is used at `time`. That is
-  // the end of the outermost loop that contains `time` and begins after `first`.
+  // Returns the time until which a value must be kept if it exists since `first` and is used at `time`. This
+  // is the end of the outermost loop that contains `time` and begins after `first`.
   std::uint32_t kept_until(std::uint32_t first, std::uint32_t time) const;
   // Returns the time since which the value must be kept if it is written at `time`: the beginning of that
   // loop.

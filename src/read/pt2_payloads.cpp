@@ -70,7 +70,7 @@ Result<SavedTensor> Payloads::load(std::string_view name) {
   return torch_save_->tensor(saved_.at(name));
 }
 
-// Returns the bytes of an unpickled tensor; all tensors with the same path share them.
+// Returns the bytes of a tensor that is not pickled; all tensors with the same path share them.
 Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) {
   TRY(std::string_view path, path_json.string());
   if (model_ != nullptr) {

@@ -183,8 +183,8 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
   return {};
 }
 
-// Reads ('storage', class, key, device, elements). Sets `dtype` to the type of the class; null if the tensor
-// has its own.
+// Reads ('storage', class, key, device, elements). Sets `dtype` to the type of the storage's
+// class; null if the tensor has its own type.
 Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarType* dtype) {
   const PickleValue& value = pickle_[id];
   if (value.kind != Kind::Persistent) return fail("a tensor without a storage");

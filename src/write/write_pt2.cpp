@@ -29,7 +29,7 @@ class Payloads {
   Payloads(std::string_view folder, std::string_view prefix) : folder_(folder), prefix_(prefix) {}
 
   void add(const std::string& name, const TensorData& data, bool is_parameter, bool shares_memory) {
-    // A small part of a storage that no other tensor uses is copied out.
+    // Keeps only the tensor's own elements if no other tensor shares the storage.
     const bool is_part = !shares_memory && data.byte_size() < data.storage->size();
     const TensorData kept = is_part ? data.contiguous() : data;
     const auto [entry, is_new] = entries_.try_emplace(kept.storage.get(), storages_.size());
