@@ -1,4 +1,4 @@
-// The nodes that take the place of control flow in a flat method (flatten.h). Most say only where to go on.
+// Ops that replace control flow in a flat method (flatten.h). Most only mark where execution continues.
 //
 //   control.variable() -> %v            a place that is written more than once; holds nothing yet
 //   control.set(%v, %x)                 from here on it holds what %x holds
@@ -32,7 +32,7 @@ enum class ControlOp : std::uint8_t {
 
 ControlOp control_op(const Node& node);  // None for all other nodes
 Symbol control_symbol(ControlOp op);
-// The node writes its first argument, a variable.
+// True if the node writes its first argument, a variable.
 bool writes_variable(const Node& node);
 
 }  // namespace depute
