@@ -50,7 +50,7 @@ class Bytes {
 };
 
 struct Constant {
-  std::string base_key;  // of `base`
+  std::string base_key;  // key of `base`
   TensorData base;
   Order order;  // order of base's dimensions
   // Factors of the elements: one for all, one per slice along base's `scale_dim`, or, if base is a matrix,

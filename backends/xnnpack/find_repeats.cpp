@@ -120,7 +120,7 @@ class RepeatFinder {
     for (std::uint32_t step = 0; step < steps; ++step)
       readers[step] = readers_of(*columns[column][step]->result(result), step);
     for (const Node* first : readers[0]) {
-      if (is_placed(*first)) continue;  // it has joined as a reader of another kind
+      if (is_placed(*first)) continue;  // already joined as a reader of another kind
       Column found = {first};
       for (std::uint32_t step = 1; step < steps; ++step) {
         const auto equal = std::ranges::find_if(readers[step], [&](const Node* reader) {

@@ -21,7 +21,7 @@ namespace depute::xnnpack {
 
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xFFFFFFFF;
-inline constexpr std::size_t max_rank = 6;          // of a tensor
+inline constexpr std::size_t max_rank = 6;          // maximum rank of a tensor
 inline constexpr std::size_t max_externals = 4096;  // maximum number of arguments and results in the runtime
 
 // Up to Cos the values equal those of the wire format.

@@ -270,7 +270,8 @@ bool may_stand_for(const Value& input, const ArgDef& arg) {
   }
 }
 
-// Finds the argument that each input of the pattern stands for. Other arguments need a default.
+// Finds the argument that each input of the pattern stands for. Other arguments must be optional or have a
+// default.
 Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pattern) {
   std::string_view name = def.name.str();
   std::vector<std::size_t> sources;

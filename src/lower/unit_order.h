@@ -50,7 +50,7 @@ class UnitOrder {
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
   const EffectOrder& effects_;
-  NodeOrder place_;                         // of nodes that are units of their own
+  NodeOrder place_;                         // order of single nodes, which are units
   std::vector<const Node*> nodes_;          // by place
   std::vector<std::uint32_t> group_begin_;  // members of group g: group_members_[begin[g] .. begin[g + 1])
   std::vector<const Node*> group_members_;

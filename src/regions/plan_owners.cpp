@@ -139,7 +139,7 @@ class OwnersPlanner {
     answer.refused_islands.push_back(refusal);
   }
 
-  // Splits regions into unrelated pieces as each owner's options require.
+  // Splits regions into the pieces that each owner's options require.
   void split_regions() {
     const AtomGraph& atoms = claims_.atoms;
     std::vector<std::uint32_t>& region = drawn_.regions.region;

@@ -20,7 +20,7 @@ namespace depute {
 
 struct OwnerQuestion {
   std::vector<Support> support;  // by node
-  Csr groups;                    // sets of nodes that this owner takes whole
+  Csr groups;                    // sets of nodes that the owner only takes whole
   RegionOptions options;         // if there are other owners, mode Fx means Settled
 };
 

@@ -60,7 +60,7 @@ struct WorkerDescription {
   std::vector<std::string> libraries;
   std::vector<BackendOpSpec> ops;
   bool together = false;       // all partitions are preprocessed in one call
-  bool reads_compact = false;  // it also reads programs in the compact form
+  bool reads_compact = false;  // the worker also reads programs in the compact form
 };
 Message json_of(const WorkerDescription& description);
 WorkerDescription description_of(const Message& json);
