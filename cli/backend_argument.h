@@ -1,5 +1,4 @@
-// Parses --method NAME=FILE, --calibrate [METHOD=]FILE and --bound SIZE=MIN..MAX. depute/command_line.h
-// describes --backend.
+// Parses --method, --calibrate and --bound arguments. depute/command_line.h describes --backend.
 #pragma once
 
 #include <string>

@@ -95,8 +95,7 @@ extern "C" void clean_up_and_end(int signal) {
   raise(signal);  // has the default effect: the handler was reset
 }
 
-// Removes temporary files if a signal stops the process. Signals that the caller ignores (nohup) stay
-// ignored.
+// Removes temporary files when a signal stops the process. Signals that the caller ignores stay ignored.
 void clean_up_on_signals() {
   let_threads_be_stopped();
   struct sigaction action{};

@@ -1,5 +1,4 @@
-// depute explain: shows every node's owner, or the rules that refused it, with the seen and the allowed
-// values.
+// depute explain: shows every node's owner, or the rules that refused it, with seen and allowed values.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,5 +1,4 @@
-// Parses the command line with CLI11, from the commands' options as data, and reports words that fit no
-// option.
+// Parses the command line with CLI11, from the commands' options as data, and reports unknown words.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -43,8 +43,7 @@ Result<CompileOptions> read_request(const RequestArguments& arguments);
 // Adds the named kernels to the compiler, compiles, and prints the program after the requested step.
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler);
 
-// True if the partitioning matches the lock of that name. Otherwise prints the differences and the hint to
-// standard error.
+// True if the partitioning matches the lock `lock`. Otherwise prints the differences to standard error.
 bool holds_lock(const Report& report, const std::string& lock, std::string_view hint);
 
 // True if an output goes to standard output, so that messages must go to standard error.

@@ -102,8 +102,7 @@ std::vector<NamedBytes> compile_specs_of(const std::vector<CompileSpec>& specs);
 std::vector<CompileSpec> compile_specs_of(const std::vector<NamedBytes>& specs);
 nb::bytes bytes_of(std::span<const std::byte> bytes);
 std::vector<std::byte> bytes_of(const nb::bytes& bytes);
-// Creates a dense tensor from bytes. Raises ValueError if the type is unknown or the number of bytes is
-// wrong.
+// Creates a dense tensor from bytes. Raises ValueError for an unknown type or a wrong number of bytes.
 TensorData make_tensor_data(const std::string& dtype, const std::vector<std::int64_t>& shape,
                             const nb::bytes& bytes);
 
@@ -112,8 +111,7 @@ TensorData make_tensor_data(const std::string& dtype, const std::vector<std::int
 nb::tuple rows_of(const PreprocessResult& result);
 PreprocessResult result_of_rows(const nb::object& rows);
 
-// Returns a backend that sends its partitions to `run(id, backend or None, [(method, partitions)])`, which
-// returns rows.
+// Returns a backend that sends its partitions to `run(id, backend or None, [(method, partitions)])`.
 std::unique_ptr<Backend> executor_backend(const std::string& id, nb::object run, nb::object backend,
                                           std::shared_ptr<Raised> raised);
 // True if a Python backend overrides preprocess_multimethod: its partitions cannot be divided.

@@ -1,5 +1,4 @@
-// Constants as arrays for numpy, torch and memoryview. An array points to the program's memory or to the
-// mapped file.
+// Constants as arrays for numpy, torch and memoryview, which point to the program's memory or a mapped file.
 //
 // Arrays are read-only. They keep their storage alive, even if the program is deleted.
 #include <nanobind/ndarray.h>

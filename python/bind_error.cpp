@@ -13,8 +13,7 @@ namespace depute::python {
 
 namespace {
 
-// "ValueError: no such layer". Does not use nanobind's what(): it ends the process if str() raises or returns
-// invalid UTF-8.
+// "ValueError: no such layer". nanobind's what() would end the process if str() raises or is invalid UTF-8.
 std::string text_of(const nb::python_error& error) {
   std::string text = nb::cast<std::string>(nb::type_name(error.type()));
   PyObject* told = PyObject_Str(error.value().ptr());

@@ -1,5 +1,4 @@
-// Functions for depute.verify: a program that also returns its intermediate values, and the results of the
-// reference kernels.
+// Functions for depute.verify: a program that also returns intermediate values, and the reference kernels.
 //
 //   %a = delegate.call(@d0, %x)          %a = delegate.call(@d0, %x)
 //   %b = aten.tan.default(%a)       ->   %b = aten.tan.default(%a)

@@ -1,5 +1,4 @@
-// Both sides of worker programs: serving Python classes as a worker, and using a worker as a backend in
-// Python.
+// Both sides of worker programs: serving Python classes as a worker, and using a worker in Python.
 //
 //   depute.serve_backend(MulPartitioner, MulBackend)    ->   answers lines of JSON until its input ends
 //   depute.worker_backend("chip")                       ->   depute-backend-chip on PATH, asked from now on
@@ -73,8 +72,7 @@ class AskedWorker final : public Backend {
   WorkerHandle worker_;
 };
 
-// Starts "exec:FILE", or depute-backend-NAME on PATH. Returns None if NAME is built in or there is no such
-// program.
+// Starts "exec:FILE" or depute-backend-NAME on PATH. None if NAME is built in or there is no such program.
 std::optional<WorkerHandle> start_worker(const std::string& name, std::optional<int> seconds,
                                          std::optional<std::uint64_t> max_bytes) {
   nb::gil_scoped_release release;

@@ -1,5 +1,4 @@
-// The demo backend: small enough to read in one go, complete enough to copy. docs/backends.md explains it
-// step by step.
+// The demo backend: small enough to read in one go, complete enough to copy; docs/backends.md explains it.
 //
 //   conv -> relu -> tan        becomes the text program       conv_relu_op, sin, cos, div
 //

@@ -1,5 +1,4 @@
-// The blob that OpenVINO's CPU plugin exports. Only the same OpenVINO version on the same kind of CPU imports
-// it.
+// The blob of OpenVINO's CPU plugin. Only the same OpenVINO version on the same kind of CPU imports it.
 //
 //   RR_UPCVO  u32  u64 length  "meta=1.0;ov=2026.4.1;isa=Intel AVX-512 with Intel DL Boost"  ...
 //

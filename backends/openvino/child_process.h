@@ -3,8 +3,7 @@
 //
 //   run_in_children({{"forward, openvino0", [&](std::ostream& out) { return compile(program, out); }}}, jobs)
 //
-// The children share the parent's memory as of their start, so nothing is copied to them. Their output comes
-// back as mapped memory.
+// The children share the parent's memory as of their start, without a copy. Their output is mapped memory.
 #pragma once
 
 #include <functional>

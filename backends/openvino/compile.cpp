@@ -1,7 +1,6 @@
 // Checks inputs and results, converts the program, compiles it for the CPU, and exports the blob.
 //
-// The runtime imports blobs without properties, so the only way to set one is the model's runtime
-// information:
+// The runtime imports blobs without properties, so these are set by the model's runtime information:
 //
 //   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      weights of int8 alone: activations stay floats
 #include "compile.h"

@@ -41,8 +41,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Returns the parameter of an input. The frontend drops parameters without readers, so a new one may be
-// needed.
+// Returns the parameter of an input, or a new one: the frontend drops parameters without readers.
 std::shared_ptr<ov::op::v0::Parameter> parameter_of(const ov::Model& model, const std::string& name,
                                                     const TensorType& type) {
   for (const auto& parameter : model.get_parameters()) {

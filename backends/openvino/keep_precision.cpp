@@ -1,5 +1,4 @@
-// OpenVINO asks an attribute whether it may be copied to a new node, and passes the node. This code marks the
-// node at that moment.
+// OpenVINO asks whether an attribute may be copied to a new node. This code marks the node at that moment.
 #include "keep_precision.h"
 
 #include <openvino/core/node.hpp>

@@ -55,8 +55,7 @@ std::int64_t origin(const ov::Node& node) {
   return found == node.get_rt_info().end() ? -1 : found->second.as<std::int64_t>();
 }
 
-// True if the node is an intermediate step of one program node. logsumexp, for example, needs the finite
-// number.
+// True for an intermediate step of one program node. logsumexp, for example, needs the finite number.
 bool is_step(const ov::Node& node) {
   const std::set<ov::Input<ov::Node>> readers = node.output(0).get_target_inputs();
   return std::ranges::all_of(readers, [&node](const ov::Input<ov::Node>& reader) {

@@ -27,8 +27,7 @@ std::string_view text_of(const CompileSpec& spec) {
   return {reinterpret_cast<const char*>(spec.value.data()), spec.value.size()};
 }
 
-// Returns the precision that the specs request. All other specs must match this machine, since blobs are made
-// for it.
+// Returns the precision in the specs. All other specs must match this machine, since blobs are made for it.
 Result<std::string> read_specs(std::span<const CompileSpec> specs) {
   if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
   const std::vector<CompileSpec> known = compile_specs(toolkit()->target, default_precision);

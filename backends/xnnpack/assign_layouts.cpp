@@ -124,8 +124,7 @@ void LayoutAssigner::assign_window(const XnnNode& node) {
   finish(node, nhwc(), std::move(physical));
 }
 
-// Returns the first input in integers, with a dynamic scale for each row or image. Only products of this kind
-// may read it.
+// Returns the first input in integers, with dynamic scales per row or image, for products of this kind only.
 ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers) {
   const ValueId input = physical.inputs[0];
   auto [found, is_new] = quantised_inputs_.try_emplace({input, readers}, no_value);
@@ -325,8 +324,7 @@ void LayoutAssigner::assign_expand(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
-// Applies a factor and a summand per index of dimension 1. With four dimensions this is a 1x1 depthwise
-// convolution.
+// Applies a factor and a summand per index of dimension 1; with rank 4, as a 1x1 depthwise convolution.
 void LayoutAssigner::assign_affine(const XnnNode& node) {
   const Constant& scale = *forms_.constant(node.inputs[1]);
   const Constant& shift = *forms_.constant(node.inputs[2]);

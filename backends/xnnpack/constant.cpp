@@ -128,8 +128,7 @@ class Scales {
   std::size_t run_ = 1;
 };
 
-// Multiplies `bytes`, elements in the constant's order, by their scales. Works in place, since weights are
-// large.
+// Multiplies `bytes`, elements in the constant's order, by their scales. In place, since weights are large.
 void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
   const Scales scales(constant);
   const std::size_t inner = scales.run() * sizeof(float);
@@ -196,8 +195,7 @@ std::int64_t count_before(const Dims& sizes, std::size_t dim) {
   return count;
 }
 
-// Returns the dimension of `sizes` whose slices have one scale each, or nullopt. Any dimension if all share
-// one scale.
+// Returns the dimension of `sizes` whose slices have one scale each (any if all share one), or nullopt.
 std::optional<std::size_t> dim_of_slices(const Constant& constant, const Dims& sizes) {
   if (numel(*constant.scale) == 1) return 0;
   const Dims own = constant.sizes();
@@ -208,8 +206,7 @@ std::optional<std::size_t> dim_of_slices(const Constant& constant, const Dims& s
   return std::nullopt;
 }
 
-// Multiplies scales by factors. Scales may have several elements per slice (groups); factors have one per
-// slice or one in total.
+// Multiplies scales, which may have several elements per slice (groups), by one factor per slice or in total.
 Constant product_of_scales(const Constant& scales, const Constant& factors) {
   const std::int64_t count = std::max(numel(scales), numel(factors));
   return computed("product", {scales, factors}, {count}, [count](std::span<const std::vector<float>> in) {

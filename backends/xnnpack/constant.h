@@ -79,8 +79,7 @@ Constant permuted(const Constant& constant, const Order& order);
 Constant reshaped(const Constant& constant, const Dims& sizes);
 Constant to_f32(const Constant& constant);  // from f16 or f32
 
-// Returns an f32 constant computed from others. `what` names the computation with all its parameters, for the
-// key.
+// Returns an f32 constant computed from others. `what` names the computation with all parameters in the key.
 using ElementFunction = std::function<std::vector<float>(std::span<const std::vector<float>> inputs)>;
 Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
                   ElementFunction compute);
@@ -98,8 +97,7 @@ Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis
 
 // Returns the elements of an f32 or f16 constant; reads the bytes.
 std::vector<float> to_floats(const Constant& constant);
-// Returns a constant computed from the bytes of others when it is written. `what` names the computation in
-// the key.
+// Returns a constant computed from the bytes of others when written. `what` is the computation in the key.
 using BytesFunction = std::function<std::vector<std::byte>(std::span<Bytes> inputs)>;
 Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
                    BytesFunction convert);

@@ -16,8 +16,7 @@ Order memory_order(const TensorType& type) {
 
 }  // namespace
 
-// External ids of the delegate's arguments come first (all inputs that are not constants, in order), then
-// those of its results.
+// External ids are those of the arguments (inputs that are not constants, in order), then of the results.
 Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
   std::uint32_t external_id = 0;
   graph_.values.reserve(method.graph->inputs().size() + method.graph->node_count());

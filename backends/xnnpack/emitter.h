@@ -44,8 +44,7 @@ class Emitter {
   std::size_t rank(ValueId id) const { return sizes(id).size(); }
   ScalarType dtype(ValueId id) const { return graph_.values[id].dtype; }
 
-  // --- nodes. Results have the first input's element type and the broadcast sizes of all inputs, unless
-  // sizes are given.
+  // --- nodes. By default, results have the first input's element type and the broadcast sizes of all inputs.
   ValueId add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params = {});
   ValueId add_sized(NodeKind kind, std::span<const ValueId> inputs, Dims sizes, NodeParams params = {},
                     std::uint32_t flags = 0);

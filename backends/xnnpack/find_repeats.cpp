@@ -7,13 +7,11 @@
 namespace depute::xnnpack {
 namespace {
 
-// Below these limits, separate delegates are not worth the calls: few steps, or copies that fit into a core's
-// cache.
+// Below these limits, separate delegates are not worth the calls, or the copies fit into a core's cache.
 constexpr std::size_t least_steps = 4;
 constexpr std::size_t least_copied_bytes = 1 << 20;
 constexpr std::size_t least_nodes = 3;  // nodes in a step
-// Upper bound on visited nodes, as a multiple of the graph's size: thousands of shared weights are no
-// recurrent cell.
+// Limit of visited nodes per node of the graph: thousands of shared weights are no recurrent cell.
 constexpr std::size_t most_passes = 32;
 
 // Corresponding nodes of all steps, one per step.
@@ -81,8 +79,7 @@ class RepeatFinder {
     return query.call.value(rule->packs) == &weight && query.is_constant(rule->packs);
   }
 
-  // Computes for each node the number of the last product that it depends on, starting at 1; 0 if there is
-  // none.
+  // Computes for each node the number of the last product that it depends on, from 1; 0 if there is none.
   void find_depths(const Column& seeds) {
     depth_.assign(graph_.node_ids(), 0);
     std::uint32_t next = 0;

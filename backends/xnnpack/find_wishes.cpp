@@ -27,8 +27,7 @@ std::vector<std::uint8_t> natural_innermost(const XnnGraph& graph) {
       innermost[node.output] = from;
     } else if (node.kind == NodeKind::Reshape && !sizes.empty() && !result.empty() &&
                sizes.back() == result.back() && from + 1U != sizes.size()) {
-      // The last dimension is kept. If the innermost dimension is another one, it stays innermost if it is
-      // kept as well.
+      // The last dimension is kept. If another dimension is innermost and is kept too, it stays innermost.
       const std::size_t behind = sizes.size() - from;
       if (behind <= result.size() && result[result.size() - behind] == sizes[from]) {
         innermost[node.output] = static_cast<std::uint8_t>(result.size() - behind);

@@ -1,5 +1,4 @@
-// A delegate's graph in XNNPACK's terms: values (inputs, outputs, constants, intermediates) and ordered
-// nodes.
+// A delegate's graph in XNNPACK's terms: values (inputs, outputs, constants, others) and ordered nodes.
 //
 //   aten.convolution(%x, %w, ...), aten.relu(..)  ->  Conv2d(x, w) min 0
 //

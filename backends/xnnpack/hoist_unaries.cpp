@@ -4,8 +4,7 @@
 //   Slice(x, 0..8), Sigmoid; Slice(x, 8..16), Sigmoid; Slice(x, 16..24), Tanh
 //     ->  Sigmoid(x); Slice(., 0..8); Slice(., 8..16); Slice(x, 16..24), Tanh
 //
-// A node costs as much as some hundred elements, so computing a few unused elements is cheaper than another
-// node.
+// A node costs as much as some hundred elements, so a few unused elements are cheaper than another node.
 #include <algorithm>
 #include <map>
 #include <utility>

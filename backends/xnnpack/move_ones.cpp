@@ -5,8 +5,7 @@
 //   Reshape(x[a, 8, 1, b], [a, 8, b])
 //     ->  Expand(x, [1, a, 8, 1, b]), Transpose to [a, 8, 1, 1, b], GlobalAvgPooling2d, dims dropped
 //
-// Each of these costs a copy, so a reshape and its inverse are removed first if only elementwise nodes are
-// between them:
+// Each of these costs a copy, so a reshape and its inverse with only elementwise nodes between them go first:
 //
 //   Conv2d, Reshape to [a, 8, b], Gelu, Reshape to [a, 8, 1, b], Conv2d  ->  Conv2d, Gelu, Conv2d
 #include <algorithm>

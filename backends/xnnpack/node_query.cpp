@@ -44,8 +44,7 @@ Check check_normalised(const Value& value, const Program& program, bool takes_la
   return {};
 }
 
-// Operands, and results with uses. A SmallVector, since a vector's allocations would cost more than all
-// checks.
+// Operands, and results with uses. A vector's allocations would cost more than all checks.
 using Tensors = SmallVector<const Value*, 6>;
 Tensors tensors_of(const Node& node) {
   Tensors tensors;

@@ -5,8 +5,7 @@
 //   limit::ints("stride", 1)};
 //   {.op = "aten.convolution.default", .forms = {limits}, ...}
 //
-// Relations between arguments or to neighbors in the graph are checked by the rule's own check, and described
-// in its conditions.
+// The rule's own check handles relations between arguments or to neighbors; its conditions describe them.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-// Rules of operators: whether XNNPACK takes a node, and how the node is translated. One file per family in
-// ops/.
+// Rules of operators: whether XNNPACK takes a node, and how it is translated. One file per family in ops/.
 //
 //   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .conditions = "", .translate =
 //   unary<Negate>}}; std::span<const OpRule> depute::xnnpack::ops::unary() { return rules; }

@@ -24,8 +24,7 @@ std::byte nibbles_of(std::byte low, std::byte high) {
   return static_cast<std::byte>((first + 8) | (second + 8) << 4);
 }
 
-// Packs two integers per byte, the first in the low half, each with 8 added. Bytes that were produced are
-// packed in place.
+// Packs two integers per byte, the first in the low half, each plus 8. Produced bytes are packed in place.
 Constant nibbles(const Constant& integers) {
   const Dims sizes = integers.sizes();
   return narrowed("int4", integers, ScalarType::I8, {sizes[0], sizes[1].value() / 2}, [](Bytes in) {
@@ -53,8 +52,7 @@ Constant to_bf16(const Constant& scales) {
   });
 }
 
-// True if the runtime accepts the scales when it loads a payload. A folded factor may have made them
-// negative.
+// True if the runtime accepts the scales when it loads a payload. Folded factors may make them negative.
 bool are_loadable(const Constant& scales) {
   return std::ranges::all_of(to_floats(scales),
                              [](float scale) { return scale > 0 && std::isnormal(scale); });

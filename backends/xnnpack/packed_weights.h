@@ -14,8 +14,7 @@ struct PackedWeight {
   bool is_transposed = false;      // the node's flag transpose_weights must be cleared
 };
 
-// Returns the packed weight of a product with constant quantized weights, or nullopt if XNNPACK rejects the
-// scales.
+// Returns the packed weight of a product, or nullopt if it is not quantized or XNNPACK rejects the scales.
 std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& product);
 void use_packed(XnnGraph& graph, XnnNode& product, const PackedWeight& weight);
 

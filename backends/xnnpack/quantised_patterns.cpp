@@ -13,8 +13,7 @@ constexpr std::string_view per_channel = "quantized_decomposed.dequantize_per_ch
 constexpr std::string_view per_tensor = "quantized_decomposed.dequantize_per_tensor.default";
 constexpr std::string_view per_block = "torchao.dequantize_affine.default";
 
-// The three variants of the pattern. XNNPACK quantizes per row in each, even if the program has one scale for
-// the tensor.
+// The three variants of the pattern. XNNPACK quantizes per row in each, even if the program does per tensor.
 struct DynamicOps {
   std::string_view choose, quantise, dequantise;
 };
@@ -100,8 +99,7 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
-// True if a 1-d convolution of integers can be reshaped to 2-d: a reshape of integers allows one dynamic
-// size.
+// True if a 1-d convolution of integers can be reshaped to 2-d, which allows one dynamic size.
 bool has_known_form(const Node& convolution) {
   const OpCall call(convolution);
   const auto is_reshapable = [](const Dims& sizes) {

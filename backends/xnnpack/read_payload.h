@@ -31,8 +31,7 @@ Result<OpenPayload> open_payload(std::span<const std::byte> bytes);
 // For bytes that write_payload() has just returned: skips the verification of the flatbuffer.
 Result<OpenPayload> open_written(std::span<const std::byte> bytes);
 
-// Each value has a tensor, or a quantized tensor that contains one. quantised_of() returns null for the
-// former.
+// Each value has a tensor, or a quantized tensor around one (quantised_of(), else null).
 const wire::Tensor& tensor_of(const wire::Value& value);
 const wire::QuantTensor* quantised_of(const wire::Value& value);
 

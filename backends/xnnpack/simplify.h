@@ -18,8 +18,7 @@ void drop_expands(XnnGraph& graph);
 //     ->  BatchMatrixMultiply(q as [2, 4*s, d], k), as [8, s, t]
 void share_heads(XnnGraph& graph);
 
-// Folds factors and summands per channel into the weights and biases of the preceding node, if that has no
-// other readers.
+// Folds factors and summands per channel into the weights and bias of the node before, if it has one reader.
 //
 //   Conv2d(x, w, b), ChannelAffine(., s, t)          ->  Conv2d(x, w * s, b * s + t)
 //   FullyConnected(x, w), Add(., constant[out])      ->  FullyConnected(x, w, constant)
@@ -34,8 +33,7 @@ void fuse_clamps(XnnGraph& graph);
 // Turns zeros around height and width into the padding of the following convolution.
 void fold_pads(XnnGraph& graph);
 
-// Replaces reshapes with two or more dynamic sizes, which XNNPACK cannot infer, by nodes that add or drop
-// dimensions of size 1.
+// Replaces reshapes with two or more dynamic sizes by nodes that add or drop dimensions of size 1.
 //
 //   Reshape(x[a, 8, b], [a, 8, 1, b])  ->  Expand(x, [1, a, 8, b]), Transpose
 void move_ones(XnnGraph& graph);

@@ -67,8 +67,7 @@ bool AttentionSplitter::keeps_rows(const XnnNode& node, ValueId scores) const {
   return node.kind == NodeKind::Reshape && from[row_dim(from)] == to[row_dim(to)] && from.back() == to.back();
 }
 
-// Returns the nodes from a product that computes scores to the product that reads them. Empty if the pattern
-// does not match.
+// Returns the nodes from a product that computes scores to the product that reads them, or nothing.
 std::vector<const XnnNode*> AttentionSplitter::attention_from(const XnnNode& product) const {
   std::vector<const XnnNode*> nodes{&product};
   bool has_softmax = false;

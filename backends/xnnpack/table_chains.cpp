@@ -14,8 +14,7 @@ bool is_single(const XnnValue& value) {
   return value.constant && count == 1;
 }
 
-// A node that copies the value without being elementwise. A Reshape can infer one size at most, so a Slice is
-// used otherwise.
+// A copy that is not elementwise: a Reshape, or a Slice if several sizes are dynamic.
 XnnNode same_by_place(const XnnGraph& graph, const XnnNode& like, ValueId from, ValueId to) {
   const Dims& sizes = graph.values[to].sizes;
   if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)

@@ -36,14 +36,12 @@ class ValueForms {
   // dimensions. The cost is infinite if the form cannot be created.
   ValueId get_widened(ValueId value, std::size_t rank, const Order& order, const XnnNode& node);
   double cost_widened(ValueId value, std::size_t rank, const Order& order) const;
-  // Returns a constant for weights or biases. Each packing node needs its own value: the runtime frees its
-  // bytes.
+  // Returns a constant for weights or biases. The runtime frees its bytes, so each packing node gets its own.
   ValueId packed(ValueId value);
 
   // Returns `id` with other sizes. Adds no node if they are its sizes, or its sizes before a reshape.
   ValueId reshape(ValueId id, const Dims& sizes, const XnnNode& node);
-  // Adds a node on physical values. Its result has these sizes; clamp, flags, parameters and handles come
-  // from `like`.
+  // Adds a node on physical values, with these result sizes. Everything else comes from `like`.
   ValueId emit(NodeKind kind, std::initializer_list<ValueId> inputs, const Dims& sizes, const XnnNode& like,
                NodeParams params = {});
   // Adds a node whose result has the element type and quantization of `type`.

@@ -103,7 +103,7 @@ class PayloadVerifier {
  private:
   // --- whole graph
 
-  // Each node has a table, a body and possibly a range; each value has a table, a tensor and possibly a
+  // A node has a table, a body and possibly a range; a value has a table, a tensor and possibly a
   // quantization.
   std::size_t count_tables() const {
     std::size_t tables =

@@ -9,8 +9,7 @@
 namespace depute::xnnpack {
 
 inline constexpr std::string_view backend_id = "XnnpackBackend";
-// Key of a compile spec and of a partitioner option: f16 stores weights as f16 (half_weights.h); default is
-// f32.
+// Key of a compile spec and partitioner option: f16 stores weights as f16 (half_weights.h); default f32.
 inline constexpr std::string_view weights_key = "weights";
 
 class XnnpackBackend : public Backend {
@@ -23,8 +22,7 @@ class XnnpackBackend : public Backend {
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
-// Returns the logical graph of a program's only method. Fails with the node and the reason if a node cannot
-// be translated.
+// Returns the logical graph of a program's only method. Fails if a node cannot be translated.
 Result<XnnGraph> translate(const Program& program);
 // Returns the graph that preprocess() writes.
 Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec> compile_specs = {});

@@ -78,8 +78,7 @@ bool is_same_value(const Argument& a, const Argument& b) {
   return same_argument(a, b);
 }
 
-// Fails if an argument that the pattern does not use differs from its default: the pattern assumes the
-// default.
+// Fails if an argument that the pattern does not use differs from its default, which the pattern assumes.
 Status check_other_arguments(const OpCall& call) {
   const BackendOp& op = op_of(call);
   for (std::size_t i = 0; i < call.args().size(); ++i) {
@@ -270,8 +269,7 @@ bool may_stand_for(const Value& input, const ArgDef& arg) {
   }
 }
 
-// Finds the argument that each input of the pattern stands for. Other arguments must be optional or have a
-// default.
+// Finds the argument for each input of the pattern. Other arguments must be optional or have a default.
 Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pattern) {
   std::string_view name = def.name.str();
   std::vector<std::size_t> sources;

@@ -24,8 +24,7 @@ class ResultCache {
   static Result<ResultCache> open(const CacheOptions& options);
 
   bool is_open() const { return !options_.folder.empty(); }
-  // Returns nullopt if the result is not cached: the backend disables caching, or the partition has
-  // delegates.
+  // Returns nullopt if results are not cached: the backend disables it, or the partition has delegates.
   std::optional<Hash128> key_of(const Backend& backend, const Partition& partition) const;
   std::optional<PreprocessResult> find(const Hash128& key, const Program& partition);
   // A write error only adds a note, since the result itself is valid.

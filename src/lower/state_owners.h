@@ -19,8 +19,7 @@ class StateOwners {
  public:
   explicit StateOwners(const StatefulDelegates& stateful) : stateful_(stateful) {}
 
-  // Records the calls that stay in the method, then those in its partitions. `carved` must live until
-  // check().
+  // Records the calls that stay, then those in partitions. `carved` must live until check().
   void add(const CarvedMethod& carved);
   Status check() const;
 

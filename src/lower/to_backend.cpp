@@ -159,8 +159,7 @@ class NodeOwners {
     }
   }
 
-  // Returns the tagged node itself, or the tagged node that takes it along in a body. Null for an undelegated
-  // node.
+  // Returns the tagged node itself or the one that takes it along in a body; null if it is undelegated.
   const Node* taken_with(const Node& node) const {
     if (tag_of_.contains(&node)) return &node;
     auto taken = taken_.find(&node.graph());

@@ -17,8 +17,7 @@ const Node* only_user(const Node& node);
 // Appends the only user if it has this op.
 void add_only_user(const Node& node, std::string_view op, std::vector<const Node*>& nodes);
 
-// Merges sets that share a node. No set is empty. The merged sets keep the given order and have no
-// duplicates.
+// Merges sets that share a node. No set is empty. Keeps the given order, without duplicates.
 std::vector<std::vector<const Node*>> united(const Graph& graph,
                                              const std::vector<std::vector<const Node*>>& sets);
 

@@ -39,8 +39,7 @@ Result<std::regex> compile_regex(std::string_view text) {
   }
 }
 
-// Visits all nodes of a program and of the programs that its delegates were made of, until `visit` returns
-// true.
+// Visits all nodes of a program and of its delegates' original programs, until `visit` returns true.
 template <typename Visit>
 bool any_node(const Program& program, Visit&& visit) {
   for (const auto& method : program.methods) {

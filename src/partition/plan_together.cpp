@@ -140,8 +140,7 @@ class MethodPlanner {
     return worth;
   }
 
-  // Halves the size limit for each owner that has a region with too many values. Returns false if there is
-  // none.
+  // Halves the size limit of owners that have a region with too many values. False if there is none.
   bool shrink_regions(const OwnersPlan& plan, std::vector<OwnerQuestion>& questions) {
     bool any = false;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner) {
@@ -292,8 +291,7 @@ NodeSupport support_of_set(const Proposal& proposal, const std::unordered_set<co
   return refuse("no-compute", nothing_computed);
 }
 
-// Returns a proposal for the isolated sets whose nodes are all supported. It has priority over the rest of
-// `proposal`.
+// Returns a proposal for the isolated sets whose nodes are all supported. It has priority over the rest.
 std::optional<Proposal> apart_from(const Proposal& proposal) {
   auto members = std::make_shared<std::unordered_set<const Node*>>();
   Proposal sets{.support = {}, .options = proposal.options};

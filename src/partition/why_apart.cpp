@@ -264,8 +264,7 @@ class OneBackend {
     return why;
   }
 
-  // True if the partition and the one before it compute the same thing, node by node, from the same
-  // constants.
+  // True if the partition computes the same as the one before it, node by node, with the same constants.
   bool is_repeat(std::uint32_t second) const {
     const std::vector<std::uint32_t>& before = members_[second - 1];
     const std::vector<std::uint32_t>& after = members_[second];

@@ -32,8 +32,7 @@ inline std::size_t channel_axis(StaticRole role) {
 std::optional<std::string_view> reason_against_channels(const Program& program, const Method& method,
                                                         const Node& layer, StaticRole role);
 
-// Measures weights on `jobs` threads. Their integers are computed when they are written. Adds each layer to
-// `result`.
+// Measures weights on `jobs` threads; their integers are computed when written. Adds layers to `result`.
 Status write_channel_weights(Program& program, Method& method, NewConstants& constants,
                              std::span<const ChannelWeight> weights, std::string_view scheme, int jobs,
                              QuantiseResult& result);

@@ -18,8 +18,7 @@ bool is_floats(const Value* value);
 // be functional: only outputs mutate.
 const TensorData* fixed_floats(const Program& program, const Method& method, const Value& value);
 
-// Returns the elements of f32 data in row-major order. They are copied, since a file's bytes may be
-// unaligned.
+// Returns f32 elements in row-major order. They are copied, since a file's bytes may be unaligned.
 std::vector<float> floats_of(const TensorData& data);
 
 // Returns the transposed matrix, as a view.

@@ -20,8 +20,7 @@ bool is_training(const OpCall& call) {
   return call.def().arg_index(Symbol("training")) >= 0 && call.boolean("training");
 }
 
-// Returns the values of an argument, or `otherwise` if it is None. Fails if the values may change at run
-// time.
+// Returns an argument's values (`otherwise` if it is None), or nullopt if they may change at run time.
 std::optional<std::vector<float>> numbers(const Program& program, const Method& method, const OpCall& call,
                                           std::string_view name, std::size_t count, float otherwise) {
   const Value* value = call.value(name);

@@ -50,8 +50,7 @@ std::vector<float> counted(std::span<const float> elements, float least, float m
   return {counts.begin(), counts.end()};
 }
 
-// Returns point i of count + 1 equally spaced points. Points in the upper half are computed from the upper
-// end.
+// Returns point i of count + 1 equally spaced points. The upper half is computed from the upper end.
 float point_between(float least, float most, std::size_t i, std::size_t count) {
   const float step = (most - least) / static_cast<float>(count);
   if (i < (count + 1) / 2) return least + step * static_cast<float>(i);

@@ -32,8 +32,7 @@ bool is_permute(const Node& node) {
 // Maximum number of permutes to look through.
 constexpr int max_permutes = 4;
 
-// Returns the matrix that a permute reads, and flips `is_turned` if it transposes. Null if it is not a 2-d
-// permute.
+// Returns the matrix that a permute reads, or null. Flips `is_turned` if the permute transposes.
 const Value* shown_matrix(const Node& permute, bool& is_turned) {
   if (!check_call(permute)) return nullptr;
   auto order = internal::permutation(OpCall(permute));

@@ -124,8 +124,7 @@ float scale_of(std::span<const float> elements, const Weight& weight) {
   return std::max(largest_of(elements) / half_range, std::numeric_limits<float>::min());
 }
 
-// Does not store the scales: they are recomputed when the data are written. For a large model they would take
-// much memory.
+// Scales are not stored, since they would take much memory. They are recomputed when data are written.
 void measure(Weight& weight) {
   Groups groups(weight);
   double signal = 0;

@@ -14,8 +14,7 @@
 namespace depute {
 namespace {
 
-// XNNPACK's quantizer does not quantize calls with larger numbers: these are masks, which no scale can
-// represent.
+// XNNPACK's quantizer skips calls with larger numbers: these are masks, which no scale can represent.
 constexpr double largest_number = 3.4028235e15;
 
 class StaticPlanner {

@@ -4,8 +4,7 @@
 //   %r = aten.relu.default(%c)                 %r: integers for all who read it; %c stays inside the two
 //   %m = aten.max_pool2d.default(%r)           %m: integers, with the scale of %r
 //
-// The rules are those of XNNPACK's quantizer for PT2E with its symmetric configuration and per-channel
-// weights.
+// The rules are those of XNNPACK's PT2E quantizer with symmetric configuration and per-channel weights.
 #pragma once
 
 #include <functional>

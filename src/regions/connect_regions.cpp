@@ -169,8 +169,7 @@ class Contraction {
     }
   }
 
-  // Collects the sets between `from` and `target` that `from` reaches. A direct edge does not count as a
-  // path.
+  // Collects the sets between `from` and `target` that `from` reaches, without direct edges.
   template <typename Between>
   Search search(OuterEdges& edges, std::uint32_t from, std::uint32_t target,
                 std::vector<std::uint32_t>& reached, Between between) {

@@ -1,5 +1,4 @@
-// Judges islands (connected pieces of regions) one by one: a tiny unrelated piece must not hide in a large
-// region.
+// Judges islands (connected pieces of regions) one by one: a tiny piece must not hide in a large region.
 //
 //   region {conv relu add tanh}, add -> tanh unrelated to conv -> relu      islands {conv relu}, {add tanh}
 #pragma once

@@ -55,8 +55,7 @@ class OwnersPlanner {
     std::vector<std::uint32_t> owner;  // by region
   };
 
-  // Draws regions and removes neutral atoms from their edges. Atoms claimed by another owner stay where they
-  // joined.
+  // Draws regions and removes neutral atoms from their edges. Atoms of other owners stay where they joined.
   Drawn draw_with(bool join_claimed) const {
     DrawnRegions drawn = draw_regions(claims_, join_claimed);
     Drawn result{.regions = regions_from_labels(settled(std::move(drawn.label), drawn.owner)),

@@ -220,8 +220,7 @@ void drop_common(std::vector<T>& before, std::vector<T>& after, const Same& key_
   });
 }
 
-// Pairs the remaining elements by key and passes each pair to `visit`. An element without a partner is passed
-// with null.
+// Pairs the remaining elements by key and passes pairs to `visit`; a missing partner is null.
 template <typename T, typename Key, typename Visit>
 void pair_rest(const std::vector<T>& before, const std::vector<T>& after, const Key& key_of,
                const Visit& visit) {
@@ -303,8 +302,7 @@ LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after) {
     compare_methods(*before.file, *after.file, diff);
     compare_payloads(before.file->payloads, after.file->payloads, diff);
   }
-  // Prefers the model's weights, which have the model's names. A file's weights are those that delegates
-  // packed.
+  // Prefers the model's weights, which have the model's names. A file's weights are packed by delegates.
   if (before.weights && after.weights) {
     compare_weights(*before.weights, *after.weights, diff);
   } else if (have_files) {

@@ -133,8 +133,7 @@ class DoctorWriter {
     add_troubles("What keeps `depute lower` from writing the program", troubles);
   }
 
-  // If the cause is a missing bound, groups by the hint alone. It names the symbol, which may affect many
-  // tensors.
+  // A missing bound is grouped by its hint alone, which names the symbol; it may affect many tensors.
   static std::pair<std::string, std::string> cause_of(const Diagnostic& cause) {
     return {cause.code == no_bound ? std::string() : cause.message, cause.hint};
   }

@@ -58,8 +58,7 @@ class SvgLayout {
   double height() const { return title_height + layer_distance * static_cast<double>(layers_.size()); }
 
  private:
-  // A node's layer is the longest path from a node without inputs. Edges may lead back if a loop writes a
-  // value.
+  // A node's layer is the longest path from a node without inputs. A loop's edges may lead back.
   void find_layers() {
     std::vector<std::size_t> waiting_for(boxes_.size(), 0);
     std::vector<std::vector<std::size_t>> users(boxes_.size());
@@ -83,8 +82,7 @@ class SvgLayout {
     }
   }
 
-  // If a node's users are more than one layer below, reserves a place in each layer between, so that edges
-  // pass beside boxes.
+  // Reserves places for edges to users more than one layer below, so that they pass beside boxes.
   void make_room_for_edges() {
     constexpr double edge_width = 6;
     room_.resize(graph_.nodes.size());
@@ -114,8 +112,7 @@ class SvgLayout {
     return sum / static_cast<double>(inputs.size());
   }
 
-  // Places a layer's boxes side by side, ordered by their inputs. The layer is centered on the wanted
-  // positions.
+  // Places a layer's boxes side by side, ordered by their inputs and centered on the wanted positions.
   void place(std::vector<std::size_t> layer) {
     std::vector<double> wanted(boxes_.size());
     for (std::size_t node : layer) wanted[node] = wanted_x(node);

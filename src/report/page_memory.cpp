@@ -1,5 +1,4 @@
-// Collects the page's memory data: tensors with their first and last instruction, and the largest entries of
-// the ledger.
+// Collects the page's memory data: tensors with their first and last instruction, and a ledger extract.
 #include <algorithm>
 #include <unordered_map>
 

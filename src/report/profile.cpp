@@ -164,8 +164,7 @@ class Places {
     return a.substr(0, end);
   }
 
-  // Returns the nodes of the handles. A delegate call stands for the delegate's nodes; these are never calls
-  // themselves.
+  // Returns the nodes of the handles. A delegate call stands for the delegate's nodes, which are no calls.
   std::vector<const MappedNode*> nodes(const std::vector<std::uint32_t>& handles) const {
     std::vector<const MappedNode*> found;
     const auto add = [&](std::uint32_t handle) -> const MappedNode* {
@@ -263,8 +262,7 @@ class Joiner {
                    "tell which by --method NAME");
   }
 
-  // Delegate calls look alike. If exactly one method knows all traced pieces of its delegates, chooses that
-  // method.
+  // Delegate calls look alike. Prefers the only method that knows all traced pieces of its delegates.
   void keep_known(const EtRun& run, std::vector<std::string>& fitting) const {
     std::vector<std::string> known;
     std::ranges::copy_if(fitting, std::back_inserter(known),
@@ -356,8 +354,7 @@ class Joiner {
     return method;
   }
 
-  // Pieces with lines get their own rows. The remaining time of the delegate goes to a row with all its
-  // lines.
+  // Pieces with lines get their own rows; the rest of the delegate's time goes to a row with all its lines.
   static void add_places(const ProfiledInstruction& instruction, SpentRows& lines, SpentRows& modules) {
     const auto row = [](SpentRows& rows, const std::string& name, std::string_view none, std::uint64_t ticks,
                         std::uint64_t calls) {

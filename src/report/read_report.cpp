@@ -1,5 +1,4 @@
-// Reads the parts of a JSON report that `depute diff` compares. Accepts only reports of this version, and
-// ignores other members.
+// Reads the parts of a JSON report of this version that `depute diff` compares; ignores other members.
 //
 //   {"version": 1, "nodes": [{"name": "relu", "source": "model.py:12 (features.relu)", ...}], ...}
 //     ->  Report::nodes {{.node = relu, .source = {model.py, 12, features.relu}}}

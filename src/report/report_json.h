@@ -1,5 +1,4 @@
-// The parts of the JSON report that the HTML page embeds unchanged: everything but the nodes, which the page
-// stores in columns.
+// The parts of the JSON report that the HTML page embeds unchanged: all but the nodes, stored in columns.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// Prints a .pte or .ptd file as text, for `depute show`. Backends describe their payloads if they implement
-// Backend::describe.
+// Prints a .pte or .ptd file as text, for `depute show`. Backend::describe prints payloads.
 #pragma once
 
 #include <cstddef>

@@ -322,8 +322,7 @@ class BackendServer {
   mutable std::shared_ptr<const MappedFile> programs_;  // for the current request
 };
 
-// Moves standard output to a new descriptor for answers. Everything else that is printed goes to standard
-// error.
+// Moves standard output to a new descriptor for answers. Other prints go to standard error.
 int take_standard_output() {
   const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -19,8 +19,7 @@ std::vector<std::size_t> reduced_dims(const OpCall& call, std::size_t rank) {
   return dims;
 }
 
-// Rejects windows along the last dimension: they would leave one channel, which XNNPACK computes element by
-// element.
+// Rejects windows along the last dimension: XNNPACK computes a single channel element by element.
 Check check_amax(const NodeQuery& node) {
   const TensorType& self = node.tensor("self");
   const std::vector<std::size_t> dims = reduced_dims(node.call, self.rank());

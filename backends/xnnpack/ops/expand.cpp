@@ -1,5 +1,4 @@
-// Broadcasts to a larger shape, and repeats. A broadcast is dropped if its readers broadcast themselves
-// (drop_expands.cpp).
+// Broadcasts and repeats. A broadcast is dropped if its readers broadcast themselves (drop_expands.cpp).
 #include "emitter.h"
 #include "node_query.h"
 
@@ -24,8 +23,7 @@ void translate_expand(Emitter& emit, const OpCall& call) {
   emit.result(emit.expand(emit.input(call, "self"), emit.result_sizes()));
 }
 
-// Each repeated dimension needs an additional dimension before it, six in total at most. All repeats must be
-// constant.
+// Each repeated dimension needs another one before it, six in total at most. Repeats must be constant.
 Check check_repeat(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_ints(node, "repeats"));
   const std::vector<std::int64_t> repeats = node.call.ints("repeats");

@@ -94,8 +94,7 @@ void avg_pool(Emitter& emit, const OpCall& call) {
   emit.result(emit.add_sized(NodeKind::AvgPooling2d, {x}, emit.result_sizes(), window));
 }
 
-// Requires that input sizes are multiples of output sizes: each result is then the mean of windows of one
-// size.
+// Input sizes must be multiples of output sizes: each result is then the mean of windows of one size.
 Check check_adaptive(const NodeQuery& node) {
   const TensorType& input = node.tensor("self");
   const Dims& result = node.result().sizes;

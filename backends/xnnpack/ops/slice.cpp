@@ -11,8 +11,7 @@ std::int64_t start_of(const OpCall& call) {
   return call["start"].is_none() ? 0 : call["start"].as_int();
 }
 
-// Returns the start of a slice of a dimension of constant size, counted from the front and clamped to the
-// size.
+// Returns a slice's start for a dimension of constant size, counted from the front and clamped.
 std::int64_t wrapped_start(std::int64_t start, std::int64_t size) {
   return std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
 }
