@@ -1,4 +1,4 @@
-// The text of a graph, for tests and for looking at what a delegate holds:
+// Prints a graph as text, for tests and debugging:
 //
 //   %0: f32[1, 3, 8, 8] = input 0
 //   %1: f32[1, 8, 8, 3] = Transpose(%0, [0, 2, 3, 1]) #1

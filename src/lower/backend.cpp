@@ -19,7 +19,7 @@ struct Job {
   std::optional<Result<PreprocessResult>> result;
 };
 
-// A backend is other people's code: what it throws becomes a diagnostic with its words.
+// Converts an exception that a backend throws into a diagnostic with the exception's message.
 Result<PreprocessResult> preprocess_safely(const Backend& backend, const Job& job) {
   try {
     Result<PreprocessResult> result =

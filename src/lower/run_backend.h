@@ -1,4 +1,4 @@
-// Calls a backend for its partitions and checks what comes back.
+// Calls a backend for its partitions and checks the results.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// One partition on its way through its backend.
+// One partition, and its result after the backend's call.
 struct BackendJob {
   Symbol method;
   const CarvedPartition* partition;
@@ -21,15 +21,15 @@ struct BackendJob {
 
 struct RunBackendOptions {
   int jobs = 1;
-  bool check_determinism = false;  // then no result is taken from the cache
+  bool check_determinism = false;  // if true, the cache is not read
   ResultCache* cache = nullptr;
 };
 
-// Where a partition's first node stands: its tag and the user's line.
+// The partition's first node, its tag and the user's line.
 LoweringPlace partition_place(std::string_view method, const Partition& partition, std::string_view backend);
 
-// One preprocess_multimethod over all jobs, which have this backend and are in method order; fills their
-// results. Refuses exceptions, missing and malformed results, and changed programs.
+// Makes one preprocess_multimethod() call for all jobs, which have this backend and are in method order, and
+// fills their results. Rejects exceptions, missing or malformed results, and changes to the program.
 Status run_backend(const Backend& backend, std::span<BackendJob* const> jobs,
                    const RunBackendOptions& options);
 

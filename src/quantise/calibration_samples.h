@@ -11,7 +11,7 @@
 
 namespace depute {
 
-// For each call what its inputs hold, as interpret() takes them.
+// Returns the values of all inputs for each call, in the form of interpret().
 Result<std::vector<std::vector<Content>>> calibration_samples(const Method& method,
                                                               const Calibration& calibration);
 

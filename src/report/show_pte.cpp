@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_shown = 80;
 
-// A compile spec's value: itself when it is a short text, else its size.
+// A compile spec's value: the text if it is short and printable, else its size.
 std::string spec_text(std::span<const std::byte> value) {
   const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
   const auto is_plain = [](char each) { return each >= ' ' && each <= '~'; };
@@ -63,16 +63,17 @@ class PteText {
   }
 
   void add_delegate(const PlanDelegate& delegate, std::size_t number) {
-    text_ += fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::in_quotes(delegate.backend_id),
-                         delegate_bytes(file_, delegate, bytes_).size(),
-                         delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
+    text_ +=
+        fmt::format("  delegate {} {}: {} bytes in {} {}", number, depute::in_quotes(delegate.backend_id),
+                    delegate_bytes(file_, delegate, bytes_).size(),
+                    delegate.is_inline ? "the flatbuffer, blob" : "segment", delegate.index);
     for (const auto& [key, value] : delegate.compile_specs) {
       text_ += fmt::format(", {}: {}", depute::in_quotes(key), spec_text(value));
     }
     text_ += "\n";
   }
 
-  // What the backend says of the delegate's bytes, once where several delegates have the same.
+  // Adds the backend's description of the delegate's payload. Equal payloads are described once.
   Status add_payload(const ExecutionPlan& method, std::size_t number) {
     const PlanDelegate& delegate = method.delegates[number];
     const Backend* backend = registry_.find_backend(delegate.backend_id);
@@ -108,7 +109,8 @@ class PteText {
   std::span<const std::byte> bytes_;
   const Registry& registry_;
   std::string text_;
-  std::map<std::tuple<const Backend*, const std::byte*, std::size_t>, std::string> told_;  // and where
+  // (backend, payload) -> first place
+  std::map<std::tuple<const Backend*, const std::byte*, std::size_t>, std::string> told_;
   std::uint64_t told_bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The report as text: the summary at the end of `lower`, and the table of `explain`.
+// Writes the report as text: the summary of `lower`, and the table of `explain`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string cause_text(const Diagnostic& cause) {
   return cause.source.empty() ? text : fmt::format("{} ({})", text, cause.source);
 }
 
-// Nodes without a kernel are in the table above it.
+// Nodes without a kernel are listed in the table, so they are only counted here.
 std::string refusals_text(const Report& report, const ExplainOptions& options) {
   std::string text;
   std::size_t missing = 0;
@@ -40,8 +40,8 @@ std::string refusals_text(const Report& report, const ExplainOptions& options) {
   return text;
 }
 
-// "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result". For
-// a single node: what is said of its delegate. Neighbours that are apart for one reason share a line.
+// "xnnpack0 and xnnpack1 are apart: %a -> %tan -> %b: one partition with both would need its own result".
+// With options.node, only the delegate of that node. Neighbors with the same reason share a line.
 std::string apart_text(const Report& report, const ExplainOptions& options) {
   std::set<Symbol, SymbolTextLess> asked;
   for (const NodeReport& node : report.nodes) {
@@ -90,7 +90,7 @@ std::string rules_table(const Report& report, const Colours& colours) {
   return text;
 }
 
-// The layer with the most noise stands for all, unless each is asked for.
+// Prints the noisiest layer only, or all layers with `verbose`.
 std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   if (quantised.layers.empty()) return {};
   std::uint64_t float_bytes = 0;
@@ -178,7 +178,7 @@ std::string summary_text(const Report& report, bool verbose, bool colour) {
 
 namespace {
 
-// Delegates that repeat one which many do, with that one: their nodes would be listed again and again.
+// Maps delegates to the delegate they repeat if at least 4 repeat it. Their nodes are not listed again.
 std::unordered_map<Symbol, Symbol> folded_delegates(const Report& report) {
   constexpr std::size_t least = 4;
   std::unordered_map<Symbol, std::size_t> count;

@@ -8,7 +8,7 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// The dimensions to reduce, ascending, without those of size 1.
+// Returns the dimensions to reduce, in ascending order, without dimensions of size 1.
 std::vector<std::uint32_t> reduced_dims(const OpCall& call, const Dims& sizes) {
   std::vector<bool> is_reduced(sizes.size(), false);
   const std::vector<std::int64_t> dims = call.ints("dim");
@@ -28,7 +28,7 @@ Check check_reduction(const NodeQuery& node) {
   if (node.has("dtype") && node.call["dtype"].as_scalar_type() != self.dtype) {
     return refuse_argument(node, "dtype", fmt::format("none, {}", name(self.dtype)));
   }
-  // These need no reshape between.
+  // These cases need no reshape in between.
   const std::vector<std::uint32_t> dims = reduced_dims(node.call, self.sizes);
   const bool is_last = is_last_alone(dims, self.sizes);
   const bool is_plain = is_last || (self.rank() >= 3 && dims.size() == 2);
