@@ -1,8 +1,7 @@
 // Shared by the files of the Python module: handles to programs, and conversion of errors in both directions.
 //
-//   depute/__init__.py, graph.py, ...   the package: what users read
-//   _depute                             this module: the public face (include/depute/), one bind_TOPIC.cpp a
-//   topic
+//   depute/__init__.py, graph.py, ...   the package that users import
+//   _depute                             this module, over include/depute/: one bind_TOPIC.cpp per topic
 //
 // A program that Python has seen is never edited. Python nodes are copies without pointers into the program,
 // so they cannot dangle, in whatever order Python releases objects.

@@ -2,8 +2,8 @@
 //
 //   depute/_from_torch.py   an ExportedProgram   ->  dicts, and the addresses of its weights
 //   here                    dicts                ->  ExportedModel, and the program that it describes
-//   here                    a program            ->  JSON, which depute/_to_torch.py gives to torch's own
-//   reader
+//   here                    a program            ->  JSON
+//   depute/_to_torch.py     JSON                 ->  an ExportedProgram, made by torch's own reader
 #include "depute/exported_model.h"
 
 #include <nanobind/stl/map.h>

@@ -1,9 +1,10 @@
 // Extracts parts of programs: nodes and modules are tagged and carved like a partition of a backend. A part
 // that would depend on its own results is rejected with the path.
 //
-//   %a = relu(%x)   ;"act"                    program
-//   %b = mm(%a, %w) ;"fc"      "fc" ->        method forward(%w = param "fc.w", %a) { %b = mm(%a, %w)  return
-//   %b }
+//   %a = aten.relu.default(%x)       ; "act"                  method forward(%w = param "fc.w", %a) {
+//   %b = aten.mm.default(%a, %w)     ; "fc"      "fc" ->        %b = aten.mm.default(%a, %w)
+//   return %b                                                   return %b
+//                                                             }
 #include "extract.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // table of `depute backends xnnpack` use the same list, so they cannot disagree.
 //
 //   static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::constant("bias"),
-//   limit::ints("stride", 1)};
+//                                      limit::ints("stride", 1)};
 //   {.op = "aten.convolution.default", .forms = {limits}, ...}
 //
 // The rule's own check handles relations between arguments or to neighbors; its conditions describe them.

@@ -1,7 +1,7 @@
 // Rules of operators: whether XNNPACK takes a node, and how it is translated. One file per family in ops/.
 //
-//   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .conditions = "", .translate =
-//   unary<Negate>}}; std::span<const OpRule> depute::xnnpack::ops::unary() { return rules; }
+//   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .translate = unary<Negate>}};
+//   std::span<const OpRule> depute::xnnpack::ops::unary() { return rules; }
 //
 // The build finds ops/*.cpp and calls the function named after each file.
 #pragma once

@@ -1,9 +1,12 @@
 // Recognizes quantization patterns around products, for rules and groups.
 //
-//   %w' = dequantize_per_channel(%w, %scales, ..)         a quantised weight: %w is a constant of the program
-//   %s, %z = choose_qparams(%x)                           a dynamic input: rows, or images, in integers whose
-//   scales are %q = quantize_per_tensor.tensor(%x, %s, %z)           found when the program runs %x' =
-//   dequantize_per_tensor.tensor(%q, %s, %z) %y = linear(%x', %w')
+//   %w = dequantize_per_channel(%integers, %scales, ..)    a quantized weight: %integers is a constant
+//
+//   %s, %z = choose_qparams(%x)                            a dynamic input: rows or images as integers,
+//   %q = quantize_per_tensor.tensor(%x, %s, %z)            with scales that are computed at run time
+//   %d = dequantize_per_tensor.tensor(%q, %s, %z)
+//
+//   %y = linear(%d, %w)
 #pragma once
 
 #include <optional>

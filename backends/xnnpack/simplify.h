@@ -44,8 +44,8 @@ std::size_t widest_rank(const Dims& from, const Dims& to);
 
 // Splits attention whose scores exceed the cache into parts of the queries.
 //
-//   BatchMatrixMultiply(q, k), Softmax, BatchMatrixMultiply(., v)  ->  the same of Slice(q) for each part,
-//   Concat
+//   BatchMatrixMultiply(q, k), Softmax, BatchMatrixMultiply(., v)
+//     ->  for each part: BatchMatrixMultiply(Slice(q), k), Softmax, BatchMatrixMultiply(., v); Concat
 void split_attention(XnnGraph& graph);
 
 // Turns transposed convolutions with adjacent windows into products.

@@ -17,7 +17,8 @@
 //
 //   BackendOpSpec{
 //       .name = "my_chip.scaled.default",
-//       .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None) -> Tensor",
+//       .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None)"
+//                 " -> Tensor",
 //       .infer = scaled_types}
 //
 // Such an op may also have a pattern, whose inputs are arguments with the same names. Other arguments take

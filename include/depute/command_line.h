@@ -31,8 +31,10 @@ int run_command_line(int argc, char** argv, Compiler& compiler);
 
 // Parses the argument of --backend, [METHOD:]NAME[:key=value,...]. Fails if the text is malformed.
 //
-//   "xnnpack:exclude=aten.tan.default,mode=fx"  ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
-//   "decode:xnnpack"                            ->  {"xnnpack", method "decode"}
+//   "xnnpack:exclude=aten.tan.default,mode=fx"
+//     ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
+//   "decode:xnnpack"
+//     ->  {"xnnpack", method "decode"}
 Result<BackendRequest> parse_backend_argument(const std::string& text);
 
 // Prints "error[code]: where: message", the source line and the hint to standard error. Returns exit_usage

@@ -1,9 +1,9 @@
 // ExportedModel: a program as torch.export serializes it, but in memory. The entries of a .pt2 archive are
 // values instead of files.
 //
-//   models/model.json          ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
-//   ..._weights_config.json    ->  weights:  {"config": {"conv.weight": {"path_name": "0", "tensor_meta": ...}}}
-//   data/weights/weight_0      ->  storages: {"0": the tensor's own memory}
+//   models/model.json        ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
+//   ..._weights_config.json  ->  weights:  {"config": {"conv.weight": {"path_name": "0", ...}}}
+//   data/weights/weight_0    ->  storages: {"0": the tensor's own memory}
 //
 // Names are those of torch's schema (torch/_export/serde/schema.py). Compiler::load() reads a model like a
 // file with the same content; weights are used in place.

@@ -1,6 +1,7 @@
 // FilteredPartitioner: applies the user's controls (pins and region options) to any partitioner.
 //
-//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));  // takes out what it knows
+//   // Removes the options of the filter from `options`.
+//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));
 //   DEPUTE_TRY(auto partitioner, make_partitioner(entry, options));
 //   partitioner = filtered(std::move(partitioner), std::move(controls));
 //

@@ -1,15 +1,16 @@
 // Pins restrict the nodes that a backend may take, by name, module or op. Users write them as backend
 // options:
 //
-//   --backend xnnpack:only=features.*            only the module features and what is in it
-//   --backend xnnpack:off=node:relu_1            never that node
+//   --backend xnnpack:only=features.*            only nodes of the module `features` and its submodules
+//   --backend xnnpack:off=node:relu_1            all nodes but the one that defines %relu_1
 //   --backend xnnpack:off=op:gelu,off=name:attn_.*_mask
 //
-//   module:PATH   the module of that path and those in it; a bare PATH and a trailing .* say the same
-//   node:NAME     the node with a result of that name
-//   name:REGEX    nodes with a result whose whole name matches (ECMAScript, no counts or back references)
-//   op:OP         nodes whose op, or the op the user's program called, has these parts: gelu,
-//                 aten.add.Tensor, add
+//   module:PATH   nodes of the module PATH and its submodules; also written PATH or PATH.*
+//   node:NAME     the node that defines the value NAME
+//   name:REGEX    nodes that define a value whose whole name matches REGEX (ECMAScript, without counts and
+//                 back references)
+//   op:OP         nodes whose op, or whose op in the user's program, contains the dotted parts OP:
+//                 gelu, add, add.Tensor, aten.add.Tensor
 //
 // With `only`, all nodes that no `only` selects are pinned (excluded); `off` pins the nodes it selects.
 #pragma once

@@ -12,12 +12,12 @@
 // Calls of earlier backends' delegates are rejected without calling `support`, unless take_delegates is set.
 // Additional rules in verdicts:
 //
-//   no-compute   a neutral node that no region needs, or a piece that gains nothing
-//   too-small    a piece with fewer nodes than RegionOptions::min_nodes
-//   not-worth    a piece that gains less than DelegateCost
-//   group        a node of a group that could not stay whole
+//   no-compute   a neutral node that no region needs, or a node of an island without gain
+//   too-small    a node of an island with fewer nodes than RegionOptions::min_nodes
+//   not-worth    a node of an island whose gain is below its DelegateCost
+//   group        a node of a group that cannot be taken as a whole
 //   delegated    a call of a delegate
-//   several      refused by several owners for different reasons (plan_together.h)
+//   several      a node that several owners rejected for different reasons (plan_together.h)
 #pragma once
 
 #include <span>

@@ -2,18 +2,19 @@
 // integers with scales, in torchao's ops and with torchao's values. Convolutions, and static rules for
 // weights and activations, use PT2E's ops.
 //
-//   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input
-//                              become 8 bits when the program runs
-//   linear=8da8w               weights of 8 bits, a scale for each output
-//   linear=8w                  the same weights, the input stays as it is
-//   embedding=4w:group=32      tables of 4 or 8 bits
-//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images
-//                              become 8 bits when the program runs, in PT2E's ops
-//   static                     layers and what lies between them as 8 bits, with scales that are measured on
-//                              inputs of a calibration: what XNNPACK's quantiser does in PT2E
+//   linear=8da4w:group=32      4-bit weights, one scale per 32 elements of a row; rows of the input are
+//                              quantized to 8 bits at run time
+//   linear=8da8w               8-bit weights, one scale per output channel; input as above
+//   linear=8w                  8-bit weights, one scale per output channel; the input stays in floats
+//   embedding=4w:group=32      4-bit table, one scale per 32 elements of a row
+//   embedding=8w               8-bit table, one scale per row
+//   conv=8da8w                 8-bit weights, one scale per output channel; each image of the input is
+//                              quantized to 8 bits at run time
+//   static                     8-bit weights and activations, with scales measured on calibration inputs,
+//                              like XNNPACK's quantizer in PT2E
 //
-//   %y = aten.linear.default(%x, %w, %b)   ->   %y = aten.linear.default(%x', %w', %b)
-//                                               %w' = torchao.dequantize_affine.default(%w.int4, ..)
+//   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
+//                                               %y = aten.linear.default(%x, %wd, %b)
 //
 // `only=` and `off=` select layers in the same way as nodes of a backend (pins.h): off=module:lm_head.
 #pragma once

@@ -37,15 +37,19 @@ struct Requirement {
 
 // Parses requirements, separated by commas: each has a quantity, a relation (>=, <=, ==) and a bound.
 //
-//   coverage, coverage:BACKEND   percent of nodes that are delegated, or that this backend has
-//   partitions (or delegates), delegated, non_delegated
-//                                how many delegates; nodes that have an owner; those that are left
-//   non_delegated_macs           multiplications of the nodes that are left, at the largest sizes
-//   boundary_bytes               of tensors that go into delegates and come out, at the largest sizes
-//   memory                       bytes of planned memory, of the method that needs most
-//   file_size                    bytes of the .pte and its .ptd files
-//   sqnr                         decibels of the noisiest layer that was quantised; infinite without one
-//   kernels<=NAMES               the program calls none but these: names with blanks between them
+//   coverage                 percentage of nodes that are delegated
+//   coverage:BACKEND         percentage of nodes that are delegated to this backend
+//   partitions, delegates    number of delegates
+//   delegated                number of delegated nodes
+//   non_delegated            number of undelegated nodes
+//   non_delegated_macs       multiply-accumulates of undelegated nodes, at the maximum sizes
+//   boundary_bytes           bytes of the tensors that enter and leave delegates, at the maximum sizes
+//   memory                   bytes of planned memory of the method that needs most
+//   file_size                bytes of the .pte file and its .ptd files
+//   sqnr                     lowest signal-to-noise ratio of all quantized layers, in decibels; infinite
+//                            if no layer was quantized
+//   kernels<=NAMES           the program calls only these kernels; names are separated by blanks, and *
+//                            matches any text
 //
 // Bytes may be written as 500K, 16M or 2G. A size without a bound makes a quantity infinite. Fails for other
 // text.

@@ -8,12 +8,12 @@
 // Result<std::unique_ptr<Partitioner>> make(const BackendOptions&)`, or a default constructor if it has no
 // options. Further static functions describe the backend; all are optional:
 //
-//   MyPartitioner::options()     std::vector<std::pair<std::string, std::string>>: key, meaning
-//   MyPartitioner::support()     std::vector<SupportRow>: what it takes
+//   MyPartitioner::options()     std::vector<std::pair<std::string, std::string>>: keys and meanings
+//   MyPartitioner::support()     std::vector<SupportRow>: the ops that the partitioner takes
 //   MyBackend::description()     one line for `depute backends`
-//   MyBackend::version()         of what makes the bytes, for people: "chip compiler 3.1, chip 7"
-//   MyBackend::libraries()       std::vector<std::string>: of its own ops
-//   MyBackend::ops()             std::vector<BackendOpSpec>; their `infer` stays in the process
+//   MyBackend::version()         version of the vendor's compiler, for people: "chip compiler 3.1, chip 7"
+//   MyBackend::libraries()       std::vector<std::string>: libraries of the own ops
+//   MyBackend::ops()             std::vector<BackendOpSpec>: the own ops; their `infer` is not sent
 //
 // The worker sends its answers on standard output. Other output to it, for example of a vendor library, is
 // redirected to standard error.

@@ -1,8 +1,11 @@
 // to_backend: lowers the parts of a program that partitioners selected. It has ExecuTorch's three forms:
 //
-//   DEPUTE_TRY(Delegate delegate, to_backend("MyBackend", program, specs, registry));  // all of it as one delegate
-//   DEPUTE_TRY(Lowered lowered, to_backend(program, partitioner, registry));  // methods through one partitioner
-//   DEPUTE_TRY(Lowered parts, to_backend(program, {{"encode", &a}, {"decode", &b}}, registry));  // through their own
+//   // The whole program as one delegate.
+//   DEPUTE_TRY(Delegate delegate, to_backend("MyBackend", program, specs, registry));
+//   // One partitioner for all methods.
+//   DEPUTE_TRY(Lowered lowered, to_backend(program, partitioner, registry));
+//   // One partitioner per method.
+//   DEPUTE_TRY(Lowered parts, to_backend(program, {{"encode", &a}, {"decode", &b}}, registry));
 //
 // The input program is not changed. The result is a new program that shares its data, with one delegate.call
 // and one Delegate per partition. A failed call has no effect. All forms share one implementation: all

@@ -1,11 +1,15 @@
 // Parses constants, blobs and delegates.
 //
 //   data     = "data" string ":" type "=" content ["at" int]
-//   content  = "[" numbers "]" | "zeros" | "random" "(" seed ")" | "view" "(" string ")" | bytes
-//   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")" | "file" "(" string [","
-//   start "," size] ")" delegate = "delegate" name "backend" string "{" {entry} "}" entry    = "spec" string
-//   "=" bytes | "info" string | "blob" bytes | "data" string ["align" int] "=" bytes
-//            | "padding" int | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
+//   content  = "[" [element {"," element}] "]" | "zeros" | "random" "(" int ")" | "view" "(" string ")"
+//            | bytes
+//   bytes    = string | "hex" "(" string ")" | "elided" "(" int "," string ")"
+//            | "file" "(" string ["," int "," int] ")"
+//   delegate = "delegate" name "backend" string "{" {entry} "}"
+//   entry    = "spec" string "=" bytes | "info" string | "blob" ["inline"] bytes
+//            | "data" string ["align" int] ["external" string] ["layout" type] "=" bytes
+//            | "padding" int | "debug" (int | string) "=" {"#" int}
+//            | "original" "{" {dim | data | delegate | method} "}"
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,10 +1,14 @@
 // Parses methods, graphs and nodes.
 //
-//   method    = "method" name "(" [input {"," input}] ")" "{" {statement} "return" [literal {"," literal}]
-//   "}" statement = "in_spec" string | "out_spec" string | graph | store | "output" literal | node graph =
-//   "graph" "@" name "(" [value ":" type {...}] ")" "{" {node} "return" [literal {...}] "}" store     =
-//   "store" role string "=" literal node      = [result {"," result} "="] op "(" [argument {"," argument}]
-//   ")" ["!" name] ["#" int] ["from" source] ["for" origin {"," origin}]
+//   method    = "method" name "(" [input {"," input}] ")" "{" {statement} return "}"
+//   statement = "in_spec" string | "out_spec" string | graph | store | "output" literal | node
+//   graph     = "graph" "@" name "(" [value ":" type {"," value ":" type}] ")" "{" {node} return "}"
+//   store     = "store" ("buffer" | "param" | "input" | "token") string "=" literal
+//   return    = "return" [literal {"," literal}]
+//   node      = [value ":" type {"," value ":" type} "="] op "(" [argument {"," argument}] ")"
+//               ["!" name] ["#" int] ["from" source]
+//               ["for" "#" int ["from" source] {"," "#" int ["from" source]}]
+//   source    = string ":" int [string [string]]
 #include <fmt/format.h>
 
 #include "ir/parser.h"

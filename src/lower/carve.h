@@ -1,10 +1,10 @@
 // Moves tagged nodes of a method into programs of their own, all tags in one pass: O(nodes + edges) for any
 // number of tags.
 //
-//   %a = conv(%x, %w) !t0                      %t0 = delegate.call(@t0, %x)
-//   %b = relu(%a)     !t0          ->          %c = tan(%t0)                    and the subprogram of t0:
-//   %c = tan(%b)                               return %c                        (%w, %x) { conv, relu, return
-//   return %c                                                                    %b }
+//   %a = conv(%x, %w) !t0                %t0 = delegate.call(@t0, %x)      and the subprogram of t0:
+//   %b = relu(%a) !t0              ->    %c = tan(%t0)                     %a = conv(%x, %w)
+//   %c = tan(%b)                         return %c                         %b = relu(%a)
+//   return %c                                                              return %b
 //
 // Builds a new method; the old one is not edited. Nodes keep their order as far as the delegates allow. A
 // dependency cycle through nodes outside a partition is an error that shows the path. Control-flow bodies are

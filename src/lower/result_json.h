@@ -2,8 +2,8 @@
 // store the bytes and return their position.
 //
 //   {"payload": BYTES, "map": [[0, [1, 2]], ["tan", [3]], [1, 9, 4]], "info": "", "padding": 0,
-//    "data": [{"key": "w", "alignment": 16, "tag": "", "layout": {"dtype": "f32", "sizes": [2]}, "blob":
-//    BYTES},
+//    "data": [{"key": "w", "alignment": 16, "tag": "", "layout": {"dtype": "f32", "sizes": [2]},
+//              "blob": BYTES},
 //             {"key": "b", "alignment": 16, "constant": "conv.bias"}]}
 //
 // Data that equal a constant of the partition are stored as its name only.

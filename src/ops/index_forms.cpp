@@ -3,8 +3,7 @@
 //
 //   aten.take.default(f32[2, 3], i64[4])                  ->   view [6], index
 //   aten.index_fill.int_Scalar(f32[2, 3], 1, i64[2], 5)   ->   index_put(x, [None, index], 5)
-//   aten.nonzero_static.default(x, size=4)                ->   the number of each set element, by cumsum;
-//   index_put
+//   aten.nonzero_static.default(x, size=4)                ->   cumsum of x != 0, index_put of the positions
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Ops that raise tensors to a rank and join them: all become views and one cat.
 //
-//   aten.vstack.default([f32[3], f32[2, 3]])   ->   view [1, 3], cat along 0: f32[3, 3]
+//   aten.vstack.default([f32[3], f32[2, 3]])       ->   view [1, 3], cat along 0: f32[3, 3]
 //   aten.block_diag.default([f32[2, 2], f32[1]])   ->   pad each with zeros to 3 columns, cat along 0
 #include <fmt/format.h>
 

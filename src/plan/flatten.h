@@ -2,9 +2,9 @@
 // it, between marks that say where execution continues (control_ops.h).
 //
 //   %y = higher_order.cond(%p, @yes, @no, [%x])           %y = control.variable()
-//   graph @yes(%a) { %s = aten.sin(%a) return %s }        control.if(%p)
-//   graph @no(%a) { return %a }                             %yes.s = aten.sin(%x)
-//                                                   ->      control.set(%y, %yes.s)
+//   graph @yes(%a) { %s = aten.sin.default(%a)            control.if(%p)
+//     return %s }                                           %"yes.s" = aten.sin.default(%x)
+//   graph @no(%a) { return %a }                     ->      control.set(%y, %"yes.s")
 //                                                         control.else()
 //                                                           control.set(%y, %x)
 //                                                         control.end_if()

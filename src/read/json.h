@@ -3,8 +3,10 @@
 //   TRY(JsonDocument document, JsonDocument::parse(archive, entry, limits));
 //   Json root(document);
 //   TRY(Json graph, root.field("graph"));
-//   TRY(std::string_view name, graph_name.string());   // or "models/model.json: graph.name (byte 17): not a
-//   string"
+//   TRY(Json graph_name, graph.field("name"));
+//   TRY(std::string_view name, graph_name.string());
+//
+//   models/model.json: graph.name (byte 17): a string is needed here
 //
 // A Json keeps the address of its parent: take each step into a named local, as above. Documents are parsed
 // as a whole by simdjson, in the mapped file if possible; byte offsets are computed only for errors. A

@@ -1,10 +1,11 @@
 // Reads the graphs of a .pt2 program: inputs, nodes in order, outputs, control-flow bodies.
 //
-//   {"target": "torch.ops.aten.add.Tensor", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}},
-//   "kind": 1},
-//    {"name": "alpha", "arg": {"as_int": 2}, "kind": 2}, ...], "outputs": [{"as_tensor": {"name": "add"}}],
-//    ...}
-//     ->  %add: f32[2, 3] = aten.add.Tensor(%x, ..., alpha=2)
+//   {"target": "torch.ops.aten.add.Tensor",
+//    "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+//               {"name": "other", "arg": {"as_tensor": {"name": "y"}}, "kind": 1},
+//               {"name": "alpha", "arg": {"as_int": 2}, "kind": 2}],
+//    "outputs": [{"as_tensor": {"name": "add"}}], ...}
+//     ->  %add: f32[2, 3] = aten.add.Tensor(%x, %y, alpha=2)
 //
 // Names are local to a graph: bodies see only their own inputs and nodes.
 #pragma once

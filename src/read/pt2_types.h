@@ -1,7 +1,7 @@
 // Reads the types of values in a .pt2 program: tensor metadata and symbolic expressions.
 //
-//   {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', ...)"}}, {"as_int": 3}], ...}   ->  f32[s0,
-//   3]
+//   {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', ...)"}}, {"as_int": 3}], ...}
+//     ->  f32[s0, 3]
 #pragma once
 
 #include <cstdint>

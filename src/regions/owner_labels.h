@@ -1,8 +1,7 @@
 // Labels for several owners: each even label belongs to the owner of its region.
 //
-//   regions    first  second  first         an atom of first may carry 0 or 4, one of second 2; one that
-//   stays labels     0      2       4             outside -1, 1, 3 or 5; a neutral one those, and what it may
-//   join
+//   regions    first  second  first       atom of first: 0 or 4      undelegated: -1, 1, 3 or 5
+//   labels     0      2       4           atom of second: 2          neutral: also the labels it may join
 //
 // Each atom has a range, as with one owner: from the label at which it was drawn (draw_regions.h) to the last
 // label that leaves room for its successors.

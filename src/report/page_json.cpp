@@ -1,8 +1,8 @@
 // Writes the page's data: the JSON report with its nodes in columns, and the page facts. Repeated strings are
 // stored once, in `strings`, and columns contain their indices:
 //
-//   "nodes": [{"name": "relu", "op": "aten.relu.default", ...}]   ->   "nodes": {"name": ["relu"], "op": [3],
-//   ...}
+//   "nodes": [{"name": "relu", "op": "aten.relu.default", ...}]
+//     ->  "nodes": {"name": ["relu"], "op": [3], ...}
 #include <set>
 #include <string>
 #include <tuple>

@@ -2,8 +2,8 @@
 // undelegated source line, op and reason, per refusal, and per violated requirement.
 //
 //   %a = aten.sort.default, model.py:7, xnnpack: kernel
-//     ->  {"ruleId": "xnnpack/kernel", "level": "note", "message": {"text": "aten.sort.default (1 node)
-//     ..."},
+//     ->  {"ruleId": "xnnpack/kernel", "level": "note",
+//          "message": {"text": "aten.sort.default (1 node) ..."},
 //          "locations": [{"physicalLocation": {"artifactLocation": {"uri": "model.py"}, "region": ...}}]}
 #include <fmt/format.h>
 

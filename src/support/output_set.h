@@ -1,12 +1,12 @@
 // OutputSet: the output files of one run, which appear together or not at all.
 //
 //   OutputSet outputs;
-//   TRY_STATUS(outputs.add_input("model.pt2"));
-//   TRY_STATUS(outputs.reserve("-o", "model.pte"));       // before any work: refuses what cannot be written
+//   outputs.add_input("model.pt2");
+//   TRY_STATUS(outputs.reserve("-o", "model.pte"));               // before any work: fails if not writable
 //   TRY(std::unique_ptr<Output> out, outputs.open("model.pte"));
 //   TRY_STATUS(out->write(bytes));
-//   TRY_STATUS(out->commit());                            // the file is whole, and still aside
-//   TRY_STATUS(outputs.put_in_place());                   // now it appears
+//   TRY_STATUS(out->commit());                                    // complete, in a temporary file
+//   TRY_STATUS(outputs.put_in_place());                           // renamed to model.pte
 //
 // Files are written beside their destinations and renamed at the end. If a rename fails, earlier ones are
 // undone. After a power failure during renaming, some files may be new and others old, but each file is

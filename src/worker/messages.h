@@ -37,16 +37,20 @@ Result<std::vector<CompileSpec>> compile_specs_of(const Message& json);
 Message json_of(const BackendOptions& options);
 BackendOptions options_of(const Message& json);
 
-// {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]}, {"answer": "refuse", "rule": .., "nodes":
-// [2]}],
-//  "groups": [[0, 1]], "specs": [], ...}. A node that is not named is refused.
+// Converts between a proposal and its message; a node that no answer names is refused.
+//
+//   {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]},
+//                {"answer": "refuse", "rule": .., "nodes": [2]}],
+//    "groups": [[0, 1]], "specs": [], ...}
 Message json_of(const Proposal& proposal, const Method& method);
 // `name` and `backend_id` are the defaults for missing fields.
 Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
                              const std::string& backend_id);
 
-// {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
-//  "verdicts": [{"rule": .., "nodes": [1]}]}
+// Converts between a partition result and its message.
+//
+//   {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
+//    "verdicts": [{"rule": .., "nodes": [1]}]}
 Message json_of(const PartitionResult& result, const Method& method);
 Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
                                             const std::string& name, const std::string& backend_id);

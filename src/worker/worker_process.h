@@ -1,8 +1,9 @@
 // A worker process. A line is written to it and a line is read from it; any other behavior of the worker
 // leads to an error in bounded time.
 //
-//   TRY(auto process, WorkerProcess::start(program, {.whole = "/tmp/depute-worker-x", .work = "..."},
-//   limits)); TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
+//   const WorkerFolders folders{.whole = "/tmp/depute-worker-x", .work = "/tmp/depute-worker-x/work"};
+//   TRY(auto process, WorkerProcess::start(program, folders, limits));
+//   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
 //
 // The process runs in a group of its own and inherits no open files. Its environment is PATH, LD_LIBRARY_PATH
 // and a language; its own folder is working directory, HOME and TMPDIR. Destroying this object ends the whole

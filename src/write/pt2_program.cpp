@@ -1,8 +1,8 @@
 // Serializes a method in torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp reads.
 // Python's to_torch() passes the result to torch's own reader.
 //
-//   s0 in [1, 64]   ->   {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint":
-//   {"as_int": 2}}}
+//   s0 in [1, 64]
+//     ->  {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 2}}}
 //
 // Torch requires a hint for each size: a number that it assumes while it reads. Equal hints would mean equal
 // sizes, so each symbol gets a distinct prime.

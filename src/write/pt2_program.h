@@ -1,7 +1,9 @@
 // Serializes a program of one method in torch's schema: the content of models/model.json in a .pt2 archive.
 //
-//   %y: f32[2] = aten.relu.default(%x)   ->   {"target": "torch.ops.aten.relu.default", "inputs": [{"name":
-//   "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}], "outputs": [{"as_tensor": {"name": "y"}}], ...}
+//   %y: f32[2] = aten.relu.default(%x)
+//     ->  {"target": "torch.ops.aten.relu.default",
+//          "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+//          "outputs": [{"as_tensor": {"name": "y"}}], ...}
 #pragma once
 
 #include <nlohmann/json.hpp>

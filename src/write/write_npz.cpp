@@ -1,7 +1,7 @@
 // Writes a zip archive of .npy files: each has a header, a Python dictionary, followed by the elements.
 //
-//   "x": f32[2, 3]   ->   x.npy: \x93NUMPY 1 0 118 {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
-//   }
+//   "x": f32[2, 3]
+//     ->  x.npy: \x93NUMPY 1 0 118 {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, ), }
 #include "write/write_npz.h"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 // sides is not decomposed: decomposed to bmm it would need views, which XNNPACK cannot express with two
 // dynamic sizes.
 //
-//   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])  ->  BatchMatrixMultiply, without a view to [12, s, s] and
-//   back
+//   matmul(f32[1, 12, s, 64], f32[1, 12, 64, s])
+//     ->  BatchMatrixMultiply, without a view to [12, s, s] and back
 #include "emitter.h"
 #include "node_query.h"
 #include "ops/idioms.h"
