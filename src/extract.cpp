@@ -1,10 +1,11 @@
 // Extracts parts of programs: nodes and modules are tagged and carved like a partition of a backend. A part
 // that would depend on its own results is rejected with the path.
 //
-//   %a = aten.relu.default(%x)       ; "act"                  method forward(%w = param "fc.w", %a) {
-//   %b = aten.mm.default(%a, %w)     ; "fc"      "fc" ->        %b = aten.mm.default(%a, %w)
-//   return %b                                                   return %b
-//                                                             }
+//   method forward(%w = param "fc.w", %x) {                   method forward(%w = param "fc.w", %a) {
+//     %a = aten.relu.default(%x)       ; "act"    "fc" ->       %b = aten.mm.default(%a, %w)
+//     %b = aten.mm.default(%a, %w)     ; "fc"                   return %b
+//     return %b                                               }
+//   }
 #include "extract.h"
 
 #include <fmt/format.h>

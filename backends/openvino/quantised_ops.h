@@ -5,8 +5,8 @@
 // arithmetic itself.
 //
 //   quantize -> dequantize                     FakeQuantize                       (OpenVINO's conversions)
-//   %w: i8 = constant -> dequantize            Convert, Subtract, Multiply        (depute.dequantize)
-//   quantize -> what is no dequantize          Divide, Round, Add, Clamp, Convert (depute.quantize)
+//   constant of i8 -> dequantize               Convert, Subtract, Multiply        (depute.dequantize)
+//   quantize -> another op                     Divide, Round, Add, Clamp, Convert (depute.quantize)
 #pragma once
 
 #include <openvino/frontend/extension.hpp>

@@ -2,7 +2,8 @@
 // queries of a group become more rows of one matrix.
 //
 //   k[1, 2, 1, t, d] -> Expand [1, 2, 4, t, d] -> Reshape [1, 8, t, d]
-//   BatchMatrixMultiply(q[1, 8, s, d], Transpose(k))                                  ->
+//   BatchMatrixMultiply(q[1, 8, s, d], Transpose(k))
+//     ->
 //   BatchMatrixMultiply(Reshape(q, [1, 2, 4*s, d]), Transpose(k[1, 2, t, d])), Reshape [1, 8, s, t]
 #include "simplify.h"
 #include "value_forms.h"

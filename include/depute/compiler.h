@@ -1,6 +1,6 @@
 // The compiler as a value: it owns its backends, and each step of the pipeline is a function call.
 //
-//   Compiler compiler;                                                    // with the backends built in
+//   Compiler compiler;  // contains the built-in backends
 //   DEPUTE_TRY(Program program, compiler.load("model.pt2"));
 //   DEPUTE_TRY(Compiled compiled, compiler.lower(std::move(program), {.backends = {{"xnnpack"}}}));
 //   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte

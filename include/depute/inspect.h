@@ -1,9 +1,9 @@
 // Queries about a lowered program, with ExecuTorch's function names.
 //
-//   get_delegates(program);          // the calls of delegates, bodies included
-//   get_non_lowered_nodes(program);  // what stays on portable kernels
-//   get_delegated_payload(program);  // the bytes behind each call
-//   summary_lines(get_delegation_info(program));
+//   get_delegates(program);                       // the calls of delegates, including those in bodies
+//   get_non_lowered_nodes(program);               // the undelegated nodes
+//   get_delegated_payload(program);               // the bytes behind each call
+//   summary_lines(get_delegation_info(program));  // the lines below
 //
 //   Total delegated subgraphs: 2
 //   Number of delegated nodes: 14

@@ -1,7 +1,7 @@
 // Detects delegates with state between calls.
 //
-//   %a = delegate.call(@counter, %x)       what %b is depends on the call before it, though no value says so
-//   %b = delegate.call(@counter, %x)
+//   %a = delegate.call(@counter, %x)
+//   %b = delegate.call(@counter, %x)       depends on the first call, although no value connects them
 //
 // The runtime instantiates a delegate once for each method and for each delegate that contains it. All calls
 // of a stateful delegate must therefore be in the same place, or each place has its own state.

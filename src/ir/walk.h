@@ -1,7 +1,7 @@
 // Traversal of graphs: each graph before the bodies of its control-flow nodes (cond, map_impl, scan,
 // while_loop), bodies in node order, depth first, each graph once.
 //
-//   method forward {                                    graphs_of(method): forward, then
+//   method forward(%p, %x) {                            graphs_of(method): forward, then
 //     %y = higher_order.cond(%p, @a, @b, [%x])                 a, b
 //     %z = higher_order.map_impl(@c, [%y], [])                 c
 //   }

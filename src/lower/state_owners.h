@@ -1,7 +1,7 @@
 // Checks that the calls of a stateful delegate of an earlier lowering stay together:
 //
-//   %a = delegate.call(@counter, %x) !t0      @counter nested in t0 would count for itself, and the one that
-//   %b = delegate.call(@counter, %x)          stays would, too: refused
+//   %a = delegate.call(@counter, %x) !t0      rejected: @counter in t0 would have a state of its own
+//   %b = delegate.call(@counter, %x)
 //
 // All calls of such a delegate go to one partition, or all stay.
 #pragma once

@@ -8,7 +8,8 @@
 //   %w = where(%e, 0, %p)               uses of %w become uses of %p
 //
 //   %f = any.dim(%seen, -1, true)       with %seen the slice of a constant that has a true in every row
-//   %w = mul(%p, to_f32(%f))            uses of %w become uses of %p
+//   %g = to_f32(%f)
+//   %w = mul(%p, %g)                    uses of %w become uses of %p
 //
 // A mask of zeros is removed as well. Products of finite numbers are assumed to be finite: a row of scores
 // that overflows to -inf without the mask is not considered.

@@ -1,7 +1,7 @@
 // Rewrites calls into forms that the runtime's kernels support and compute correctly.
 //
-//   %y: f32[4] = aten.gather.default(%x, 0, %i: i32[4])    ->    %c: i64[4] = aten._to_copy.default(%i, i64)
-//                                                                %y = aten.gather.default(%x, 0, %c)
+//   %y = aten.gather.default(%x, 0, %i: i32[4])    ->    %c: i64[4] = aten._to_copy.default(%i, dtype=.i64)
+//                                                        %y = aten.gather.default(%x, 0, %c)
 //
 // The row of an op states what its kernel supports (ops/kernel_rules.h). Only undelegated nodes are
 // rewritten: backends have rules of their own.

@@ -1,13 +1,16 @@
 // Replaces calls whose body only sets a mode by the body.
 //
-//   %y = higher_order.wrap_with_set_grad_enabled(false, @body, %x)        %a = aten.sin.default(%x)
-//   graph body(%x) { %a = aten.sin.default(%x)  return %a }          ->
+//   %y = higher_order.wrap_with_set_grad_enabled(false, @body, %x)    ->    %a = aten.sin.default(%x)
+//   graph @body(%x) { %a = aten.sin.default(%x)  return %a }
 //
 // Lowered programs compute no gradients, so grad mode is irrelevant. An enabled autocast converts operands
 // according to the flags of their ops. Bodies of control flow stay.
 //
-//   %y = higher_order.wrap_with_autocast("cpu", .bf16, true, true, @body, %x)   ->   %c = _to_copy(%x, .bf16)
-//   graph body(%x: f32) { %m: bf16 = aten.mm.default(%x, %x)  return %m }            %y = aten.mm(%c, %c)
+//   %y = higher_order.wrap_with_autocast("cpu", .bf16, true, true, @body, %x)
+//   graph @body(%x: f32[4, 4]) { %m: bf16[4, 4] = aten.mm.default(%x, %x)  return %m }
+//     ->
+//   %c: bf16[4, 4] = aten._to_copy.default(%x, dtype=.bf16)
+//   %m: bf16[4, 4] = aten.mm.default(%c, %c)
 #include <fmt/format.h>
 
 #include <optional>

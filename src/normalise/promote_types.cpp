@@ -1,9 +1,12 @@
 // Makes type promotion explicit: converts the arguments of an op to the element type of its computation.
 //
-//   %y: f32 = aten.add.Tensor(%x: f32, 2)           %two: f32[] = constant
-//                                             ->    %y = aten.add.Tensor(%x, %two)
-//   %z: f32 = aten.mul.Tensor(%x: f32, %i: i64)     %f = dim_order_ops._to_dim_order_copy(%i, dtype=f32)
-//                                                   %z = aten.mul.Tensor(%x, %f)
+//   %y: f32[4] = aten.add.Tensor(%x: f32[4], 2)
+//     ->  %two: f32[] = constant "two"
+//         %y: f32[4] = aten.add.Tensor(%x, %two)
+//
+//   %z: f32[4] = aten.mul.Tensor(%x: f32[4], %i: i64[4])
+//     ->  %f: f32[4] = dim_order_ops._to_dim_order_copy.default(%i, dtype=.f32)
+//         %z: f32[4] = aten.mul.Tensor(%x, %f)
 //
 // A number becomes a constant of the final type, so it is not converted at run time. Conversions get their
 // Edge name, dim_order_ops._to_dim_order_copy.

@@ -1,8 +1,8 @@
 // Replaces complex tensors by their real and imaginary parts, for which the runtime has kernels.
 //
-//   %z = aten.view_as_complex.default(%x)             %a = aten.select.int(%x, -1, 0)
-//   %w = aten.mul.Tensor(%z, %rotation)         ->    %b = aten.select.int(%x, -1, 1)
-//   %y = aten.view_as_real.default(%w)                %y = stack([a * c - b * s, a * s + b * c], -1)
+//   %z = aten.view_as_complex.default(%x)             a = x[..., 0], b = x[..., 1]
+//   %w = aten.mul.Tensor(%z, %rotation)         ->    c = real(rotation), s = imag(rotation)
+//   %y = aten.view_as_real.default(%w)                y = stack([a * c - b * s, a * s + b * c], -1)
 //
 // The op table holds the rules (ops/complex_forms.h). A complex constant becomes two views of its storage.
 #include <algorithm>

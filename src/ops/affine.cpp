@@ -2,9 +2,11 @@
 // Undelegated ones are computed by kernels of the runtime, which support rows instead of blocks.
 //
 //   %w: f32[8, 64] = torchao.dequantize_affine.default(%q, [1, 32], %scale, %zero, .i8, -8, 7)
-//
+//     ->
 //   %v = aten.view.default(%q, [16, 32])
-//   %d = quantized_decomposed.dequantize_per_channel.default(%v, %scale', %zero', 0, -8, 7, i8)
+//   %s = aten.view.default(%scale, [16])
+//   %z = aten.view.default(%zero, [16])
+//   %d = quantized_decomposed.dequantize_per_channel.default(%v, %s, %z, 0, -8, 7, .i8)
 //   %w = aten.view.default(%d, [8, 64])
 //
 // A table that only an embedding reads stays quantized, since a kernel looks up quantized rows.

@@ -1,8 +1,8 @@
 // Rewrites complex tensors as pairs of real ones, since the runtime has few kernels for complex numbers.
 //
 //   %z = aten.complex.default(%a, %b)                %z = aten.complex.default(%a, %b)
-//   %y = aten.mul.Tensor(%z, %w)               ->    %r = sub(mul(%a, real(%w)), mul(%b, imag(%w)))
-//                                                    %i = add(mul(%a, imag(%w)), mul(%b, real(%w)))
+//   %y = aten.mul.Tensor(%z, %w)               ->    r = a * real(w) - b * imag(w)
+//                                                    i = a * imag(w) + b * real(w)
 //                                                    %y = aten.complex.default(%r, %i)
 //
 // A rule takes the parts of its operands (directly from aten.complex, if that produced them) and returns

@@ -1,8 +1,8 @@
 // Ops that build complex tensors from real ones, or the reverse.
 //
-//   %z = aten.view_as_complex.default(f32[4, 2])     ->    aten.complex(select(-1, 0), select(-1, 1))
-//   %s = aten.polar.default(%r, %phi)                ->    aten.complex(r * cos(phi), r * sin(phi))
-//   %y = aten.view_as_real.default(%s)               ->    stack([r * cos(phi), r * sin(phi)], -1)
+//   %z = aten.view_as_complex.default(%x: f32[4, 2])     ->    complex(select(x, -1, 0), select(x, -1, 1))
+//   %s = aten.polar.default(%r, %phi)                    ->    complex(r * cos(phi), r * sin(phi))
+//   %y = aten.view_as_real.default(%s)                   ->    stack([r * cos(phi), r * sin(phi)], -1)
 #include <fmt/format.h>
 
 #include "depute/builder.h"

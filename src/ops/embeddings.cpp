@@ -1,8 +1,8 @@
 // Embedding bags, and embeddings with a maximum norm.
 //
-//   aten.embedding_bag.default(%w, %i, %offsets)        sums rows of %w between offsets
-//     ->  %bag = sum(%offsets[:, none] <= arange(%i), 0) - 1
-//         index_put(zeros, [%bag], embedding(%w, %i), accumulate=True)
+//   aten.embedding_bag.default(%w, %i, %offsets)        sums the rows of %w between two offsets
+//     ->  bag = sum(offsets[:, None] <= arange(i), 0) - 1
+//         index_put(zeros, [bag], embedding(w, i), accumulate=True)
 #include <limits>
 
 #include "depute/builder.h"

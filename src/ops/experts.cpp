@@ -3,7 +3,7 @@
 //
 //   aten._grouped_mm.default(f32[6, 16], f32[4, 16, 8], i32[4])     few rows: each gets its own matrix
 //   ->
-//   %e = sum(ge([0 .. 5], offs))                                    of each row
+//   e = sum(ge([0 .. 5], offs))                                     the expert of each row
 //   bmm(x as [6, 1, 16], weight[e])
 //
 //   aten._grouped_mm.default(f32[s0, 16], f32[4, 16, 8], i32[4])    many: each matrix gets all rows

@@ -3,8 +3,8 @@
 //
 //   x < 2        power series in x
 //   a < 1e8      x^a exp(-x) / gamma(a) times the integral of exp(a v - x (exp(v) - 1)), from 0 to where
-//                the integrand vanishes: to the left for P (x <= a), to the right for Q (x > a). In suitable
-//                steps the integrand is smooth, so Gauss's rule needs few points.
+//                the integrand vanishes: to the left for P (x <= a), to the right for Q (x > a).
+//                In suitable steps the integrand is smooth, so Gauss's rule needs few points.
 //   otherwise    the normal distribution and corrections for large a
 #include <cmath>
 #include <limits>

@@ -3,9 +3,9 @@
 // sizes.
 //
 //   aten.upsample_linear1d.vec(%x: f32[1, 2, 3], [6], false, none)
-//     ->  %at = clamp((arange(6) + 0.5) * 0.5 - 0.5, 0)                   where the results lie
-//         %w: f32[3, 6] = clamp(1 - abs(%at - arange(3)[:, none]), 0)
-//         matmul(%x, %w)
+//     ->  at = clamp((arange(6) + 0.5) * 0.5 - 0.5, 0)            positions of the results in x
+//         w = clamp(1 - abs(at - arange(3)[:, None]), 0)          f32[3, 6]
+//         matmul(x, w)
 #include <fmt/format.h>
 
 #include <cmath>

@@ -5,10 +5,11 @@
 // number of the element's run of equal ones, times n, plus its index. For small integers the element itself
 // replaces the run number.
 //
-//   %v, %i = aten.sort.stable(%x)      ->      %t, %u = aten.topk.default(%x, n, -1, false)
-//                                              key = run * n + %u     ; run counts the changes along %t
-//                                              %k, %j = aten.topk.default(key, n, -1, false)
-//                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
+//   %v, %i = aten.sort.stable(%x)      ->      t, u = topk(x, n, -1, false)
+//                                              key = run * n + u        run: the number of changes along t
+//                                              k, j = topk(key, n, -1, false)
+//                                              i = k - run * n
+//                                              v = gather(x, -1, i)
 #include "ops/order.h"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // static sizes the indices are constants.
 //
 //   aten.im2col.default(%x: f32[n, c, h, w], [2, 2], [1, 1], [0, 0], [1, 1])
-//     ->  %p = aten.index.Tensor(%x, [none, none, %rows[2, 1, h - 1, 1], %columns[2, 1, w - 1]])
-//         view(%p, [n, c * 4, (h - 1) * (w - 1)])
+//     ->  p = x[:, :, rows[2, 1, h - 1, 1], columns[2, 1, w - 1]]
+//         view(p, [n, c * 4, (h - 1) * (w - 1)])
 #include <fmt/format.h>
 
 #include "depute/builder.h"

@@ -5,7 +5,7 @@
 // joins the outputs without moving elements. A loop runs along the first dimension of the linear's result:
 //
 //   %last, %y = higher_order.scan(@step, [%h], [%gates], [%weight])
-//   graph step(%h: f32[2, 8], %now: f32[2, 8], %weight: f32[8, 8]) { ... return %next, %next }
+//   graph @step(%h: f32[2, 8], %now: f32[2, 8], %weight: f32[8, 8]) { ... return %next, %next }
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,10 +4,12 @@
 // The runtime has kernels for reading, writing and sums, with 64-bit indices. For extremes, the elements are
 // written in sorted order, so that the last write is the extreme:
 //
-//   %y = aten.scatter_reduce.two(%x, 0, %i, %s, "amax")   ->   %v, %o = aten.topk.default(%s, n, 0, false)
-//                                                              %j = aten.gather.default(%i, 0, %o)
-//                                                              %w = aten.scatter.src(%x, 0, %j, %v)
-//                                                              %y = aten.maximum.default(%x, %w)
+//   %y = aten.scatter_reduce.two(%x, 0, %i, %s: f32[8], "amax")
+//     ->
+//   %v, %o = aten.topk.default(%s, 8, 0, false)
+//   %j = aten.gather.default(%i, 0, %o)
+//   %w = aten.scatter.src(%x, 0, %j, %v)
+//   %y = aten.maximum.default(%x, %w)
 #include <fmt/format.h>
 
 #include "ops/complex_forms.h"

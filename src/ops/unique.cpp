@@ -1,9 +1,11 @@
 // The distinct elements of a tensor; their number depends on data.
 //
-//   aten._unique2.default(x)   ->   s = sort(x)          [1, 1, 2, 3, 3, 9]
-//                                   is_first             [1, 0, 1, 1, 0, 1]
-//                                   at = nonzero         [0, 2, 3, 5]            values s[at], counts by diff
-//                                   cumsum(is_first) - 1, brought back to the order of x: the inverse
+//   aten._unique2.default(x)   ->   s = sort(x)                  [1, 1, 2, 3, 3, 9]
+//                                   is_first                     [1, 0, 1, 1, 0, 1]
+//                                   at = nonzero(is_first)       [0, 2, 3, 5]
+//                                   values = s[at]               [1, 2, 3, 9]
+//                                   counts = diff(at)            [2, 1, 2, 1]
+//                                   cumsum(is_first) - 1         the inverse, once it is in the order of x
 #include "depute/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"

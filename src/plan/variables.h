@@ -1,8 +1,8 @@
 // Finds values that share one place in a flat method: a variable, and the values computed only to be put into
 // it.
 //
-//   %t = aten.sin.default(%x)          %v and %t share one place: sin writes into the variable,
-//   control.set(%v, %t)                and the set needs no instruction
+//   %t = aten.sin.default(%x)          writes into the memory of the variable %v
+//   control.set(%v, %t)                needs no instruction
 //
 // This requires that the old content of the variable is not needed once %t is computed. It also requires that
 // %t is not needed after the set, when the variable may change again. Otherwise the set copies.

@@ -1,8 +1,10 @@
 // Quantizes weights to integers from -127 to 127 with one scale per output channel, like PT2E.
 //
-//   %c = aten.conv2d.default(%x, %w, %b)   ->   %w' = quantized_decomposed.dequantize_per_channel.default(
-//                                                   %w.int8.0, %w.int8.0.scales, %w.int8.0.zeros, 0, ..)
-//                                               %c = aten.conv2d.default(%x, %w', %b)
+//   %c = aten.conv2d.default(%x, %w, %b)
+//     ->
+//   %wd = quantized_decomposed.dequantize_per_channel.default(
+//       %"w.int8.0", %"w.int8.0.scales", %"w.int8.0.zeros", 0, ..)
+//   %c = aten.conv2d.default(%x, %wd, %b)
 #pragma once
 
 #include <cstddef>

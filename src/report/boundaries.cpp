@@ -1,8 +1,8 @@
 // Sums up the tensors that cross borders of delegates at each call, by producer and consumer. With several
 // backends this shows the cost of combining them:
 //
-//   %a = delegate_call xnnpack0(%x)        caller  -> xnnpack   1 tensor
-//   %b = delegate_call chip0(%a)           xnnpack -> chip      1 tensor
+//   %a = delegate.call(@xnnpack0, %x)      caller  -> xnnpack   1 tensor
+//   %b = delegate.call(@chip0, %a)         xnnpack -> chip      1 tensor
 //   %c = aten.tan.default(%b)              chip    -> portable  1 tensor
 #include "report/boundaries.h"
 

@@ -2,11 +2,11 @@
 //
 //   OutputSet outputs;
 //   outputs.add_input("model.pt2");
-//   TRY_STATUS(outputs.reserve("-o", "model.pte"));               // before any work: fails if not writable
-//   TRY(std::unique_ptr<Output> out, outputs.open("model.pte"));
+//   TRY_STATUS(outputs.reserve("-o", "model.pte"));   // before any work: fails if it cannot be written
+//   TRY(auto out, outputs.open("model.pte"));         // a temporary file
 //   TRY_STATUS(out->write(bytes));
-//   TRY_STATUS(out->commit());                                    // complete, in a temporary file
-//   TRY_STATUS(outputs.put_in_place());                           // renamed to model.pte
+//   TRY_STATUS(out->commit());                        // complete, in the temporary file
+//   TRY_STATUS(outputs.put_in_place());               // renamed to model.pte
 //
 // Files are written beside their destinations and renamed at the end. If a rename fails, earlier ones are
 // undone. After a power failure during renaming, some files may be new and others old, but each file is
