@@ -1,7 +1,7 @@
 // Converts errors between C++ and Python.
 //
-//   Diagnostic                   ->  depute.Error, with the same words and fields
-//   an exception of a callback   ->  a Diagnostic on its way through the compiler, itself again behind it:
+//   Diagnostic                   ->  depute.Error, with the same message and fields
+//   exception of a callback      ->  Diagnostic inside the compiler, then the same exception with a note:
 //
 //     ValueError: no such layer
 //     while lowering: method forward, tag t0, backend MyBackend (model.py:12)

@@ -1,7 +1,7 @@
 // Both sides of worker programs: serving Python classes as a worker, and using a worker in Python.
 //
 //   depute.serve_backend(MulPartitioner, MulBackend)    ->   answers lines of JSON until its input ends
-//   depute.worker_backend("chip")                       ->   depute-backend-chip on PATH, asked from now on
+//   depute.worker_backend("chip")                       ->   a backend that runs depute-backend-chip
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -3,7 +3,7 @@
 //
 //   TRY(Part part, extract_delegate(std::move(compiled.program), "xnnpack3"));
 //   TRY_STATUS(write_pt2(*part.program, output));
-//   TRY(NamedArrays inputs, border_values(part, sample));      // what flows into the part
+//   TRY(NamedArrays inputs, border_values(part, sample));      // the values that the part reads
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 //
 // The runtime imports blobs without properties, so these are set by the model's runtime information:
 //
-//   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      weights of int8 alone: activations stay floats
+//   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      activations stay floats beside int8 weights
 #include "compile.h"
 
 #include <openvino/runtime/core.hpp>

@@ -1,7 +1,7 @@
 // Corrects results of OpenVINO that differ from PyTorch if all values in question are infinite.
 //
-//   ReduceMax of -inf alone              -3.4e38, where a maximum starts       ->  -inf
-//   attention where a mask leaves nothing    NaN, as 0 / 0                     ->  0
+//   ReduceMax of -inf only                       -3.4e38, its initial value    ->  -inf
+//   attention whose mask excludes all keys       NaN, from 0 / 0               ->  0
 //
 // Both corrections are part of the model. They cost a pass over the mask, or over the reduced tensor.
 #pragma once

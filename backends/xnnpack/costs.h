@@ -1,8 +1,8 @@
 // The cost of a computation inside a delegate and outside, on ExecuTorch's own kernel. It decides whether
 // XNNPACK takes a supported node. The figures are measured (bench/xnnpack_costs.py).
 //
-//   layer_norm_costs(1, 384)     -> outside is cheaper: 0.3 us, 1.5 us inside
-//   layer_norm_costs(3136, 96)   -> inside is cheaper: 0.30 ms, 0.35 ms outside
+//   layer_norm_costs(1, 384)     ->  outside is cheaper: 0.3 us, 1.5 us inside
+//   layer_norm_costs(3136, 96)   ->  inside is cheaper: 0.30 ms, 0.35 ms outside
 #pragma once
 
 #include <string>

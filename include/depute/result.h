@@ -1,7 +1,7 @@
 // Result: a value or a Diagnostic for errors in the user's data, propagated in one line.
 //
 //   Result<Count> count_nodes(std::string_view text);
-//   DEPUTE_TRY(Count count, count_nodes(text));  // an error goes to our caller
+//   DEPUTE_TRY(Count count, count_nodes(text));  // returns the error, if there is one
 //   if (count.nodes == 0) return failure("read_pt2", "graph.nodes", "there is none");
 //
 // Result mirrors std::expected, which C++20 does not have.

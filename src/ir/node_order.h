@@ -1,7 +1,7 @@
 // NodeOrder: positions of all nodes in a graph, for the duration of an algorithm.
 //
-//   NodeOrder order(graph);                   the first node: 0, the return: as many as there are nodes
-//   if (order[a] < order[b]) ...              a stands before b
+//   NodeOrder order(graph);                   // 0 for the first node, graph.node_count() for the return
+//   if (order[a] < order[b]) ...              // a stands before b
 //
 // Nodes do not store their positions, so that several threads can read one graph. The table takes four bytes
 // for each node ever added to the graph. Algorithms that only need a number per node use Node::id().

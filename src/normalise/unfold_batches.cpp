@@ -7,11 +7,11 @@
 // Inside a region, a value has the type of one element but represents a batch. Here each value gets a
 // counterpart with the batch as its first dimension. The op table decides how ops follow:
 //
-//   pointwise              dimensions of size 1 line up the operands behind the batch
-//   `dim` of views, reductions and of what works along a dimension: one more
-//   `size` of views        the batch in front
-//   products, indexing     rules of their own
-//   all others             once for each element, joined again
+//   pointwise ops                  operands get dimensions of size 1 behind the batch, to align their ranks
+//   views, reductions, softmax     `dim` grows by one
+//   views with a `size`            the batch size is put in front
+//   products, indexing             separate rules
+//   all others                     one call per element; the results are joined
 //
 // Regions nest (level 2 in level 1) and are removed from the innermost out. Batches of one level are ordinary
 // values of the next.

@@ -1,11 +1,11 @@
 // Describes the calls that the runtime's kernel of an op accepts, from the op's row, and converts other
 // calls.
 //
-//   .accepts = "self f32 f16 bf16; index i64"     element types, the one that others become first
-//   .accepts = "input rank 4"                     or 3-5; both may stand together: "self f32 rank 1-16"
-//   .accepts = "self any"                         complex numbers, too, which else no kernel takes or gives
-//   .accepts = "self f32 to_complex"              it gives complex numbers
-//   .fit = by_shifting                            another form of a call that the kernel would get wrong
+//   .accepts = "self f32 f16 bf16; index i64"     element types; other types are converted
+//   .accepts = "input rank 4"                     ranks, also as a range: "self f32 rank 1-16"
+//   .accepts = "self any"                         all element types, including complex ones
+//   .accepts = "self f32 to_complex"              the result may be complex, the argument not
+//   .fit = by_shifting                            rewrites calls that the kernel would compute wrongly
 //
 // A tensor of another type is converted to the first listed type that holds all its values, and results are
 // converted back. Calls that remain unsupported are refused in planning.

@@ -1,9 +1,9 @@
 // Ops of the compiler that appear in programs between its steps. The ops of flat methods are in
 // control_ops.h.
 //
-//   %y = delegate.call(@xnnpack0, %x, 2)    what delegate xnnpack0 computes of the arguments
-//   %y = depute.masked(%x)                  a node that a partitioner is not shown (masked_program.h), or
-//   %y = depute.masked_effect(%x)           one that has effects (effects.h)
+//   %y = delegate.call(@xnnpack0, %x, 2)    runs the delegate xnnpack0 with %x and 2
+//   %y = depute.masked(%x)                  stands for a node hidden from a partitioner (masked_program.h)
+//   %y = depute.masked_effect(%x)           stands for a hidden node with effects (effects.h)
 //
 // An input program may call delegates that it contains; it may not use the other ops.
 #pragma once

@@ -1,8 +1,8 @@
 // Selects the .ptd file for a constant or for data of a delegate: the first one whose pattern matches the
 // name.
 //
-//   layers.*      layers.0.weight, and what a delegate made of it: xnn:cat(layers.0.weight,bias)
-//   *             all
+//   layers.*      layers.0.weight, and a delegate's data derived from it: xnn:cat(layers.0.weight,bias)
+//   *             all names
 #pragma once
 
 #include <cstddef>

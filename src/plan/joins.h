@@ -1,7 +1,7 @@
 // Places the operands of a cat directly in its result, so that the cat needs no instruction.
 //
 //   %a: f32[1, 2, 8] = aten.sin.default(%x)        in the first 64 bytes of %c
-//   %b: f32[1, 3, 8] = aten.cos.default(%y)        in the 96 bytes behind
+//   %b: f32[1, 3, 8] = aten.cos.default(%y)        in the 96 bytes behind them
 //   %c: f32[1, 5, 8] = aten.cat.default([%a, %b], 1)
 //
 // This works along the outermost dimension, if sizes are static and no operand is needed in two places. The

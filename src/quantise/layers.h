@@ -2,7 +2,7 @@
 //
 //   aten.linear.default(%x, %w, %b)                  input %x, weight %w, bias %b
 //   aten.matmul.default(%x, %t), %t = aten.t(%w)     input %x, weight %w
-//   aten.addmm.default(%b, %x, %w)                   input %x, weight %w turned, [in, out], bias %b
+//   aten.addmm.default(%b, %x, %w)                   input %x, weight %w as [in, out], bias %b
 #pragma once
 
 #include <optional>

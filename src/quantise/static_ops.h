@@ -1,7 +1,7 @@
 // A table of the ops with integer inputs and results in PT2E quantization.
 //
-//   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and what comes out become integers
-//   %z = aten.max_pool2d.default(%y)         passes on: gives integers with %y's scale where %y has one
+//   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and %y become integers
+//   %z = aten.max_pool2d.default(%y)         shares scales: if %y is quantized, %z has its scale
 //
 // The rules are those of XNNPACK's quantizer for PT2E: ops that it leaves in floats stay in floats here.
 #pragma once

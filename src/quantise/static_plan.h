@@ -1,7 +1,7 @@
 // Plans which values of a method static quantization makes integers, and which of them share a scale.
 //
-//   %c = aten.conv2d.default(%x, %w, %b)       %x: read as integers by %c
-//   %r = aten.relu.default(%c)                 %r: integers for all who read it; %c stays inside the two
+//   %c = aten.conv2d.default(%x, %w, %b)       %x: integers for %c; %c itself stays in floats
+//   %r = aten.relu.default(%c)                 %r: integers for all its users
 //   %m = aten.max_pool2d.default(%r)           %m: integers, with the scale of %r
 //
 // The rules are those of XNNPACK's PT2E quantizer with symmetric configuration and per-channel weights.

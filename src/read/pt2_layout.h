@@ -1,7 +1,7 @@
 // Finds the models in a .pt2 archive and the entries of each, in all layouts that torch has used:
 //
 //   since 2.9   mlp/models/NAME.json, mlp/data/weights/NAME_weights_config.json and weight_0, weight_1, ...
-//   2.8         the same with mlp/data/weights/NAME.pt, a file of torch.save
+//   2.8         as since 2.9, with mlp/data/weights/NAME.pt, a file of torch.save
 //   up to 2.7   serialized_exported_program.json, serialized_state_dict.pt, serialized_constants.pt
 #pragma once
 

@@ -1,7 +1,7 @@
 // Graphs of a program for drawing: nodes with facts, and edges. A delegate is one node in the graph that
 // calls it, and also a graph of its own.
 //
-//   Drawing drawing = draw(report);            // which has page facts
+//   Drawing drawing = draw(report);            // `report` needs page facts
 //   print(drawing_json(drawing));              // for Model Explorer; drawing_dot(), drawing_svg()
 #pragma once
 

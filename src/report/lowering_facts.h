@@ -2,7 +2,7 @@
 //
 //   model.pte    ->  file: bytes by kind, kernels that methods call, planned memory, payloads; weights
 //   report.json  ->  report: nodes with owners and reasons, delegates
-//   model.pt2    ->  all of them, when it was lowered and emitted
+//   model.pt2    ->  both, after the model was lowered and emitted
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // files. It could also treat a worker that the handler ended as failed, and keep its input.
 //
 //   let_threads_be_stopped();              // when the process starts
-//   stop_other_threads();                  // in the handler: from here on nobody else does anything
+//   stop_other_threads();                  // in the handler: no other thread runs after this
 #pragma once
 
 #include <csignal>

@@ -4,7 +4,7 @@
 //   std::vector<std::byte> bytes;
 //   OutputBytes out(bytes);
 //   TRY_STATUS(out.write(header));
-//   TRY_STATUS(out.commit());                 // without it `bytes` stay what they were
+//   TRY_STATUS(out.commit());                 // without it, `bytes` keeps its old content
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 //
 //   TRY(auto out, OutputFile::create("model.pte"));
 //   TRY_STATUS(out.write(header));
-//   TRY_STATUS(out.commit());                 // without it the temporary file is removed
+//   TRY_STATUS(out.commit());                 // without it, the temporary file is removed
 //
 // If the path is a symbolic link, the link's target is replaced. The new file gets the permissions of an
 // existing one.

@@ -2,8 +2,8 @@
 // written there as text, and results come back as files.
 //
 //   /tmp/depute-worker-k3Jd2f/
-//     in/     what we write: 1.ir, and 1.bin for data that lie in no file
-//     work/   the worker's own, where it runs and may write
+//     in/     written by the compiler: 1.ir, and 1.bin with data that are in no other file
+//     work/   the worker's working directory, which it may write to
 //
 // After a failure the folder is kept, with in/ and replay.json (the request), for `depute replay`.
 #pragma once

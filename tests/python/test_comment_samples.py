@@ -214,6 +214,9 @@ NUMBERED = re.compile(r"%\d+\b")
 OP = re.compile(r"[A-Za-z_][\w.:]*")
 BEHIND_NODE = re.compile(r"(?: !\w+)?(?: #\d+)?")
 ROLE = re.compile(r'(?:param|buffer transient|buffer|constant|object|token|input|value)\b(?: "[^"]*"| -?\w+)?')
+CALL = re.compile(
+    r"(?<![\w.:])(?:aten|control|delegate|depute|dim_order_ops|higher_order|quantized_decomposed|torchao)\.[\w.]+(?=\()"
+)
 LISTED = re.compile(r"\w+(?:\.\w+)+(?=[:,]| |$)")  # %a = aten.sort.default, model.py:7
 STORE = re.compile(rf'\bstore \w+ "[^"]*" = (?:{VALUE}|\S+)')
 RETURN = re.compile(rf"\breturn (?:{VALUE}|none)(?:, (?:{VALUE}|none))*")
@@ -231,7 +234,7 @@ def end_of_call(text, start):
 
 
 def statements(text):
-    """(number of the line, kind, statement) of the samples in the text of a file; kind: node, input, store, return or graph."""
+    """(number of the line, kind, statement) of the samples in the text of a file; kind: node, call, input, store, return or graph."""
     lines = {number: (indent, line) for number, indent, line in samples(text)}
     for number, (indent, line) in lines.items():
         # A call may end on lines that are indented more.
@@ -251,6 +254,11 @@ def statements(text):
                 yield number, "node", rest[found.start() : BEHIND_NODE.match(rest, end).end()]
             elif not LISTED.match(line, found.end()):
                 yield number, "node", rest[found.start() :]
+        for found in CALL.finditer(line):
+            end = end_of_call(rest, found.end()) or len(rest)
+            is_numbered = NUMBERED.search(rest, found.end(), end)
+            if "%" in rest[found.end() : end] and not is_numbered and not line[: found.start()].endswith(" = "):
+                yield number, "call", rest[found.start() : end]
         for found in STORE.finditer(line):
             yield number, "store", found[0]
         for found in RETURN.finditer(line):
@@ -282,7 +290,7 @@ def as_method(name, kind, statement):
     operands = re.sub(r"(?<=[(\[, ])\.{2,3}(?=[,)\]])", "none", operands)  # left out
     operands = re.sub(rf"({VALUE}): (?:{TYPE})", r"\1", operands)
     operands = re.sub(r"%_(?!\w)", "%operand", operands)  # %_ stands for any value
-    if kind == "node":
+    if kind in ("node", "call"):
         # Keyword arguments come last; an ellipsis behind them leaves out more of them.
         operands = re.sub(r"(=[^=]*), none\)", r"\1)", operands)
     unquoted = re.sub(r'(%"[^"]*")|"(?:\\.|[^"\\])*"', r"\1", operands)
@@ -317,3 +325,43 @@ def test_ir_in_samples_parses():
             methods.append(as_method(f"m{len(methods)}", kind, statement))
     assert len(methods) > 250
     assert [f"{places[index]}  {message}" for index, message in unread(methods)] == []
+
+
+READ = """
+//   %y: f32[2] = aten.relu.default(%x: f32[2])        uses of %y become uses of %x
+//   %a, %b = aten.split.Tensor(%x, 2) !t0 #1   ->     %c = aten.add.Tensor(%x, ..., alpha=2)
+//   method forward(%w = param "fc.w", %x: f32[s0, 2]{strides=[1, 2]}) {
+//     %z: f32[2, 3] = ...
+//     store buffer "count" = %n
+//     return %"a b", none
+//   %c = higher_order.cond(%p, @yes, @no, [%x])
+//   graph @yes(%a) { %s = aten.sin.default(%a)  return %s }
+//   %d = quantized_decomposed.dequantize_per_channel.default(
+//       %"w.int8.0", %scales, 0, ..)
+//   control.set(%v, %x)                               a value
+"""
+NOT_READ = [
+    "//   %y = aten.relu.default(%x'",
+    "//   %w' = aten.relu.default(%x)",
+    "//   %w.int8 = aten.relu.default(%x)",
+    "//   %y: f32 = aten.relu.default(%x)",
+    "//   %c = aten._to_copy.default(%x, dtype=f32)",
+    "//   %i = %k - run * n",
+    "//   %r = sub(mul(%a, %b), 1)",
+    "//   graph body(%x) { return %x }",
+    "//   %two: f32[] = constant",
+    "//   %a = delegate_call xnnpack0(%x)",
+    "//   aten.mul.Tensor(%x, %rows[1])",
+]
+
+
+def test_statements_are_found():
+    kinds = [kind for _, kind, _ in statements(READ)]
+    assert sorted(kinds) == sorted(["node"] * 6 + ["graph"] * 2 + ["input", "store", "call"] + ["return"] * 2)
+    assert unread([as_method(f"m{i}", *found[1:]) for i, found in enumerate(statements(READ))]) == []
+
+
+@pytest.mark.parametrize("comment", NOT_READ)
+def test_what_does_not_parse_is_found(comment):
+    found = [as_method(f"m{i}", *found[1:]) for i, found in enumerate(statements(comment))]
+    assert unread(found) != []
