@@ -1,7 +1,7 @@
 // Advice for a better partitioning: changed options, or nodes that the backend should take. Each change is
 // evaluated by partitioning again.
 //
-//   set layer_norm=true (--backend xnnpack:layer_norm=true)      5 -> 1 delegates, 98 -> 100 %
+//   set layer_norm=true (--backend xnnpack:layer_norm=true)       5 -> 1 delegates, 98 -> 100 %
 //   write aten.tan.default in a way that xnnpack takes            2 -> 1 delegates, 75 -> 100 %
 //
 // If one source line has several rejected ops, replacing only one of them gains little. The advice then also
