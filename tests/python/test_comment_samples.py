@@ -1,15 +1,15 @@
-"""Samples in comments of C++ files are whole, and those in the IR's text form parse.
+"""Samples in comments of C++ files are not wrapped, and samples in the IR's text form parse.
 
-A sample is a comment line that is indented by three blanks or more, or that opens a JSON object.
+A sample line is a comment line that is indented by three blanks or more, or that starts with a JSON object.
 
-A formatter that reflows comments breaks a line of a sample where its next word would not fit within LIMIT columns, and starts the
-rest at the indentation of the line. A line that ends at such a place is a wrap if it is not complete, see wraps(). Breaks by hand
-pass: they indent the rest, or break a line where more would fit.
+Wraps: a formatter that reflows comments breaks a line where the next word would exceed LIMIT columns, and puts the rest at the
+same indentation. wraps() finds lines that break at such a place and are incomplete: they leave a bracket or a quote open, end with
+an operator, or have columns that the next line does not continue. A break by hand passes: it indents the rest, or comes earlier.
 
-Statements of the IR (`%y: f32[2] = aten.relu.default(%x)`), inputs with a role, stores and returns are found wherever they stand in
-a sample. Each becomes a method that depute-text reads: missing types are `none`, operands are inputs. Samples may leave out
-arguments (`..`) and results' nodes (`%y = ...`), and may write the types of operands behind them. Values with numbers for names
-(`%3`) are those of printed plans and payloads, which are other forms.
+IR: statements (`%y: f32[2] = aten.relu.default(%x)`), calls without results, inputs with a role, stores, returns and heads of
+graphs are found anywhere in a sample line. Each is completed to a method, which depute-text must read: missing types become `none`,
+operands become inputs. A sample may leave out arguments (`..`) or the whole node (`%y = ...`), and may write the type of an operand
+behind it. Values named by numbers (`%3`) belong to printed plans and payloads, which have other forms.
 """
 
 import re
