@@ -8,7 +8,7 @@ namespace depute {
 
 namespace {
 
-// Behind "exec:" or "METHOD:exec:"; npos where the backend is no program.
+// Position after "exec:" or "METHOD:exec:", or npos if the backend is not a program.
 std::size_t start_of_program(std::string_view text) {
   constexpr std::string_view word = "exec:";
   if (text.starts_with(word)) return word.size();

@@ -1,5 +1,4 @@
-// Reads --method NAME=FILE, --calibrate [METHOD=]FILE and --bound SIZE=MIN..MAX as the user wrote them;
-// --backend is read as depute/command_line.h says.
+// Parses --method, --calibrate and --bound arguments. depute/command_line.h describes --backend.
 #pragma once
 
 #include <string>
@@ -13,11 +12,11 @@ namespace depute {
 // "decode=decode.pt2" -> {"decode", "decode.pt2"}
 Result<std::pair<std::string, std::string>> parse_method_argument(const std::string& text);
 
-// "decode=inputs.npz" -> {"decode", "inputs.npz"}; "inputs.npz" -> {"", "inputs.npz"}, and so is what has a
-// slash before the first "=".
+// "decode=inputs.npz" -> {"decode", "inputs.npz"}; "inputs.npz" -> {"", "inputs.npz"}. A text with a slash
+// before the first "=" is a file without a method.
 Result<std::pair<std::string, std::string>> parse_calibrate_argument(const std::string& text);
 
-// "s0=1..2048" -> {"s0", [1, 2048]}; "s0=..2048" leaves the lower end to the program.
+// "s0=1..2048" -> {"s0", [1, 2048]}. "s0=..2048" keeps the program's lower bound.
 Result<std::pair<std::string, Range>> parse_bound_argument(const std::string& text);
 
 }  // namespace depute

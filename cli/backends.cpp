@@ -1,4 +1,4 @@
-// depute backends: what is built in, and the support matrix of one backend, from its own rules.
+// depute backends: lists the available backends, or the support matrix of one backend.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ std::string text_of(const Registry& registry) {
   return text;
 }
 
-// "input: rank 3 to 4; bias: constant; or ...", with the conditions behind it.
+// "input: rank 3 to 4; bias: constant; or ...", followed by the conditions.
 std::string text_of(const SupportLimit& limit) {
   std::string text = fmt::format("{}: {}", limit.of, limit.kind);
   if (limit.least) text += fmt::format(" {}{}", limit.most ? "" : "from ", *limit.least);
@@ -45,7 +45,7 @@ std::string text_of(const SupportRow& row) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// The backend's own, and those that every backend has.
+// The backend's own options and the common ones.
 std::vector<std::pair<std::string, std::string>> options_of(const BackendEntry& entry) {
   std::vector<std::pair<std::string, std::string>> options = entry.options;
   for (auto& common : partition_control_meanings()) options.push_back(std::move(common));
@@ -73,7 +73,7 @@ Json json_of(const BackendEntry& entry) {
   return json;
 }
 
-// A backend that is not built in may be a program on PATH, or exec:PATH.
+// An unknown name may be a worker program on PATH, or exec:PATH.
 Status add_worker(Compiler& compiler, std::string& name) {
   TRY(BackendRequest request, parse_backend_argument(name));
   std::vector<BackendRequest> requests = {std::move(request)};

@@ -1,4 +1,4 @@
-// The process: its standard streams and signals, and what is printed when something goes wrong.
+// The process: its standard streams, signals and error output.
 #include "depute/command_line.h"
 
 #include <fcntl.h>
@@ -77,8 +77,8 @@ int print_to(std::FILE* stream, const std::string& text) {
 
 namespace {
 
-// A file that is opened must not get the number of a standard stream that is closed: what is printed would go
-// into it. These stand-ins fail for who reads or writes them.
+// Opens /dev/null for each closed standard stream. Otherwise a newly opened file could get its number, and
+// printed text would go into that file. The stand-ins fail on every read or write.
 void fill_standard_streams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -92,10 +92,10 @@ extern "C" void clean_up_and_end(int signal) {
   end_worker_processes();
   remove_temporary_files();
   remove_temporary_folders();
-  raise(signal);  // as it would have been without this handler
+  raise(signal);  // has the default effect: the handler was reset
 }
 
-// A run that is stopped leaves no temporary files. What the caller ignores (nohup) stays ignored.
+// Removes temporary files when a signal stops the process. Signals that the caller ignores stay ignored.
 void clean_up_on_signals() {
   let_threads_be_stopped();
   struct sigaction action{};
@@ -108,7 +108,7 @@ void clean_up_on_signals() {
     sigaction(signal, nullptr, &before);
     if (before.sa_handler == SIG_DFL) sigaction(signal, &action, nullptr);
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails instead
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails instead
 }
 
 }  // namespace
@@ -126,10 +126,10 @@ int run_command_line(int argc, char** argv, Compiler& compiler) {
         test_backend_command()};
     commands.push_back(completion_command(commands));
     commands.push_back(man_command(commands));
-    // Of a process that was started without even its own name there are no arguments.
+    // argv may be empty: a process can be started without a name.
     const std::span<char*> words(argv, static_cast<std::size_t>(argc));
     const int code = run_words(words.subspan(words.empty() ? 0 : 1), commands);
-    // The compiler lives on, and with it workers that wait for a next request.
+    // Ends idle workers here, because the compiler object is never destroyed.
     end_worker_processes();
     remove_temporary_folders();
     return code;

@@ -1,5 +1,5 @@
-// The subcommands of `depute`, as data: their options and what runs when one was chosen. parse.cpp reads the
-// command line by them; nothing else knows the library that does it.
+// The subcommands of `depute` as data: their options, and a function to run. parse.cpp parses the command
+// line with them; only parse.cpp depends on the parser library.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace depute {
 
-// An option, and where its value goes. A flag has a bool; what may be given several times has a list.
+// An option and the target of its value. Flags have a bool, repeatable options a vector.
 struct Option {
-  std::string names;  // "-o,--output"; a word without dashes is told by its place: "MODEL"
+  std::string names;  // "-o,--output", or "MODEL" for a positional argument
   std::variant<bool*, int*, std::uint64_t*, std::string*, std::vector<std::string>*> target;
   std::string help;
-  std::string value = {};     // what help calls the value: "FILE"
-  bool may_be_empty = false;  // else "" is refused, which can only come from an empty variable of a script
+  std::string value = {};     // name of the value in the help: "FILE"
+  bool may_be_empty = false;  // false: "" is rejected, since it usually comes from an empty shell variable
   bool is_required = false;
-  std::optional<std::pair<int, int>> range = {};  // of a number, both ends allowed
-  std::string excludes = {};                      // the name of an earlier option that cannot stand beside it
-  std::vector<std::string> choices = {};          // all that the value can be
-  std::vector<std::string> words = {};            // some of what the value can be, which a shell completes
-  std::string words_from = {};  // a command that prints what the value can be, as the first word of each line
+  std::optional<std::pair<int, int>> range = {};  // of a number, both ends included
+  std::string excludes = {};                      // an earlier option that cannot be combined with this one
+  std::vector<std::string> choices = {};          // all valid values
+  std::vector<std::string> words = {};            // some valid values, for shell completion
+  std::string words_from = {};  // command that prints valid values, as the first word of each line
 
   std::vector<std::string> spellings() const;  // "-o", "--output"
   bool is_flag() const;
@@ -40,9 +40,10 @@ struct Option {
 struct Command {
   std::string name;
   std::string help;
-  std::function<std::vector<Option>()> options;  // asked of the chosen command alone: they are slow to set up
-  std::function<int()> run;                      // gives the exit code
-  bool takes_any_words = false;                  // which it does not read
+  // called for the chosen command only, since options are slow to set up
+  std::function<std::vector<Option>()> options;
+  std::function<int()> run;      // returns the exit code
+  bool takes_any_words = false;  // unknown words are allowed and ignored
 };
 
 Command lower_command(Compiler& compiler);
@@ -58,26 +59,26 @@ Command backends_command(Compiler& compiler);
 Command verify_command();
 Command replay_command();
 Command test_backend_command();
-// Of all commands; the list has to stay where it is.
+// These describe all commands; `commands` must outlive them.
 Command completion_command(const std::vector<Command>& commands);
 Command man_command(const std::vector<Command>& commands);
 
-// Reads the words behind the program's name and runs the command that they choose; gives its exit code.
+// Parses the words after the program's name and runs the chosen command. Returns its exit code.
 int run_words(std::span<char*> words, std::span<const Command> commands);
 
 // Prints "error[code]: where: message", the source line and the hint, to standard error.
 int report_error(const Diagnostic& diagnostic);
-// The same with the exit code of a wrong command line.
+// Like report_error(), but returns the exit code of a wrong command line.
 int report_usage(const Diagnostic& diagnostic);
 
 // --color: auto, always or never.
 Option colour_option(std::string& choice);
-// Whether what goes to this stream has colours: with auto on a terminal, unless NO_COLOR is set to anything.
+// True if output to this stream has colors. With "auto": on a terminal, unless NO_COLOR is set.
 bool has_colour(std::FILE* stream, const std::string& choice);
 
-// Writes all of `text` to standard output; fails when the reader is gone or the disk is full.
+// Writes all of `text` to standard output. Fails if the reader has closed it or the disk is full.
 int print_out(const std::string& text);
 Status write_to(std::FILE* stream, const std::string& text);
-int print_to(std::FILE* stream, const std::string& text);  // the same, and says what failed
+int print_to(std::FILE* stream, const std::string& text);  // like write_to(), and reports the error
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// depute completion: what a shell completes behind `depute`, from the commands' own records.
+// depute completion: prints shell completion scripts, made from the commands' own records.
 //
 //   source <(depute completion bash)          depute lower model.pt2 --ba<TAB> -> --backend
 //                                             --backend x<TAB>               -> xnnpack
@@ -16,7 +16,7 @@
 namespace depute {
 namespace {
 
-// Text in single quotes, for any shell; `before` gets a backslash in front, too.
+// Quotes text with single quotes. Characters in `before` get a backslash.
 std::string in_quotes(std::string_view text, std::string_view before, std::string_view quote) {
   std::string out = "'";
   for (const char c : text) {
@@ -30,8 +30,7 @@ bool has_known_words(const Option& option) {
   return !option.choices.empty() || !option.words.empty();
 }
 
-// Of an option with a closed or a printed list: in lines, the first word of each is one that the value can
-// be.
+// True if the option's values are a fixed list, or are the first words of the lines that a command prints.
 bool has_words(const Option& option) {
   return !option.words_from.empty() || has_known_words(option);
 }
@@ -42,7 +41,7 @@ std::string words_of(const Option& option) {
   return fmt::format("$({} 2>/dev/null | cut -d' ' -f1)", option.words_from);
 }
 
-// The words without dashes that a command takes, where they are not files; null: there are none.
+// Returns the positional option with known words, or null.
 const Option* find_positional_words(const std::vector<Option>& options) {
   const auto found = std::ranges::find_if(
       options, [](const Option& option) { return option.is_positional() && has_words(option); });

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_depth = 64;  // of lists inside each other
+constexpr std::size_t max_depth = 64;  // of nested lists
 
 Failure bad_value(std::string_view message) {
   return failure("usage", "--constant", message,
@@ -21,7 +21,7 @@ Failure bad_value(std::string_view message) {
                  "{\"dtype\": \"f32\", \"tensor\": [[1, 2]]}");
 }
 
-// Sizes are those along the first elements; append_elements sees whether the others agree.
+// Sizes along the first elements; append_elements checks that all others agree.
 Result<Dims> sizes_of(const json& nested) {
   Dims sizes;
   for (const json* part = &nested; part->is_array(); part = &part->front()) {

@@ -1,4 +1,4 @@
-// Reads --constant NAME=VALUE: a method that returns VALUE, written as JSON.
+// Parses --constant NAME=VALUE: a method that returns VALUE, which is written as JSON.
 //
 //   get_max_seq_len=128   use_kv_cache=true   modality="text"   get_eos_ids=[2, 3]      two results
 //   mean={"dtype": "f32", "tensor": [[0.5, 0.25]]}                                      one tensor

@@ -1,5 +1,5 @@
-// depute diff: what changed between two lowerings. A .pte and a JSON report are compared as they are; a model
-// is lowered first, with the options given.
+// depute diff: compares two lowerings. A .pte or JSON report is compared directly; a model is first lowered
+// with the given options.
 #include <fmt/format.h>
 
 #include <limits>
@@ -21,14 +21,14 @@ namespace {
 struct DiffArguments {
   std::string before;
   std::string after;
-  RequestArguments request;              // how models are lowered
-  std::vector<std::string> to_backends;  // of the second, where they are others
+  RequestArguments request;              // options for lowering models
+  std::vector<std::string> to_backends;  // for the second lowering, if different
   std::string page;
   int top = 20;
   bool json = false;
 };
 
-// Lowers the model and emits it, if it can be written.
+// Lowers the model, and emits it if nothing was rejected.
 Result<LoweringFacts> lower_facts(RequestArguments request, const std::string& model, Compiler& compiler) {
   request.model = model;
   TRY(CompileOptions options, read_request(request));
@@ -62,7 +62,7 @@ Result<LoweringFacts> facts_of(const std::string& path, const RequestArguments& 
   return lower_facts(request, path, compiler);
 }
 
-// Before any work, as for all files that are written.
+// Reserves output files before any work starts, like all commands.
 Status reserve_page(const DiffArguments& arguments, OutputSet& outputs) {
   outputs.add_input(arguments.before);
   outputs.add_input(arguments.after);
@@ -86,7 +86,7 @@ Status check_arguments(const DiffArguments& arguments) {
   return failure("usage", "--page", fmt::format("'{}' is no name of a .html file", arguments.page));
 }
 
-// A .pte has no nodes and a report no bytes: to say that these are the same would be said of nothing.
+// A .pte has no nodes and a report has no bytes, so they have nothing to compare.
 bool can_compare(const LoweringFacts& before, const LoweringFacts& after) {
   return (before.report && after.report) || (before.file && after.file);
 }
@@ -97,7 +97,7 @@ Result<LoweringDiff> compare_files(const DiffArguments& arguments, Compiler& com
   TRY_STATUS(reserve_page(arguments, outputs));
   TRY(LoweringFacts before, facts_of(arguments.before, arguments.request, compiler));
   RequestArguments request = arguments.request;
-  request.kernels.clear();  // the compiler has them
+  request.kernels.clear();  // the compiler has loaded them already
   if (!arguments.to_backends.empty()) request.backends = arguments.to_backends;
   TRY(LoweringFacts after, facts_of(arguments.after, request, compiler));
   if (!can_compare(before, after))

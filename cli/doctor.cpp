@@ -1,4 +1,4 @@
-// depute doctor: all that keeps a model from being lowered, or lowered well, with what to change.
+// depute doctor: lists all problems that prevent or degrade the lowering of a model, with fixes.
 #include <limits>
 #include <memory>
 

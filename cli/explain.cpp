@@ -1,5 +1,4 @@
-// depute explain: every node's owner, or the rules that refused it with the value seen and the values
-// allowed.
+// depute explain: shows every node's owner, or the rules that refused it, with seen and allowed values.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,7 +35,7 @@ std::string text_of(const ExplainArguments& arguments, Report report, const std:
   return text;
 }
 
-// A node of a similar name; else those with the word in their name, op or module.
+// Suggests a node with a similar name, or else nodes with the word in their name, op or module.
 std::string meant_node(const std::string& word, const Report& report) {
   constexpr std::size_t told = 3;
   std::vector<std::string> names;
@@ -61,7 +60,7 @@ int run_explain(const ExplainArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_request(arguments.request);
   if (!options) return report_usage(options.error());
   options->lock = arguments.lock;
-  options->lower.tell_page_facts = !arguments.json;  // the table has bytes
+  options->lower.tell_page_facts = !arguments.json;  // the table shows bytes
   std::FILE* stream = writes_standard_output(*options) ? stderr : stdout;
   Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());

@@ -1,4 +1,4 @@
-// depute extract: a delegate, a range of nodes or a module as a program of its own.
+// depute extract: writes a delegate, a range of nodes or a module as a separate program.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Status check_extract(const ExtractArguments& arguments) {
   return {};
 }
 
-// The part of the program at the step that it is chosen from.
+// Extracts the part from the lowered program (delegates) or from the normalized one.
 Result<Part> extract_part(const ExtractArguments& arguments, Compiler& compiler) {
   TRY(CompileOptions options, read_request(arguments.request));
   const Registry& registry = compiler.registry();
@@ -66,7 +66,7 @@ Status write_program(const Program& program, Output& output, bool as_text) {
   return output.write(std::as_bytes(std::span(text)));
 }
 
-// "%x: f32[1, 4]", of inputs that the caller gives.
+// Lists the part's user inputs and its outputs, such as "%x: f32[1, 4]".
 std::string part_text(const Part& part, const std::string& output) {
   const Method& method = *part.program->methods[0];
   std::string text = fmt::format("{}: {} node{} of {}\n", printable(output), method.graph->node_count(),

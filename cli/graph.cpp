@@ -1,4 +1,4 @@
-// depute graph: the partitioned program, or the instructions of a .pte, as a drawing.
+// depute graph: draws the partitioned program, or the instructions of a .pte.
 #include <algorithm>
 #include <memory>
 
@@ -26,7 +26,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-// A model is lowered first; only who takes what is drawn, so advice is not asked for.
+// Lowers a model first. The drawing shows only owners, so no advice is requested.
 Result<Drawing> drawing_of(const RequestArguments& request, Compiler& compiler) {
   TRY(std::shared_ptr<const MappedFile> file, open_input(request.model));
   if (is_pte(file->bytes())) {

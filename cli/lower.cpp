@@ -1,4 +1,4 @@
-// depute lower: the whole path from a .pt2 to a .pte, with a report.
+// depute lower: compiles a .pt2 to a .pte, with a report.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ Result<std::string> default_output(const CompileOptions& options) {
                  "give the .pt2 it was made from, or another name by -o");
 }
 
-// "FILE.ptd" or "PATTERN=FILE.ptd".
+// Parses "FILE.ptd" or "PATTERN=FILE.ptd".
 Result<DataFile> parse_ptd_argument(const std::string& text) {
   const std::size_t equals = text.find('=');
   DataFile file;
@@ -76,7 +76,7 @@ Result<CompileOptions> read_arguments(const LowerArguments& arguments) {
   return options;
 }
 
-// What is not as it has to be, all of it; true when there is nothing.
+// Prints all unmet requirements and differences from the lock. Returns true if there are none.
 bool meets_conditions(const Report& report, const std::string& lock) {
   for (const std::string& line : report.unmet) {
     const bool is_last = &line == &report.unmet.back();
@@ -95,7 +95,7 @@ bool meets_conditions(const Report& report, const std::string& lock) {
 int run_lower(const LowerArguments& arguments, Compiler& compiler) {
   Result<CompileOptions> options = read_arguments(arguments);
   if (!options) return report_usage(options.error());
-  // Lives until the process ends: to free all nodes would take longer than what is left to do.
+  // Static, because freeing all nodes at the end would only take time.
   static Result<Compiled> compiled = run_request(arguments.request, *options, compiler);
   if (!compiled) return report_failure(compiled.error());
   int code = exit_done;

@@ -1,4 +1,4 @@
-// The program `depute`: the command line with the backends that are built in.
+// The program `depute`: the command line with the built-in backends.
 #include <cstdio>
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   static depute::Compiler compiler;
   int code = depute::run_command_line(argc, argv, compiler);
-  // Output files are complete, and nobody needs the memory to be taken apart piece by piece.
+  // Skips destructors: output files are complete, and freeing memory piece by piece would only take time.
   std::fflush(nullptr);
   std::_Exit(code);
 }

@@ -1,4 +1,4 @@
-// depute man: the manual page, from the commands' own records. The build installs what it prints.
+// depute man: prints the manual page, made from the commands' own records. The build installs it.
 //
 //   depute man | man -l -
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-// Text that roff takes as it is: no line of it begins a request.
+// Escapes text for roff, so that no line starts a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {

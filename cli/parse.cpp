@@ -1,4 +1,4 @@
-// The command line by CLI11, from the commands' options as data; and what to say of words that fit none.
+// Parses the command line with CLI11, from the commands' options as data, and reports unknown words.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,14 +16,14 @@ Diagnostic usage(std::string message, std::string hint) {
   return {.code = "usage", .where = {}, .message = std::move(message), .hint = std::move(hint), .source = {}};
 }
 
-// The first word that is no option; empty when there is none.
+// Returns the first word that is not an option, or "".
 std::string_view first_word(std::span<char*> words) {
   auto is_option = [](std::string_view word) { return word.starts_with('-'); };
   auto word = std::ranges::find_if_not(words, is_option);
   return word == words.end() ? std::string_view() : *word;
 }
 
-// The first word that is no option has to be a command; CLI11 would only say that it misses one.
+// The first word that is not an option must be a command. CLI11 itself would only report a missing command.
 std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands, std::span<char*> words) {
   const std::string_view word = first_word(words);
   if (word.data() == nullptr) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<Diagnostic> find_unknown_command(std::span<const Command> commands
                did_you_mean(word, names, fmt::format("the commands are {}", fmt::join(names, ", "))));
 }
 
-// What to do about arguments that a command does not take.
+// The hint for arguments that a command does not have.
 std::string hint_for(const CLI::App& app) {
   std::string hint = "`depute --help` and `depute COMMAND --help` list the options";
   for (const CLI::App* command : app.get_subcommands()) {
@@ -94,8 +94,7 @@ int run_words(std::span<char*> words, std::span<const Command> commands) {
   app.set_version_flag("--version", version());
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
-  // All commands take as long to set up as a small model takes to lower: the chosen one alone, if there is
-  // one.
+  // Setting up all commands takes as long as lowering a small model, so only the chosen one is set up.
   const auto chosen = std::ranges::find(commands, first_word(words), &Command::name);
   const auto asked = chosen == commands.end() ? commands : commands.subspan(chosen - commands.begin(), 1);
   std::vector<const CLI::App*> added;

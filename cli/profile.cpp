@@ -1,4 +1,4 @@
-// depute profile: where a program spends its time, by the lines of its model.
+// depute profile: shows where a program spends its time, by lines of its model.
 #include <limits>
 #include <memory>
 

@@ -257,7 +257,7 @@ bool writes_standard_output(const CompileOptions& options) {
 
 namespace {
 
-// One line on a terminal, which tells what was done last when a run takes longer than a second.
+// One line on a terminal that shows the last completed step of a run of more than a second.
 class ProgressLine {
  public:
   ProgressLine() : is_wanted_(isatty(STDERR_FILENO) != 0) {}
@@ -273,7 +273,7 @@ class ProgressLine {
     if (seconds() >= 1) show(fmt::format("{} is done", step));
   }
 
-  // Parts that are all that happens for long: told from the first one on.
+  // Steps of samples take long, so they are shown from the first sample on.
   void part(std::string_view step, std::size_t done, std::size_t total) {
     if (done == 0 || seconds() >= 1) show(fmt::format("{}: {} of {} samples", step, done, total));
   }

@@ -1,5 +1,5 @@
-// What is compiled, for which backends and how: the options that `lower` and `explain` have in common, read
-// in one place, so that both give the same answers.
+// The options that `lower` and `explain` share: inputs, backends and settings. They are parsed in one place,
+// so that both commands give the same results.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// As the user wrote them.
+// The options as the user wrote them.
 struct RequestArguments {
   std::string model;
   std::vector<std::string> backends;
@@ -27,27 +27,26 @@ struct RequestArguments {
   std::string cache_size;
   std::string dump_after;
   int jobs = 0;
-  int worker_time = 0;   // seconds; 0: not said
-  int worker_space = 0;  // MiB; 0: not said
+  int worker_time = 0;   // seconds; 0: default
+  int worker_space = 0;  // MiB; 0: default
   bool together = false;
   bool verify = false;
 };
 
-// Those that say how a program is lowered, and all: what is compiled, and what is told of it, too.
+// lowering_options() are the options that affect lowering. request_options() adds inputs and reports.
 std::vector<Option> lowering_options(RequestArguments& arguments);
 std::vector<Option> request_options(RequestArguments& arguments);
 
-// All that can be wrong with the arguments themselves is refused here, with the code "usage".
+// Checks everything that can be wrong with the arguments themselves; such errors have the code "usage".
 Result<CompileOptions> read_request(const RequestArguments& arguments);
 
-// Gives the compiler the kernels that were named, compiles, and prints the program after the step that was
-// asked for.
+// Adds the named kernels to the compiler, compiles, and prints the program after the requested step.
 Result<Compiled> run_request(const RequestArguments& arguments, CompileOptions options, Compiler& compiler);
 
-// Whether the plan is as the lock of that name says; on standard error what is not, with the hint.
+// True if the partitioning matches the lock `lock`. Otherwise prints the differences to standard error.
 bool holds_lock(const Report& report, const std::string& lock, std::string_view hint);
 
-// An output goes to standard output, which leaves standard error for what is printed.
+// True if an output goes to standard output, so that messages must go to standard error.
 bool writes_standard_output(const CompileOptions& options);
 
 }  // namespace depute

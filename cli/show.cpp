@@ -1,4 +1,4 @@
-// depute show: any file the compiler reads or writes, as text.
+// depute show: prints any file that the compiler reads or writes as text.
 #include <fmt/format.h>
 
 #include <limits>

@@ -1,5 +1,4 @@
-// depute size: where the bytes of a compiled program go, each counted once, and which are there several
-// times.
+// depute size: shows the use of each byte of a compiled program, and bytes that it contains several times.
 #include <limits>
 #include <memory>
 

@@ -1,6 +1,6 @@
-// `depute verify` where it cannot run: it needs torch and ExecuTorch's runtime, so the Python package has it
-// (python/depute/_verify_command.py), which takes these words before they come here. The binary tells where
-// it is.
+// Stands in for `depute verify` in the binary, which cannot run it: the command needs torch and ExecuTorch's
+// runtime. The Python package implements it (python/depute/_verify_command.py) and handles the command before
+// it gets here.
 #include "cli/commands.h"
 
 namespace depute {

@@ -1,4 +1,4 @@
-// depute replay and depute test-backend: a worker is asked again what it failed at, and tried.
+// depute replay and depute test-backend: repeat a failed request to a worker, and test a worker.
 #include <fmt/format.h>
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace depute {
 namespace {
 
 struct WorkerArguments {
-  std::string name;  // or a folder
+  std::string name;  // name of the worker, or a folder
   std::vector<std::string> models;
   int seconds = WorkerOptions().seconds;
 };
@@ -30,7 +30,7 @@ int run_replay(const WorkerArguments& arguments) {
   return answer ? print_out(*answer) : report_error(answer.error());
 }
 
-// "exec:PATH", or the name of one on PATH.
+// Parses "exec:PATH", or finds the named worker on PATH.
 Result<std::pair<std::string, std::string>> find_tested(const std::string& name) {
   TRY(const BackendRequest request, parse_backend_argument(name));
   const std::string program = request.program.empty() ? find_worker(request.name) : request.program;

@@ -1,11 +1,10 @@
-// What the files of the Python module share: how programs are held, and how errors cross in both directions.
+// Shared by the files of the Python module: handles to programs, and conversion of errors in both directions.
 //
-//   depute/__init__.py, graph.py, ...   the package: what users read
-//   _depute                             this module: the public face (include/depute/), one bind_TOPIC.cpp a
-//   topic
+//   depute/__init__.py, graph.py, ...   the package that users import
+//   _depute                             this module, over include/depute/: one bind_TOPIC.cpp per topic
 //
-// A program that Python has seen is never edited, and a node of Python is a copy that points to nothing here:
-// no order in which Python drops its objects can leave one of them dangling.
+// A program that Python has seen is never edited. Python nodes are copies without pointers into the program,
+// so they cannot dangle, in whatever order Python releases objects.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -30,20 +29,20 @@ struct ProgramHandle {
   std::shared_ptr<const Program> program;
 };
 
-// A delegate of a program, which it keeps alive.
+// A delegate, and the program that contains it, which is kept alive.
 struct DelegateHandle {
-  std::shared_ptr<const Program> program;  // null when it stands alone
+  std::shared_ptr<const Program> program;  // null for a standalone delegate
   std::shared_ptr<const Delegate> delegate;
 };
 
-// KeyError when there is none.
+// Raises KeyError if there is no such method.
 const Method& method_of(const ProgramHandle& handle, const std::string& name);
 
 inline ProgramHandle hold(Program program) {
   return {std::make_shared<const Program>(std::move(program))};
 }
 
-// The diagnostic as depute.Error. Needs the GIL, as all that follows.
+// Raises the diagnostic as depute.Error. This and the following functions need the GIL.
 [[noreturn]] void raise(const Diagnostic& diagnostic);
 
 template <typename T>
@@ -55,12 +54,12 @@ inline void take(const Status& status) {
   if (!status) raise(status.error());
 }
 
-// The first exception that Python raised below one call of the compiler. It leaves the call as it was raised,
-// with its traceback, and a note that tells where the compiler was.
+// The first Python exception during one call of the compiler. It is rethrown at the end of the call with its
+// traceback, and with a note about the compiler's step.
 class Raised {
  public:
-  std::string keep(nb::python_error& error);            // and gives its text
-  void rethrow_or_raise(const Diagnostic& diagnostic);  // the diagnostic, when Python raised nothing
+  std::string keep(nb::python_error& error);            // returns the exception's text
+  void rethrow_or_raise(const Diagnostic& diagnostic);  // raises the diagnostic if Python raised nothing
 
  private:
   std::mutex mutex_;
@@ -75,7 +74,7 @@ T take(Result<T> result, Raised& raised) {
   return std::move(*result);
 }
 
-// What native code asks Python: takes the GIL, and turns what is raised into a Diagnostic on its way out.
+// Runs a function that calls Python: acquires the GIL and converts exceptions to a Diagnostic.
 template <typename Function>
 auto ask_python(Raised& raised, Function&& function) -> Result<decltype(function())> {
   nb::gil_scoped_acquire acquire;
@@ -88,13 +87,13 @@ auto ask_python(Raised& raised, Function&& function) -> Result<decltype(function
   }
 }
 
-// An object of Python inside of an object that threads without the GIL may copy and destroy.
+// A Python object that threads without the GIL may copy and destroy.
 using SharedObject = std::shared_ptr<nb::object>;
 SharedObject share(nb::object object);
 
-// The program as Python reads it: graph.py's Graphs of a method, its own first, then its bodies.
+// Returns graph.py's Graphs of a method: its own first, then its bodies.
 nb::list read_method(const Program& program, const Method& method);
-// A node alone: its operands have a name, a target and a value, and no operands of their own.
+// Returns a single node. Its operands have a name, a target and a value, but no operands.
 nb::object read_node(const Node& node);
 
 using NamedBytes = std::pair<std::string, nb::bytes>;
@@ -102,29 +101,29 @@ std::vector<NamedBytes> compile_specs_of(const std::vector<CompileSpec>& specs);
 std::vector<CompileSpec> compile_specs_of(const std::vector<NamedBytes>& specs);
 nb::bytes bytes_of(std::span<const std::byte> bytes);
 std::vector<std::byte> bytes_of(const nb::bytes& bytes);
-// A dense tensor of these bytes; ValueError when there is no such type, or the bytes are not as many.
+// Creates a dense tensor from bytes. Raises ValueError for an unknown type or a wrong number of bytes.
 TensorData make_tensor_data(const std::string& dtype, const std::vector<std::int64_t>& shape,
                             const nb::bytes& bytes);
 
-// A whole PreprocessResult as plain objects, and back: bytes, debug handles, named data with their layouts,
+// Converts a PreprocessResult to plain objects and back: bytes, debug handles, named data with their layouts,
 // text, padding.
 nb::tuple rows_of(const PreprocessResult& result);
 PreprocessResult result_of_rows(const nb::object& rows);
 
-// A backend whose partitions go to `run`, which gives rows: run(id, backend or None, [(method, partitions)]).
+// Returns a backend that sends its partitions to `run(id, backend or None, [(method, partitions)])`.
 std::unique_ptr<Backend> executor_backend(const std::string& id, nb::object run, nb::object backend,
                                           std::shared_ptr<Raised> raised);
-// Python's own preprocess_multimethod cannot be divided.
+// True if a Python backend overrides preprocess_multimethod: its partitions cannot be divided.
 bool has_own_multimethod(const nb::object& backend);
 
-// Python's backends (subclasses of BackendDetails) and partitioners, as the compiler sees them.
+// Wrap Python backends (subclasses of BackendDetails) and partitioners for the compiler.
 std::unique_ptr<Backend> python_backend(const std::string& id, nb::object backend,
                                         std::shared_ptr<Raised> raised);
 std::unique_ptr<Partitioner> python_partitioner(const std::string& name, nb::object partitioner,
                                                 std::shared_ptr<Raised> raised);
 
-// What depute.worker_backend() gives: a compiler that has the worker beside what is built in, and so its
-// process.
+// The result of depute.worker_backend(): a compiler that has the worker in addition to the built-in backends,
+// and so owns its process.
 struct WorkerHandle {
   std::shared_ptr<const Compiler> compiler;
   std::string name;
@@ -133,7 +132,7 @@ struct WorkerHandle {
 
   const BackendEntry& entry() const { return *compiler->registry().find(name); }
 };
-// An entry that asks the worker, for the registry of a call.
+// Returns a registry entry that forwards to the worker.
 BackendEntry entry_of(const WorkerHandle& worker);
 
 void bind_data(nb::module_& module);

@@ -1,10 +1,10 @@
-// Backends and partitioners that are written in Python, as the compiler sees them.
+// Makes backends and partitioners that are written in Python available to the compiler.
 //
 //   Partitioner.partition   <-  depute/_callbacks.py: partition()    checks what the user's code returns
 //   BackendDetails          <-  depute/_callbacks.py: preprocess()
 //
-// Each call hands Python a copy of the program's graphs, which it may keep. What Python raises is kept in
-// Raised, and leaves the compiler where it was entered.
+// Each call passes Python a copy of the program's graphs, which Python may keep. A Python exception is stored
+// in Raised and rethrown where the compiler was called.
 #include "depute/backend.h"
 
 #include <nanobind/stl/optional.h>
@@ -33,7 +33,7 @@ nb::object callback(const char* name) {
 
 // --- partitioners
 
-// The graphs of a method as read_method() gives them: its own, then bodies, depth first.
+// Returns the graphs of a method in the order of read_method(): its own, then bodies, depth first.
 std::vector<const Graph*> graphs_of(const Method& method) {
   std::vector<const Graph*> graphs;
   std::unordered_set<const Graph*> seen;
@@ -59,8 +59,8 @@ std::vector<const Graph*> graphs_of(const Method& method) {
   return graphs;
 }
 
-// What _callbacks.partition() gives. Places are graph and node numbers in the order in which Python saw them;
-// -1 is a graph's return.
+// The rows that _callbacks.partition() returns. A place is a graph number and a node number in Python's
+// order; -1 is the graph's return.
 using TagRow = std::tuple<std::string, std::string, std::vector<NamedBytes>>;  // tag, backend, specs
 using PlaceRow = std::tuple<std::size_t, std::int64_t, std::string>;           // graph, node or input, text
 struct Tagged {
@@ -87,7 +87,7 @@ class PythonPartitioner final : public Partitioner {
       answer.filter = [filter = share(filter), raised = raised_](const Node& node) {
         auto kept =
             ask_python(*raised, [&] { return nb::cast<bool>(nb::bool_((*filter)(read_node(node)))); });
-        return kept.value();  // throws what was raised, up to where the compiler reports it
+        return kept.value();  // throws the Python exception; the compiler's caller reports it
       };
       return true;
     });
@@ -97,7 +97,7 @@ class PythonPartitioner final : public Partitioner {
 
   Result<PartitionResult> partition(const Program& program, const Method& method) const override {
     ProgramHandle handle = hold(clone(program));
-    // Python's bytes in the rows are let go of while the GIL is held.
+    // The rows contain Python bytes, which must be released while the GIL is held.
     return ask_python(*raised_, [&] {
       nb::object given = callback("partition")(*partitioner_, handle, std::string(method.name.str()));
       auto [tags, nodes, inputs, no_copy, reasons] =
@@ -159,7 +159,7 @@ class PythonPartitioner final : public Partitioner {
 
 // --- backends
 
-// What _callbacks.preprocess() gives.
+// The rows that _callbacks.preprocess() returns.
 using HandleRow = std::pair<std::variant<std::int64_t, std::string>, std::vector<std::uint32_t>>;
 using ResultRow = std::tuple<nb::bytes, std::vector<HandleRow>, nb::object, std::string, std::uint32_t, bool>;
 
@@ -235,7 +235,7 @@ class PythonBackend final : public Backend {
   std::shared_ptr<Raised> raised_;
 };
 
-// A backend of any kind, whose partitions an executor of Python's hands to other processes.
+// Wraps any backend and sends its partitions to other processes through a Python executor.
 class ExecutorBackend final : public Backend {
  public:
   ExecutorBackend(std::string id, nb::object run, nb::object backend, std::shared_ptr<Raised> raised)
@@ -268,7 +268,7 @@ class ExecutorBackend final : public Backend {
   std::shared_ptr<Raised> raised_;
 };
 
-// --- what backends build with
+// --- helper classes for backends
 
 nb::dict mapping_of(const DelegateMappingBuilder& builder) {
   nb::dict map;

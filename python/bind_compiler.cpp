@@ -1,7 +1,7 @@
-// The steps of the compiler as functions of programs: none changes what it is given.
+// The steps of the compiler as functions of programs. No step changes its input.
 //
-// Each call makes a compiler of the backends built in and of those that Python has defined by then, and runs
-// without the GIL; backends and partitioners of Python take it for the time they need it.
+// Each call creates a compiler with the built-in backends and those that Python has defined so far, and runs
+// without the GIL. Python backends and partitioners acquire the GIL while they run.
 #include "depute/compiler.h"
 
 #include <nanobind/stl/map.h>
@@ -24,13 +24,12 @@
 namespace depute::python {
 namespace {
 
-// Python's backends: their ids and the classes; or workers.
+// Python backends: ids, and classes or workers.
 using Backends = std::vector<std::pair<std::string, nb::object>>;
-// name, method, options, and Python's partitioner, a worker or None
+// name, method, options, and a Python partitioner, a worker or None
 using Request = std::tuple<std::string, std::string, BackendOptions, nb::object>;
 
-// A backend, and what tells Python's progress bar (depute/_progress.py) of each partition that it is done
-// with.
+// Wraps a backend and reports each finished partition to Python's progress bar (depute/_progress.py).
 class WatchedBackend final : public Backend {
  public:
   WatchedBackend(const Backend& backend, bool shares, SharedObject watch, std::shared_ptr<Raised> raised)
@@ -71,13 +70,13 @@ class WatchedBackend final : public Backend {
   }
 
   const Backend& backend_;
-  bool shares_;  // it wants all its partitions together
+  bool shares_;  // the backend needs all its partitions in one call
   SharedObject watch_;
   std::shared_ptr<Raised> raised_;
 };
 
-// One call: the compiler it runs on, and what Python raised below it. `executor` preprocesses partitions, and
-// `watch` is told of what is done; both may be None.
+// One call: its compiler, and exceptions that Python raised during the call. `executor` preprocesses
+// partitions and `watch` receives progress; both may be None.
 class Call {
  public:
   explicit Call(const Backends& backends, const nb::object& executor = nb::none(),
@@ -99,7 +98,7 @@ class Call {
     return request;
   }
 
-  // Runs what gives a Result without the GIL.
+  // Runs a function that returns a Result, without the GIL.
   template <typename Function>
   auto run(Function&& function) {
     auto result = [&] {
@@ -144,7 +143,7 @@ class Call {
     return own == backends.end() ? nb::none() : own->second;
   }
 
-  // It wants all its partitions together.
+  // True if the backend needs all its partitions in one call.
   static bool is_shared(const BackendEntry& entry, const nb::object& own) {
     const bool is_of_python = !own.is_none() && !nb::isinstance<WorkerHandle>(own);
     return is_of_python ? has_own_multimethod(own) : entry.together;
@@ -159,7 +158,7 @@ class Call {
     }
   }
 
-  // Each backend's partitions go to the executor, but for those that a backend wants to see together.
+  // Sends partitions to the executor, except those of backends that need all partitions in one call.
   void hand_over(Registry& registry, const Backends& backends, const nb::object& executor) {
     std::vector<std::string> ids;
     for (const BackendEntry& entry : registry.entries()) {
@@ -237,7 +236,7 @@ std::pair<ProgramHandle, Report> lower(const ProgramHandle& handle, const std::v
   if (!watch.is_none()) {
     options.observe = [watch = share(watch), raised = call.raised()](std::string_view step, const Program&) {
       auto told = ask_python(*raised, [&] { return watch->attr("step")(std::string(step)).is_none(); });
-      std::ignore = told.value();  // throws what was raised, up to where the compiler reports it
+      std::ignore = told.value();  // throws the Python exception; the compiler's caller reports it
     };
     options.progress = [watch = share(watch), raised = call.raised()](std::string_view step, std::size_t done,
                                                                       std::size_t total) {
@@ -281,7 +280,7 @@ std::pair<ProgramHandle, Report> leftovers(const ProgramHandle& handle, Report r
   return {hold(std::move(program)), std::move(report)};
 }
 
-// What would become of the program if it was written now.
+// Completes the report with everything that would be rejected if the program was written now.
 Report explained(const ProgramHandle& handle, Report report) {
   Call call({});
   return call.run([&]() -> Result<Report> {
@@ -297,7 +296,7 @@ Report explained(const ProgramHandle& handle, Report report) {
   });
 }
 
-// And what emit() wrote.
+// Completes the report with the data of the program that emit() wrote.
 Report written(const ProgramHandle& handle, Report report, const WriteOptions& options, nb::bytes pte,
                const WriteSummary& summary, const std::string& name) {
   Call call({});
@@ -307,7 +306,7 @@ Report written(const ProgramHandle& handle, Report report, const WriteOptions& o
   });
 }
 
-// .ptd files: paths, and patterns of the names that go there.
+// .ptd files: paths, and patterns of data names.
 using DataFiles = std::vector<std::pair<std::string, std::string>>;
 
 WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignment,
@@ -324,7 +323,7 @@ WriteOptions write_options(int jobs, bool segments, std::uint64_t segment_alignm
           .alloc_outputs = alloc_outputs};
 }
 
-// One partition, as a worker preprocesses it: a PreprocessResult's rows.
+// Preprocesses one partition on behalf of a worker. Returns the rows of a PreprocessResult.
 nb::tuple preprocess(const std::string& backend_id, const ProgramHandle& handle,
                      const std::vector<NamedBytes>& specs, const Backends& backends) {
   Call call(backends);
@@ -352,13 +351,13 @@ int command_line(const std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
-  // Kernels that one command line names are not another's; a compiler lives until the process ends.
+  // One compiler per command line, since --kernels adds ops to it. Compilers are kept until the process ends.
   static std::vector<std::unique_ptr<Compiler>> compilers;
   Compiler& compiler = *compilers.emplace_back(std::make_unique<Compiler>());
   return run_command_line(static_cast<int>(copies.size()), argv.data(), compiler);
 }
 
-// The words of --backend: name or "exec:FILE", method (empty: all), options.
+// Parses a --backend argument: name or "exec:FILE", method ("" for all), options.
 nb::tuple backend_argument(const std::string& text) {
   const Result<BackendRequest> request = parse_backend_argument(text);
   if (!request) raise(request.error());

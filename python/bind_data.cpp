@@ -1,7 +1,6 @@
-// Constants as arrays: what numpy, torch and memoryview see is the program's own memory, or the mapped
-// file's.
+// Constants as arrays for numpy, torch and memoryview, which point to the program's memory or a mapped file.
 //
-// An array keeps the storage it looks at alive, whatever becomes of the program. All are read-only.
+// Arrays are read-only. They keep their storage alive, even if the program is deleted.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -77,7 +76,7 @@ nb::object to_numpy(nb::handle self) {
   return nb::cast(array_of<nb::ndarray<nb::numpy, nb::ro>>(constant, self, "numpy"));
 }
 
-// The elements in row-major order; without a copy when they lie so.
+// Returns the elements in row-major order, without a copy if they are stored in that order.
 nb::object to_memoryview(nb::handle self) {
   const auto& constant = nb::cast<const Constant&>(self);
   check_has_bytes(constant);
@@ -95,8 +94,8 @@ nb::object to_dlpack(nb::handle self, nb::args args, nb::kwargs kwargs) {
   return array.attr("__dlpack__")(*args, **kwargs);
 }
 
-// The whole of the memory that the constant is a view of: as a constant of bytes, where it lies, and the
-// elements before the view's first. Views of one memory share it.
+// Returns the whole storage as a constant of bytes, its address, and the view's offset in elements. Views of
+// one storage share it.
 nb::tuple storage_of(const Constant& constant) {
   check_has_bytes(constant);
   Constant whole = {constant.name, {}};
@@ -107,7 +106,7 @@ nb::tuple storage_of(const Constant& constant) {
   return nb::make_tuple(whole, place, constant.data.offset);
 }
 
-// (path, offset, bytes) of the file that the constant's memory is a part of; None when it is in none.
+// Returns (path, offset, bytes) if the constant's memory is part of a file, else None.
 nb::object place_of(const Constant& constant) {
   auto place = place_in_file(*constant.data.storage);
   if (!place) return nb::none();

@@ -1,4 +1,4 @@
-// A constant as Python holds it: its key, and the view of its storage.
+// A constant as Python holds it: its key, and a view of its storage.
 #pragma once
 
 #include <string>

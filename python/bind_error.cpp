@@ -1,7 +1,7 @@
-// Errors between C++ and Python.
+// Converts errors between C++ and Python.
 //
-//   Diagnostic                   ->  depute.Error, with the same words and fields
-//   an exception of a callback   ->  a Diagnostic on its way through the compiler, itself again behind it:
+//   Diagnostic                   ->  depute.Error, with the same message and fields
+//   exception of a callback      ->  Diagnostic inside the compiler, then the same exception with a note:
 //
 //     ValueError: no such layer
 //     while lowering: method forward, tag t0, backend MyBackend (model.py:12)
@@ -13,7 +13,7 @@ namespace depute::python {
 
 namespace {
 
-// "ValueError: no such layer". what() of nanobind ends the process where str() raises or is no UTF-8.
+// "ValueError: no such layer". nanobind's what() would end the process if str() raises or is invalid UTF-8.
 std::string text_of(const nb::python_error& error) {
   std::string text = nb::cast<std::string>(nb::type_name(error.type()));
   PyObject* told = PyObject_Str(error.value().ptr());
@@ -59,7 +59,7 @@ void Raised::rethrow_or_raise(const Diagnostic& diagnostic) {
 
 SharedObject share(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* owned) {
-            if (!Py_IsInitialized()) return;  // the interpreter has taken everything down
+            if (!Py_IsInitialized()) return;  // the interpreter has released everything
             nb::gil_scoped_acquire acquire;
             delete owned;
           }};

@@ -1,9 +1,9 @@
-// Programs in memory in the words of torch's schema: Python's dicts and lists as the compiler's SchemaValues.
+// Converts programs in memory in torch's schema: Python's dicts and lists become the compiler's SchemaValues.
 //
 //   depute/_from_torch.py   an ExportedProgram   ->  dicts, and the addresses of its weights
 //   here                    dicts                ->  ExportedModel, and the program that it describes
-//   here                    a program            ->  JSON, which depute/_to_torch.py gives to torch's own
-//   reader
+//   here                    a program            ->  JSON
+//   depute/_to_torch.py     JSON                 ->  an ExportedProgram, made by torch's own reader
 #include "depute/exported_model.h"
 
 #include <nanobind/stl/map.h>
@@ -20,7 +20,7 @@
 namespace depute::python {
 namespace {
 
-constexpr int max_depth = 512;  // as JSON's, in .pt2 files
+constexpr int max_depth = 512;  // the limit for JSON in .pt2 files
 
 std::string text_of(nb::handle object) {
   Py_ssize_t size = 0;
@@ -65,7 +65,7 @@ SchemaValue value_of(nb::handle object, int depth) {
   throw nb::type_error("a program is told in dicts, lists, texts and numbers");
 }
 
-// The name of a storage, its address, its bytes and the object that owns it.
+// The name of a storage, its address, its size in bytes and the object that owns it.
 using StorageRow = std::tuple<std::string, std::uintptr_t, std::size_t, nb::object>;
 
 ProgramHandle load_exported(nb::handle program, const std::pair<nb::object, nb::object>& configs,
@@ -102,7 +102,7 @@ nb::bytes pt2_of(const ProgramHandle& handle) {
   return bytes_of(take(std::move(bytes)));
 }
 
-// A number that each of these sizes of a method's inputs may be, 2 where that is not known.
+// Returns an example value for each of these sizes of a method's inputs; 2 if none is known.
 std::vector<std::int64_t> example_numbers(const ProgramHandle& handle, const std::string& method,
                                           const std::vector<std::string>& sizes) {
   const auto symbols = example_sizes(*handle.program, method_of(handle, method));

@@ -1,12 +1,12 @@
-// Graphs as FX has them: one Python node per input, call, result taken and return, in order.
+// Converts graphs to FX graphs: one Python node per input, call, extracted result and return, in order.
 //
 //   %a: f32[2], %b: f32[2] = aten.split.Tensor(%x, 2)       x      placeholder
 //   return %b                                        ->     split  call_function aten.split.Tensor
 //                                                           a, b   call_function getitem
 //                                                           output
 //
-// A call of a delegate or of a body has a get_attr node for it, as FX has. Values, targets and places are
-// objects of depute/graph.py and depute/values.py; nothing of them points into the program.
+// As in FX, a call of a delegate or a body has a get_attr node for the callee. Values, targets and source
+// locations are objects of depute/graph.py and depute/values.py, without pointers into the program.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
@@ -26,7 +26,7 @@ nb::str text(Symbol symbol) {
   return text(symbol.str());
 }
 
-// The classes that a method is read into.
+// The Python classes used for a method's graphs.
 struct Classes {
   nb::module_ graph = nb::module_::import_("depute.graph");
   nb::module_ values = nb::module_::import_("depute.values");
@@ -204,7 +204,7 @@ class Reader {
     return made;
   }
 
-  // An attribute of the graph's module: a body or a delegate.
+  // Returns the get_attr node for a body or a delegate of the graph's module.
   nb::object attribute(Symbol name, const char* table, nb::list& inputs) {
     nb::object& made = attributes_[name];
     if (!made.is_valid()) {
@@ -336,7 +336,7 @@ class Reader {
   nb::object graph_ = nb::none();
   std::unordered_set<std::string> names_;
   std::unordered_set<const Graph*> graphs_;
-  std::vector<const Graph*> bodies_;  // of the graph being read
+  std::vector<const Graph*> bodies_;  // bodies of the current graph
   std::unordered_map<const Value*, nb::object> nodes_;
   std::unordered_map<Symbol, nb::object> attributes_;
   std::unordered_map<Symbol, nb::object> ops_;

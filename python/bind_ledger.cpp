@@ -1,4 +1,4 @@
-// Where the bytes of a .pte or .ptd file go, as depute/ledger.py shows it: the ledger of `depute size`.
+// The ledger of `depute size` for depute/ledger.py: the use of each byte of a .pte or .ptd file.
 #include <nanobind/stl/string.h>
 
 #include "bind.h"

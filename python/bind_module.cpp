@@ -1,4 +1,4 @@
-// The extension module depute._depute: what the package depute is made of. Users import the package.
+// The extension module depute._depute, which the package depute is built on. Users import the package.
 #include "bind.h"
 
 NB_MODULE(_depute, module) {

@@ -1,4 +1,4 @@
-// Programs: reading them, their text, their parts. depute/program.py makes Program and Method of them.
+// Programs: reading, printing and inspecting them. depute/program.py defines Program and Method on top.
 #include "depute/program.h"
 
 #include <nanobind/stl/map.h>
@@ -42,7 +42,7 @@ ProgramHandle load_file(const std::string& path) {
   return hold(take(std::move(program)));
 }
 
-// The program's constants lie in the bytes, which it keeps.
+// The program's constants point into the bytes, so it keeps them alive.
 ProgramHandle load_bytes(nb::bytes bytes, const std::string& name) {
   std::span<const std::byte> view(static_cast<const std::byte*>(bytes.data()), bytes.size());
   SharedObject owner = share(bytes);
@@ -63,12 +63,12 @@ ProgramHandle join(const std::vector<std::pair<std::string, ProgramHandle>>& met
   return hold(take(std::move(program)));
 }
 
-// A constant that was told by its key: element type, shape, strides, offset in elements, and the part of a
-// memory that it lies in: the memory, offset and bytes.
+// Describes a constant by its key: element type, shape, strides, offset in elements, and its bytes: memory,
+// offset and size.
 using DataRow = std::tuple<std::string, std::string, std::vector<std::int64_t>, std::vector<std::int64_t>,
                            std::int64_t, Constant, std::size_t, std::size_t>;
 
-// The program of a text that leaves out its constants.
+// Parses the text of a program without constants, and adds the constants.
 ProgramHandle parse_with_data(const std::string& text, const std::vector<DataRow>& rows) {
   Program program = take(parse_program(text, "<partition>", make_registry().ops()));
   for (const auto& [key, dtype, shape, strides, offset, memory, first, size] : rows) {
@@ -95,7 +95,7 @@ Constant file_memory(const std::string& path) {
   return memory;
 }
 
-// A program of this method alone.
+// Returns a program with this method only.
 ProgramHandle only_method(const ProgramHandle& handle, const std::string& name) {
   method_of(handle, name);
   if (handle.program->methods.size() == 1) return handle;
@@ -149,7 +149,7 @@ const char* kind_name(OutputSpec::Kind kind) {
   return "";
 }
 
-// (kind, name of the value, target, persistent) of each input, and (kind, target) of each output.
+// Returns (kind, name of the value, target, persistent) of each input, and (kind, target) of each output.
 nb::tuple signature_of(const ProgramHandle& handle, const std::string& name) {
   const Method& method = method_of(handle, name);
   nb::list inputs;
@@ -291,7 +291,7 @@ void bind_program(nb::module_& module) {
   nb::class_<ConstantMethod>(module, "ConstantMethod", "A method that returns constants.")
       .def("__init__",
            [](ConstantMethod* self, std::string name) { new (self) ConstantMethod{std::move(name), {}}; })
-      // int before bool would take False for 0: Python says which one it has.
+      // Python calls the function for the value's type: an overload for int would also accept bool.
       .def("add_bool", [](ConstantMethod& self, bool value) { self.values.emplace_back(value); })
       .def("add_int", [](ConstantMethod& self, std::int64_t value) { self.values.emplace_back(value); })
       .def("add_float", [](ConstantMethod& self, double value) { self.values.emplace_back(value); })

@@ -1,4 +1,4 @@
-// Reports and delegation info: what the compiler tells, under the names that depute/report.py gives them.
+// Reports and delegation info, with the names that depute/report.py uses.
 #include "depute/report.h"
 
 #include <nanobind/stl/map.h>

@@ -1,11 +1,10 @@
-// What depute.verify asks: a program that also gives what its nodes give, and what the reference kernels
-// compute.
+// Functions for depute.verify: a program that also returns intermediate values, and the reference kernels.
 //
 //   %a = delegate.call(@d0, %x)          %a = delegate.call(@d0, %x)
 //   %b = aten.tan.default(%a)       ->   %b = aten.tan.default(%a)
 //   return %b                            return %b, %a
 //
-// A body of control flow is looked into as a program of its own, with what its calls were given.
+// A control-flow body is checked as a separate program with the arguments of its calls.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -27,8 +26,8 @@ auto& method_of(AnyProgram& program, const std::string& name) {
   return *method;
 }
 
-// A tensor of a node: which of the user's outputs it is, its name, the node's op, the delegate that the node
-// calls (else empty), and the node's place in the model.
+// Describes a node's tensor: index among the user outputs, name, the node's op, the called delegate (or ""),
+// and the node's place in the model.
 using ExposedRow = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
 
 class Exposer {
@@ -115,7 +114,7 @@ std::vector<Content> run(const ProgramHandle& handle, const Method& method, cons
   return take(std::move(results));
 }
 
-// What the user's outputs hold.
+// Returns the values of the user outputs.
 nb::list interpreted(const ProgramHandle& handle, const std::string& name, const nb::list& inputs) {
   const Method& method = method_of(*handle.program, name);
   const std::vector<Content> outputs = run(handle, method, inputs);
@@ -138,8 +137,8 @@ auto& node_of(AnyGraph& graph, const std::string& result) {
   throw nb::key_error(("no node gives '" + result + "'").c_str());
 }
 
-// The calls of bodies that one node makes, in their order: which of its arguments the body is, and what the
-// body's inputs hold.
+// Returns the body calls that one node makes, in order: the index of the argument with the body, and the
+// values of the body's inputs.
 std::vector<std::pair<std::size_t, nb::list>> body_calls(const ProgramHandle& handle, const std::string& name,
                                                          const nb::list& inputs, const std::string& result) {
   const Method& method = method_of(*handle.program, name);
@@ -153,8 +152,7 @@ std::vector<std::pair<std::size_t, nb::list>> body_calls(const ProgramHandle& ha
   return list;
 }
 
-// A body in the place of the method that calls it, which stays the only one: what runs it alone. And the
-// body's name.
+// Returns a program whose only method is the body, so that it can run alone, and the body's name.
 std::pair<ProgramHandle, std::string> body_program(const ProgramHandle& handle, const std::string& name,
                                                    const std::string& result, std::size_t argument) {
   Program program = clone(*handle.program);
@@ -180,7 +178,7 @@ void bind_verify(nb::module_& module) {
   module.def("interpret", &interpreted);
   module.def("body_calls", &body_calls);
   module.def("body_program", &body_program);
-  // A constant of bytes in row-major order.
+  // A constant with these bytes in row-major order.
   module.def("make_constant",
              [](const std::string& dtype, const std::vector<std::int64_t>& shape, nb::bytes bytes) {
                return Constant{"input", make_tensor_data(dtype, shape, bytes)};

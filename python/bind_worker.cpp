@@ -1,8 +1,7 @@
-// Both sides of backends that are programs of their own: Python classes as such a program, and such a program
-// as a backend that Python names.
+// Both sides of worker programs: serving Python classes as a worker, and using a worker in Python.
 //
 //   depute.serve_backend(MulPartitioner, MulBackend)    ->   answers lines of JSON until its input ends
-//   depute.worker_backend("chip")                       ->   depute-backend-chip on PATH, asked from now on
+//   depute.worker_backend("chip")                       ->   a backend that runs depute-backend-chip
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -38,7 +37,7 @@ BackendEntry entry_of(const std::string& name, const nb::object& backend, const 
   return entry;
 }
 
-// Gives the exit code where arguments asked what the program is; else it ends the process.
+// Returns the exit code if the arguments only ask for information; otherwise the process ends here.
 int serve(std::vector<std::string> words, const nb::object& backend, const nb::object& make_partitioner,
           Options options, const std::string& description, const std::string& version) {
   std::vector<char*> argv;
@@ -51,7 +50,7 @@ int serve(std::vector<std::string> words, const nb::object& backend, const nb::o
   return serve_backend(static_cast<int>(words.size()), argv.data(), std::move(entry), traits);
 }
 
-// Asks the worker's own backend, which others may ask as well.
+// Forwards to the worker's backend, which other users may share.
 class AskedWorker final : public Backend {
  public:
   explicit AskedWorker(const WorkerHandle& worker) : worker_(worker) {}
@@ -73,8 +72,7 @@ class AskedWorker final : public Backend {
   WorkerHandle worker_;
 };
 
-// "exec:FILE", or NAME of depute-backend-NAME on PATH. None where NAME is built in or no such program is
-// there.
+// Starts "exec:FILE" or depute-backend-NAME on PATH. None if NAME is built in or there is no such program.
 std::optional<WorkerHandle> start_worker(const std::string& name, std::optional<int> seconds,
                                          std::optional<std::uint64_t> max_bytes) {
   nb::gil_scoped_release release;
@@ -134,7 +132,7 @@ void bind_worker(nb::module_& module) {
            [](const WorkerHandle& self) {
              return nb::str("depute.worker_backend({!r})").format("exec:" + self.program);
            })
-      // Where it is unpickled it is a process of its own.
+      // Unpickling starts a new process.
       .def("__reduce__", [](const WorkerHandle& self) {
         return nb::make_tuple(nb::module_::import_("depute.partitioning").attr("_started_again"),
                               nb::make_tuple(self.program, self.options.seconds, self.options.max_bytes));

@@ -52,12 +52,12 @@ class TakingPartitioner : public Partitioner {
   std::vector<RefusedNodes> nodes_;
 };
 
-// Refused nodes with the same reason.
+// Rejected nodes of one op with the same reason.
 struct RefusedGroup {
   RefusedNodes nodes;
   std::uint64_t count = 0;
   std::uint64_t macs = 0;
-  std::string source;  // of the first
+  std::string source;  // source of the first node
 };
 
 std::vector<RefusedGroup> refused_groups(const Report& report) {
@@ -82,14 +82,14 @@ std::vector<RefusedGroup> refused_groups(const Report& report) {
   return sorted;
 }
 
-// A change of the options, before it is known what it gives.
+// A change of options that has not been evaluated yet.
 struct Candidate {
   Advice advice;
   LowerOptions options;
-  bool goes_further = false;  // than the one before it: not told where it gives the same
+  bool goes_further = false;  // extends the previous candidate; omitted if the result is the same
 };
 
-// Memory that is worth a line of advice, bytes.
+// Minimum saving of planned memory that is worth advice, in bytes.
 constexpr std::uint64_t least_saved = 100'000;
 
 class Adviser {
@@ -125,7 +125,7 @@ class Adviser {
       candidates_.push_back({std::move(advice), std::move(changed), goes_further});
   }
 
-  // Backends that were not asked, where none was: what a program without any needs first.
+  // If no backend was requested, proposes each registered backend.
   void add_backends() {
     if (!options_.backends.empty()) return;
     for (const BackendEntry& entry : registry_.entries()) {
@@ -137,11 +137,11 @@ class Adviser {
     }
   }
 
-  // The rule of nodes that a backend could take, and leaves because ExecuTorch's kernel is faster: to take
-  // them would be a loss.
+  // Rule of nodes that a backend could take, but rejects because ExecuTorch's kernel is faster. Taking them
+  // would be a loss.
   static constexpr std::string_view slower_here = "kernel";
 
-  // A reason that names an option ("layer_norm=true"), or a pin of the user's.
+  // Proposes a change if the reason names an option of the backend ("layer_norm=true") or a pin of the user.
   void add_option_of(const RefusedGroup& group) {
     const Verdict& refusal = group.nodes.refusal;
     for (std::size_t i = 0; i < options_.backends.size(); ++i) {
@@ -168,7 +168,7 @@ class Adviser {
     }
   }
 
-  // The pin "only=a,only=b" is all options with that key.
+  // The pin "only=a,only=b" consists of all options with the key "only".
   static bool is_part_of_pin(const std::pair<std::string, std::string>& option, const std::string& pin) {
     return pin.starts_with("only=") ? option.first == "only" : pin == option.first + "=" + option.second;
   }
@@ -182,7 +182,7 @@ class Adviser {
                                [&](const auto& option) { return option.first == allowed.substr(0, equals); });
   }
 
-  // What the user set about how regions grow.
+  // Proposes to remove each region option that the user set.
   void add_less_control() {
     for (std::size_t i = 0; i < options_.backends.size(); ++i) {
       for (const auto& [key, value] : options_.backends[i].options) {
@@ -194,7 +194,7 @@ class Adviser {
     }
   }
 
-  // Small delegates cost a call each, and save little.
+  // Proposes larger min_nodes, since each small delegate costs a call and saves little.
   void add_larger_pieces() {
     if (report_.delegates.size() < 3) return;
     for (std::size_t i = 0; i < options_.backends.size(); ++i) {
@@ -222,7 +222,8 @@ class Adviser {
     }
   }
 
-  // What the backends would have to take: no option makes them, but the model can be written in another way.
+  // Evaluates rejected ops that would be worth delegating. No option achieves this, but the model can be
+  // rewritten.
   void judge_takes() {
     if (options_.plan_together) return;
     std::size_t tried = 0;
@@ -246,7 +247,7 @@ class Adviser {
     }
   }
 
-  // Ops that stand in one line of the model.
+  // Evaluates delegating all rejected ops of one source line of the model.
   void judge_line(const std::vector<const RefusedGroup*>& groups) {
     std::vector<RefusedNodes> nodes;
     std::set<std::string> ops;
@@ -265,7 +266,7 @@ class Adviser {
          *after);
   }
 
-  // Refused by a backend that was asked, and for a reason that neither options nor bounds change.
+  // True if a requested backend rejected the nodes for a reason that neither options nor bounds change.
   bool is_the_models(const RefusedGroup& group) const {
     const bool is_asked = std::ranges::any_of(
         options_.backends, [&](const BackendRequest& each) { return each.name == group.nodes.backend; });
@@ -274,7 +275,7 @@ class Adviser {
            !names_option(group.nodes.backend, refusal.allowed);
   }
 
-  // An op that the backend has, in another form, stays; one that it does not have goes.
+  // Suggests a change of the op's form if the backend supports the op, else a replacement of the op.
   static std::string take_text(const RefusedNodes& nodes) {
     const Verdict& refusal = nodes.refusal;
     if (refusal.seen == nodes.op.str() || refusal.rule == "op")
@@ -286,8 +287,8 @@ class Adviser {
                        nodes.backend, refusal.allowed);
   }
 
-  // Sizes without a bound, or with a large one: memory is planned for the largest, and backends leave what
-  // has none.
+  // Evaluates upper bounds for sizes that are unbounded or have a large bound. Memory is planned for maximum
+  // sizes, and backends reject unbounded sizes.
   void judge_bounds() {
     std::vector<std::string> sizes;
     for (const auto& [size, range] : ranges_) {
@@ -304,13 +305,13 @@ class Adviser {
     for (const std::string& size : sizes) {
       std::optional<Advice> one = advise_bounds({size}, *now);
       if (!one) continue;
-      if (all && all->after == one->after) all.reset();  // the others change nothing
+      if (all && all->after == one->after) all.reset();  // bounds on the other sizes change nothing
       found_.push_back(*std::move(one));
     }
     if (all) found_.push_back(*std::move(all));
   }
 
-  // Advises upper bounds for `sizes`; gives no advice if planning with them saves nothing.
+  // Advises upper bounds for `sizes`; returns nullopt if they gain nothing.
   std::optional<Advice> advise_bounds(const std::vector<std::string>& sizes, const PageCounts& now) {
     LowerOptions changed = options_;
     std::string flags = backend_flags(options_);
@@ -356,7 +357,7 @@ class Adviser {
     if (is_gain(advice)) found_.push_back(std::move(advice));
   }
 
-  // Tells whether the advice changes enough to be worth a line.
+  // True if the advice gains enough to be worth a line.
   bool is_gain(const Advice& advice) const {
     const PageCounts now = counts_of(report_);
     const PageCounts& after = advice.after;
@@ -365,7 +366,8 @@ class Adviser {
     return gain(advice) > 0 && !is_little && !is_loss(now, after);
   }
 
-  // Each further delegate costs a call and copies: it has to bring nodes, or multiplications.
+  // True if additional delegates, each of which costs a call and copies, bring too few nodes and
+  // multiply-accumulates.
   static bool is_loss(const PageCounts& now, const PageCounts& after) {
     if (now.delegates == 0 || after.delegates <= now.delegates) return false;
     constexpr std::uint64_t nodes_each = 5;
@@ -373,7 +375,7 @@ class Adviser {
     return !has_nodes && after.macs * 20 <= now.macs * 21;
   }
 
-  // Nodes taken beside those now, and delegates fewer, each worth two nodes. A delegate more costs the same.
+  // Additional delegated nodes, plus two for each delegate less, plus one per megabyte saved.
   double gain(const Advice& advice) const {
     const auto share = [](const PageCounts& counts) {
       return counts.nodes == 0 ? 1.0

@@ -1,11 +1,11 @@
-// What to do about a plan: changes of options, and nodes that a backend would have to take, each judged by
-// planning again with it.
+// Advice for a better partitioning: changed options, or nodes that the backend should take. Each change is
+// evaluated by partitioning again.
 //
-//   set layer_norm=true (--backend xnnpack:layer_norm=true)      5 -> 1 delegates, 98 -> 100 %
+//   set layer_norm=true (--backend xnnpack:layer_norm=true)       5 -> 1 delegates, 98 -> 100 %
 //   write aten.tan.default in a way that xnnpack takes            2 -> 1 delegates, 75 -> 100 %
 //
-// Where one line of the model has several ops that are refused, to write one of them in another way gains
-// little: what all of them together would give is told, too.
+// If one source line has several rejected ops, replacing only one of them gains little. The advice then also
+// reports the gain of replacing all of them.
 #pragma once
 
 #include <functional>
@@ -19,33 +19,33 @@
 
 namespace depute {
 
-// Nodes that a backend refused for one reason.
+// Nodes of one op that a backend rejected for the same reason.
 struct RefusedNodes {
-  std::string backend;  // as the report names it
+  std::string backend;  // name in the report
   Symbol op;
   Verdict refusal;
 };
 
-// The partitioner as it would be if its backend took these nodes: exactly those it has no other answer for.
-// One that makes no proposal stays as it is.
+// Returns a partitioner that behaves as if its backend took exactly these nodes. A partitioner without a
+// proposal is returned unchanged.
 std::shared_ptr<const Partitioner> taking(std::shared_ptr<const Partitioner> partitioner,
                                           std::vector<RefusedNodes> nodes);
 
-// Larger programs take a second or so each time.
+// Advice is skipped for programs with more nodes, which take about a second per change.
 inline constexpr std::size_t max_advised_nodes = 100'000;
-// How many changes of each kind are tried: those that concern most nodes.
+// Changes tried per kind; those that concern the most nodes come first.
 inline constexpr std::size_t max_tried = 8;
 
-// Plans with the options; `take` says which nodes shall be taken beside, all refused by one backend.
-// With `memory` also PageCounts::memory.
+// Partitions again with changed options. `take` has nodes, all rejected by one backend, that are to be taken
+// in addition. With `memory`, PageCounts::memory is computed, too.
 using PlanAgain = std::function<Result<PageCounts>(const LowerOptions& options,
                                                    std::span<const RefusedNodes> take, bool memory)>;
 
-// The bound that is tried for sizes that have none, or a larger one.
+// Upper bound tried for sizes without a bound or with a larger one.
 inline constexpr std::int64_t tried_bound = 2048;
 
-// Changes that gain something, the largest gain first. The report is that of `options`, `ranges` those of the
-// program.
+// Returns the changes that gain something, largest gain first. `report` must be the report of lowering with
+// `options`; `ranges` are those of the program.
 std::vector<Advice> advise(const Report& report, const LowerOptions& options, const Ranges& ranges,
                            const Registry& registry, const PlanAgain& plan_again);
 

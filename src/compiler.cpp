@@ -1,4 +1,5 @@
-// The pipeline as one page: read -> normalise -> partition -> lower -> plan -> write.
+// Runs the pipeline: read -> normalize -> partition -> lower -> plan -> write. compile() also handles files,
+// lock files, requirements and reports; the steps themselves are in the other folders.
 #include "depute/compiler.h"
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@
 namespace depute {
 namespace {
 
-// Adds the time since the last call to the report, under the step's name.
+// Appends the time since the last call to the report, under the name of the step.
 class StepTimer {
  public:
   explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
@@ -58,12 +59,12 @@ class StepTimer {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// A backend asked for, with the partitioner made from its options.
+// A requested backend, with the partitioner made from its options.
 struct RequestedBackend {
-  std::string name;           // what the report calls it
-  const BackendEntry* entry;  // null for a partitioner of the caller's own
+  std::string name;           // name in the report
+  const BackendEntry* entry;  // null for the caller's own partitioner
   std::shared_ptr<const Partitioner> partitioner;
-  std::string method;  // the only one it is asked about; empty: all
+  std::string method;  // the only method this backend gets; empty: all methods
 
   bool is_for(const Method& each) const { return method.empty() || each.name == method; }
 };
@@ -115,7 +116,7 @@ Status check_methods(const Program& program, const std::vector<RequestedBackend>
   return {};
 }
 
-// What comes from outside is verified here, and nowhere else on the way.
+// Verifies a program from outside; later steps rely on it.
 Result<Program> verified(Program program) {
   TRY_STATUS(verify_input(program));
   TRY_STATUS(check_data_is_there(program, "read"));
@@ -176,7 +177,7 @@ Status bind_ops(Program& program, const std::vector<RequestedBackend>& backends,
   return {};
 }
 
-// A transform's answer comes from outside: it is verified, and brought back to what backends are asked about.
+// Applies the caller's transforms. Each result comes from outside, so it is verified and normalized again.
 Result<Program> transformed(Program program, const std::vector<RequestedBackend>& backends,
                             const LowerOptions& options) {
   for (std::size_t i = 0; i < options.transforms.size(); ++i) {
@@ -242,7 +243,7 @@ void tell_verdicts(Report& report, const std::unordered_map<Symbol, std::string>
   }
 }
 
-// Hands the program to the backends; what they leave stays as it is.
+// Partitions and lowers the program for all backends; undelegated nodes stay unchanged.
 Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& backends,
                           const Registry& registry, const LowerOptions& options, bool without_payloads,
                           Report& report) {
@@ -268,7 +269,7 @@ Result<Program> hand_over(Program program, const std::vector<RequestedBackend>& 
   return program;
 }
 
-// What is asked of backends: the program in the form that they are shown.
+// Brings the program to the form that partitioners get.
 Result<Program> normalise_and_bind(Program program, const std::vector<RequestedBackend>& backends,
                                    const Registry& registry, const LowerOptions& options) {
   TRY(program, normalise_for(std::move(program), backends, options));
@@ -277,7 +278,7 @@ Result<Program> normalise_and_bind(Program program, const std::vector<RequestedB
   return program;
 }
 
-// Who would take what of the program under these options: all steps but the backends' own work.
+// Partitions the program with these options and counts delegated nodes. Runs all steps except preprocess().
 Result<PageCounts> plan_again(const Program& program, const Registry& registry, LowerOptions options,
                               std::span<const RefusedNodes> take, bool with_memory) {
   options.verify_each_pass = options.tell_why_apart = false;
@@ -315,7 +316,7 @@ void add_advice(Report& report, const Program& program, const Registry& registry
              });
 }
 
-// The steps from a verified program to one that can be planned.
+// Runs all steps from a verified program to one that can be planned.
 Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>& backends,
                            const Registry& registry, LowerOptions options, StepTimer& timer) {
   options.verified = true;
@@ -326,7 +327,7 @@ Result<Compiled> run_lower(Program program, const std::vector<RequestedBackend>&
     calibrated = [&](auto done, auto samples) { options.progress("calibrate", done, samples); };
   TRY(QuantiseResult quantised,
       quantise(program, options.quantise, options.jobs, options.calibrations, calibrated));
-  std::optional<Program> before;  // what is planned again for the page's advice
+  std::optional<Program> before;  // partitioned again for the advice on the page
   if (options.tell_advice) before = clone(program);
   TRY(program, normalise_and_bind(std::move(program), backends, registry, options));
   timer.done("normalise");
@@ -354,7 +355,7 @@ PlanOptions plan_options(const WriteOptions& write) {
           .verified = write.verified};
 }
 
-// Those of a program that compile() has lowered.
+// Write options for a program that compile() lowered.
 WriteOptions write_options(const CompileOptions& options) {
   WriteOptions write = options.write;
   write.jobs = options.lower.jobs;
@@ -363,7 +364,7 @@ WriteOptions write_options(const CompileOptions& options) {
   return write;
 }
 
-// What would be refused if the program was to be written.
+// Plans the program and adds to the report everything that emit() would reject.
 void find_refusals(const Program& program, const WriteOptions& write, Report& report) {
   std::vector<Refusal> refusals;
   const Result<Plan> plan = make_plan(program, plan_options(write), refusals);
@@ -373,7 +374,7 @@ void find_refusals(const Program& program, const WriteOptions& write, Report& re
   if (report.page != nullptr) add_memory(*report.page, report, program, *plan);
 }
 
-// Several patterns may have one file.
+// Paths of .ptd files, each once: several patterns may share a file.
 std::set<std::string> ptd_paths(const CompileOptions& options) {
   std::set<std::string> paths;
   for (const DataFile& file : options.ptd) paths.insert(file.path);
@@ -399,7 +400,7 @@ Status check_files(const CompileOptions& options, OutputSet& outputs) {
   return {};
 }
 
-// Constants of a program in the text form may lie in further files.
+// Adds the mapped data files of a program in the text form to the inputs, which no output may overwrite.
 Status check_data_files(const Program& program, OutputSet& outputs) {
   std::set<std::string> files;
   for (const auto& [key, data] : program.data) {
@@ -416,7 +417,7 @@ Status write_text(OutputSet& outputs, const std::string& path, const std::string
   return output->commit();
 }
 
-// Named data with a tag have a file beside the output, which needs a name for that.
+// Opens an output. Tagged named data go to a file beside the output, so the output needs a file name.
 Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, OutputSet& outputs,
                                             const std::string& path) {
   bool has_tag = path != options.output && !ptd_paths(options).contains(path);
@@ -427,7 +428,7 @@ Result<std::unique_ptr<Output>> open_output(const CompileOptions& options, Outpu
   return outputs.open(path);
 }
 
-// What the page draws of the plan and of the output's bytes.
+// Adds the memory plan and the byte ledger of the output to the page.
 void draw_output(Report& report, const Program& program, const Plan& plan, std::span<const std::byte> pte,
                  const Registry& registry) {
   add_memory(*report.page, report, program, plan);
@@ -472,7 +473,7 @@ Status write_planned(const CompileOptions& options, const Registry& registry, co
   return {};
 }
 
-// Of what has no ending that tells, as standard output: JSON.
+// JSON if the path has no known extension (standard output, for instance).
 const ReportFormat& format_of(const std::string& report) {
   const ReportFormat* format = report_format(report);
   return format != nullptr ? *format : report_formats().front();
@@ -485,7 +486,7 @@ Status write_reports(const CompileOptions& options, const Report& report, Output
   return {};
 }
 
-// Holds what was lowered to the lock, or writes that.
+// Compares the lowered program with the lock file, or writes the lock file.
 Status check_lock(const CompileOptions& options, const std::optional<Lock>& before, const Registry& registry,
                   StepTimer& timer, OutputSet& outputs, Compiled& compiled) {
   if (options.lock.empty()) return {};
@@ -499,7 +500,7 @@ Status check_lock(const CompileOptions& options, const std::optional<Lock>& befo
   return {};
 }
 
-// Nothing was written that stays.
+// Discards everything written so far.
 void forget_written(OutputSet& outputs, Report& report) {
   outputs.drop_written();
   report.output.clear();
@@ -507,7 +508,8 @@ void forget_written(OutputSet& outputs, Report& report) {
   report.external_files.clear();
 }
 
-// Plans and writes what meets the requirements, as far as these can be judged before there is a file.
+// Plans the program and writes it if it meets the requirements. Requirements on the file size are checked
+// after writing.
 Status write_required(const CompileOptions& options, const Registry& registry, StepTimer& timer,
                       OutputSet& outputs, Compiled& compiled) {
   Report& report = compiled.report;
@@ -529,7 +531,7 @@ Status write_required(const CompileOptions& options, const Registry& registry, S
   return {};
 }
 
-// Requirements and files of what was lowered.
+// Plans the program, checks the requirements and writes the output, if there is one.
 Status finish(const CompileOptions& options, const Registry& registry, StepTimer& timer, OutputSet& outputs,
               Compiled& compiled) {
   if (!options.output.empty()) return write_required(options, registry, timer, outputs, compiled);
@@ -551,8 +553,8 @@ Result<std::optional<Lock>> read_lock(const CompileOptions& options) {
   return std::optional(std::move(lock));
 }
 
-// "depute lower model.pt2 --backend xnnpack": what decides what becomes of the program, and no names of
-// outputs.
+// Equivalent command: "depute lower model.pt2 --backend xnnpack". Contains inputs and all options that affect
+// the program, but no output names.
 std::string command_text(const CompileOptions& options) {
   std::string text = "depute lower";
   if (!options.input.empty()) text += " " + options.input;
@@ -561,13 +563,13 @@ std::string command_text(const CompileOptions& options) {
   return text;
 }
 
-// The day of SOURCE_DATE_EPOCH, which reproducible builds set; the clock would make each page another.
+// Day of SOURCE_DATE_EPOCH, which reproducible builds set. The current date would make each page different.
 std::string source_date() {
   const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
   if (epoch == nullptr || *epoch == '\0') return {};
   char* end = nullptr;
   const long long seconds = std::strtoll(epoch, &end, 10);
-  constexpr long long last = 253'402'300'799;  // of the year 9999
+  constexpr long long last = 253'402'300'799;  // end of the year 9999
   if (*end != '\0' || seconds < 0 || seconds > last) return {};
   const std::chrono::year_month_day day(
       std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds))));
@@ -613,7 +615,7 @@ Result<Compiled> run_compile(const CompileOptions& options, const Registry& regi
   return compiled;
 }
 
-// Copies of a report share a page, which is about to become this one's own.
+// Copies of a report share a page; this makes the page the report's own before it is changed.
 void own_page(Report& report) {
   if (report.page != nullptr) report.page = std::make_shared<PageFacts>(*report.page);
 }
@@ -693,7 +695,7 @@ Result<PteBytes> Compiler::emit(const Program& program, const WriteOptions& opti
   return guarded([&]() -> Result<PteBytes> {
     TRY(Plan plan, make_plan(program, plan_options(options)));
     WriteOptions verified = options;
-    verified.verified = true;  // make_plan() has seen to it
+    verified.verified = true;  // verified by make_plan()
     return write_pte_bytes(program, plan, verified, name);
   });
 }

@@ -1,9 +1,11 @@
-// Parts of programs: see extract.h. Nodes and modules are tagged, and carved as a backend's partition is; so
-// a part that would need its own result is refused with the path that does it.
+// Extracts parts of programs: nodes and modules are tagged and carved like a partition of a backend. A part
+// that would depend on its own results is rejected with the path.
 //
-//   %a = relu(%x)   ;"act"                    program
-//   %b = mm(%a, %w) ;"fc"      "fc" ->        method forward(%w = param "fc.w", %a) { %b = mm(%a, %w)  return
-//   %b }
+//   method forward(%w = param "fc.w", %x) {                   method forward(%w = param "fc.w", %a) {
+//     %a = aten.relu.default(%x)       ; "act"    "fc" ->       %b = aten.mm.default(%a, %w)
+//     %b = aten.mm.default(%a, %w)     ; "fc"                   return %b
+//     return %b                                               }
+//   }
 #include "extract.h"
 
 #include <fmt/format.h>
@@ -47,7 +49,7 @@ Result<Part> part_of(Program whole, Symbol delegate, Symbol method) {
       .program = std::move(program), .whole = std::move(whole), .delegate = delegate, .method = method};
 }
 
-// "METHOD:REST": the method, or all methods.
+// "METHOD:REST"; an empty method means all methods.
 struct PartPlace {
   std::string_view method;
   std::string_view rest;
@@ -59,10 +61,10 @@ PartPlace split_place(std::string_view text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// What `names` gives of each node that could have been chosen.
+// Appends the names by which a node can be selected.
 using AddNames = std::function<void(const Node& node, std::vector<std::string>& names)>;
 
-// The name that was meant by one that no node has.
+// Returns a hint with the most similar name of a node in the program.
 std::string meant_of(const Program& program, std::string_view word, const AddNames& add) {
   std::vector<std::string> names;
   for (const auto& method : program.methods) {
@@ -71,7 +73,7 @@ std::string meant_of(const Program& program, std::string_view word, const AddNam
   return did_you_mean(word, names, "`depute explain` lists nodes and modules");
 }
 
-// Carves the nodes of the first method in which there are some.
+// Selects nodes of a method. carve_part() carves the selected nodes of the first method that has any.
 using ChooseNodes = std::function<std::vector<Node*>(Method& method)>;
 
 Result<Part> carve_part(const Program& normalised, std::string_view place, std::string_view method_name,
@@ -104,7 +106,7 @@ std::string_view without_percent(std::string_view name) {
   return name.starts_with('%') ? name.substr(1) : name;
 }
 
-// The nodes from `first` to `last`; none if they are not there, or the other way round.
+// Returns the nodes from `first` to `last`; empty if one is missing or they are in the other order.
 std::vector<Node*> nodes_between(Graph& graph, std::string_view first, std::string_view last) {
   std::vector<Node*> nodes;
   for (Node& node : graph.nodes()) {
@@ -115,7 +117,7 @@ std::vector<Node*> nodes_between(Graph& graph, std::string_view first, std::stri
   return {};
 }
 
-// A name that is not there, or nodes in the other order.
+// Hint for a range whose names do not exist or are in the wrong order.
 std::string hint_for_range(const Program& program, std::string_view first, std::string_view last) {
   const auto add_name = [](const Node& node, std::vector<std::string>& names) {
     names.emplace_back(node.display_name());
@@ -184,7 +186,7 @@ Result<TensorData> array_of(const Value& value, const Content& content) {
   return failure("extract", fmt::format("%{}", value.name().str()), "it holds nothing an array could");
 }
 
-// Makes the arguments of the call the method's results; gives the names that the part has for them.
+// Makes the arguments of the delegate call the method's results; returns the part's inputs for them.
 Result<std::vector<const Value*>> give_arguments(Method& method, const Part& part) {
   for (Node& node : method.graph->nodes()) {
     if (called_delegate(node) != part.delegate) continue;

@@ -1,9 +1,9 @@
-// A part of a program as a program of its own, to be looked at, reported or lowered alone: what a delegate
-// was made from, a range of nodes, or a module.
+// Extracts a part of a program as a separate program, to inspect, report or lower it alone: the subprogram of
+// a delegate, a range of nodes, or a module.
 //
 //   TRY(Part part, extract_delegate(std::move(compiled.program), "xnnpack3"));
 //   TRY_STATUS(write_pt2(*part.program, output));
-//   TRY(NamedArrays inputs, border_values(part, sample));      // what flows into the part
+//   TRY(NamedArrays inputs, border_values(part, sample));      // the values that the part reads
 #pragma once
 
 #include <memory>
@@ -20,25 +20,26 @@
 namespace depute {
 
 struct Part {
-  std::shared_ptr<const Program> program;  // one method, "forward"; ops of backends are what they stand for
-  Program whole;                           // in which a delegate has the part's nodes
+  std::shared_ptr<const Program> program;  // one method, "forward"; backend ops are expanded
+  Program whole;                           // whole program, in which a delegate has the part's nodes
   Symbol delegate;
-  Symbol method;  // of the whole, in which the part is
+  Symbol method;  // method of `whole` that calls the delegate
 };
 
-// Of a lowered program: a delegate by its name, or by its number in the order of the calls.
+// Extracts a delegate of a lowered program, by name or by its index in call order. Fails if there is none.
 Result<Part> extract_delegate(Program lowered, std::string_view delegate);
-// Of a normalised one: nodes from `first` to `last` of the method's graph, in its order.
-// "[METHOD:]FIRST..LAST", or one node.
+// Extracts the nodes from `first` to `last` of a normalized program, in graph order. `range` is
+// "[METHOD:]FIRST..LAST" or a single node. Fails if a node does not exist or the part would depend on itself.
 Result<Part> extract_nodes(const Program& normalised, std::string_view range, const Registry& registry);
-// "[METHOD:]PATH": all nodes of the module and of those inside of it.
+// Extracts all nodes of a module and its submodules; `module` is "[METHOD:]PATH".
 Result<Part> extract_module(const Program& normalised, std::string_view module, const Registry& registry);
 
-// Each constant becomes random numbers of its own mean, deviation and limits, the same in each run; whole
-// numbers are spread between their limits. Sizes, names and what is shared stay.
+// Replaces each constant by random numbers with the same mean, deviation and limits; integers are uniform
+// between their limits. The numbers are the same in each run. Sizes, names and sharing do not change.
 Result<Program> with_random_weights(const Program& program);
 
-// What the part's inputs hold when the whole gets these inputs (interpret.h), by their names.
+// Returns the contents of the part's inputs, by name, when the whole program runs with `sample`
+// (interpret.h).
 Result<NamedArrays> border_values(const Part& part, const NamedArrays& sample);
 
 }  // namespace depute

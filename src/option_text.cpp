@@ -15,7 +15,7 @@ std::string request_text(const BackendRequest& request) {
   return text;
 }
 
-// An end that is left to the program is not written.
+// Omits the ends that the bound does not restrict.
 std::string bound_text(const Range& range) {
   std::string text;
   if (range.min != Range::min_bound) text += std::to_string(range.min);

@@ -1,4 +1,4 @@
-// Options of a lowering as the command line writes them.
+// Formats the options of a lowering as on the command line.
 //
 //   {.backends = {{"xnnpack", {}, {{"mode", "fx"}}}}, .plan_together = true}
 //     ->  --backend xnnpack:mode=fx --together
@@ -11,11 +11,11 @@
 
 namespace depute {
 
-// The part of a command line that asks for the backends. Anything but plain characters is quoted for a shell.
+// Returns the backend options of the command line. Arguments with special characters are quoted for a shell.
 std::string backend_flags(const LowerOptions& options);
 
-// All that decide what becomes of a program, in the order in which they apply: one "--option value" each,
-// without quotes.
+// Returns all options that affect the program, in the order in which they apply: one "--option value" each,
+// unquoted.
 std::vector<std::string> deciding_options(const LowerOptions& options);
 
 }  // namespace depute

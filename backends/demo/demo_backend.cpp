@@ -15,14 +15,14 @@ constexpr std::string_view convolution = "aten.convolution.default";
 constexpr std::string_view relu = "aten.relu.default";
 constexpr std::string_view tangent = "aten.tan.default";
 
-// The relu that is the only user of a convolution's result; null when there is none.
+// Returns the relu that is the only user of a convolution's result, or null.
 const Node* fusable_relu(const Node& node) {
   if (node.op() != convolution || node.results().size() != 1 || !node.result()->has_one_use()) return nullptr;
   const Node* user = node.result()->uses().begin()->user();
   return user->op() == relu ? user : nullptr;
 }
 
-// The convolution that a relu is fused with; null when it stands alone.
+// Returns the convolution that a relu is fused with, or null if the relu is not fused.
 const Node* fused_convolution(const Node& node) {
   const Node* producer = node.operand_count() == 0 ? nullptr : node.operand(0)->producer();
   return producer != nullptr && fusable_relu(*producer) == &node ? producer : nullptr;
@@ -41,7 +41,7 @@ NodeSupport support(const Node& node) {
   return refuse("op", node.op().str(), "convolution -> relu, tan");
 }
 
-// The blob under construction: instructions with the debug ids that the delegate map explains.
+// Builds the blob: instructions with the debug ids that the delegate map contains.
 class DemoProgram {
  public:
   Status add(std::string_view op, std::initializer_list<const Node*> nodes) {
@@ -86,7 +86,7 @@ Result<PreprocessResult> DemoBackend::preprocess(const Program& edge_program,
   return std::move(program).finish();
 }
 
-// One instruction a line: "0 sin_decomp_from_tan".
+// Prints one instruction per line: "0 sin_decomp_from_tan".
 Result<std::string> DemoBackend::describe(std::span<const std::byte> processed_bytes) const {
   std::string_view blob(reinterpret_cast<const char*>(processed_bytes.data()), processed_bytes.size());
   const std::size_t hash = blob.find('#');

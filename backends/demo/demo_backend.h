@@ -1,12 +1,10 @@
-// The demo backend: small enough to read in one go, complete enough to copy. docs/backends.md walks through
-// it.
+// The demo backend: small enough to read in one go, complete enough to copy; docs/backends.md explains it.
 //
 //   conv -> relu -> tan        becomes the text program       conv_relu_op, sin, cos, div
 //
-// It shows the two things a backend author has to get right beside the bytes themselves: fusing several nodes
-// into one instruction (convolution with relu), and spreading one node over several (tangent as sine, cosine,
-// division), both with their entries in the delegate map. Its blob is that of ExecuTorch's
-// BackendWithDelegateMappingDemo.
+// Shows the two difficult parts of a backend, with their entries in the delegate map. Several nodes are fused
+// into one instruction (convolution with relu). One node becomes several instructions (tangent as sine,
+// cosine, division). The blob has the format of ExecuTorch's BackendWithDelegateMappingDemo.
 #pragma once
 
 #include <memory>
@@ -26,7 +24,7 @@ class DemoBackend : public Backend {
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 
-// Takes a convolution whose only user is a relu, together with that relu, and every tangent.
+// Takes every tangent, and each convolution whose only user is a relu, together with that relu.
 class DemoPartitioner : public ProposingPartitioner {
  protected:
   Result<Proposal> propose(const Program& program, const Method& method) const override;

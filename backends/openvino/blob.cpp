@@ -1,4 +1,4 @@
-// Reads the head of a blob; every length is checked against the bytes that are there.
+// Reads the head of a blob. Every length is checked against the available bytes.
 #include "blob.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view magic = "RR_UPCVO";
 
-// The value of "key=value" among others, separated by semicolons.
+// Returns the value of "key=value" in a list separated by semicolons.
 std::optional<std::string> field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(';'), text.size());

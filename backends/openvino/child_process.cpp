@@ -1,5 +1,5 @@
-// A child writes into memory without a name (memfd), which the parent maps when the child has ended. Its exit
-// code tells whether that is a result or a diagnostic, whose texts are separated by zeros:
+// A child writes into anonymous memory (memfd), which the parent maps when the child has exited. The exit
+// code says whether it is a result or a diagnostic, whose fields are separated by zeros:
 //
 //   exit 0   the bytes that the task wrote
 //   exit 1   "openvino" 0 "node %add" 0 "no conversion rule" 0 "" 0 "model.py:12"
@@ -30,7 +30,7 @@ constexpr int exit_diagnostic = 1;
 
 using Bytes = std::shared_ptr<const Storage>;
 
-// Memory of a child's output, unmapped with the last storage that refers to it.
+// Memory of a child's output. It is unmapped with the last storage that refers to it.
 struct Mapping {
   explicit Mapping(int file) {
     struct stat status = {};
@@ -52,7 +52,7 @@ struct Mapping {
   std::size_t size = 0;
 };
 
-// The fields of a diagnostic that cross the border, in their order.
+// The fields of a diagnostic in their order in the child's output.
 std::array<std::string Diagnostic::*, 5> fields() {
   return {&Diagnostic::code, &Diagnostic::where, &Diagnostic::message, &Diagnostic::hint,
           &Diagnostic::source};
@@ -70,7 +70,7 @@ Failure failure_of(std::span<const std::byte> bytes, const std::string& task) {
   return Failure(std::move(diagnostic));
 }
 
-// What the task gives; exceptions of OpenVINO and of the task end here.
+// Runs the task and converts exceptions of OpenVINO and of the task to failures.
 Status run_guarded(const ChildTask& task, std::ostream& out) {
   try {
     return task.run(out);

@@ -1,10 +1,9 @@
-// Work in a child process: OpenVINO names the nodes it makes by a counter of the process, so bytes are the
-// same each time only when each compile is the first of its process. A crash in it ends the child alone.
+// Runs work in a child process. OpenVINO numbers the nodes it creates in a process, so bytes are reproducible
+// only if each compile is the first of its process. A crash ends only the child.
 //
 //   run_in_children({{"forward, openvino0", [&](std::ostream& out) { return compile(program, out); }}}, jobs)
 //
-// The children share the parent's memory as it was when they started: nothing is copied to them, and what
-// they write comes back as mapped memory.
+// The children share the parent's memory as of their start, without a copy. Their output is mapped memory.
 #pragma once
 
 #include <functional>
@@ -23,8 +22,8 @@ struct ChildTask {
   std::function<Status(std::ostream& out)> run;
 };
 
-// What each task wrote, in their order; at most `jobs` (at least 1) run at a time. An exception, a signal or
-// an early end of a child is the failure of its task. The bytes are private to the caller.
+// Returns the output of each task, in order. At most `jobs` (at least 1) run at a time. An exception, a
+// signal or an early exit is a failure of the task. The bytes are private to the caller.
 std::vector<Result<std::shared_ptr<const Storage>>> run_in_children(const std::vector<ChildTask>& tasks,
                                                                     int jobs);
 Result<std::shared_ptr<const Storage>> run_in_child(const ChildTask& task);

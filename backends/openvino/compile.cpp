@@ -1,9 +1,8 @@
-// Checks what comes in and goes out, converts, compiles for the CPU, and exports.
+// Checks inputs and results, converts the program, compiles it for the CPU, and exports the blob.
 //
-// The runtime imports blobs without any property, so the only way to set one is the model's runtime
-// information:
+// The runtime imports blobs without properties, so these are set by the model's runtime information:
 //
-//   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      weights of int8 alone: activations stay floats
+//   runtime_options / DYNAMIC_QUANTIZATION_GROUP_SIZE = 0      activations stay floats beside int8 weights
 #include "compile.h"
 
 #include <openvino/runtime/core.hpp>
@@ -14,7 +13,7 @@
 namespace depute::openvino {
 namespace {
 
-// What OpenVINO can compute with: tensors of a static size.
+// Fails unless the value is a tensor of static size with an element type that OpenVINO supports.
 Status check_value(const Value& value) {
   if (!value.type().is_tensor() || !value.tensor().is_static() || !element_type(value.tensor().dtype))
     return failure("openvino", value.name().str(),

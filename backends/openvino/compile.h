@@ -1,4 +1,4 @@
-// A partition to the bytes that the runtime's OpenvinoBackend imports.
+// Compiles a partition to the bytes that the runtime's OpenvinoBackend imports.
 #pragma once
 
 #include <ostream>
@@ -9,9 +9,9 @@
 
 namespace depute::openvino {
 
-// Writes the blob of the program's only method, which computes floats as `precision` says (keep_precision.h).
-// Only in a child process, where it is the first of its kind: else the bytes depend on what was compiled
-// before (child_process.h). May throw what OpenVINO throws.
+// Writes the blob of the program's only method, with floats computed in `precision` (keep_precision.h). Must
+// be the first compile of a child process: otherwise the bytes depend on earlier compiles (child_process.h).
+// May throw OpenVINO's exceptions.
 Status compile(const Program& program, std::string_view precision, std::ostream& blob);
 
 }  // namespace depute::openvino

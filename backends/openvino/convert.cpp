@@ -1,5 +1,5 @@
-// Conversion by OpenVINO's PyTorch frontend, and the fitting of what it gives: parameters that it dropped
-// come back, results are repeated, and have the element types that the program says.
+// Converts with OpenVINO's PyTorch frontend and adapts the model. Dropped parameters are restored, repeated
+// results are added, and results get the program's element types.
 //
 //   return %x, %y, %y        ->   Result(Parameter 0), Result(y), Result(y)
 #include "convert.h"
@@ -19,7 +19,7 @@
 namespace depute::openvino {
 namespace {
 
-// The frontend with its table in the open, and with our conversions.
+// The frontend with access to its op table, and with this backend's conversions.
 class PyTorchFrontEnd : public ov::frontend::pytorch::FrontEnd {
  public:
   PyTorchFrontEnd() {
@@ -41,7 +41,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The parameter of an input, which the frontend drops where nothing reads it.
+// Returns the parameter of an input, or a new one: the frontend drops parameters without readers.
 std::shared_ptr<ov::op::v0::Parameter> parameter_of(const ov::Model& model, const std::string& name,
                                                     const TensorType& type) {
   for (const auto& parameter : model.get_parameters()) {
@@ -53,7 +53,7 @@ std::shared_ptr<ov::op::v0::Parameter> parameter_of(const ov::Model& model, cons
   return parameter;
 }
 
-// A result of the value's own type.
+// Creates a result with the value's own type.
 Result<std::shared_ptr<ov::op::v0::Result>> result_of(ov::Output<ov::Node> output, const Value& value) {
   const TensorType& type = value.tensor();
   if (output.get_partial_shape() != ov::PartialShape(shape_of(type)))
@@ -65,7 +65,7 @@ Result<std::shared_ptr<ov::op::v0::Result>> result_of(ov::Output<ov::Node> outpu
   return std::make_shared<ov::op::v0::Result>(output);
 }
 
-// What a node that was not converted tells of the reason.
+// Returns the reason that an unconverted node contains.
 std::string reason_of(const ov::op::util::FrameworkNode& node) {
   for (const auto& [key, text] : node.get_attrs()) {
     if (key.find("xception") != key.npos || key.find("reason") != key.npos) return one_line(text);
@@ -105,7 +105,7 @@ Faults faults_of(const ov::Model& model) {
   return faults;
 }
 
-// Results whose shapes are others than the program's.
+// Returns results whose shapes differ from the program's.
 Faults wrong_shapes(const ov::Model& model, const GraphPart& part) {
   Faults faults;
   for (std::size_t i = 0; i < part.outputs.size(); ++i) {
@@ -157,7 +157,7 @@ Result<std::shared_ptr<ov::Model>> convert(const GraphPart& part, const std::vec
   }
   auto model = std::make_shared<ov::Model>(results, parameters, "depute");
   mend_infinities(*model);
-  for (const auto& node : model->get_ops()) node->get_rt_info().erase(origin_key);  // nothing for a blob
+  for (const auto& node : model->get_ops()) node->get_rt_info().erase(origin_key);  // not needed in a blob
   return model;
 }
 
@@ -165,7 +165,7 @@ Faults find_unconvertible(const GraphPart& part) {
   try {
     return try_conversion(part);
   } catch (const std::exception&) {
-    // No node was named: each is tried alone, as a part of one node.
+    // The error names no node, so each node is tried alone.
   }
   Faults faults;
   for (const Node& node : part.graph->nodes()) {

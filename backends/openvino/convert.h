@@ -1,7 +1,7 @@
-// Between our graphs and OpenVINO's models: what the linked library converts, and the conversion itself.
+// Converts graphs to OpenVINO models, and lists the ops that the linked library converts.
 //
-// All of it must run in a child process (child_process.h): each conversion moves the counter by which
-// OpenVINO names nodes, and names are in the bytes.
+// All functions must run in a child process (child_process.h): each conversion advances the counter of
+// OpenVINO's node names, which are part of the bytes.
 #pragma once
 
 #include <openvino/core/model.hpp>
@@ -16,15 +16,15 @@
 
 namespace depute::openvino {
 
-// The ops that the linked library has conversions for, in its own order: "aten.add.Tensor", ...
+// Returns the ops that the linked library converts, in its own order: "aten.add.Tensor", ...
 std::vector<std::string> convertible_ops();
 
-// A model with the part's inputs as parameters and a result for each of `returned`, in their orders; element
-// types and shapes are those of the values. Fails where OpenVINO cannot convert a node.
+// Returns a model with the part's inputs as parameters and one result per element of `returned`, in order.
+// Element types and shapes are those of the values. Fails if OpenVINO cannot convert a node.
 Result<std::shared_ptr<ov::Model>> convert(const GraphPart& part, const std::vector<const Value*>& returned);
 
-// Why OpenVINO does not convert some nodes of the part, by Node::id(); nothing when it converts all of them.
-// Nodes that are not converted only since others are not are not told.
+// Returns the nodes that OpenVINO does not convert, with reasons, by Node::id(). Nodes that fail only because
+// they depend on another failed node are left out.
 std::unordered_map<std::uint32_t, std::string> find_unconvertible(const GraphPart& part);
 
 }  // namespace depute::openvino

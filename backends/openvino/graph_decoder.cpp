@@ -17,14 +17,14 @@ using ov::frontend::pytorch::TorchDecoder;
 
 class CallDecoder;
 
-// One positional argument: a value by its number, or a literal with a decoder of its own.
+// One positional argument: the id of a value, or a literal with its own decoder.
 struct Slot {
-  std::size_t id = 0;  // 0: a literal
+  std::size_t id = 0;  // 0 for a literal
   std::shared_ptr<CallDecoder> literal = {};
   bool is_none = false;
 };
 
-// What decoders of models and calls answer alike.
+// The common part of decoders of models and calls.
 class AnyDecoder : public TorchDecoder {
  public:
   explicit AnyDecoder(std::string op) : op_(std::move(op)) {}
@@ -75,7 +75,7 @@ class AnyDecoder : public TorchDecoder {
   std::vector<std::size_t> no_strides_;
 };
 
-// A call of an op, a constant, or a literal: all that it can be asked, as data.
+// A call of an op, a constant, or a literal. All answers are stored as data.
 class CallDecoder : public AnyDecoder {
  public:
   CallDecoder(std::string op, std::string name) : AnyDecoder(std::move(op)) { name_ = std::move(name); }
@@ -124,7 +124,7 @@ class CallDecoder : public AnyDecoder {
   std::int64_t origin_ = -1;
 };
 
-// A constant over the storage's memory, which it keeps.
+// Creates a constant over the storage's memory, and keeps the storage alive.
 std::shared_ptr<ov::Node> make_constant(const TensorData& data) {
   auto storage = dense_bytes(data);
   return std::make_shared<ov::op::v0::Constant>(*element_type(data.type.dtype), shape_of(data.type),
@@ -157,7 +157,8 @@ std::shared_ptr<ov::Node> make_list(std::span<const Argument> elements) {
   return nullptr;
 }
 
-// A number, a text or a list of numbers; null for all others, which no conversion reads as a constant.
+// Creates a constant from a number, a string or a list of numbers. Null for other arguments, which no
+// conversion reads as a constant.
 std::shared_ptr<ov::Node> make_literal(const Argument& argument) {
   using ov::op::v0::Constant;
   switch (argument.kind) {
@@ -185,7 +186,7 @@ bool holds_values(const Argument& argument) {
   return holds;
 }
 
-// Reads the part of a graph, front to back.
+// Reads a part of a graph from front to back.
 class GraphReader {
  public:
   GraphReader(const GraphPart& part, bool marks_nodes) : part_(part), marks_nodes_(marks_nodes) {}
@@ -228,10 +229,10 @@ class GraphReader {
     }
   }
 
-  // Positional arguments as far as they say something, and the others by name.
+  // Adds positional arguments up to the last one that is not a default. Keyword arguments are added by name.
   void read_arguments(CallDecoder& call, const OpCall& arguments) {
     const OpDef& def = arguments.def();
-    // OpenVINO counts the arguments of ops that return lists.
+    // For ops that return lists, OpenVINO needs all arguments: it counts them.
     const bool spells_defaults = def.returns.at(0).is_list;
     const auto is_default = [&](std::size_t i) {
       return !spells_defaults && def.args[i].default_value &&
@@ -276,7 +277,7 @@ class GraphReader {
     }
   }
 
-  // The results of a call that gives several, each taken out by a call of its own.
+  // Adds the results of a call with several results. A separate call extracts each of them.
   void read_results(std::shared_ptr<CallDecoder> call, const Node& node) {
     const std::size_t tuple = next_id_++;
     call->set_output(tuple);

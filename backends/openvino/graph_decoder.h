@@ -1,5 +1,4 @@
-// A graph of ours as OpenVINO's PyTorch frontend reads models: a decoder for the whole, and one for each
-// node.
+// Presents a graph to OpenVINO's PyTorch frontend: a decoder for the whole graph, and one for each node.
 //
 //   %y, %mean, %rstd = aten.native_layer_norm.default(%x, [8], %w, none, 1e-05)
 //
@@ -7,7 +6,7 @@
 //     aten.native_layer_norm.default              %x, inlined [8], %w, inlined none, inlined 1e-05
 //     <built-in function getitem>                 one for each result that is used
 //
-// Nodes can be left out: their results then come in as inputs.
+// Nodes can be left out: their results then become inputs.
 #pragma once
 
 #include <openvino/frontend/pytorch/decoder.hpp>
@@ -21,41 +20,41 @@
 
 namespace depute::openvino {
 
-// The element type of the same values; none: OpenVINO has no such tensors, or computes with others instead.
+// Returns OpenVINO's element type, or nullopt if it has no such tensors or computes them in another type.
 std::optional<ov::element::Type> element_type(ScalarType dtype);
 
-// The sizes of a tensor type that is static.
+// Returns the sizes of a static tensor type.
 ov::Shape shape_of(const TensorType& type);
 
-// Which part of a graph is read, and what comes in and goes out, each value once.
+// A part of a graph with its inputs and outputs, without duplicates.
 struct GraphPart {
   const Program* program = nullptr;
-  const Method* method = nullptr;  // of the graph: whose inputs may be constants
+  const Method* method = nullptr;  // the graph's method, whose inputs may be constants
   const Graph* graph = nullptr;
   std::function<bool(const Node&)> includes = {};
   std::vector<const Value*> inputs = {};   // tensors
   std::vector<const Value*> outputs = {};  // tensors
 };
 
-// The constant of a graph input; null for other values, and for the inputs of bodies.
+// Returns the constant of a graph input. Null for other values, and for inputs of bodies.
 const TensorData* constant_of(const GraphPart& part, const Value& value);
 
-// All nodes of the method's own graph, with its user inputs and, each once, what it returns.
+// Returns all nodes of the method's own graph, with its user inputs and its results without duplicates.
 GraphPart whole_graph(const Program& program, const Method& method);
 
-// The part of `whole` with only these nodes: what they read of others comes in, what others read, or nobody,
-// goes out.
+// Returns the part of `whole` with these nodes only. Inputs are values from other nodes. Outputs are values
+// that other nodes read or that have no readers.
 GraphPart part_of_nodes(const GraphPart& whole, std::function<bool(const Node&)> includes);
 
-// What a marked node of OpenVINO tells of ours.
+// Runtime information key with the id of a program node.
 inline constexpr const char* origin_key = "depute_node";
 
-// The decoder must not outlive the program. `marks_nodes`: each node that OpenVINO makes knows the Node::id()
-// that it was made for, by origin_key in its runtime information.
+// The program must outlive the decoder. With `marks_nodes`, each OpenVINO node stores the Node::id() that it
+// was made for under origin_key.
 std::shared_ptr<ov::frontend::IDecoder> make_decoder(const GraphPart& part, bool marks_nodes);
 
-// The op's name in OpenVINO's table: its own, but for copies, which ExecuTorch has ops of its own for. The
-// order of dimensions that these may ask for is none where tensors are contiguous.
+// Returns the op's name in OpenVINO's table: its own name, except for ExecuTorch's copy ops. Their dim_order
+// argument has no effect on contiguous tensors.
 std::string table_name(Symbol op);
 
 // The name of the model's input or output number `index`.

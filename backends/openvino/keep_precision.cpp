@@ -1,5 +1,4 @@
-// OpenVINO asks an attribute whether it may be copied to a node, and gives the node: there the word is
-// written.
+// OpenVINO asks whether an attribute may be copied to a new node. This code marks the node at that moment.
 #include "keep_precision.h"
 
 #include <openvino/core/node.hpp>
@@ -11,7 +10,7 @@
 
 #include <algorithm>
 
-// Declared here as the library exports it: its Python package has no header for it.
+// Declared here because OpenVINO's Python package has no header for this exported function.
 namespace ov {
 void disable_conversion(const std::shared_ptr<Node>& node, const element::Type& to);
 }
@@ -19,7 +18,7 @@ void disable_conversion(const std::shared_ptr<Node>& node, const element::Type& 
 namespace depute::openvino {
 namespace {
 
-// Forbids bf16 and f16 at a node, and at what is made of it.
+// Forbids bf16 and f16 at a node, and at nodes that are made from it.
 class KeptPrecision : public ov::RuntimeAttribute {
  public:
   OPENVINO_RTTI("depute_kept_precision", "0", ov::RuntimeAttribute);
@@ -36,14 +35,14 @@ class KeptPrecision : public ov::RuntimeAttribute {
   ov::Any merge(const ov::OutputVector&) const override { return *this; }
 };
 
-// True for a CPU with instructions for bf16 or f16.
+// True if the CPU has instructions for bf16 or f16.
 bool computes_in_half(const ov::Core& core) {
   return std::ranges::any_of(core.get_property("CPU", ov::device::capabilities), [](const std::string& name) {
     return name == ov::device::capability::BF16 || name == ov::device::capability::FP16;
   });
 }
 
-// What OpenVINO generates a kernel for, together with its neighbours.
+// True if the model has ops for which OpenVINO generates kernels together with their neighbors.
 bool has_products(const ov::Model& model) {
   return std::ranges::any_of(model.get_ops(), [](const std::shared_ptr<ov::Node>& node) {
     return ov::is_type_any_of<ov::op::v0::MatMul, ov::op::v1::Softmax, ov::op::v8::Softmax,

@@ -1,14 +1,14 @@
-// Keeps a CPU that has instructions for bf16 or f16 from computing f32 by them.
+// Prevents a CPU with bf16 or f16 instructions from computing f32 with them.
 //
-// The CPU plugin does so by default, also when it imports a blob, where nobody can tell it otherwise: none of
-// its properties travels with a blob. What travels is a word at each node (DisablePrecisionConversion), which
-// OpenVINO loses where it makes one node of several:
+// The CPU plugin uses these instructions by default, also when it imports a blob, because blobs contain no
+// plugin properties. Blobs do contain a mark at each node (DisablePrecisionConversion). OpenVINO loses this
+// mark when it merges several nodes into one:
 //
 //   MatMul (marked) -> Add (marked)     becomes     FullyConnected (not marked: computed in bf16)
 //
-// so an attribute of ours, which such nodes inherit, writes the word anew. Kernels that are
-// generated for several products at once ("snippets": attention, layers of a perceptron) take no notice of
-// the word, so on such CPUs models with products do without.
+// A custom attribute, which merged nodes inherit, therefore sets the mark again. Generated kernels for
+// several products at once ("snippets": attention, layers of a perceptron) ignore the mark. On such CPUs,
+// models with products are compiled without snippets.
 #pragma once
 
 #include <openvino/core/model.hpp>
@@ -18,12 +18,12 @@
 
 namespace depute::openvino {
 
-// How the CPU computes floats: as "f32", or "auto", as OpenVINO chooses: in bf16 or f16 where it has
-// instructions for them, which is faster and less exact.
+// The precision of floats: "f32", or "auto" for OpenVINO's choice, which is bf16 or f16 on CPUs that have
+// instructions for them (faster and less exact).
 inline constexpr std::string_view default_precision = "f32";
 bool is_precision(std::string_view text);
 
-// Marks the nodes of a model that is to be compiled, and gives the properties to compile it with.
+// Marks the nodes of a model before compilation, and returns the properties to compile it with.
 ov::AnyMap keep_precision(const ov::Core& core, const ov::Model& model, std::string_view precision);
 
 }  // namespace depute::openvino

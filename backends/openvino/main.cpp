@@ -1,6 +1,6 @@
-// OpenVINO as a worker, which `depute --backend openvino` finds on PATH, and with words the command line of
-// Depute with OpenVINO in process: `depute-backend-openvino show model.pte` tells what a blob was made for. A
-// program of its own since it links OpenVINO's libraries, which the compiler does without.
+// The OpenVINO worker, which `depute --backend openvino` finds on PATH. With arguments, it is Depute's
+// command line with OpenVINO in process: `depute-backend-openvino show model.pte` shows the target of a blob.
+// It is a separate program, so that the compiler does not need OpenVINO's libraries.
 #include "depute/command_line.h"
 #include "depute/serve_backend.h"
 #include "openvino_backend.h"

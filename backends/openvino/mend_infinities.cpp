@@ -1,5 +1,4 @@
-// What stands for a node is a choice between its result and what PyTorch gives, by a condition on its
-// argument:
+// Replaces the result of a node by PyTorch's result if a condition on its argument holds:
 //
 //   ReduceMax(x)     ->  Select(ReduceLogicalAnd(x == -inf), -inf, ReduceMax(x))
 //   SDPA(.., mask)   ->  Select(ReduceLogicalAnd(mask == -inf), 0, SDPA(.., mask))
@@ -29,7 +28,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t mask_input = 3;
 
-// Constants are made by their bytes: a number that is infinite would be out of range.
+// Creates a constant from its bytes: an infinite number would be rejected as out of range.
 std::shared_ptr<ov::Node> number(const ov::element::Type& type, float value) {
   const auto constant = std::make_shared<ov::op::v0::Constant>(ov::element::f32, ov::Shape{}, &value);
   if (type == ov::element::f32) return constant;
@@ -40,7 +39,7 @@ std::shared_ptr<ov::Node> equals(const ov::Output<ov::Node>& values, float value
   return std::make_shared<ov::op::v1::Equal>(values, number(values.get_element_type(), value));
 }
 
-// All readers of the node's result get `value` instead where the condition holds.
+// Makes all readers of the node's result use `value` where the condition holds.
 void choose(const std::shared_ptr<ov::Node>& node, const std::shared_ptr<ov::Node>& condition, float value) {
   ov::Output<ov::Node> output = node->output(0);
   const std::set<ov::Input<ov::Node>> readers = output.get_target_inputs();
@@ -50,13 +49,13 @@ void choose(const std::shared_ptr<ov::Node>& node, const std::shared_ptr<ov::Nod
   for (ov::Input<ov::Node> reader : readers) reader.replace_source_output(chosen);
 }
 
-// The node of the program that it was made for.
+// Returns the id of the program's node that it was made for, or -1.
 std::int64_t origin(const ov::Node& node) {
   const auto found = node.get_rt_info().find(origin_key);
   return found == node.get_rt_info().end() ? -1 : found->second.as<std::int64_t>();
 }
 
-// A step on the way to the result of a node of the program: a logsumexp wants the finite number.
+// True for an intermediate step of one program node. logsumexp, for example, needs the finite number.
 bool is_step(const ov::Node& node) {
   const std::set<ov::Input<ov::Node>> readers = node.output(0).get_target_inputs();
   return std::ranges::all_of(readers, [&node](const ov::Input<ov::Node>& reader) {
@@ -72,7 +71,7 @@ void mend_reduction(const std::shared_ptr<Reduce>& reduce, float start) {
   choose(reduce, all, start);
 }
 
-// A mask that is known and leaves something of each row.
+// True if the mask is a constant that keeps at least one element of each row.
 bool has_no_empty_row(const ov::Output<ov::Node>& mask) {
   const auto constant = std::dynamic_pointer_cast<ov::op::v0::Constant>(mask.get_node_shared_ptr());
   if (constant == nullptr || constant->get_shape().empty()) return false;
@@ -89,7 +88,7 @@ void mend_attention(const std::shared_ptr<ov::op::v13::ScaledDotProductAttention
   if (attention->get_causal() || attention->get_input_size() <= mask_input) return;
   const ov::Output<ov::Node> mask = attention->input_value(mask_input);
   const ov::PartialShape& shape = mask.get_partial_shape();
-  if (shape.rank().is_static() && shape.rank().get_length() == 0) return;  // a number: there is no mask
+  if (shape.rank().is_static() && shape.rank().get_length() == 0) return;  // a scalar is not a mask
   if (has_no_empty_row(mask)) return;
   const bool is_bool = mask.get_element_type() == ov::element::boolean;
   const std::shared_ptr<ov::Node> is_closed =

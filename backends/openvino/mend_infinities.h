@@ -1,16 +1,16 @@
-// Results that OpenVINO gives otherwise than PyTorch where all that is looked at is infinite.
+// Corrects results of OpenVINO that differ from PyTorch if all values in question are infinite.
 //
-//   ReduceMax of -inf alone              -3.4e38, where a maximum starts       ->  -inf
-//   attention where a mask leaves nothing    NaN, as 0 / 0                     ->  0
+//   ReduceMax of -inf only                       -3.4e38, its initial value    ->  -inf
+//   attention whose mask excludes all keys       NaN, from 0 / 0               ->  0
 //
-// Both are mended in the model, so that it costs a look at the mask, or at what is reduced.
+// Both corrections are part of the model. They cost a pass over the mask, or over the reduced tensor.
 #pragma once
 
 #include <openvino/core/model.hpp>
 
 namespace depute::openvino {
 
-// Nodes know what they were made for, by origin_key.
+// Nodes must have the program node they were made for, in origin_key.
 void mend_infinities(const ov::Model& model);
 
 }  // namespace depute::openvino

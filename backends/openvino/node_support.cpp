@@ -1,4 +1,4 @@
-// In the order of what people want to know first: the op, then its tensors.
+// Checks the op first, then its tensors: refusals name the most useful reason first.
 //
 //   aten.cumsum.default (%x: f32[s0, 4])    ->   dynamic-shape: f32[s0, 4] (allowed: static sizes)
 #include "node_support.h"
@@ -29,10 +29,10 @@ bool is_wide(const Value& value) {
   return value.type().is_tensor() && value.tensor().dtype == ScalarType::I64;
 }
 
-// The plugin keeps i64 in 32 bits. Places fit into them: what an op reads as indices, or gives beside its
-// first result. Any other i64 might not.
+// The plugin computes i64 in 32 bits. Indices fit: index arguments, and results other than the first. Other
+// i64 values may not fit.
 std::optional<NodeSupport> check_integers(const Node& node) {
-  if (is_quantised_op(node.op())) return std::nullopt;  // zero points
+  if (is_quantised_op(node.op())) return std::nullopt;  // their i64 values are zero points
   const OpCall call(node);
   bool is_place = !is_wide(*node.results().front());
   for (std::size_t i = 0; i < call.args().size(); ++i) {

@@ -1,4 +1,4 @@
-// Whether OpenVINO may be asked for a node at all: what can be told without a conversion.
+// Checks whether OpenVINO could take a node, as far as this is known without a conversion.
 #pragma once
 
 #include "depute/proposal.h"

@@ -1,6 +1,6 @@
-// One child process for each partition, so that its bytes are those of a first compile whatever the number of
-// partitions and of jobs. The bytes stay inline in the flatbuffer: an imported model keeps pointing into
-// them.
+// Runs one child process per partition, so that its bytes are always those of a first compile, for any number
+// of partitions and jobs. The bytes stay inline in the flatbuffer, since an imported model keeps pointers
+// into them.
 #include "openvino_backend.h"
 
 #include <algorithm>
@@ -27,8 +27,7 @@ std::string_view text_of(const CompileSpec& spec) {
   return {reinterpret_cast<const char*>(spec.value.data()), spec.value.size()};
 }
 
-// The precision that the specs ask for. What else they say must be so on this machine: nothing else can be
-// made.
+// Returns the precision in the specs. All other specs must match this machine, since blobs are made for it.
 Result<std::string> read_specs(std::span<const CompileSpec> specs) {
   if (!toolkit()) return Failure(Diagnostic(toolkit().error()));
   const std::vector<CompileSpec> known = compile_specs(toolkit()->target, default_precision);
@@ -48,7 +47,7 @@ Result<std::string> read_specs(std::span<const CompileSpec> specs) {
   return precision;
 }
 
-// OpenVINO names what it made of a node after the node.
+// OpenVINO names its nodes after the program's nodes.
 Result<DebugHandleMap> debug_handles(const Program& program) {
   DelegateMappingBuilder mapping(DelegateMappingBuilder::Identifiers::Given);
   for (const Node& node : program.methods[0]->graph->nodes()) {

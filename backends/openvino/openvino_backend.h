@@ -1,5 +1,5 @@
-// The runtime's OpenvinoBackend: each partition becomes a blob of OpenVINO's CPU plugin, compiled in a
-// process of its own.
+// The compiler side of the runtime's OpenvinoBackend: each partition becomes a blob of OpenVINO's CPU plugin,
+// compiled in a separate process.
 #pragma once
 
 #include <string_view>
@@ -13,8 +13,8 @@ namespace depute::openvino {
 
 inline constexpr std::string_view backend_id = "OpenvinoBackend";
 
-// What stands in the .pte beside the blob: the device, which the runtime reads, how floats are computed
-// (keep_precision.h), and what the blob was made for.
+// Compile specs in the .pte: the device (which the runtime reads), the precision of floats
+// (keep_precision.h), and the target of the blob.
 std::vector<CompileSpec> compile_specs(const BlobTarget& target, std::string_view precision);
 
 class OpenvinoBackend : public Backend {
@@ -24,13 +24,13 @@ class OpenvinoBackend : public Backend {
                                       std::span<const CompileSpec> compile_specs) const override;
   Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                             int jobs) const override;
-  // OpenVINO's version and the kind of CPU: blobs depend on both.
+  // OpenVINO's version and the kind of CPU, since blobs depend on both.
   std::string cache_version() const override;
-  // What the blob needs, and whether this machine has it.
+  // Prints the requirements of the blob, and whether this machine meets them.
   Result<std::string> describe(std::span<const std::byte> processed_bytes) const override;
 };
 
-// `openvino` as it is registered: what a program adds to its compiler.
+// The registry entry of `openvino`, which a program adds to its compiler.
 BackendEntry openvino_backend();
 
 }  // namespace depute::openvino

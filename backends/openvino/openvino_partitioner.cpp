@@ -1,5 +1,5 @@
-// The trial runs in a child process and writes a line for each node that it takes back: which graph, which
-// node, and what OpenVINO says of it.
+// The trial conversion runs in a child process. It writes a line for each node that fails: the graph, the
+// node, and OpenVINO's reason.
 //
 //   0 17 No conversion rule found for aten.foo.default
 #include "openvino_partitioner.h"
@@ -30,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// "aten.gelu.default" is excluded by this name, and by "gelu".
+// "aten.gelu.default" is excluded by its full name or by "gelu".
 bool is_excluded(const std::vector<std::string>& excluded, Symbol op) {
   return std::ranges::any_of(excluded, [&](const std::string& name) {
     return op == name || (op.str().find("." + name + ".") != std::string_view::npos);
@@ -43,8 +43,8 @@ std::vector<const Graph*> all_graphs(const Method& method) {
   return graphs;
 }
 
-// A result, or an argument that is no constant, without dimensions: it might cross the border of a delegate,
-// and the runtime cannot bind such tensors.
+// True if a result or a non-constant argument has no dimensions. Such a tensor might cross a delegate's
+// border, and the runtime cannot bind it.
 bool may_cross_as_scalar(const GraphPart& part, const Node& node) {
   const auto is_scalar = [](const Value& value) {
     return value.type().is_tensor() && value.tensor().rank() == 0;
@@ -63,8 +63,8 @@ GraphPart part_taken(const Program& program, const Method& method, const Graph& 
   });
 }
 
-// Takes back what OpenVINO does not convert, until it converts the rest. In the child process, on its own
-// copy of the answers.
+// Removes nodes that OpenVINO does not convert, until it converts the rest. Runs in the child process, on its
+// own copy of the answers.
 Status try_graph(const Program& program, const Method& method, std::size_t graph_index, Answers answers,
                  std::ostream& out) {
   const Graph& graph = *all_graphs(method)[graph_index];
@@ -82,7 +82,7 @@ Status try_graph(const Program& program, const Method& method, std::size_t graph
   }
 }
 
-// The line's node gets the reason as its refusal.
+// Records the reason as the refusal of the line's node.
 void take_back(const Method& method, const std::string& line, Answers& answers) {
   std::istringstream fields(line);
   std::size_t graph_index = 0;

@@ -1,4 +1,4 @@
-// Which conversion a quantising node gets, and the two conversions that OpenVINO does not have.
+// Chooses the conversions of quantization nodes, and defines the two conversions that OpenVINO lacks.
 //
 //   dequantize(%x: i8, 0.5, 3)   ->   (f32(%x) - 3) * 0.5
 //   quantize(%x: f32, 0.5, 3)    ->   i8(clamp(round(%x / 0.5) + 3, -128, 127))
@@ -33,7 +33,7 @@ bool is_among(Symbol op, const auto& names) {
   return std::ranges::find(names, op.str()) != names.end();
 }
 
-// How the two nodes quantise is the same: all they are given beside the tensor.
+// True if both nodes have equal arguments besides the tensor.
 bool quantise_alike(const Node& quantise, const Node& dequantise) {
   const OpCall one(quantise), other(dequantise);
   for (std::size_t i = 1; i < one.args().size(); ++i) {
@@ -42,7 +42,7 @@ bool quantise_alike(const Node& quantise, const Node& dequantise) {
   return true;
 }
 
-// True when every reader dequantises as the node quantised: the pair is a FakeQuantize.
+// True if every reader dequantizes with the same parameters: the pair is a FakeQuantize.
 bool is_fake_quantise(const GraphPart& part, const Node& node) {
   if (!is_among(node.op(), quantising) || !node.result()->has_uses()) return false;
   return std::ranges::all_of(node.result()->uses(), [&](const Use& use) {
@@ -57,7 +57,7 @@ bool is_zero(const ov::Output<ov::Node>& value) {
   return std::ranges::all_of(constant->cast_vector<float>(), [](float each) { return each == 0; });
 }
 
-// A number, or one for each place along an axis, in the form that broadcasts over the tensor; as f32.
+// Returns a number, or one number per index of an axis, as f32 in a shape that broadcasts over the tensor.
 ov::Output<ov::Node> broadcastable(const NodeContext& context, const ov::Output<ov::Node>& value,
                                    std::size_t rank, std::optional<std::int64_t> axis) {
   ov::Output<ov::Node> numbers = value;
@@ -72,7 +72,7 @@ ov::Output<ov::Node> broadcastable(const NodeContext& context, const ov::Output<
   return context.mark_node(std::make_shared<opset::Reshape>(numbers, pattern, false));
 }
 
-// A literal.
+// Returns the value of a literal argument.
 double number_of(const NodeContext& context, std::size_t index) {
   const auto constant =
       ov::as_type_ptr<opset::Constant>(context.get_input(static_cast<int>(index)).get_node_shared_ptr());
@@ -80,7 +80,7 @@ double number_of(const NodeContext& context, std::size_t index) {
   return constant->cast_vector<double>().at(0);
 }
 
-// What both conversions read: (x, scale, zero_point, [axis,] quant_min, quant_max, dtype).
+// The arguments of both conversions: (x, scale, zero_point, [axis,] quant_min, quant_max, dtype).
 struct Quantisation {
   explicit Quantisation(const NodeContext& context) : x(context.get_input(0)) {
     const auto rank = static_cast<std::size_t>(x.get_partial_shape().rank().get_length());
@@ -98,7 +98,7 @@ struct Quantisation {
   ov::Output<ov::Node> x, scale, zero_point;
   bool has_zero_point = false;
   std::optional<std::int64_t> axis;
-  std::size_t limits = first_limit;  // the argument that is quant_min
+  std::size_t limits = first_limit;  // index of quant_min
 };
 
 ov::OutputVector dequantise(const NodeContext& context) {

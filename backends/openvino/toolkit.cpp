@@ -1,4 +1,4 @@
-// The child compiles one relu, reads the head of its blob, and writes a line for each fact:
+// The child compiles one relu, reads the head of its blob, and writes the facts as lines:
 //
 //   2026.4.1
 //   Intel AVX-512 with Intel DL Boost
@@ -18,7 +18,7 @@
 namespace depute::openvino {
 namespace {
 
-// One relu, as a program.
+// A program with one relu.
 Result<Program> smallest_program() {
   Program program;
   Method& method = program.add_method(Symbol("forward"));

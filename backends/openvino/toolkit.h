@@ -1,5 +1,5 @@
-// What the linked OpenVINO says of itself on this machine, asked once in a child process: the ops that it
-// converts, and what its blobs ask of the runtime that imports them.
+// Facts about the linked OpenVINO on this machine, collected once in a child process: the ops that it
+// converts, and the requirements of its blobs.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Toolkit {
   std::unordered_set<std::string> ops;  // "aten.add.Tensor"
 };
 
-// Fails where the plugin for CPUs cannot be loaded. Thread-safe.
+// Fails if the CPU plugin cannot be loaded. Thread-safe.
 const Result<Toolkit>& toolkit();
 
 }  // namespace depute::openvino

@@ -26,8 +26,8 @@ class LayoutAssigner {
     return forms_.get(node.inputs[input], order, node);
   }
 
-  // The order for a node whose inputs and result share one, among those that `fits` allows; `fallback` when
-  // none of the inputs' orders and the wish is allowed.
+  // Chooses the order for a node whose inputs and result share one, among the orders that `fits` allows.
+  // Returns `fallback` if it allows neither an input's order nor the preferred order of the result.
   template <typename Fits>
   Order choose_order(const XnnNode& node, Fits&& fits, const Order& fallback) const;
   Order choose_order(const XnnNode& node) const;
@@ -37,9 +37,9 @@ class LayoutAssigner {
   void assign_elementwise(const XnnNode& node);
   void assign_window(const XnnNode& node);
   void assign_fully_connected(const XnnNode& node);
-  // Who reads integers whose scales are found when the program runs: products of rows, or windows over
-  // images. The runtime makes products of rows of pointwise convolutions, and gives each pixel of their input
-  // a scale then: other convolutions that read it would compute with wrong ones.
+  // Consumers of dynamically quantized integers: products of rows, or windows over images. The runtime turns
+  // pointwise convolutions into products of rows and gives each pixel of their input its own scale. Other
+  // convolutions must therefore not share this input.
   enum class Readers : std::uint8_t { Rows, Windows, Pointwise };
   ValueId quantised_input(const XnnNode& physical, Readers readers);
   void assign_matrix_multiply(const XnnNode& node);
@@ -57,7 +57,7 @@ class LayoutAssigner {
   std::vector<std::optional<Order>> wishes_;
   XnnGraph physical_;
   ValueForms forms_;
-  std::map<std::pair<ValueId, Readers>, ValueId> quantised_inputs_;  // of physical values
+  std::map<std::pair<ValueId, Readers>, ValueId> quantised_inputs_;  // by physical value
 };
 
 template <typename Fits>
@@ -95,7 +95,7 @@ Order LayoutAssigner::choose_order(const XnnNode& node) const {
   return choose_order(node, [](const Order&) { return true; }, identity_order(rank(node.output)));
 }
 
-// Emits `physical`, a node with physical inputs whose result is the value of `node` in `order`.
+// Emits `physical`, a node with physical inputs. Its result is the value of `node` in `order`.
 void LayoutAssigner::finish(const XnnNode& node, const Order& order, XnnNode physical) {
   const XnnValue& result = logical_.values[node.output];
   forms_.define(node.output, order,
@@ -124,8 +124,7 @@ void LayoutAssigner::assign_window(const XnnNode& node) {
   finish(node, nhwc(), std::move(physical));
 }
 
-// The first input in integers; each row, or image, has a scale that is found when the program runs. Nothing
-// but products of this kind may read them.
+// Returns the first input in integers, with dynamic scales per row or image, for products of this kind only.
 ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers) {
   const ValueId input = physical.inputs[0];
   auto [found, is_new] = quantised_inputs_.try_emplace({input, readers}, no_value);
@@ -142,7 +141,7 @@ ValueId LayoutAssigner::quantised_input(const XnnNode& physical, Readers readers
   return found->second;
 }
 
-// Leading dimensions are one batch, whatever their order.
+// Leading dimensions count as one batch, in any order.
 void LayoutAssigner::assign_fully_connected(const XnnNode& node) {
   XnnNode input_only = node;
   input_only.inputs.resize(1);
@@ -222,13 +221,13 @@ void LayoutAssigner::assign_reshape(const XnnNode& node) {
   const Dims& from = sizes(input);
   const Dims& to = sizes(node.output);
   const std::optional<Order>& wish = wishes_[node.output];
-  std::vector<Plan> plans;  // the first of the cheapest is taken
+  std::vector<Plan> plans;  // the first of the cheapest plans is taken
   for (const Order& order : forms_.orders(input)) {
     if (auto after = reshaped_order(from, to, order, wish ? &*wish : nullptr))
       plans.push_back({order, *after});
   }
   if (wish) {
-    // A reshape of what is neither an input nor a result of the delegate happens in place.
+    // A reshape is free if the value is neither an input nor a result of the delegate.
     const auto place = logical_.values[input].is_input ? plans.begin() : plans.end();
     if (auto before = reshaped_order(to, from, *wish)) plans.insert(place, {*before, *wish});
   }
@@ -270,7 +269,7 @@ void LayoutAssigner::assign_pad(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
-// Concatenates up to five at a time, level by level, so that each element is copied O(log n) times.
+// Concatenates up to five inputs at a time, level by level, so that each element is copied O(log n) times.
 void LayoutAssigner::assign_concat(const XnnNode& node) {
   const Order order = choose_order(node);
   const Axis axis{inverse(order)[node.get<Axis>().dim]};
@@ -306,7 +305,7 @@ void LayoutAssigner::assign_concat(const XnnNode& node) {
   forms_.define(node.output, order, parts[0]);
 }
 
-// A product with ones where the input is repeated; the only broadcast there is.
+// Broadcasts by multiplying with ones where the input is repeated; XNNPACK has no other broadcast.
 void LayoutAssigner::assign_expand(const XnnNode& node) {
   const Dims& from = sizes(node.inputs[0]);
   const Dims& to = sizes(node.output);
@@ -325,7 +324,7 @@ void LayoutAssigner::assign_expand(const XnnNode& node) {
   finish(node, order, std::move(physical));
 }
 
-// Dimension 1 has a factor and a summand each: a 1x1 depthwise convolution where there are four dimensions.
+// Applies a factor and a summand per index of dimension 1; with rank 4, as a 1x1 depthwise convolution.
 void LayoutAssigner::assign_affine(const XnnNode& node) {
   const Constant& scale = *forms_.constant(node.inputs[1]);
   const Constant& shift = *forms_.constant(node.inputs[2]);
@@ -398,7 +397,7 @@ void LayoutAssigner::assign(const XnnNode& node) {
   }
 }
 
-// Results lie as the program has them. What is an input, a constant, or another result already is copied.
+// Results are row-major. An input, a constant, or an earlier result that is returned again is copied.
 void LayoutAssigner::assign_outputs() {
   const GraphUses uses = find_uses(logical_);
   std::uint32_t external_id = logical_.first_output_id;
@@ -418,7 +417,7 @@ void LayoutAssigner::assign_outputs() {
 XnnGraph LayoutAssigner::run() {
   for (const XnnNode& node : logical_.nodes) assign(node);
   assign_outputs();
-  remove_unused(physical_);  // of several reshapes in a row the last alone is needed
+  remove_unused(physical_);  // of several reshapes in a row only the last is needed
   return std::move(physical_);
 }
 
@@ -434,7 +433,7 @@ Order mean_order(std::size_t rank, const Axes& axes) {
 }
 
 Order dropping_order(const Order& order, const Axes& axes) {
-  Order kept;  // the input's dimension for each of the result's
+  Order kept;  // by dimension of the result: the input's dimension
   for (std::uint8_t dim : identity_order(order.size() + axes.dims.size())) {
     if (std::ranges::find(axes.dims, dim) == axes.dims.end()) kept.push_back(dim);
   }

@@ -1,29 +1,29 @@
-// Decides in which order each value's dimensions lie in memory, and inserts the transposes that are left.
+// Chooses the memory order of each value's dimensions and inserts the remaining transposes.
 //
 //   Conv2d, Clamp, Conv2d, Reshape, FullyConnected       Transpose(0 2 3 1), Conv2d, Clamp, Conv2d,
 //                                                   ->   Transpose(0 3 1 2), Reshape, FullyConnected
 //
-// Convolution, pooling and resizing want NHWC; elementwise nodes, slices, pads and concatenations take what
-// comes; a Transpose of the program only renames dimensions and costs nothing until some node wants another
-// order. Each value is transposed at most once per order. Constants are permuted at compile time. Where
-// elements do not move (only dimensions of size 1 do) a Reshape takes a Transpose's place.
+// Convolution, pooling and resizing need NHWC; elementwise nodes, slices, pads and concatenations accept any
+// order. A Transpose of the program only renames dimensions; it costs nothing until a node needs another
+// order. Each value is transposed at most once per order. Constants are permuted at compile time. If a
+// Transpose only moves dimensions of size 1, a Reshape replaces it.
 #pragma once
 
 #include "graph.h"
 
 namespace depute::xnnpack {
 
-// The logical graph as it lies in memory, ready to be written. Concat of many inputs becomes a tree of
-// Concat2 to Concat5, Expand a product with ones, ChannelAffine a 1x1 depthwise convolution or a product and
-// a sum.
+// Returns the physical graph, ready to be written. A Concat of many inputs becomes a tree of Concat2 to
+// Concat5. An Expand becomes a product with ones. A ChannelAffine becomes a 1x1 depthwise convolution, or a
+// product and a sum.
 XnnGraph assign_layouts(const XnnGraph& logical);
 
-// What each value's readers would like best, for assign_layouts: an order, or nothing where all are equal.
+// Returns the order that each value's readers prefer, or nullopt without preference.
 std::vector<std::optional<Order>> find_wishes(const XnnGraph& logical);
 
-// The order a mean wants when no other will do: the averaged dimensions lie second and third from the end.
+// The fallback order for a mean: the averaged dimensions are second and third from the end.
 Order mean_order(std::size_t rank, const Axes& axes);
-// The order of the argument of a mean that drops the dimensions `axes`, when its result lies in `order`.
+// The order of a mean's argument if its result is in `order`. The mean drops the dimensions `axes`.
 Order dropping_order(const Order& order, const Axes& axes);
 
 }  // namespace depute::xnnpack

@@ -14,8 +14,8 @@
 namespace depute::xnnpack {
 namespace {
 
-// Appends the elements in row-major order of `sizes`. Nothing is written twice, zeros neither: there may be
-// hundreds of megabytes.
+// Appends the elements in row-major order of `sizes`. Writes each byte once, without zero-filling first:
+// there may be hundreds of megabytes.
 template <typename T>
 class StridedCopy {
  public:
@@ -47,7 +47,7 @@ class StridedCopy {
     }
   }
 
-  // Elements that lie together; many of them without the way through the block.
+  // Appends adjacent elements. Long runs bypass the block.
   void append(const std::byte* source, std::size_t count) {
     if (filled_ + count > block_size) flush();
     if (count > block_size / 4) {
@@ -76,11 +76,11 @@ class StridedCopy {
     filled_ = 0;
   }
 
-  const std::byte* from_;  // of any alignment
+  const std::byte* from_;  // may be unaligned
   std::vector<std::byte>& to_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> strides_;
-  std::array<T, block_size> block_;  // what is to be appended next
+  std::array<T, block_size> block_;  // elements that are appended next
   std::size_t filled_ = 0;
 };
 
@@ -109,7 +109,7 @@ std::vector<std::byte> strided_bytes(const TensorData& data, const Order& order)
   return to;
 }
 
-// Which element of the scale belongs to each run of elements that lie together, in the constant's order.
+// Maps each run of adjacent elements, in the constant's order, to its scale.
 class Scales {
  public:
   explicit Scales(const Constant& constant) : factors_(to_floats(*constant.scale)), run_(constant.group) {
@@ -128,8 +128,7 @@ class Scales {
   std::size_t run_ = 1;
 };
 
-// Multiplies the elements of `bytes`, which lie in the constant's order, by the scale's: in place, as weights
-// are large.
+// Multiplies `bytes`, elements in the constant's order, by their scales. In place, since weights are large.
 void multiply(std::vector<std::byte>& bytes, const Constant& constant) {
   const Scales scales(constant);
   const std::size_t inner = scales.run() * sizeof(float);
@@ -185,7 +184,7 @@ std::string call_key(std::string_view what, std::span<const Constant> inputs) {
   return key + ")";
 }
 
-// The same numbers, multiplied when they are written.
+// Returns the constant with its scale multiplied in. The product is computed when the constant is written.
 Constant without_scale(const Constant& constant) {
   return from_storage(constant.key(), constant.dtype(), constant.sizes(), constant.storage());
 }
@@ -196,7 +195,7 @@ std::int64_t count_before(const Dims& sizes, std::size_t dim) {
   return count;
 }
 
-// The dimension of `sizes` whose slices are those that have a scale each; any where all have the same.
+// Returns the dimension of `sizes` whose slices have one scale each (any if all share one), or nullopt.
 std::optional<std::size_t> dim_of_slices(const Constant& constant, const Dims& sizes) {
   if (numel(*constant.scale) == 1) return 0;
   const Dims own = constant.sizes();
@@ -207,7 +206,7 @@ std::optional<std::size_t> dim_of_slices(const Constant& constant, const Dims& s
   return std::nullopt;
 }
 
-// Of scales, several for each slice in groups, and a factor for each slice or for all.
+// Multiplies scales, which may have several elements per slice (groups), by one factor per slice or in total.
 Constant product_of_scales(const Constant& scales, const Constant& factors) {
   const std::int64_t count = std::max(numel(scales), numel(factors));
   return computed("product", {scales, factors}, {count}, [count](std::span<const std::vector<float>> in) {
@@ -275,7 +274,7 @@ Constant permuted(const Constant& constant, const Order& order) {
   return result;
 }
 
-// Integers keep their scales where the slices stay what they are.
+// Integers keep their scales if the reshape keeps the slices.
 Constant reshaped(const Constant& constant, const Dims& sizes) {
   if (constant.is_quantised() && constant.group == 0) {
     if (auto dim = dim_of_slices(constant, sizes)) {

@@ -1,11 +1,10 @@
-// Constants of a payload: weights as XNNPACK wants them, made from the program's data when they are written
-// out.
+// Constants of a payload: weights in XNNPACK's form, computed from the program's data when they are written.
 //
 //   Constant w = constant_of("conv.weight", data);      f32[8, 3, 5, 5], no byte read
 //   w = permuted(w, {0, 2, 3, 1});                      f32[8, 5, 5, 3]
 //   w.storage()                                         permutes when its bytes are asked for
 //
-// The key names the content: the program's key and what was done to it. Equal keys mean equal bytes.
+// The key names the content: the program's key and the operations applied to it. Equal keys mean equal bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@
 
 namespace depute::xnnpack {
 
-// The bytes of a storage for as long as this lives. Made ones are not kept, so that memory stays small while
-// a large program is written out.
+// The bytes of a storage during this object's lifetime. Bytes of a lazy storage are not cached, so that
+// writing a large program needs little memory.
 class Bytes {
  public:
   explicit Bytes(const std::shared_ptr<const Storage>& storage) : storage_(storage) {
     if (storage->is_lazy()) produced_ = storage->produce();
   }
-  // A part: of a lazy storage, what can be made in parts.
+  // A part of the bytes. A lazy storage must support producing parts.
   Bytes(const std::shared_ptr<const Storage>& storage, std::size_t offset, std::size_t size)
       : storage_(storage), offset_(offset), size_(size) {
     if (storage->is_lazy()) produced_ = storage->produce(offset, size);
@@ -36,7 +35,7 @@ class Bytes {
   std::span<const std::byte> view() const {
     return storage_->is_lazy() ? produced_ : storage_->bytes().subspan(offset_, size_);
   }
-  // To write into: those that were made, or a copy.
+  // Returns writable bytes: the produced ones, or a copy.
   std::vector<std::byte> take() {
     if (storage_->is_lazy()) return std::move(produced_);
     return {view().begin(), view().end()};
@@ -51,60 +50,59 @@ class Bytes {
 };
 
 struct Constant {
-  std::string base_key;  // of `base`
+  std::string base_key;  // key of `base`
   TensorData base;
-  Order order;  // of base's dimensions
-  // Elements to be multiplied: by the only element of `scale`, or by one per slice along base's `scale_dim`;
-  // or by one for each `group` elements of a row, where base is a matrix.
+  Order order;  // order of base's dimensions
+  // Factors of the elements: one for all, one per slice along base's `scale_dim`, or, if base is a matrix,
+  // one per `group` elements of a row.
   std::shared_ptr<const Constant> scale = nullptr;
   std::size_t scale_dim = 0;
-  std::size_t group = 0;  // 0: slices are whole
+  std::size_t group = 0;  // 0: one factor per slice
   bool is_4bit = false;   // integers from -8 to 7
 
-  // Integers with scales are numbers that have been quantised, whose type is f32.
+  // A constant with integers and scales represents f32 numbers.
   bool is_quantised() const { return base.type.dtype == ScalarType::I8 && scale != nullptr; }
   ScalarType dtype() const { return is_quantised() ? ScalarType::F32 : base.type.dtype; }
   Dims sizes() const { return permuted(base.type.sizes, order); }
   std::string key() const;
-  bool moves_elements() const;  // they lie otherwise than in base
-  // The dense bytes; the program's own storage where nothing is to be changed.
+  bool moves_elements() const;  // the elements are in another order than in base
+  // Returns the dense bytes; the program's own storage if nothing is to be changed.
   std::shared_ptr<const Storage> storage() const;
 };
 
-// Data of the program. `key` is unique in it.
+// A constant with data of the program. `key` is unique in the program.
 Constant constant_of(std::string_view key, const TensorData& data);
-// All elements `value`.
+// A constant with all elements equal to `value`.
 Constant filled(ScalarType dtype, const Dims& sizes, double value);
 
 Constant permuted(const Constant& constant, const Order& order);
 Constant reshaped(const Constant& constant, const Dims& sizes);
-Constant to_f32(const Constant& constant);  // of f16 or f32
+Constant to_f32(const Constant& constant);  // from f16 or f32
 
-// A new f32 constant computed from others. `what` names the computation, with all its numbers, in the key.
+// Returns an f32 constant computed from others. `what` names the computation with all parameters in the key.
 using ElementFunction = std::function<std::vector<float>(std::span<const std::vector<float>> inputs)>;
 Constant computed(std::string_view what, std::vector<Constant> inputs, const Dims& sizes,
                   ElementFunction compute);
 
-// f32 of i8 integers: each times the scale of its slice along `dim` (or the only one), or of its group in a
-// row.
+// Returns f32 from i8 integers: each is multiplied by the scale of its slice along `dim`, of its group in a
+// row, or by the only scale.
 Constant dequantised(const Constant& integers, const Constant& scale, std::size_t dim, std::size_t group = 0);
-// What dequantised() was made of, i8.
+// Returns the i8 integers that were passed to dequantised().
 Constant integers_of(const Constant& quantised);
 
-// f32 with `count` elements, of a constant with one or as many.
+// Returns f32 with `count` elements, from a constant with one or `count` elements.
 Constant repeated(const Constant& constant, std::int64_t count);
-// Weights whose slices along `axis` are multiplied by the elements of `scale` (one, or one per slice).
+// Multiplies slices of weights along `axis` by the elements of `scale` (one, or one per slice).
 Constant scaled(const Constant& weights, const Constant& scale, std::size_t axis);
 
-// The elements of an f32 or f16 constant; reads the bytes.
+// Returns the elements of an f32 or f16 constant; reads the bytes.
 std::vector<float> to_floats(const Constant& constant);
-// A new constant computed from the bytes of others when it is written. `what` names the computation in the
-// key.
+// Returns a constant computed from the bytes of others when written. `what` is the computation in the key.
 using BytesFunction = std::function<std::vector<std::byte>(std::span<Bytes> inputs)>;
 Constant converted(std::string_view what, std::vector<Constant> inputs, ScalarType dtype, const Dims& sizes,
                    BytesFunction convert);
-// The same where two bytes of one constant become one, in order: in parts, where the input's bytes are there
-// or can be made so.
+// Like converted(), for functions that map every two bytes of one constant to one byte, in order. Works in
+// parts if the input's bytes are available in parts.
 using NarrowFunction = std::function<std::vector<std::byte>(Bytes input)>;
 Constant narrowed(std::string_view what, const Constant& input, ScalarType dtype, const Dims& sizes,
                   NarrowFunction convert);

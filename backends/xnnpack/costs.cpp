@@ -1,6 +1,6 @@
-// The measured table. All other ops that the bench knows are cheaper inside at every size that it tries
-// (README.md), so that only layer norms have rows here. Cutting a delegate costs 0.1 us, whatever the size of
-// what crosses: it needs no row.
+// The measured table. All other ops in the benchmark are cheaper inside the delegate at every size it tries
+// (README.md), so only layer norms have rows here. A delegate border costs 0.1 us at any size and needs no
+// row.
 #include "costs.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 namespace depute::xnnpack {
 namespace {
 
-// A row holds from its width and its rows on, until the next. ns an element; one thread of an x86-64 with
-// AVX-512, 1 MiB of cache a core.
+// Cost per element in ns. A row holds from its width and rows up to the next ones. Measured on one thread of
+// an x86-64 CPU with AVX-512 and 1 MiB of cache per core.
 struct Measured {
   double width;
   double rows;
@@ -19,9 +19,9 @@ struct Measured {
   double outside;
 };
 
-// In ascending order. The kernel has a faster loop from 256 elements on; XNNPACK's nodes read columns of
-// weights, which few rows do not pay for, and go through memory several times, which shows where rows do not
-// stay in a cache.
+// Ascending. ExecuTorch's kernel has a faster loop from 256 elements on. XNNPACK's nodes read columns of
+// weights, which is expensive for few rows. They also pass over memory several times, which is slow if the
+// rows do not fit into a cache.
 constexpr Measured layer_norms[] = {
     {64, 1, 8.50, 1.28},     {64, 8, 1.67, 1.20},     {64, 64, 0.67, 1.16},     {64, 256, 0.61, 1.16},
     {64, 1024, 0.84, 1.17},  {64, 4096, 0.97, 1.18},  {128, 1, 5.49, 1.33},     {128, 8, 1.21, 1.26},

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view square = "Square";
 constexpr std::string_view mean_of_squares = "Mean Squared";
 
-// By kind; a concatenation is a copy of each part.
+// Operator names by kind. A concatenation has one copy per input.
 constexpr std::array<std::string_view, 51> operator_names = {
     "",
     "Add",
@@ -71,7 +71,8 @@ constexpr std::array<std::string_view, 51> operator_names = {
     "",
 };
 
-// Of one channel it stays a convolution.
+// True for pointwise convolutions that the runtime executes as a product. With one input and one output
+// channel it remains a convolution.
 bool is_product(const XnnNode& node) {
   if (!is_pointwise(node)) return false;
   const auto& window = node.get<Window>();
@@ -92,7 +93,7 @@ std::string_view operator_name(const XnnGraph& graph, const XnnNode& node) {
   return name_of(node.kind);
 }
 
-// What the runtime clamps in an operator of its own.
+// True if the runtime clamps the node's result in a separate operator.
 bool has_own_clamp(const XnnNode& node) {
   return node.is_clamped() && (is_binary(node.kind) || node.kind == NodeKind::GlobalAvgPooling2d);
 }
@@ -116,7 +117,7 @@ class MapMaker {
   }
 
  private:
-  // The node whose squares this one takes the mean of, without writing them; no_value where it does not.
+  // Returns the node whose squares this node averages in one operator, or no_value.
   std::uint32_t square_before(const XnnNode& node) const {
     if (node.kind != NodeKind::GlobalAvgPooling2d) return no_value;
     const ValueId input = node.inputs[0];

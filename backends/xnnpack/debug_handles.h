@@ -1,5 +1,5 @@
-// The delegate map of a payload, by what the runtime's profile calls what it makes of each node. There the
-// element types and the kernel follow the name, and it counts by all of that.
+// Builds the delegate map of a payload with the operator names of the runtime's profile. The runtime appends
+// element types and the kernel to a name and numbers operators by the whole text.
 //
 //   Conv2d 3x3 #1          "Convolution #1"          "Convolution (NHWC, F32) IGEMM #1"
 //   DepthwiseConv2d #2     "Convolution #2"          "Convolution (NHWC, F32) DWConv #1"

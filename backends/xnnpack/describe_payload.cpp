@@ -81,7 +81,7 @@ std::string type_text(const wire::Value& value) {
          (quantised == nullptr ? "" : quantisation_text(*quantised));
 }
 
-// The attributes of each table, as those of the graph that it was written from.
+// Converts the attributes of each table to those of the graph.
 struct ReadParams {
   template <typename Table>
   static Window window(const Table& node) {
@@ -168,7 +168,7 @@ class Describer {
     }
   }
 
-  // What is there before the first node.
+  // Prints constants and inputs.
   void add_given(const wire::Value& value) {
     const wire::Tensor& tensor = tensor_of(value);
     const std::string start = fmt::format("%{}: {} = ", tensor.id(), type_text(value));
@@ -226,7 +226,7 @@ Result<PayloadLayout> payload_layout(std::span<const std::byte> payload) {
   layout.parts = {
       {.offset = 0, .bytes = header_length, .kind = Kind::Header, .name = {}},
       {.offset = place(open.flatbuffer), .bytes = open.flatbuffer.size(), .kind = Kind::Tables, .name = {}}};
-  std::unordered_map<std::uint32_t, const wire::Value*> users;  // of constants: the first
+  std::unordered_map<std::uint32_t, const wire::Value*> users;  // constant -> the first value that uses it
   for (const wire::Value* value : *open.graph->values()) users.emplace(tensor_of(*value).constant(), value);
   for (std::uint32_t row = 1; row < size_of(open.graph->constants()); ++row) {
     const wire::Constant& constant = *open.graph->constants()->Get(row);

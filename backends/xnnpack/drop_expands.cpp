@@ -4,7 +4,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// Leading dimensions of the two matrices' batches, broadcast.
+// The batch dimensions of a matrix product's operand.
 Dims batch_of(const Dims& sizes) {
   return Dims(sizes.begin(), sizes.end() - 2);
 }
@@ -18,7 +18,7 @@ bool broadcasts_to(const XnnGraph& graph, const XnnNode& node, const std::vector
   return broadcast_known(batch_of(left), batch_of(right)) == batch_of(result);
 }
 
-// The last two sizes of a matrix must not be broadcast.
+// True if the last two sizes, the matrix, stay the same.
 bool keeps_matrix(const Dims& from, const Dims& to) {
   const std::size_t n = from.size();
   const std::size_t m = to.size();
@@ -28,7 +28,8 @@ bool keeps_matrix(const Dims& from, const Dims& to) {
 }  // namespace
 
 void drop_expands(XnnGraph& graph) {
-  std::vector<ValueId> source(graph.values.size(), no_value);  // of values made by Expand
+  // by value made by Expand: the value it expands
+  std::vector<ValueId> source(graph.values.size(), no_value);
   for (XnnNode& node : graph.nodes) {
     if (node.kind == NodeKind::Expand) {
       const ValueId before = source[node.inputs[0]];

@@ -8,7 +8,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// Row-major where the strides tell no order: then nothing reads the input that needs to know.
+// Returns row-major order if the strides define none; in that case no node depends on the order.
 Order memory_order(const TensorType& type) {
   auto order = dim_order(type);
   return order ? Order(order->begin(), order->end()) : identity_order(type.rank());
@@ -16,7 +16,7 @@ Order memory_order(const TensorType& type) {
 
 }  // namespace
 
-// The call's arguments are all inputs that are no constants, in order; results follow them.
+// External ids are those of the arguments (inputs that are not constants, in order), then of the results.
 Emitter::Emitter(const Program& program, const Method& method) : program_(program), method_(method) {
   std::uint32_t external_id = 0;
   graph_.values.reserve(method.graph->inputs().size() + method.graph->node_count());
@@ -24,7 +24,7 @@ Emitter::Emitter(const Program& program, const Method& method) : program_(progra
   for (const depute::Value* input : method.graph->inputs()) {
     if (input_spec(method, *input)->has_data()) continue;
     const std::uint32_t position = external_id++;
-    if (!input->type().is_tensor()) continue;  // a size: nothing reads it
+    if (!input->type().is_tensor()) continue;  // a size: no node reads it
     ValueId id = graph_.add_value(input->tensor().dtype, input->tensor().sizes);
     graph_.values[id].is_input = true;
     graph_.values[id].external_id = position;
@@ -126,7 +126,7 @@ ValueId Emitter::quantise(ValueId id, const TensorScale& scale) {
 ValueId Emitter::dequantise(ValueId id, const TensorScale& scale) {
   const auto* known = std::get_if<TensorScale>(&graph_.values[id].quantisation);
   const Constant* constant = constant_of(id);
-  if (constant != nullptr && known != nullptr && *known != scale)  // the same bytes with another meaning
+  if (constant != nullptr && known != nullptr && *known != scale)  // the same bytes with another scale
     id = graph_.add_constant(Constant(*constant));
   graph_.values[id].quantisation = scale;
   return convert(id, ScalarType::F32);

@@ -1,4 +1,4 @@
-// Builds the logical graph: what the rules in ops/ translate nodes with.
+// Builds the logical graph. The rules in ops/ use it to translate nodes.
 //
 //   void translate_silu(Emitter& emit, const OpCall& call) {
 //     ValueId x = emit.input(call, "self");
@@ -22,30 +22,29 @@ class Emitter {
  public:
   Emitter(const Program& program, const Method& method);
 
-  // Nodes to come stand for `node`.
+  // Nodes added from now on belong to `node`.
   void begin(const Node& node);
-  // The method's results, and the graph.
+  // Adds the method's results and returns the graph.
   XnnGraph finish();
 
   // --- operands
   ValueId input(const depute::Value& value);
   ValueId input(const OpCall& call, std::string_view name) { return input(*call.value(name)); }
-  // no_value for None.
+  // Returns no_value for None.
   ValueId optional_input(const OpCall& call, std::string_view name);
-  // A tensor or a number; a number becomes a constant that broadcasts against `like`.
+  // Returns a tensor or a number; a number becomes a constant that broadcasts against `like`.
   ValueId operand(const OpCall& call, std::string_view name, ValueId like);
   ValueId number(double value, ValueId like);
   ValueId constant(Constant constant) { return graph_.add_constant(std::move(constant)); }
   const Constant* constant_of(ValueId id) const;
-  // What the node gives, where it dequantises a constant.
+  // Returns the quantized weight if the node dequantizes a constant.
   std::optional<QuantisedWeight> weight_of(const Node& node) const;
 
   const Dims& sizes(ValueId id) const { return graph_.values[id].sizes; }
   std::size_t rank(ValueId id) const { return sizes(id).size(); }
   ScalarType dtype(ValueId id) const { return graph_.values[id].dtype; }
 
-  // --- nodes. Results have the first input's element type, and the sizes of all inputs broadcast unless
-  // given.
+  // --- nodes. By default, results have the first input's element type and the broadcast sizes of all inputs.
   ValueId add(NodeKind kind, std::initializer_list<ValueId> inputs, NodeParams params = {});
   ValueId add_sized(NodeKind kind, std::span<const ValueId> inputs, Dims sizes, NodeParams params = {},
                     std::uint32_t flags = 0);
@@ -54,19 +53,19 @@ class Emitter {
   ValueId clamp(ValueId id, double min, double max);
   ValueId convert(ValueId id, ScalarType dtype);
   ValueId quantise(ValueId id, const TensorScale& scale);
-  // Of i8, as which they are known from then on.
+  // Dequantizes i8 values. From then on their scale is known to be `scale`.
   ValueId dequantise(ValueId id, const TensorScale& scale);
-  // The product added last takes its input in rows, or images, that are quantised when the program runs.
+  // Marks the last product: its input is dynamically quantized per row or image.
   void quantise_rows() { graph_.nodes.back().quantises_input = true; }
-  // These add no node where nothing changes, and fold into constants.
+  // These fold into constants and add no node if nothing changes.
   ValueId reshape(ValueId id, const Dims& sizes);
   ValueId permute(ValueId id, const Order& order);
   ValueId slice(ValueId id, std::size_t dim, std::int64_t offset, std::int64_t size);
   ValueId expand(ValueId id, const Dims& sizes);
 
-  // --- results of the node begun with
+  // --- results of the current node
   void result(ValueId id, std::size_t i = 0);
-  // The result stands for rows that are quantised when the program runs: products that read it do that.
+  // Marks the result as dynamically quantized: the products that read it quantize it themselves.
   void result_in_rows(ValueId id);
   bool is_in_rows(const depute::Value& value) const { return in_rows_.contains(&value); }
   const Dims& result_sizes(std::size_t i = 0) const { return node_->result(i)->tensor().sizes; }
@@ -80,8 +79,8 @@ class Emitter {
   std::unordered_set<const depute::Value*> in_rows_;
 };
 
-// Sizes of two tensors that are computed with element by element. Of two that are not known to be equal the
-// first stays: what XNNPACK can take was asked before.
+// Broadcasts the sizes of two elementwise operands. If two sizes are not known to be equal, returns the
+// first: the node was checked before.
 Dims broadcast_known(const Dims& a, const Dims& b);
 
 }  // namespace depute::xnnpack

@@ -16,7 +16,7 @@ constexpr std::size_t least_nodes = 3;       // of a step
 // What is looked at in all, of the graph's size: a graph of thousands of shared weights is no cell.
 constexpr std::size_t most_passes = 32;
 
-// The nodes of all steps that do the same: one for each step.
+// Corresponding nodes of all steps, one per step.
 using Column = std::vector<const Node*>;
 
 class RepeatFinder {
@@ -40,9 +40,9 @@ class RepeatFinder {
  private:
   static constexpr std::uint32_t no_column = 0xFFFFFFFF;
   struct Place {
-    std::uint32_t column = no_column;  // of the steps that grow
+    std::uint32_t column = no_column;  // index among the growing columns
     std::uint32_t step = 0;
-    bool is_settled = false;  // in a step found before
+    bool is_settled = false;  // in a step found earlier
   };
 
   // The products that pack `weight`, in order, where copies may be large and many enough.
@@ -87,7 +87,7 @@ class RepeatFinder {
     return query.call.value(rule->packs) == &weight && query.is_constant(rule->packs);
   }
 
-  // For each node the last of the products that it depends on, counted from 1; 0: none.
+  // Computes for each node the number of the last product that it depends on, from 1; 0 if there is none.
   void find_depths(const Column& seeds) {
     depth_.assign(graph_.node_ids(), 0);
     std::uint32_t next = 0;
@@ -100,7 +100,7 @@ class RepeatFinder {
     }
   }
 
-  // From the products on: what all steps do with the results of their own nodes.
+  // Grows columns from the products: adds nodes that all steps apply to results of their own nodes.
   std::vector<Column> grow(const Column& seeds) {
     std::vector<Column> columns;
     add_column(seeds, columns);
@@ -125,7 +125,7 @@ class RepeatFinder {
     for (std::uint32_t step = 0; step < steps; ++step)
       readers[step] = readers_of(*columns[column][step]->result(result), step);
     for (const Node* first : readers[0]) {
-      if (is_placed(*first)) continue;  // it has joined as a reader of another kind
+      if (is_placed(*first)) continue;  // already joined as a reader of another kind
       Column found = {first};
       for (std::uint32_t step = 1; step < steps; ++step) {
         const auto equal = std::ranges::find_if(readers[step], [&](const Node* reader) {
@@ -140,7 +140,7 @@ class RepeatFinder {
 
   bool is_placed(const Node& node) const { return place_[node.id()].column != no_column; }
 
-  // Nodes that read the value and depend on no later step, in order, each once.
+  // Returns nodes that read the value and depend on no later step, in order and without duplicates.
   Column readers_of(const Value& value, std::uint32_t step) const {
     Column readers;
     for (const Use& use : value.uses()) {
@@ -161,8 +161,8 @@ class RepeatFinder {
     return true;
   }
 
-  // The same node's result in both steps (the first one and `step`), the same constant, or what both get from
-  // outside.
+  // True if both operands are results of the same column, the same constant, or outside values of equal type.
+  // `a` belongs to the first step, `b` to `step`.
   bool is_same_operand(const Value& a, const Value& b, std::uint32_t step) const {
     const std::uint32_t column = column_in(a, 0);
     if (column != column_in(b, step)) return false;
@@ -197,7 +197,7 @@ class RepeatFinder {
   const std::function<bool(const Node&)>& is_taken_;
   const Graph& graph_;
   std::vector<Place> place_;           // by Node::id()
-  std::vector<std::uint32_t> number_;  // by Node::id(): the place in the graph's order
+  std::vector<std::uint32_t> number_;  // by Node::id(): position in the graph's order
   std::vector<std::uint32_t> depth_;   // by Node::id()
   std::vector<std::vector<const Node*>> steps_;
 };

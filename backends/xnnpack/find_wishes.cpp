@@ -1,5 +1,6 @@
-// Goes backward through a logical graph and notes for each value the order most of its readers want. Nodes
-// that do not care pass on the wish of their result, so that a transpose moves to where it is cheapest.
+// Finds the preferred order of each value: goes backward through a logical graph and takes the order that
+// most readers want. Nodes without a preference pass on the preference of their result, so that a transpose
+// moves to its cheapest place.
 //
 //   x -> Clamp -> Conv2d          x: NHWC, Clamp's result: NHWC
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// Per value the dimension that would lie innermost if nothing were ever transposed.
+// By value: the dimension that would be innermost without any transposes.
 std::vector<std::uint8_t> natural_innermost(const XnnGraph& graph) {
   std::vector<std::uint8_t> innermost(graph.values.size(), 0);
   for (ValueId id = 0; id < graph.values.size(); ++id) {
@@ -26,7 +27,7 @@ std::vector<std::uint8_t> natural_innermost(const XnnGraph& graph) {
       innermost[node.output] = from;
     } else if (node.kind == NodeKind::Reshape && !sizes.empty() && !result.empty() &&
                sizes.back() == result.back() && from + 1U != sizes.size()) {
-      // The last dimension is kept; some other one is innermost, and stays so if it is kept as well.
+      // The last dimension is kept. If another dimension is innermost and is kept too, it stays innermost.
       const std::size_t behind = sizes.size() - from;
       if (behind <= result.size() && result[result.size() - behind] == sizes[from]) {
         innermost[node.output] = static_cast<std::uint8_t>(result.size() - behind);
@@ -75,7 +76,7 @@ class WishFinder {
     votes_[id].push_back({order, 1});
   }
 
-  // The order with the most votes; the first one that was cast wins a tie.
+  // Returns the order with the most votes; in a tie, the first one cast.
   std::optional<Order> winner(ValueId id) const {
     const std::vector<Votes>& votes = votes_[id];
     if (votes.empty()) return std::nullopt;
@@ -99,7 +100,7 @@ void WishFinder::vote_reshape(const XnnNode& node, const std::optional<Order>& w
   if (order || wish) vote(node.inputs[0], order.value_or(identity(node.inputs[0])));
 }
 
-// The right matrix may come transposed; that is better when its elements lie that way by nature.
+// The right matrix may be transposed, which is cheaper if its elements are naturally in that order.
 Order WishFinder::matrix_order(ValueId right) const {
   Order order = identity(right);
   const std::size_t rank = order.size();
@@ -122,7 +123,7 @@ void WishFinder::vote_inputs(const XnnNode& node, const std::optional<Order>& wi
     vote(input, identity(input));
     vote(node.inputs[1], matrix_order(node.inputs[1]));
   } else if (node.kind == FullyConnected || node.kind == Softmax || node.kind == GlobalAvgPooling2d) {
-    // These take any order that has certain dimensions in place; see assign_layouts.cpp.
+    // These accept any order that has certain dimensions in place; see assign_layouts.cpp.
     if (node.kind == GlobalAvgPooling2d) {
       const Axes& axes = node.get<Axes>();
       vote(input,

@@ -6,7 +6,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// y = x * scale + shift, with one number or one for each channel; either may be missing.
+// y = x * scale + shift, with one element or one per channel; scale or shift may be absent.
 struct Affine {
   std::optional<Constant> scale;
   std::optional<Constant> shift;
@@ -18,7 +18,7 @@ class AffineFolder {
   void run();
 
  private:
-  // The channels of a product's result: their dimension and number.
+  // The channel dimension of a product's result, and its size.
   struct Channels {
     std::size_t dim;
     std::int64_t count;
@@ -41,7 +41,7 @@ bool is_product(NodeKind kind) {
   return is_convolution(kind) || kind == NodeKind::FullyConnected;
 }
 
-// A node with constant f32 weights whose result only one node reads.
+// Returns the producer if it is a product with constant f32 weights whose result has only one reader.
 XnnNode* AffineFolder::foldable_producer(ValueId value) {
   const std::uint32_t index = uses_.producer[value];
   if (index == no_value || uses_.count[value] != 1) return nullptr;
@@ -51,7 +51,7 @@ XnnNode* AffineFolder::foldable_producer(ValueId value) {
   return weight && weight->dtype() == ScalarType::F32 ? &producer : nullptr;
 }
 
-// Quantised weights have positive scales; another factor would make them f32.
+// Scales of quantized weights must be positive; any other factor would make the weights f32.
 bool AffineFolder::takes_factor(const XnnNode& producer, const std::optional<Constant>& factor) const {
   if (!factor || !graph_.values[producer.inputs[1]].constant->is_quantised()) return true;
   return std::ranges::all_of(to_floats(*factor), [](float number) { return number > 0; });
@@ -63,7 +63,7 @@ AffineFolder::Channels AffineFolder::channels_of(const XnnNode& producer) const 
   return {dim, result[dim].value()};
 }
 
-// A constant that broadcasts along the channels alone, with one element or one for each.
+// Returns a constant that broadcasts along the channels only, with one element or one per channel.
 std::optional<Constant> AffineFolder::per_channel(ValueId value, const Dims& result,
                                                   const Channels& channels) const {
   const std::optional<Constant>& constant = graph_.values[value].constant;
@@ -101,7 +101,7 @@ Constant sum(const Constant& a, const Constant& b) {
   });
 }
 
-// The dimension of the weights that is the result's channels.
+// Returns the output channel dimension of the weights.
 std::size_t weight_axis(const XnnNode& producer) {
   if (producer.kind == NodeKind::DepthwiseConv2d) return 3;
   return producer.kind == NodeKind::FullyConnected && (producer.flags & transpose_weights) != 0 ? 1 : 0;
@@ -122,7 +122,7 @@ void AffineFolder::fold(XnnNode& producer, const Affine& affine, const Channels&
   if (bias) producer.inputs[2] = graph_.add_constant(*bias);
 }
 
-// The product that `value` comes from, through nodes that only move its elements and that nothing else reads.
+// Returns the product that computes `value`, through nodes that only move elements and have no other readers.
 XnnNode* AffineFolder::foldable_source(ValueId value) {
   XnnNode* producer = foldable_producer(value);
   while (producer == nullptr) {
@@ -136,8 +136,8 @@ XnnNode* AffineFolder::foldable_source(ValueId value) {
   return producer;
 }
 
-// Attention scales its queries by a number after it has given them heads: FullyConnected, Reshape, Transpose,
-// Multiply. True when the node was folded.
+// Attention scales its queries after splitting them into heads: FullyConnected, Reshape, Transpose, Multiply.
+// Returns true if the node was folded.
 bool AffineFolder::fold_number(XnnNode& node) {
   for (std::size_t i = 0; i < 2; ++i) {
     const ValueId data = node.inputs[i];

@@ -3,7 +3,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// Zeros around the last two of four dimensions.
+// True if the pad adds only zeros around the last two of four dimensions.
 bool is_spatial(const XnnNode& pad) {
   const auto& widths = pad.get<PadWidths>();
   if (widths.before.size() != 4 || widths.value != 0) return false;

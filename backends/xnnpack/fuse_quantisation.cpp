@@ -1,6 +1,6 @@
-// Arithmetic on integers where a program dequantises, computes and quantises again. Until then integers and
-// numbers are values of their own, with a Convert between them, so that nothing is lost where a node has no
-// integer form.
+// Computes with integers where a program dequantizes, computes and quantizes again. Before this pass,
+// integers and floats are separate values with a Convert between them. A node without an integer form
+// therefore stays correct.
 //
 //   Convert i8 -> f32, Conv2d, Convert f32 -> i8        Conv2d on i8
 //   Convert i8 -> f32, Reshape                     ->   Reshape on i8, Convert
@@ -19,7 +19,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// What the scales of a node's integers may be to each other.
+// The required relation between the scales of a node's integers.
 enum class IntegerForm : std::uint8_t { None, Product, Sum, Multiply, Slope, Equal, Any };
 
 IntegerForm integer_form(NodeKind kind) {
@@ -64,8 +64,7 @@ bool is_within(double ratio, int least_power, int below_power) {
   return ratio >= std::ldexp(1.0, least_power) && ratio < std::ldexp(1.0, below_power);
 }
 
-// The nearest number that is a whole number of steps: the runtime rounds what lies in the middle of two
-// together with the zero point.
+// Rounds to a whole number of steps. The runtime would round ties together with the zero point.
 float nearest(float number, float scale) {
   return scale * std::nearbyint(number / scale);
 }
@@ -79,11 +78,11 @@ class QuantisationFuser {
   const TensorScale* scale_of(ValueId value) const {
     return std::get_if<TensorScale>(&graph_.values[value].quantisation);
   }
-  // A Convert of numbers to integers, or of integers to numbers.
+  // True for a Convert from floats to integers, or from integers to floats.
   bool quantises(const XnnNode& node) const;
   bool dequantises(const XnnNode& node) const;
 
-  // Integers can be moved, or have more around them, in the place of the numbers that they stand for.
+  // True if integers can be moved, or padded, instead of the floats that they represent.
   bool can_quantise_before(const XnnNode& node) const {
     return moves_elements(node.kind) || node.kind == NodeKind::ConstantPad;
   }
@@ -96,7 +95,7 @@ class QuantisationFuser {
   void dequantise_later();
   void fuse_all();
   bool fuse(XnnNode& node, ValueId result);
-  // The integers that a number of the graph is made of, or can be; no_value when there are none.
+  // Returns the integers from which a float value was or can be made, or no_value.
   ValueId integers_of_operand(ValueId value);
   bool fits(const XnnNode& node, std::span<const ValueId> operands, const TensorScale& result) const;
   bool fuse_product(XnnNode& node, ValueId operand, const TensorScale& result);
@@ -116,8 +115,8 @@ bool QuantisationFuser::dequantises(const XnnNode& node) const {
          graph_.values[node.output].dtype == ScalarType::F32;
 }
 
-// Before what only moves elements or pads: mover, quantise -> quantise, mover. The runtime quantises the
-// number to pad with by the scale of the result.
+// Moves quantization before nodes that only move elements or pad: mover, quantize -> quantize, mover. The
+// runtime quantizes the padding value with the result's scale.
 void QuantisationFuser::quantise_earlier() {
   const GraphUses uses = find_uses(graph_);
   for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -139,8 +138,8 @@ void QuantisationFuser::quantise_earlier() {
   }
 }
 
-// Behind what only moves elements or pads with zeros, which are integers at every scale. Quantising again by
-// the same scale gives the same integers.
+// Moves dequantization behind nodes that only move elements or pad with zeros; zero is exact at every scale.
+// Quantizing again with the same scale gives the same integers.
 void QuantisationFuser::dequantise_later() {
   std::vector<XnnNode> nodes;
   std::unordered_map<ValueId, ValueId> same;
@@ -188,7 +187,7 @@ ValueId QuantisationFuser::integers_of_operand(ValueId value) {
     graph_.values[integers].quantisation = TensorScale{to_floats(*constant->scale)[0], 0};
     return integers;
   }
-  // A number is itself times one.
+  // A single number is +1 or -1 with its magnitude as scale.
   if (numel(*constant) != 1) return no_value;
   const float number = to_floats(*constant)[0];
   if (!std::isnormal(number)) return no_value;
@@ -230,7 +229,7 @@ bool QuantisationFuser::fuse_product(XnnNode& node, ValueId operand, const Tenso
   const std::optional<Constant> bias =
       node.inputs[2] == no_value ? std::nullopt : graph_.values[node.inputs[2]].constant;
   if (node.inputs[2] != no_value && (!bias || bias->dtype() != ScalarType::F32)) return false;
-  // What a unit of the sums is.
+  // The unit of the sums: input scale times weight scale.
   const float input_scale = scale_of(operand)->scale;
   const std::vector<float> scales = to_floats(*weight->scales);
   for (float scale : scales) {

@@ -126,8 +126,7 @@ GraphUses find_uses(const XnnGraph& graph) {
 
 void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from) {
   if (from.empty() || into == from) return;
-  if (into.empty() ||
-      into.back() < from.front()) {  // a long run of nodes that become one takes no squared time
+  if (into.empty() || into.back() < from.front()) {  // avoids quadratic time if a long run of nodes is merged
     into.insert(into.end(), from.begin(), from.end());
     return;
   }

@@ -1,9 +1,9 @@
-// A delegate's graph in XNNPACK's terms: values (inputs, outputs, constants, in between) and nodes in order.
+// A delegate's graph in XNNPACK's terms: values (inputs, outputs, constants, others) and ordered nodes.
 //
 //   aten.convolution(%x, %w, ...), aten.relu(..)  ->  Conv2d(x, w) min 0
 //
-// First it is logical: sizes, permutations and axes are PyTorch's (NCHW). assign_layouts.h turns it into what
-// lies in memory, and write_payload.h writes that.
+// The graph is logical at first: sizes, permutations and axes are PyTorch's (NCHW). assign_layouts.h converts
+// it to the physical graph, and write_payload.h writes that.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace depute::xnnpack {
 
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xFFFFFFFF;
-inline constexpr std::size_t max_rank = 6;          // of a tensor
-inline constexpr std::size_t max_externals = 4096;  // arguments and results that the runtime allows
+inline constexpr std::size_t max_rank = 6;          // maximum rank of a tensor
+inline constexpr std::size_t max_externals = 4096;  // maximum number of arguments and results in the runtime
 
-// Up to Cos the numbers are the wire format's.
+// Up to Cos the values equal those of the wire format.
 enum class NodeKind : std::uint8_t {
   None,
   Add,
@@ -73,19 +73,19 @@ enum class NodeKind : std::uint8_t {
   Sin,
   Copy,
   Cos,
-  // Logical nodes, which become others before they are written.
-  Concat,         // of any number of inputs
+  // Logical nodes, which are replaced before writing.
+  Concat,         // any number of inputs
   Expand,         // a broadcast to the output's sizes
   ChannelAffine,  // x * scale[C] + shift[C] along dimension 1
 };
 
 // Flags of nodes.
 inline constexpr std::uint32_t transpose_weights =
-    0x1;  // FullyConnected: [in, out]; BatchMatrixMultiply: B^T
+    0x1;  // transposes FullyConnected's filter ([in, out]) or BatchMatrixMultiply's B
 inline constexpr std::uint32_t align_corners = 0x8;
 inline constexpr std::uint32_t keep_dims = 0x40;
 
-// Convolution and pooling: a window that slides over two dimensions.
+// A window that slides over two dimensions, for convolution and pooling.
 struct Window {
   struct Pair {
     std::uint32_t height = 0;
@@ -106,7 +106,7 @@ struct Window {
 
 struct SliceRange {
   std::vector<std::uint32_t> offsets;
-  std::vector<std::uint32_t> sizes;  // 0: the whole dimension
+  std::vector<std::uint32_t> sizes;  // 0 means the whole dimension
 };
 
 struct PadWidths {
@@ -115,13 +115,13 @@ struct PadWidths {
   float value = 0;
 };
 
-struct Axis {  // Softmax, Concat: a dimension
+struct Axis {  // Softmax, Concat
   std::uint32_t dim = 0;
 };
 
-struct Axes {  // GlobalAvgPooling2d: the dimensions that are averaged, one or two
+struct Axes {  // GlobalAvgPooling2d: one or two averaged dimensions
   std::vector<std::uint32_t> dims;
-  bool stay = true;  // with size 1
+  bool stay = true;  // true: they stay with size 1
 };
 
 struct Coefficient {  // Leaky, Elu
@@ -133,53 +133,53 @@ struct TargetSize {  // ResizeBilinear
   std::uint32_t width = 0;
 };
 
-// Order: Transpose, result dimension p is input dimension order[p].
+// An Order is for Transpose: result dimension p is input dimension order[p].
 using NodeParams =
     std::variant<std::monostate, Window, SliceRange, PadWidths, Order, Axis, Axes, Coefficient, TargetSize>;
 
-// What integers stand for: scale * (integer - zero point).
+// An integer represents scale * (integer - zero_point).
 struct TensorScale {
   float scale = 1;
   std::int32_t zero_point = 0;
   friend bool operator==(const TensorScale&, const TensorScale&) = default;
 };
-struct ChannelScales {  // one for each slice along `dim`; zero points are 0, or 8 of 4 bits
+struct ChannelScales {  // one per slice along `dim`; zero points are 0, or 8 for 4 bits
   Constant scales;
   std::size_t dim = 0;
   bool is_4bit = false;
 };
-struct GroupScales {  // of 4 bits: one, bf16, for each `size` elements of a row
+struct GroupScales {  // 4 bits: one bf16 scale per `size` elements of a row
   Constant scales;
   std::size_t size = 0;
 };
-struct TokenScales {       // found when the program runs, one for each slice
-  std::uint32_t dims = 1;  // of a slice, the last ones: 1 is a row
+struct TokenScales {       // dynamic, one per slice
+  std::uint32_t dims = 1;  // number of trailing dimensions in a slice; 1 is a row
 };
 using Quantisation = std::variant<std::monostate, TensorScale, ChannelScales, GroupScales, TokenScales>;
 
 struct XnnValue {
   ScalarType dtype = ScalarType::F32;
   Dims sizes;
-  Quantisation quantisation;  // of i8 and i32
+  Quantisation quantisation;  // for i8 and i32
   std::optional<Constant> constant;
   std::uint32_t external_id = no_value;
-  bool is_input = false;   // of the delegate; external_id is its position among the arguments
-  Order input_order;       // of a logical graph's input: how the caller lays it out
-  bool is_output = false;  // the same
+  bool is_input = false;   // input of the delegate; external_id is its position among the arguments
+  Order input_order;       // for inputs of a logical graph: the caller's memory order
+  bool is_output = false;  // output of the delegate; external_id is its position
 };
 
 struct XnnNode {
   static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-  NodeKind kind = NodeKind::None;  // None: deleted
+  NodeKind kind = NodeKind::None;  // None means deleted
   std::vector<ValueId> inputs;
   ValueId output = no_value;
   NodeParams params;
   float output_min = -infinity;
   float output_max = infinity;
   std::uint32_t flags = 0;
-  bool quantises_input = false;        // a product: of rows, or of images, when the program runs
-  std::vector<std::uint32_t> handles;  // debug handles of the program's nodes it stands for, ascending
+  bool quantises_input = false;        // for products: input is dynamically quantized per row or image
+  std::vector<std::uint32_t> handles;  // debug handles of the program's nodes, ascending
 
   bool is_clamped() const { return output_min != -infinity || output_max != infinity; }
   template <typename T>
@@ -188,44 +188,44 @@ struct XnnNode {
   }
 };
 
-// A node that a rewrite makes in the place of `like`, whose debug handles it has.
+// Returns a node that replaces `like` and has its debug handles.
 XnnNode node_for(const XnnNode& like, NodeKind kind, std::vector<ValueId> inputs, ValueId output,
                  NodeParams params = {});
 
 struct XnnGraph {
   std::vector<XnnValue> values;
-  std::vector<XnnNode> nodes;  // every value is written before it is read
-  // A logical graph's results in call order; a value may be there twice, or be an input.
+  std::vector<XnnNode> nodes;  // values are written before they are read
+  // For a logical graph: results in call order. A value may occur twice, or be an input.
   std::vector<ValueId> outputs;
   std::uint32_t first_output_id = 0;  // external id of outputs[0]
 
   ValueId add_value(ScalarType dtype, Dims sizes);
-  // Of the element type and quantisation of another one.
+  // Adds a value with the element type and quantization of `other`.
   ValueId add_value_like(ValueId other, Dims sizes);
   ValueId add_constant(Constant constant);
 };
 
-bool is_binary(NodeKind kind);       // broadcasts two inputs, element by element
-bool is_unary(NodeKind kind);        // one input, element by element
+bool is_binary(NodeKind kind);       // elementwise with two inputs, which are broadcast
+bool is_unary(NodeKind kind);        // elementwise with one input
 bool is_convolution(NodeKind kind);  // Conv2d, DepthwiseConv2d, ConvTranspose2d
 bool can_clamp(NodeKind kind);       // has output_min and output_max
 
-// A convolution of each pixel alone: what the runtime makes a product of rows of.
+// True for a convolution of single pixels, which the runtime executes as a product of rows.
 bool is_pointwise(const XnnNode& node);
 
-// The same elements in other places; of integers as of the numbers they stand for.
+// True if the node only moves elements, so that it also works on quantized integers.
 bool moves_elements(NodeKind kind);  // Reshape, Transpose, Slice
 
-// Where values come from and how often they are used, for passes over a graph.
+// Producers and use counts of values, for passes over a graph.
 struct GraphUses {
   std::vector<std::uint32_t> producer;  // index of the node, or no_value
-  std::vector<std::uint32_t> count;     // as input of nodes, and as output of the graph
+  std::vector<std::uint32_t> count;     // uses as input of nodes and as output of the graph
 };
 GraphUses find_uses(const XnnGraph& graph);
 
-// Ascending union.
+// Merges into an ascending list without duplicates.
 void merge_handles(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& from);
-// Drops deleted nodes, and nodes whose results nobody reads.
+// Removes deleted nodes, and nodes whose results are unused.
 void remove_unused(XnnGraph& graph);
 
 }  // namespace depute::xnnpack

@@ -19,7 +19,7 @@ float element(std::span<const std::byte> bytes, std::size_t i) {
   return value;
 }
 
-// Infinities and NaNs are the same in both types.
+// Infinities and NaNs exist in both types, so they always fit.
 bool fits(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
     const float size = std::abs(element(bytes, i));
@@ -57,7 +57,7 @@ bool is_product(const XnnGraph& graph, const XnnNode& node) {
   return has_weights && !node.quantises_input && graph.values[node.inputs[0]].dtype == ScalarType::F32;
 }
 
-// What takes the place of a constant; nothing where it has to stay.
+// Returns the f16 replacement of a constant, or nullopt if the constant must stay f32.
 std::optional<Constant> halved_value(const XnnGraph& graph, ValueId id) {
   const std::optional<Constant>& constant = graph.values[id].constant;
   if (!constant || constant->dtype() != ScalarType::F32 || !fits(*constant)) return std::nullopt;

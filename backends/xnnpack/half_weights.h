@@ -1,10 +1,10 @@
-// Weights of products (linear layers, convolutions) stored as f16: half the bytes of the file. The runtime
-// makes them f32 again when it packs them, so that what is computed stays f32. XNNPACK reads the bias of a
-// convolution with such weights as f16, too.
+// Stores the weights of products (linear layers, convolutions) as f16, which halves their size. The runtime
+// converts them to f32 when it packs them, so it still computes in f32. XNNPACK also reads the bias of such a
+// convolution as f16.
 //
 //   FullyConnected(x f32, w f32, b f32)  ->  FullyConnected(x, w f16, b)
 //
-// A weight with elements that f16 cannot hold (beyond 65504) stays as it is, and so do integers.
+// Integer weights, and weights with elements beyond the range of f16 (65504), are not changed.
 #pragma once
 
 #include "graph.h"

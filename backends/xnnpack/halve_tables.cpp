@@ -1,5 +1,5 @@
-// Rotary positions multiply by tables of cosines and sines whose rows are the same numbers twice. The file
-// has them once, and the program puts them side by side, once a call for all layers.
+// Rotary position embeddings multiply by cosine and sine tables in which both halves of a row are equal. The
+// file stores one half; the program concatenates the halves once per call for all layers.
 //
 //   Multiply(x, cos[1, 64, 128])  ->  Concat(half, half) with half[1, 64, 64]; Multiply(x, .)
 #include <cstring>
@@ -9,13 +9,13 @@
 namespace depute::xnnpack {
 namespace {
 
-// Smaller tables are not worth a node (8 KB saved, about 0.5 us a call), nor are those of one product, which
-// would take twice as long.
+// A smaller table is not worth a node: it would save less than 8 KB (about 0.5 us per call). With a single
+// reader the product would take twice as long.
 constexpr std::int64_t least_elements = 4096;
-constexpr std::int64_t most_elements = 1 << 22;  // made to be looked at: 16 MB
+constexpr std::int64_t most_elements = 1 << 22;  // the table is loaded for comparison: 16 MB
 constexpr std::uint32_t least_readers = 2;
 
-// A row's second half is its first one.
+// True if both halves of every row are equal.
 bool has_equal_halves(const Constant& table) {
   const Dims sizes = table.sizes();
   if (table.dtype() != ScalarType::F32 || table.is_quantised()) return false;
@@ -48,8 +48,8 @@ Constant first_half(const Constant& table) {
 void halve_tables(XnnGraph& graph) {
   struct Readers {
     std::uint32_t count = 0;
-    std::uint32_t first = 0;   // index of the node
-    bool are_products = true;  // Multiply, all of them
+    std::uint32_t first = 0;   // index of the first node
+    bool are_products = true;  // all readers are Multiply
   };
   std::vector<Readers> readers(graph.values.size());
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -60,7 +60,7 @@ void halve_tables(XnnGraph& graph) {
       of_input.are_products &= graph.nodes[i].kind == NodeKind::Multiply;
     }
   }
-  std::vector<ValueId> whole(readers.size(), no_value);  // what becomes of each constant
+  std::vector<ValueId> whole(readers.size(), no_value);  // by value: the replacement of a constant
   std::vector<XnnNode> nodes;
   for (ValueId id = 0; id < readers.size(); ++id) {
     const bool is_table = readers[id].count >= least_readers && readers[id].are_products;

@@ -1,11 +1,10 @@
-// Gates of a recurrent cell are slices of one sum, and most of them go through the same function: it is
-// computed for the whole sum once, and then sliced.
+// The gates of a recurrent cell are slices of one sum, and most of them use the same function. The function
+// is computed once for the whole sum, which is then sliced.
 //
 //   Slice(x, 0..8), Sigmoid; Slice(x, 8..16), Sigmoid; Slice(x, 16..24), Tanh
 //     ->  Sigmoid(x); Slice(., 0..8); Slice(., 8..16); Slice(x, 16..24), Tanh
 //
-// Each node costs the runtime as much as some hundred elements, so that a few elements that nobody reads are
-// cheaper than a node.
+// A node costs as much as some hundred elements, so a few unused elements are cheaper than another node.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,10 +14,10 @@
 namespace depute::xnnpack {
 namespace {
 
-// Elements that take as long as a node: 0.07 us, at 0.1 ns an element.
+// Number of elements that take as long as a node: 0.07 us at 0.1 ns per element.
 constexpr std::int64_t node_elements = 700;
 
-// Where nodes of one kind read slices of one value: indices of the slices and of their readers.
+// A unary node that reads a slice: indices of both nodes.
 struct Reader {
   std::size_t slice;
   std::size_t unary;
@@ -46,7 +45,7 @@ class UnaryHoister {
     return TensorType{.dtype = value.dtype, .sizes = value.sizes}.static_numel();
   }
 
-  // A function of numbers without parameters, of a slice that nothing else reads.
+  // True for a unary node without parameters that is the only reader of a slice and works on floats.
   bool is_candidate(const XnnNode& node) const {
     if (!is_unary(node.kind) || !std::holds_alternative<std::monostate>(node.params) || node.is_clamped())
       return false;
@@ -69,7 +68,7 @@ class UnaryHoister {
     return *unread <= node_elements * static_cast<std::int64_t>(readers.size() - 1);
   }
 
-  // The first slice's place is before all of them.
+  // The first slice's position is before all readers.
   void hoist(ValueId source, std::span<const Reader> readers) {
     const ValueId whole = graph_.add_value_like(source, Dims(graph_.values[source].sizes));
     XnnNode unary =

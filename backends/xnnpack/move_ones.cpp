@@ -1,11 +1,11 @@
-// A Reshape infers one size, so the runtime cannot follow it where two are open. Where it only adds or drops
-// dimensions of size 1, other nodes do the same for any number of open sizes: a product with ones puts such
-// dimensions in front, a mean over two of them drops them.
+// A Reshape infers one size, so it fails if two sizes are dynamic. If it only adds or drops dimensions of
+// size 1, other nodes can do the same for any number of dynamic sizes. A product with ones adds leading
+// dimensions; a mean over two dimensions drops them.
 //
 //   Reshape(x[a, 8, 1, b], [a, 8, b])
 //     ->  Expand(x, [1, a, 8, 1, b]), Transpose to [a, 8, 1, 1, b], GlobalAvgPooling2d, dims dropped
 //
-// Each costs a copy, so a reshape and the one that undoes it go first, with elementwise nodes between them:
+// Each of these costs a copy, so a reshape and its inverse with only elementwise nodes between them go first:
 //
 //   Conv2d, Reshape to [a, 8, b], Gelu, Reshape to [a, 8, 1, b], Conv2d  ->  Conv2d, Gelu, Conv2d
 #include <algorithm>
@@ -59,17 +59,17 @@ class OnesMover {
 
   XnnGraph& graph_;
   GraphUses uses_;
-  std::vector<ValueId> source_;  // the value that stands for each
+  std::vector<ValueId> source_;  // the value that replaces each value
 };
 
-// The reshape `index`, where it undoes an earlier one and elementwise nodes alone lie between.
+// Removes the reshape `index` if it undoes an earlier reshape and only elementwise nodes are between them.
 void OnesMover::cancel(std::uint32_t index) {
   for (ValueId& input : graph_.nodes[index].inputs) {
     if (input != no_value) input = source_[input];
   }
   XnnNode& reshape = graph_.nodes[index];
   if (!is_open_reshape(reshape)) return;
-  std::vector<std::uint32_t> between;  // last first
+  std::vector<std::uint32_t> between;  // last node first
   ValueId id = reshape.inputs[0];
   std::uint32_t producer = uses_.producer[id];
   while (producer != no_value && is_unary(graph_.nodes[producer].kind) && uses_.count[id] == 1) {
@@ -98,8 +98,7 @@ ValueId OnesMover::add(const XnnNode& like, NodeKind kind, ValueId input, Dims s
   return output;
 }
 
-// Ones are put in front, an odd number more than needed is made even, and pairs of them are dropped from
-// before the last dimension.
+// Adds leading ones (one more if the surplus is odd), and drops pairs of ones before the last dimension.
 void OnesMover::move(const XnnNode& reshape) {
   ValueId id = reshape.inputs[0];
   const Dims to = sizes(reshape.output);
@@ -126,7 +125,7 @@ void OnesMover::move(const XnnNode& reshape) {
     id = add(reshape, NodeKind::GlobalAvgPooling2d, id, apart,
              Axes{.dims = {first, first + 1}, .stay = false});
   }
-  // An added dimension always adds a node, as does a dropped one.
+  // At least one node was added, since every added or dropped dimension needs one.
   graph_.nodes.back().output = reshape.output;
 }
 

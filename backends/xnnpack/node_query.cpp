@@ -33,7 +33,7 @@ Check check_tensor(const TensorType& type, bool takes_integers) {
   return {};
 }
 
-// What holds in a normalised program only.
+// Checks conditions that only normalized programs can meet.
 Check check_normalised(const Value& value, const Program& program, bool takes_layouts) {
   const TensorType& type = value.tensor();
   const bool is_ordered = takes_layouts && value.producer() == nullptr && dim_order(type).has_value();
@@ -44,8 +44,8 @@ Check check_normalised(const Value& value, const Program& program, bool takes_la
   return {};
 }
 
-// Operands and the results that something reads.
-using Tensors = SmallVector<const Value*, 6>;  // a vector's allocations would cost more than all checks
+// Operands, and results with uses. A vector's allocations would cost more than all checks.
+using Tensors = SmallVector<const Value*, 6>;
 Tensors tensors_of(const Node& node) {
   Tensors tensors;
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -58,7 +58,7 @@ Tensors tensors_of(const Node& node) {
   return tensors;
 }
 
-// Rules read arguments that are tensors by their schema as such.
+// Rules read arguments of Tensor type as tensors, so numbers are rejected here.
 Check check_arguments(const NodeQuery& node) {
   const OpDef& def = node.call.def();
   for (std::size_t i = 0; i < def.args.size(); ++i) {
@@ -75,8 +75,8 @@ bool is_excluded(const Node& node, const Options& options) {
                              [&](const std::string& parts) { return has_parts(node.op().str(), parts); });
 }
 
-// Rules take it that the dimensions which arguments name are there, and that results have the rank they must
-// have. What the op's own rule cannot tell of symbolic sizes is as the program says.
+// Rules rely on existing dimensions and on the correct rank of results, so both are checked with the op's
+// infer function. Symbolic sizes that it cannot infer are taken from the program.
 Check check_shapes(const NodeQuery& node) {
   const auto infer = node.call.def().infer;
   if (infer == nullptr) return {};
@@ -95,7 +95,7 @@ Check check_shapes(const NodeQuery& node) {
   return {};
 }
 
-// --- a rule's forms
+// --- forms of a rule
 
 const Value* tensor_of(const NodeQuery& node, std::string_view name) {
   return name == "result" ? node.node().result() : node.call.value(name);
@@ -132,7 +132,7 @@ Check need_text(const NodeQuery& node, const Limit& limit) {
   return refuse_argument(node, limit.of, limit.text);
 }
 
-// Of a tensor that is given.
+// Checks a limit on a tensor that is present.
 Check check_limit(const Limit& limit, const TensorType& type) {
   switch (limit.kind) {
     case LimitKind::Rank:
@@ -192,7 +192,7 @@ Check check_form(Form form, const NodeQuery& node) {
   return {};
 }
 
-// Nothing where a form is met; otherwise why the last is not.
+// Returns nullopt if the node meets one of the forms, else the refusal of the last form.
 Check check_forms(const Forms& forms, const NodeQuery& node) {
   Check refusal = check_form(forms[0], node);
   if (!refusal || forms[1].empty()) return refusal;

@@ -1,5 +1,4 @@
-// A node as the rules see it while they decide whether to take it, and the conditions that all nodes must
-// meet.
+// A node as seen by the rules that decide whether to take it, and the conditions that all nodes must meet.
 #pragma once
 
 #include <string>
@@ -19,8 +18,8 @@ struct Options {
   bool half_weights = false;           // store weights as f16
 };
 
-// Where the node is. Before a program is normalised `program` and `method` are null: then tensors may lie in
-// any layout, sizes may be unbounded, and every graph input may be a constant.
+// The node's program and method. Both are null before normalization; then tensors may have any layout, sizes
+// may be unbounded, and every graph input may be a constant.
 struct QueryContext {
   const Options& options;
   const Program* program = nullptr;
@@ -39,17 +38,17 @@ class NodeQuery {
   const TensorType& tensor(std::string_view name) const { return call.value(name)->tensor(); }
   const TensorType& result(std::size_t i = 0) const { return node().result(i)->tensor(); }
   bool has(std::string_view name) const { return !call[name].is_none(); }
-  // True for an argument that is a constant of the program: not computed, and not mutated.
+  // True if the argument is a constant of the program: neither computed nor mutated.
   bool is_constant(std::string_view name) const;
 
  private:
   QueryContext context_;
 };
 
-// What every node must meet, whatever its op; rules on integers check their types themselves.
+// Element types that every node accepts. Rules with integers check their types themselves.
 constexpr ScalarType float_types[] = {ScalarType::F32, ScalarType::F16};
 
-// What is checked for every node, then its rule's forms, and then by the rule itself.
+// Checks general conditions, then the rule's forms, then calls the rule's own check.
 Check check_node(const QueryContext& context, const Node& node);
 
 // --- checks that several rules share
@@ -57,24 +56,24 @@ Check check_node(const QueryContext& context, const Node& node);
 std::size_t symbolic_count(const Dims& sizes);
 std::string sizes_text(const Dims& sizes);  // "[1, s0, 8]"
 Check refuse_argument(const NodeQuery& node, std::string_view name, std::string_view allowed);
-// Of a convolution: each group has one input channel.
+// True for a convolution whose groups have one input channel each.
 bool is_depthwise(const OpCall& convolution);
-// A number, not a value that is computed when the program runs.
+// Requires a number that is known at compile time.
 Check need_number(const NodeQuery& node, std::string_view name);
 Check need_constant(const NodeQuery& node, std::string_view name);
 Check need_ints(const NodeQuery& node, std::string_view name);
-// Ints that the payload has room for, none less than `least`.
+// Requires ints of at least `least` that fit into the payload.
 Check need_ints(const NodeQuery& node, std::string_view name, std::int64_t least);
 Check need_rank(const TensorType& type, std::size_t least, std::size_t most);
-// At most one size is known only when the program runs, as XNNPACK can infer one.
+// Allows at most one dynamic size, since XNNPACK can infer one.
 Check need_reshapable(const TensorType& type);
 Check need_dtype(const TensorType& type, ScalarType dtype);
-// An int argument that names a dimension, counted from the front.
+// Returns an int argument that names a dimension, counted from the front.
 std::size_t dimension(const OpCall& call, std::string_view name, std::size_t rank);
 
 }  // namespace depute::xnnpack
 
-// Leaves the enclosing check with the refusal, if there is one.
+// Returns from the enclosing check if the inner check refuses.
 #define DEPUTE_REFUSE_IF(...)                                     \
   do {                                                            \
     if (auto refusal_ = (__VA_ARGS__); refusal_) return refusal_; \

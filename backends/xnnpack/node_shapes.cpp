@@ -14,10 +14,9 @@
 namespace depute::xnnpack {
 namespace {
 
-// Room for what any node gives, without an allocation.
+// Sizes of any node's result, without an allocation.
 struct Sizes {
-  std::array<std::uint64_t, 8>
-      dims;  // rank 6 at most, where lists are no longer than operands have dimensions
+  std::array<std::uint64_t, 8> dims;  // rank 6 at most, because lists are no longer than the operands' ranks
   std::size_t rank = 0;
 
   Sizes() = default;
@@ -29,11 +28,11 @@ struct Sizes {
   std::uint64_t& last() { return dims[rank - 1]; }
 };
 
-// Sizes of the result, or what is wrong with the inputs.
+// Sizes of the result, or a fault of the inputs.
 struct Outcome {
   Sizes sizes;
   std::string fault;
-  bool is_always = false;  // whatever the sizes are
+  bool is_always = false;  // the fault does not depend on the values of sizes
 
   Outcome(Sizes of) : sizes(of) {}
   Outcome(std::string text) : fault(std::move(text)) {}
@@ -63,7 +62,7 @@ Outcome broadcast(Shape left, Shape right) {
   return sizes;
 }
 
-// How often a window fits, from the padded size.
+// Number of window positions in a padded size.
 std::optional<std::uint64_t> steps(std::uint64_t size, std::uint64_t kernel, std::uint64_t dilation,
                                    std::uint64_t stride) {
   const std::uint64_t reach = (kernel - 1) * dilation + 1;
@@ -89,7 +88,7 @@ Outcome slide(const Table& node, Shape input, std::uint64_t channels) {
   return Sizes{input[0], *height, *width, channels};
 }
 
-// How far the last window of a transposed convolution reaches, without the padding that is cut off.
+// Size that the windows of a transposed convolution cover, without the padding that is cut off.
 std::uint64_t spread(std::uint64_t size, std::uint64_t stride, std::uint64_t kernel, std::uint64_t dilation,
                      std::uint64_t adjustment, std::uint64_t padding) {
   const std::uint64_t whole = (size - 1) * stride + (kernel - 1) * dilation + 1 + adjustment;

@@ -1,5 +1,4 @@
-// Kinds of nodes and their attributes as text: of a graph (print_graph.h) and of a payload
-// (describe_payload.h) alike.
+// Prints node kinds and attributes, for graphs (print_graph.h) and payloads (describe_payload.h).
 //
 //   Conv2d   , kernel 3x3, stride 2x2, groups 1 x 3 -> 8   , clamp 0..inf
 #pragma once
@@ -11,9 +10,9 @@
 
 namespace depute::xnnpack {
 
-std::string kind_name(NodeKind kind);  // "kind 77" of one that has no name
+std::string kind_name(NodeKind kind);  // "kind 77" for an unknown kind
 std::string numbers_text(std::span<const std::uint32_t> numbers);
-// Empty, or with ", " in front of each attribute.
+// Returns all attributes, each preceded by ", ".
 std::string params_text(const NodeParams& params);
 std::string flags_text(std::uint32_t flags, float output_min, float output_max);
 

@@ -16,8 +16,8 @@ struct ProductTypes {
   wire::DataType output;
 };
 
-// The runtime has no kernel that gives f16 of 4-bit rows with one scale each on every machine.
-// A bias of f32 under i8 or 4-bit weights and an f32 input would be multiplied by the weights' scales.
+// The runtime lacks a kernel on some machines for f16 results of 4-bit rows with one scale each. With i8 or
+// 4-bit weights and an f32 input, the runtime would multiply an f32 bias by the weights' scales.
 constexpr std::array linear_types = {
     ProductTypes{F32, F32, F32, F32},
     ProductTypes{F16, F32, F32, F16},
@@ -35,7 +35,7 @@ constexpr std::array linear_types = {
     ProductTypes{QInt8, QCInt4, QCInt32, QInt8},
     ProductTypes{QInt8, QInt8, QInt32, QInt8},
 };
-// Beside f16 weights a bias of f32 is accepted, and read as f16.
+// An f32 bias is accepted with f16 weights, but read as f16.
 constexpr std::array convolution_types = {
     ProductTypes{F32, F32, F32, F32},
     ProductTypes{F16, F32, F32, F16},

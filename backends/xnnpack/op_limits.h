@@ -1,12 +1,11 @@
-// What a rule takes, as data: types, ranks, constants, ranges of arguments. The check of a node and the table
-// that `depute backends xnnpack` prints read the same list, so that one cannot say what the other does not.
+// The limits of a rule as data: types, ranks, constants, ranges of arguments. The check of a node and the
+// table of `depute backends xnnpack` use the same list, so they cannot disagree.
 //
 //   static constexpr Limit limits[] = {limit::ranks("input", 3, 4), limit::constant("bias"),
-//   limit::ints("stride", 1)};
+//                                      limit::ints("stride", 1)};
 //   {.op = "aten.convolution.default", .forms = {limits}, ...}
 //
-// What relates arguments to each other, or to neighbours in the graph, is the rule's own check, and its
-// conditions.
+// The rule's own check handles relations between arguments or to neighbors; its conditions describe them.
 #pragma once
 
 #include <array>
@@ -20,17 +19,17 @@
 namespace depute::xnnpack {
 
 enum class LimitKind : std::uint8_t {
-  Rank,         // from least to most dimensions
-  DType,        // this type alone
-  Constant,     // a constant of the program, where it is given
-  Weight,       // the same, or dequantised from one in a way that the product takes
-  Number,       // known when the program is compiled, within bounds
-  Above,        // the same, more than `least`
-  Ints,         // the same of each of a list
-  OneOf,        // one of these numbers, known when the program is compiled
-  Text,         // this text
-  OneOpenSize,  // at most one size known only when the program runs
-  KnownSizes,   // all sizes are known
+  Rank,         // between least and most dimensions
+  DType,        // only this type
+  Constant,     // a constant of the program, if present
+  Weight,       // a constant, or dequantized from one in a form that the product accepts
+  Number,       // known at compile time, within bounds
+  Above,        // known at compile time, more than `least`
+  Ints,         // a list of numbers known at compile time, each within bounds
+  OneOf,        // one of these numbers, known at compile time
+  Text,         // this string
+  OneOpenSize,  // at most one dynamic size
+  KnownSizes,   // all sizes are constant
   FirstResult,  // no other result is used
 };
 
@@ -45,13 +44,13 @@ struct Limit {
   std::span<const double> values = {};
 };
 
-// A rule's forms: a node meets all limits of one of them. None: nothing beyond what all nodes must meet.
+// The forms of a rule: a node must meet all limits of one form. A rule without forms adds no limits.
 using Form = std::span<const Limit>;
 using Forms = std::array<Form, 2>;
 
 namespace limit {
 
-constexpr double most_int = std::numeric_limits<std::int32_t>::max();  // a payload has no room for more
+constexpr double most_int = std::numeric_limits<std::int32_t>::max();  // limit of the payload's fields
 
 constexpr Limit ranks(std::string_view of, double least, double most) {
   return {.kind = LimitKind::Rank, .of = of, .least = least, .most = most};

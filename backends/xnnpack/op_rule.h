@@ -1,7 +1,7 @@
-// Rules of operators: when XNNPACK takes a node, and what the node becomes. One file per family in ops/.
+// Rules of operators: whether XNNPACK takes a node, and how it is translated. One file per family in ops/.
 //
-//   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .conditions = "", .translate =
-//   unary<Negate>}}; std::span<const OpRule> depute::xnnpack::ops::unary() { return rules; }
+//   static constexpr OpRule rules[] = {{.op = "aten.neg.default", .translate = unary<Negate>}};
+//   std::span<const OpRule> depute::xnnpack::ops::unary() { return rules; }
 //
 // The build finds ops/*.cpp and calls the function named after each file.
 #pragma once
@@ -19,42 +19,42 @@ namespace depute::xnnpack {
 class Emitter;
 class NodeQuery;
 
-// Why a node is not taken: an id from refusal_rules(), the value seen, and the values allowed.
+// The reason why a node is not taken: an id from refusal_rules(), the seen value, and the allowed values.
 struct Refusal {
   std::string_view rule;
   std::string seen;
   std::string allowed;
 };
-using Check = std::optional<Refusal>;  // nothing: the node is taken
+using Check = std::optional<Refusal>;  // nullopt: the node is taken
 
 enum class OpClass : std::uint8_t {
   Compute,
-  Move,     // copies elements: taken, but not worth a delegate of its own
-  Relabel,  // the same elements under another shape: joins a delegate only where that keeps it together
+  Move,     // copies elements: supported, but not worth a delegate
+  Relabel,  // changes only the shape: joins a delegate only if that keeps the delegate together
 };
 
 struct OpRule {
   std::string_view op;
-  std::string_view conditions = {};  // for the support matrix: what `check` looks at
-  Forms forms = {};                  // what is taken of types, ranks and arguments: of the first that is met
+  std::string_view conditions = {};  // for the support matrix: a description of `check`
+  Forms forms = {};                  // alternative limits on types, ranks and arguments
   OpClass op_class = OpClass::Compute;
-  bool keep_whole = false;      // not decomposed where it can be taken
+  bool keep_whole = false;      // not decomposed if the backend can take it
   bool mixes_dtypes = false;    // tensors may differ in their element types
-  std::string_view packs = {};  // the argument whose constant the runtime packs, for each such node anew
-  bool takes_integers = false;  // tensors may have any element types, which the rule checks
-  bool takes_layouts = false;   // operands may lie in another order than row-major
-  bool takes_numbers = false;   // an argument that is a tensor by its schema may be a number
-  // What is checked beyond the forms and what all nodes must meet (node_query.h); may be null.
+  std::string_view packs = {};  // the constant argument that the runtime packs for each node separately
+  bool takes_integers = false;  // tensors may have any element type; the rule checks them
+  bool takes_layouts = false;   // operands may have another order than row-major
+  bool takes_numbers = false;   // a Tensor argument may be a number
+  // Additional check beyond the forms and the general conditions (node_query.h); may be null.
   Check (*check)(const NodeQuery& node) = nullptr;
   // Called for nodes that passed the check.
   void (*translate)(Emitter& emit, const OpCall& call) = nullptr;
 };
 
-// The rule of an op; null when there is none.
+// Returns null if there is no rule.
 const OpRule* find_op_rule(Symbol op);
-std::span<const OpRule* const> all_op_rules();  // in order of the files' names
+std::span<const OpRule* const> all_op_rules();  // sorted by file name
 
-// Every id a Refusal can have, with its meaning.
+// All ids of refusals, with their meanings.
 struct RefusalRule {
   std::string_view id;
   std::string_view meaning;

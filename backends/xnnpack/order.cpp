@@ -9,7 +9,7 @@ bool is_unit(const SymInt& size) {
   return size == 1;
 }
 
-// The dimensions that are not of size 1, as `order` lists them.
+// The dimensions of `order` whose size is not 1.
 Order without_units(const Order& order, const Dims& sizes) {
   Order kept;
   for (std::uint8_t dim : order) {
@@ -18,14 +18,14 @@ Order without_units(const Order& order, const Dims& sizes) {
   return kept;
 }
 
-// Dimensions of the old and the new shape that hold the same elements, ascending.
+// Dimensions of the old and the new shape that contain the same elements, ascending.
 struct Run {
   Order from;
   Order to;
 };
 
-// The finest runs whose products agree. A symbolic size is matched with an equal one; where that fails, all
-// that is left between equal dimensions at both ends is one run.
+// Returns the finest runs with equal products. A symbolic size matches an equal size. If matching fails,
+// everything between equal dimensions at both ends is one run.
 std::vector<Run> matching_runs(const Dims& from, const Dims& to) {
   Order old_dims = without_units(identity_order(from.size()), from);
   Order new_dims = without_units(identity_order(to.size()), to);
@@ -60,7 +60,7 @@ std::vector<Run> matching_runs(const Dims& from, const Dims& to) {
   return runs;
 }
 
-// Adds the dimensions of size 1 to an order of the others: each behind the dimension before it.
+// Inserts the dimensions of size 1 into an order of the others, each behind the dimension before it.
 Order with_units(const Order& kept, const Dims& sizes) {
   Order order = kept;
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {

@@ -24,7 +24,7 @@ std::byte nibbles_of(std::byte low, std::byte high) {
   return static_cast<std::byte>((first + 8) | (second + 8) << 4);
 }
 
-// Two integers to a byte, the first one below, each with 8 added. What was made is packed in its place.
+// Packs two integers per byte, the first in the low half, each plus 8. Produced bytes are packed in place.
 Constant nibbles(const Constant& integers) {
   const Dims sizes = integers.sizes();
   return narrowed("int4", integers, ScalarType::I8, {sizes[0], sizes[1].value() / 2}, [](Bytes in) {
@@ -52,8 +52,7 @@ Constant to_bf16(const Constant& scales) {
   });
 }
 
-// What the runtime asks of scales when it loads a payload; a factor that was folded into them may be
-// negative.
+// True if the runtime accepts the scales when it loads a payload. Folded factors may make them negative.
 bool are_loadable(const Constant& scales) {
   return std::ranges::all_of(to_floats(scales),
                              [](float scale) { return scale > 0 && std::isnormal(scale); });
@@ -108,8 +107,8 @@ Constant in_units(const Constant& bias, const Constant& units) {
   });
 }
 
-// XNNPACK's product of numbers with integers multiplies its bias by the weights' scales; so that is added
-// behind.
+// XNNPACK's product of floats with integer weights multiplies its bias by the weights' scales, so the bias is
+// added by a separate node.
 void pack_weights(XnnGraph& graph) {
   std::vector<XnnNode> nodes;
   for (XnnNode& node : graph.nodes) {

@@ -1,5 +1,5 @@
-// Weights of products in the integers that the program has, as XNNPACK packs them: 8 bits with a scale for
-// each output channel, or 4 bits, two to a byte, with one for each channel or for each block of a row.
+// Quantized weights of products in XNNPACK's packed form: 8 bits with one scale per output channel, or 4 bits
+// (two per byte) with one scale per channel or per block of a row.
 #pragma once
 
 #include "graph.h"
@@ -8,21 +8,21 @@ namespace depute::xnnpack {
 
 struct PackedWeight {
   Constant integers;
-  Dims sizes;  // of the numbers
+  Dims sizes;  // sizes of the represented floats
   Quantisation quantisation;
-  std::optional<Constant> scales;  // f32, one for each output channel; none where there are blocks
-  bool is_transposed = false;      // the node's flag goes
+  std::optional<Constant> scales;  // f32, one per output channel; nullopt for blocks
+  bool is_transposed = false;      // the node's flag transpose_weights must be cleared
 };
 
-// Of a product whose constant weights are quantised, with scales where XNNPACK can have them; else nothing.
+// Returns the packed weight of a product, or nullopt if it is not quantized or XNNPACK rejects the scales.
 std::optional<PackedWeight> packed_weight(const XnnGraph& graph, const XnnNode& product);
 void use_packed(XnnGraph& graph, XnnNode& product, const PackedWeight& weight);
 
-// A bias in units, one for each of its elements: i32, the nearest.
+// Converts a bias to i32 multiples of `units`, one unit per element, rounded to nearest.
 Constant in_units(const Constant& bias, const Constant& units);
 
-// Products of numbers take their weights packed where XNNPACK has such a node. What is quantised otherwise
-// becomes numbers when it is written.
+// Packs the weights of products with float inputs if XNNPACK has such a node. Other quantized constants
+// become floats when they are written.
 void pack_weights(XnnGraph& graph);
 
 }  // namespace depute::xnnpack

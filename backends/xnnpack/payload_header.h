@@ -1,8 +1,8 @@
-// The 30 bytes in front of a payload's flatbuffer, little-endian, as writer and reader see them:
+// The 30 bytes in front of a payload's flatbuffer, little-endian, for writer and reader:
 //
 //   4 zeros | "XH00" | u16 length 30 | u32 flatbuffer at | u32 its size | u32 constants at | u64 their size
 //
-// The flatbuffer follows at byte 32, and what is written inline at the next multiple of 16.
+// The flatbuffer starts at byte 32, inline constants at the next multiple of 16 behind it.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ constexpr std::string_view per_channel = "quantized_decomposed.dequantize_per_ch
 constexpr std::string_view per_tensor = "quantized_decomposed.dequantize_per_tensor.default";
 constexpr std::string_view per_block = "torchao.dequantize_affine.default";
 
-// The three forms of one pattern. All mean rows to XNNPACK, also where the program has one scale for all.
+// The three variants of the pattern. XNNPACK quantizes per row in each, even if the program does per tensor.
 struct DynamicOps {
   std::string_view choose, quantise, dequantise;
 };
@@ -27,7 +27,7 @@ constexpr std::array<DynamicOps, 3> dynamic_ops = {{
 
 // --- weights
 
-// All bytes are 0. Before a program is normalised its constants are not known.
+// True if all bytes are 0. Before normalization constants are unknown, and the result is true.
 bool is_all_zero(const QueryContext& context, const Value& value) {
   if (context.program == nullptr) return true;
   const TensorData* data = constant_data(*context.program, *context.method, value);
@@ -66,7 +66,7 @@ std::optional<QuantisedWeight> weight_of_tensor(const NodeQuery& node) {
   return QuantisedWeight{.scale = node.call["scale"].as_double()};
 }
 
-// Blocks of [1, .., size] that lie in rows of a matrix, or of whole rows.
+// Blocks of [1, .., size] within the rows of a matrix, or whole rows.
 std::optional<QuantisedWeight> weight_of_blocks(const QueryContext& context, const NodeQuery& node) {
   const Dims& sizes = node.tensor("input").sizes;
   if (sizes.size() != 2 || !node.call.is_constant_ints("block_size")) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<QuantisedWeight> weight_of_blocks(const QueryContext& context, con
   if (!are_scales(node, "scale", sizes[0] * (columns / block[1]))) return std::nullopt;
   if (!has_no_zero_points(context, node, "zero_point")) return std::nullopt;
   const bool is_4bit = is_number(node.call["quant_min"], -8) && is_number(node.call["quant_max"], 7);
-  // Beside f16 there are no kernels of 4-bit rows, but of groups; a row may be one.
+  // With f16, kernels exist for 4-bit groups only, so a row is treated as one group.
   const bool is_half = node.result().dtype == ScalarType::F16;
   const bool is_row = block[1] == columns && !(is_4bit && is_half && columns % 32 == 0);
   const std::size_t group = is_row ? 0 : static_cast<std::size_t>(block[1]);
@@ -99,8 +99,7 @@ const Product* find_product(const Node& node) {
   return found == products.end() ? nullptr : found;
 }
 
-// Whether a convolution of integers keeps its form: over one dimension it is reshaped, and a reshape of
-// integers leaves one size open.
+// True if a 1-d convolution of integers can be reshaped to 2-d, which allows one dynamic size.
 bool has_known_form(const Node& convolution) {
   const OpCall call(convolution);
   const auto is_reshapable = [](const Dims& sizes) {
@@ -110,8 +109,8 @@ bool has_known_form(const Node& convolution) {
          is_reshapable(convolution.result()->tensor().sizes);
 }
 
-// What XNNPACK's product takes, with an input that is quantised when the program runs or without. Beside f16
-// it knows integers in linear alone, and of rows; 4-bit weights in groups.
+// True if XNNPACK has this product, with a dynamically quantized input or a float input. With f16 it has only
+// linear products of dynamic rows, and 4-bit weights only in groups.
 bool can_take(const Node& product, const QuantisedWeight& weight, bool is_dynamic) {
   const bool is_linear = product.op() == products[0].op;
   const bool is_half = product.result()->tensor().dtype == ScalarType::F16;
@@ -138,7 +137,7 @@ const DynamicOps* find_ops(const Node& node, std::string_view DynamicOps::* plac
   return found == dynamic_ops.end() ? nullptr : found;
 }
 
-// The node that chooses the scale, from any of the three.
+// Returns the node that chooses the scale, starting from any of the three nodes.
 const Node* chooser_of(const Node& node) {
   if (find_ops(node, &DynamicOps::choose) != nullptr) return &node;
   const DynamicOps* ops = find_ops(node, &DynamicOps::quantise);
@@ -148,7 +147,7 @@ const Node* chooser_of(const Node& node) {
   return chooser != nullptr && chooser->op() == ops->choose ? chooser : nullptr;
 }
 
-// Asymmetric integers of 8 bits, of a row or of all.
+// True for asymmetric 8-bit integers with scales per row or per tensor.
 bool chooses_rows(const NodeQuery& choose) {
   const TensorType& x = choose.tensor("input");
   if (!is_float(x.dtype) || x.rank() < 2) return false;
@@ -170,13 +169,13 @@ bool chooses_rows(const NodeQuery& choose) {
          is_bound("quant_max", 127);
 }
 
-// The quantising or dequantising node reads the chooser's results as scale and zero point.
+// True if the quantize or dequantize node uses the chooser's results as scale and zero point.
 bool reads_choice(const Node& node, const Node& choose) {
   return node.operand_count() == 3 && node.operand(1) == choose.result(0) &&
          node.operand(2) == choose.result(1);
 }
 
-// Rows of 8-bit integers, or back to the type that was quantised.
+// True if the node converts to 8-bit integers, or back to the original type.
 bool keeps_range(const NodeQuery& node, bool is_result, ScalarType dtype) {
   const OpCall& call = node.call;
   const auto is_bound = [&](std::string_view name, double usual) {
@@ -270,7 +269,7 @@ std::optional<DynamicPattern> dynamic_pattern(const QueryContext& context, const
       const Value* weight = call.value(product->weight);
       if (call.value(product->input) != dequantise->result() || weight == dequantise->result())
         return std::nullopt;
-      // A row of an image is no slice that XNNPACK has a scale for.
+      // XNNPACK has no scale per row of an image.
       if (product != &products[0] && &ops != &dynamic_ops[0]) return std::nullopt;
       const auto known = quantised_weight(context, *weight);
       if (!known || !can_take(user, *known, true)) return std::nullopt;

@@ -12,8 +12,8 @@
 namespace depute::xnnpack {
 namespace {
 
-constexpr std::size_t max_depth = 16;    // of tables in tables; the format needs 5
-constexpr std::size_t max_numbers = 16;  // in a list of dimensions; XNNPACK knows 6
+constexpr std::size_t max_depth = 16;    // nesting of tables; the format needs 5
+constexpr std::size_t max_numbers = 16;  // length of a list of dimensions; XNNPACK allows 6
 
 template <typename T>
 T number_at(std::span<const std::byte> bytes, std::size_t offset) {
@@ -26,7 +26,7 @@ Failure fail(std::string_view place, std::string message) {
   return failure("xnnpack", place, std::move(message));
 }
 
-// What is wrong, or empty.
+// Description of a fault, or empty.
 using Fault = std::string;
 
 Fault check_list(const flatbuffers::Vector<std::uint32_t>* list) {
@@ -41,7 +41,7 @@ Fault check_lists(const flatbuffers::Vector<std::uint32_t>* first,
   return fault.empty() ? check_list(second) : fault;
 }
 
-// The lists that a table has.
+// Checks the lists of each table.
 struct CheckLists {
   Fault operator()(const wire::Transpose& node) const { return check_list(node.perm()); }
   Fault operator()(const wire::Reshape& node) const { return check_list(node.shape()); }
@@ -73,7 +73,7 @@ Fault check_node(const wire::Node& node) {
   return fault;
 }
 
-// Equal keys may be one text in the bytes; those of honest payloads are not repeated.
+// Keys may share bytes in a crafted payload, so their total length is checked.
 Status check_constants(const wire::Graph& graph, std::size_t bytes) {
   if (graph.constants() == nullptr) return {};
   std::size_t key_bytes = 0;
@@ -149,7 +149,7 @@ Result<OpenPayload> open(std::span<const std::byte> bytes, Structure structure) 
     payload.graph = wire::GetGraph(start);
     return payload;
   }
-  // Tables may be shared, and are counted as often as they are reached.
+  // Shared tables are counted each time they are reached.
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(flatbuffer.size() / 4 + 1024);
   flatbuffers::Verifier verifier(start, flatbuffer.size(), max_depth, max_tables);
   if (!verifier.VerifyBuffer<wire::Graph>(nullptr)) return fail("flatbuffer", "is damaged");

@@ -1,11 +1,10 @@
-// Opens a payload that someone wrote: this backend (verify_payload.h), a file of unknown origin
-// (describe_payload.h). Nothing in the bytes is trusted. What comes out can be followed: the header's places
-// lie inside, the flatbuffer is sound, no table or vector is missing that a reader asks for, and lists of
-// dimensions are short.
+// Opens a payload of any origin: from this backend (verify_payload.h), or from an unknown file
+// (describe_payload.h). The bytes are not trusted. After open_payload() all header offsets are in range, the
+// flatbuffer is valid, required tables and vectors exist, and lists of dimensions are short.
 //
 //   bytes  ->  graph (payload.fbs), constants behind it  |  "[xnnpack] byte 14: a flatbuffer of 99 bytes ..."
 //
-// Whether XNNPACK takes what is written there is another question, which verify_payload.h answers.
+// verify_payload.h checks whether XNNPACK accepts the content.
 #pragma once
 
 #include <array>
@@ -22,22 +21,21 @@ namespace depute::xnnpack {
 
 struct OpenPayload {
   const wire::Graph* graph = nullptr;
-  std::span<const std::byte> flatbuffer;  // as it lies in the bytes given
-  std::span<const std::byte> constants;   // written inline, behind the flatbuffer
-  std::vector<std::byte> aligned;         // the flatbuffer, where the bytes given lie at odd places
+  std::span<const std::byte> flatbuffer;  // position in the given bytes
+  std::span<const std::byte> constants;   // inline constants behind the flatbuffer
+  std::vector<std::byte> aligned;         // copy of the flatbuffer if the given bytes are unaligned
 };
 
-// Points into `bytes`, which must stay.
+// The result points into `bytes`, which must outlive it.
 Result<OpenPayload> open_payload(std::span<const std::byte> bytes);
-// Of bytes that write_payload has just given: the flatbuffer's own structure is the library's, and not
-// checked.
+// For bytes that write_payload() has just returned: skips the verification of the flatbuffer.
 Result<OpenPayload> open_written(std::span<const std::byte> bytes);
 
-// Every value is one of these; the quantisation's type is None of one that has none.
+// Each value has a tensor, or a quantized tensor around one (quantised_of(), else null).
 const wire::Tensor& tensor_of(const wire::Value& value);
 const wire::QuantTensor* quantised_of(const wire::Value& value);
 
-// What a node reads and writes, as ids of values. Spans of a temporary do not compile.
+// Ids of the values that a node reads and writes. Spans of a temporary do not compile.
 struct Operands {
   std::array<std::uint32_t, 5> input_ids{};
   std::size_t input_count = 0;
@@ -50,7 +48,7 @@ struct Operands {
   std::span<const std::uint32_t> outputs() const&& = delete;
 };
 
-// Calls `visit` with the node's table: a wire::Unary, wire::Binary, ... False for a kind that is not known.
+// Calls `visit` with the node's table: a wire::Unary, wire::Binary, ... Returns false for an unknown kind.
 template <typename Visit>
 bool visit_body(const wire::Node& node, Visit&& visit) {
   const auto as = [&]<typename Table>(const Table*) {
@@ -94,7 +92,7 @@ bool visit_body(const wire::Node& node, Visit&& visit) {
     default:
       break;
   }
-  // Up to Cos the graph's kinds are these.
+  // Up to Cos the graph's kinds equal the wire format's.
   const auto kind = static_cast<NodeKind>(node.node_type());
   if (is_binary(kind) || kind == NodeKind::BatchMatrixMultiply)
     return as(static_cast<const wire::Binary*>(nullptr));
@@ -105,7 +103,7 @@ bool visit_body(const wire::Node& node, Visit&& visit) {
 
 Operands operands_of(const wire::Node& node);
 
-// The elements of a list that may be absent.
+// Returns the elements of a list that may be absent.
 inline std::span<const std::uint32_t> numbers(const flatbuffers::Vector<std::uint32_t>* list) {
   return list == nullptr ? std::span<const std::uint32_t>() : std::span(list->data(), list->size());
 }

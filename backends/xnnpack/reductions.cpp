@@ -1,5 +1,5 @@
-// XNNPACK averages two dimensions that are not the last, takes the maximum of windows over height and width,
-// and has no other reduction. Over the last dimension a product with a column of weights is faster.
+// XNNPACK averages two dimensions before the last one and takes maxima of windows over height and width; it
+// has no other reductions. Over the last dimension, a product with a column of weights is faster.
 #include "reductions.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// A product with a column of `weight`s: the last dimension becomes 1.
+// Multiplies the last dimension by a column of `weight`; its size becomes 1.
 ValueId weigh_last(Emitter& emit, ValueId x, double weight) {
   Dims result = emit.sizes(x);
   const ValueId column = emit.constant(filled(emit.dtype(x), {1, result.back()}, weight));
@@ -17,8 +17,8 @@ ValueId weigh_last(Emitter& emit, ValueId x, double weight) {
   return emit.add_sized(NodeKind::FullyConnected, {x, column, no_value}, result);
 }
 
-// Averages one or two dimensions. XNNPACK wants two, and one behind them: a dimension of size 1 is put behind
-// a single one, and what follows is made one dimension where its sizes are known.
+// Averages one or two dimensions. XNNPACK needs two, followed by another one. A dimension of size 1 is added
+// behind a single dimension, and the following dimensions are merged if their sizes are known.
 ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims) {
   Dims sizes = emit.sizes(x);
   Axes axes{.dims = dims};
@@ -35,7 +35,7 @@ ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims
     }
   }
   if (sizes.size() == 2) sizes.push_back(1);
-  if (sizes.size() > max_rank) {  // what stands in front becomes one dimension
+  if (sizes.size() > max_rank) {  // merges the leading dimensions
     const auto end = sizes.begin() + axes.dims[0];
     const SymInt front = product(std::vector<SymInt>(sizes.begin(), end));
     sizes.erase(sizes.begin(), end);
@@ -47,7 +47,7 @@ ValueId average(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims
   return emit.add_sized(NodeKind::GlobalAvgPooling2d, {x}, sizes, std::move(axes));
 }
 
-// [n, c, h, w], pooled over h and w.
+// Maximum over h and w of [n, c, h, w].
 ValueId pool_image(Emitter& emit, ValueId x) {
   Dims sizes = emit.sizes(x);
   Window window;
@@ -95,7 +95,7 @@ ValueId reduce_max(Emitter& emit, ValueId x, std::uint32_t first, std::uint32_t 
   const SymInt outer = product(std::vector<SymInt>(sizes.begin(), sizes.begin() + first));
   const SymInt inner = product(std::vector<SymInt>(sizes.begin() + last + 1, sizes.end()));
   const SymInt width = last == first ? SymInt(1) : sizes[last];
-  // [outer, height, width, inner] lies as an image whose channels are `inner`.
+  // [outer, height, width, inner] is an NHWC image with `inner` as channels.
   const ValueId image = emit.permute(emit.reshape(x, {outer, sizes[first], width, inner}), {0, 3, 1, 2});
   return emit.reshape(pool_image(emit, image), reduced);
 }

@@ -1,5 +1,5 @@
-// Means, sums and maxima over dimensions, as nodes XNNPACK has; the rules of several ops are made of them.
-// The dimensions that are reduced stay, with size 1.
+// Means, sums and maxima over dimensions, made of XNNPACK's nodes; several rules use them. Reduced dimensions
+// stay, with size 1.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace depute::xnnpack {
 
-// True for the last dimension alone, of constant size: reducing it needs no reshape.
+// True if `dims` is only the last dimension and its size is constant: reducing it needs no reshape.
 bool is_last_alone(const std::vector<std::uint32_t>& dims, const Dims& sizes);
 
-// Any dimensions, ascending. With more than one size that is known only at run time, `dims` must be two
-// dimensions of a tensor of three or more, or the last one alone.
+// Reduces any dimensions, in ascending order. With more than one dynamic size, `dims` must be two dimensions
+// of a tensor of rank 3 or more, or only the last one.
 ValueId reduce_mean(Emitter& emit, ValueId x, std::vector<std::uint32_t> dims);
-// The same, of constant size.
+// Like reduce_mean(), for dimensions of constant size.
 ValueId reduce_sum(Emitter& emit, ValueId x, const std::vector<std::uint32_t>& dims);
-// One dimension or two neighbours of constant size; at most one other size is known only at run time.
+// Reduces one dimension or two adjacent ones of constant size; at most one other size may be dynamic.
 ValueId reduce_max(Emitter& emit, ValueId x, std::uint32_t first, std::uint32_t last);
 
 }  // namespace depute::xnnpack

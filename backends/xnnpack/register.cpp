@@ -1,4 +1,4 @@
-// What the command line knows about this backend.
+// Registers this backend for the command line.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,8 +1,9 @@
-// Grouped attention, where the query heads of a group read one head of keys: instead of repeating the keys,
-// the queries of a group become more rows of one matrix.
+// Grouped-query attention: the query heads of a group share one key head. Instead of repeating the keys, the
+// queries of a group become more rows of one matrix.
 //
 //   k[1, 2, 1, t, d] -> Expand [1, 2, 4, t, d] -> Reshape [1, 8, t, d]
-//   BatchMatrixMultiply(q[1, 8, s, d], Transpose(k))                                  ->
+//   BatchMatrixMultiply(q[1, 8, s, d], Transpose(k))
+//     ->
 //   BatchMatrixMultiply(Reshape(q, [1, 2, 4*s, d]), Transpose(k[1, 2, t, d])), Reshape [1, 8, s, t]
 #include "simplify.h"
 #include "value_forms.h"
@@ -10,10 +11,10 @@
 namespace depute::xnnpack {
 namespace {
 
-// What a product's right side, [.., h * n, p, q], has each head of n times.
+// The right operand of a product, [.., h * n, p, q], which repeats each head n times.
 struct RepeatedHeads {
-  ValueId heads = no_value;  // [.., h, p, q], or [.., h, 1, p, q] where it comes so from outside
-  bool is_turned = false;    // p and q are swapped behind the repetition
+  ValueId heads = no_value;  // [.., h, p, q], or [.., h, 1, p, q] for an input of the delegate
+  bool is_turned = false;    // p and q are swapped after the repetition
 };
 
 class HeadSharer {
@@ -31,7 +32,7 @@ class HeadSharer {
 
   XnnGraph& graph_;
   GraphUses uses_;
-  std::vector<XnnNode> nodes_;  // instead of the graph's
+  std::vector<XnnNode> nodes_;  // the new nodes of the graph
 };
 
 const XnnNode* HeadSharer::producer(ValueId id, NodeKind kind) const {
@@ -40,14 +41,14 @@ const XnnNode* HeadSharer::producer(ValueId id, NodeKind kind) const {
   return node.kind == kind ? &node : nullptr;
 }
 
-// Sizes with `size` in front of the matrix.
+// Sizes with `size` inserted before the matrix.
 Dims with_group(const Dims& sizes, const SymInt& size) {
   Dims result = sizes;
   result.insert(result.end() - 2, size);
   return result;
 }
 
-// The heads that `id` repeats; no_value when it is something else.
+// Returns the heads that `id` repeats, or no_value if `id` is not a repetition.
 ValueId HeadSharer::before_repetition(ValueId id) const {
   const XnnNode* merge = producer(id, NodeKind::Reshape);
   const XnnNode* expand = merge == nullptr ? nullptr : producer(merge->inputs[0], NodeKind::Expand);
@@ -84,7 +85,7 @@ ValueId HeadSharer::turned(const XnnNode& product, ValueId heads) {
   return output;
 }
 
-// False where the product stays as it is.
+// Returns false if the product was not changed.
 bool HeadSharer::share(const XnnNode& product) {
   const auto repeated = find_repeated(product.inputs[1]);
   const Dims left = sizes(product.inputs[0]);

@@ -12,7 +12,7 @@ bool has_node(const XnnGraph& graph, NodeKind kind) {
   return std::ranges::any_of(graph.nodes, [kind](const XnnNode& node) { return node.kind == kind; });
 }
 
-// Tells whether a Reshape has more open sizes than the one that the runtime infers.
+// True if a Reshape has more than the one dynamic size that the runtime can infer.
 bool has_open_reshape(const XnnGraph& graph) {
   return std::ranges::any_of(graph.nodes, [&](const XnnNode& node) {
     return node.kind == NodeKind::Reshape && symbolic_count(graph.values[node.output].sizes) > 1;
@@ -26,7 +26,7 @@ bool has_quantised_weight(const XnnGraph& graph) {
 
 }  // namespace
 
-// Steps that most graphs have nothing for are not begun.
+// Skips passes that have no nodes to work on.
 void simplify(XnnGraph& graph) {
   remove_unused(graph);
   if (has_node(graph, NodeKind::Expand)) {

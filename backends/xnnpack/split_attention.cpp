@@ -1,12 +1,12 @@
-// Attention whose scores are larger than caches is computed for some queries at a time, so that the scores of
-// these stay in a cache from product to product. It also needs less memory: scores grow with the square of
-// the length.
+// Splits attention whose scores exceed the cache into parts of the queries. The scores of a part then stay in
+// the cache from product to product. It also needs less memory, since scores grow with the square of the
+// length.
 //
 //   BatchMatrixMultiply(q[6, 1500, 64], k) -> Softmax -> BatchMatrixMultiply(., v)     54 MB of scores
 //     ->  five times the same of Slice(q) with 300 rows, 11 MB each; Concat
 //
-// Scores of 54 MB took 16 % less time so, 13 MB as much as before, smaller ones more (x86-64 with 32 MiB of
-// shared cache): the keys are packed once for each part.
+// On x86-64 with 32 MiB of shared cache, 54 MB of scores took 16 % less time, 13 MB the same, and smaller
+// scores more: the keys are packed once for each part.
 #include <algorithm>
 
 #include "simplify.h"
@@ -14,7 +14,7 @@
 namespace depute::xnnpack {
 namespace {
 
-constexpr double most_bytes = 16 << 20;  // of scores that stay whole
+constexpr double most_bytes = 16 << 20;  // scores up to this size in bytes are not split
 constexpr double part_bytes = 12 << 20;
 constexpr std::int64_t most_parts = 64;
 
@@ -34,8 +34,8 @@ class AttentionSplitter {
 
   XnnGraph& graph_;
   GraphUses uses_;
-  std::vector<std::uint32_t> reader_;  // of each value the last node that reads it
-  std::vector<XnnNode> nodes_;         // instead of the graph's
+  std::vector<std::uint32_t> reader_;  // by value: the last node that reads it
+  std::vector<XnnNode> nodes_;         // the new nodes of the graph
 };
 
 AttentionSplitter::AttentionSplitter(XnnGraph& graph) : graph_(graph), uses_(find_uses(graph)) {
@@ -47,7 +47,7 @@ AttentionSplitter::AttentionSplitter(XnnGraph& graph) : graph_(graph), uses_(fin
   }
 }
 
-// Null where there are several, or the value leaves the delegate.
+// Returns null if there are several readers, or if the value is a result of the delegate.
 const XnnNode* AttentionSplitter::only_reader(ValueId id) const {
   return uses_.count[id] == 1 && reader_[id] != no_value ? &graph_.nodes[reader_[id]] : nullptr;
 }
@@ -57,7 +57,7 @@ std::size_t row_dim(const Dims& sizes) {
   return sizes.size() - 2;
 }
 
-// What a row of the result is depends on that row of `scores` alone, and on that of other operands.
+// True if each row of the result depends only on the same row of `scores` and of the other operands.
 bool AttentionSplitter::keeps_rows(const XnnNode& node, ValueId scores) const {
   const Dims& from = sizes(scores);
   const Dims& to = sizes(node.output);
@@ -67,7 +67,7 @@ bool AttentionSplitter::keeps_rows(const XnnNode& node, ValueId scores) const {
   return node.kind == NodeKind::Reshape && from[row_dim(from)] == to[row_dim(to)] && from.back() == to.back();
 }
 
-// The nodes from a product that makes scores to the one that reads them; empty where it is something else.
+// Returns the nodes from a product that computes scores to the product that reads them, or nothing.
 std::vector<const XnnNode*> AttentionSplitter::attention_from(const XnnNode& product) const {
   std::vector<const XnnNode*> nodes{&product};
   bool has_softmax = false;
@@ -94,7 +94,7 @@ std::int64_t AttentionSplitter::parts_of(const XnnNode& product) const {
   return std::min({parts, most_parts, scores.sizes[row_dim(scores.sizes)].value()});
 }
 
-// Rows of an operand of `node`; the operand itself where it has one row, which is broadcast.
+// Slices rows of an operand of `node`. A single row is broadcast and returned unchanged.
 ValueId AttentionSplitter::rows_of(const XnnNode& node, ValueId id, std::int64_t first, std::int64_t count) {
   Dims target = sizes(id);
   if (target.size() < 2 || target[row_dim(target)] == 1) return id;
@@ -140,7 +140,7 @@ void AttentionSplitter::split(const std::vector<const XnnNode*>& attention, std:
 }
 
 void AttentionSplitter::run() {
-  // An attention stands where its last node did: what its nodes read is there by then.
+  // The parts are inserted at the last node's position, where all operands are available.
   std::vector<std::vector<const XnnNode*>> ends(graph_.nodes.size());
   std::vector<bool> is_split(graph_.nodes.size(), false);
   const auto index_of = [this](const XnnNode* node) {

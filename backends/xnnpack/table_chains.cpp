@@ -6,7 +6,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// The runtime looks at ten nodes at a time, and at a table as at one of them.
+// The runtime looks at ten nodes at a time, and a table counts as one of them.
 constexpr std::size_t most_nodes = 9;
 
 bool is_single(const XnnValue& value) {
@@ -14,7 +14,7 @@ bool is_single(const XnnValue& value) {
   return value.constant && count == 1;
 }
 
-// The same value, by no function of elements. A Reshape infers one size at most.
+// A copy that is not elementwise: a Reshape, or a Slice if several sizes are dynamic.
 XnnNode same_by_place(const XnnGraph& graph, const XnnNode& like, ValueId from, ValueId to) {
   const Dims& sizes = graph.values[to].sizes;
   if (std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); }) <= 1)
@@ -25,7 +25,7 @@ XnnNode same_by_place(const XnnGraph& graph, const XnnNode& like, ValueId from, 
 
 }  // namespace
 
-// Which a reader of the value would continue, or start.
+// Returns the chain that a reader of the value would continue or start.
 TableChains::Chain TableChains::chain_at(ValueId value) const {
   if (ends_[value].nodes > 0 && values_[value].readers == 1) return ends_[value];
   return {0, values_[value].is_small ? value : no_value};
@@ -47,7 +47,7 @@ std::optional<ValueId> TableChains::add(NodeKind kind, std::span<const ValueId> 
     const Chain chain = chain_at(operand);
     const bool is_of_start = chain.nodes > 0 && other == chain.start;
     if (values_[other].is_single || is_of_start)
-      return extend(operand, output, is_clamped ? 2 : 1);  // a clamp becomes a node of its own
+      return extend(operand, output, is_clamped ? 2 : 1);  // a clamp becomes a separate node
     if (chain.nodes > 0 && values_[other].is_value_0) return operand;
   }
   return std::nullopt;

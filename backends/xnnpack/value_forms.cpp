@@ -11,9 +11,9 @@ namespace {
 
 constexpr double infinite_cost = std::numeric_limits<double>::infinity();
 constexpr double symbolic_size_guess = 64;
-constexpr double reshape_cost = 0.5;  // more than nothing, less than any transpose
+constexpr double reshape_cost = 0.5;  // more than 0, less than any transpose
 
-// The order of the trailing dimensions alone, and whether the `missing` leading ones all come first.
+// The order of the trailing dimensions, without the `missing` leading ones.
 Order trailing_order(const Order& order, std::size_t missing) {
   Order result;
   for (std::uint8_t dim : order) {
@@ -31,7 +31,7 @@ bool all_units(const Dims& sizes) {
   return std::ranges::all_of(sizes, [](const SymInt& size) { return size == 1; });
 }
 
-// Sizes in `order` of a tensor that gets `missing` leading dimensions of size 1.
+// Sizes in `order` of a tensor with `missing` additional leading dimensions of size 1.
 Dims widened_sizes(const Dims& sizes, std::size_t missing, const Order& order) {
   Dims result;
   for (std::uint8_t dim : order) result.push_back(dim < missing ? SymInt(1) : sizes[dim - missing]);

@@ -18,8 +18,8 @@ namespace {
 
 using wire::DataType;
 
-constexpr std::size_t max_tables = 1'000'000;       // of a flatbuffer that the runtime takes
-constexpr std::uint64_t named = ~std::uint64_t{0};  // the offset of a constant that is named data
+constexpr std::size_t max_tables = 1'000'000;       // maximum that the runtime's flatbuffer verifier accepts
+constexpr std::uint64_t named = ~std::uint64_t{0};  // offset of a constant that is named data
 constexpr std::uint64_t max_elements = std::uint64_t{1} << 48;
 
 bool is_scale(float scale) {
@@ -31,7 +31,7 @@ std::size_t size_of(const List* list) {
   return list == nullptr ? 0 : list->size();
 }
 
-// Bytes of a constant; of 4 bits, each row starts at a byte.
+// Size of a constant in bytes. Each row of a 4-bit constant starts at a byte.
 std::uint64_t bytes_of(DataType type, std::span<const std::uint32_t> dims) {
   std::uint64_t elements = 1;
   for (std::uint32_t dim : dims) elements *= dim;
@@ -56,8 +56,8 @@ struct Entry {
   const wire::Tensor* tensor = nullptr;
   const wire::QuantTensor* quantised = nullptr;
   bool is_ready = false;   // a node may read it
-  bool is_packed = false;  // freed once the runtime has packed it
-  bool is_kept = false;    // read where it lies
+  bool is_packed = false;  // the runtime frees it after packing
+  bool is_kept = false;    // the runtime reads it in place
   bool varies = false;
 
   std::span<const std::uint32_t> dims() const { return numbers(tensor->dims()); }
@@ -69,7 +69,7 @@ struct Entry {
   }
 };
 
-// What is wrong with a value or node; empty when nothing is.
+// The fault of a value or node; empty if there is none.
 using Text = std::string;
 
 class PayloadVerifier {
@@ -101,9 +101,10 @@ class PayloadVerifier {
   }
 
  private:
-  // --- the whole
+  // --- whole graph
 
-  // A table each for a node, its body and its range, and for a value, its tensor and its quantisation.
+  // A node has a table, a body and possibly a range; a value has a table, a tensor and possibly a
+  // quantization.
   std::size_t count_tables() const {
     std::size_t tables =
         1 + size_of(graph_.constants()) + 2 * graph_.nodes()->size() + 2 * graph_.values()->size();
@@ -154,7 +155,7 @@ class PayloadVerifier {
     return {};
   }
 
-  // Ids of honest payloads leave few gaps.
+  // Indexes values by id, unless the ids have large gaps.
   void index_values() {
     if (values_.empty() || values_.back().id > 16 * values_.size() + 1024) return;
     by_id_.assign(values_.back().id + 1, nullptr);
@@ -376,7 +377,7 @@ class PayloadVerifier {
     return check_weight_scales(node, filter, bias);
   }
 
-  // Scales of weights lie along the output channels.
+  // Scales of weights must be along the output channels.
   Text check_weight_scales(const wire::Node& node, const Entry& filter, const Entry* bias) const {
     if (filter.scale() != nullptr && filter.scale()->zero_point() != 0) return "its filter has a zero point";
     if (bias != nullptr && bias->quantised != nullptr &&
@@ -394,7 +395,7 @@ class PayloadVerifier {
                : fmt::format("its filter has scales along dimension {}", channels->channel_dim());
   }
 
-  // Integers: what XNNPACK's kernels can hold the ratio of scales in.
+  // For integers: the ratio of scales must be representable in XNNPACK's kernels.
   Text check_scales_of(const wire::Node& node, const Entry& output) const {
     if (output.scale() == nullptr || output.type() != DataType::QInt8) return {};
     const wire::NodeUnion kind = node.node_type();
@@ -436,7 +437,7 @@ class PayloadVerifier {
     return shape_fault(node, shapes_, output.dims(), varies);
   }
 
-  // Places in values_, which are dense, where ids need not be.
+  // Index in values_, which is dense; ids may have gaps.
   ValueId place_of(std::uint32_t id) { return static_cast<ValueId>(find(id) - values_.data()); }
 
   std::optional<PayloadFault> check_chains() {
@@ -486,11 +487,11 @@ class PayloadVerifier {
 
   const wire::Graph& graph_;
   const std::vector<bool>& varies_;
-  std::unordered_map<std::string_view, std::uint64_t> sizes_;  // of named data
-  std::vector<Entry> values_;                                  // by ascending id
-  std::vector<Entry*> by_id_;                                  // empty: they are far apart
+  std::unordered_map<std::string_view, std::uint64_t> sizes_;  // named data -> size in bytes
+  std::vector<Entry> values_;                                  // sorted by id
+  std::vector<Entry*> by_id_;                                  // empty if ids have large gaps
   std::vector<bool> externals_;
-  std::vector<Entry*> operands_;  // of the node that is looked at
+  std::vector<Entry*> operands_;  // operands of the current node
   std::vector<Shape> shapes_;
 };
 

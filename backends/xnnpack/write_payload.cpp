@@ -17,7 +17,7 @@ using flatbuffers::Offset;
 
 constexpr std::size_t alignment = 16;
 
-// Of integers their number of bits, and what has a scale of its own.
+// The wire type. Integer types include the number of bits and the kind of scales.
 wire::DataType data_type(const XnnValue& value) {
   using enum wire::DataType;
   if (value.dtype == ScalarType::F32) return F32;
@@ -99,7 +99,7 @@ Offset<wire::Value> Writer::write_value(ValueId id) {
   return wire::CreateValue(builder_, wire::ValueUnion::QuantTensor, quantised.Union());
 }
 
-// Scales are constants; the list that they could stand in instead must be there all the same.
+// Scales are written as constants. The schema also requires the inline list, which is left empty.
 std::pair<wire::Quant, Offset<void>> Writer::write_quantisation(const Quantisation& quantisation) {
   const std::vector<float> none;
   const auto count = [](const Constant& scales) { return static_cast<std::uint32_t>(numel(scales)); };
@@ -150,7 +150,7 @@ Offset<void> Writer::write_concat(const XnnNode& node) {
       .Union();
 }
 
-// A symbolic size is written as 0, which is inferred; there is one at most.
+// A symbolic size is written as 0, which the runtime infers; there is one at most.
 Offset<void> Writer::write_reshape(const XnnNode& node) {
   std::vector<std::uint32_t> shape;
   for (const SymInt& size : graph_.values[node.output].sizes) {

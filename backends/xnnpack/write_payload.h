@@ -1,10 +1,10 @@
-// Writes a graph as the payload that ExecuTorch's XnnpackBackend reads.
+// Writes a graph as a payload for ExecuTorch's XnnpackBackend.
 //
 //   30-byte header, padded to 32 | flatbuffer (payload.fbs), padded to 16
 //
-// Constants do not lie in the payload: they are named data beside it, so that delegates and methods share
-// them and their bytes are streamed from where they are. (The runtime frees the payload once it has read it,
-// but keeps named constants that nodes other than the packing ones refer to.)
+// Constants are not part of the payload but named data beside it. Delegates and methods can share them, and
+// their bytes are streamed from their source. (The runtime frees the payload after reading it, but keeps
+// named constants that other nodes than packing ones use.)
 #pragma once
 
 #include <memory>
@@ -17,14 +17,13 @@ namespace depute::xnnpack {
 
 struct Payload {
   std::shared_ptr<const Storage> bytes;
-  std::vector<NamedData> named_data;  // each key once, in order of first use
+  std::vector<NamedData> named_data;  // without duplicate keys, in order of first use
 };
 
-// `graph` as assign_layouts leaves it. Sizes that are not constant are written as their upper bounds.
+// `graph` is the result of assign_layouts(). Dynamic sizes are written as their upper bounds.
 Payload write_payload(const XnnGraph& graph, const Ranges& ranges);
 
-// The largest size of a dimension, from the ranges of its symbols; nothing when none is known or it is too
-// large to be written.
+// Returns the maximum of a dimension from its symbols' ranges; nullopt if unbounded or too large to write.
 std::optional<std::uint32_t> upper_bound(const SymInt& size, const Ranges& ranges);
 
 }  // namespace depute::xnnpack

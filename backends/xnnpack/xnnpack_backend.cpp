@@ -28,7 +28,7 @@ Failure refusal_error(const Node& node, const Refusal& refusal) {
   return node_failure(node, "xnnpack", message, {}, node.display_name());
 }
 
-// What the payload can hold; conditions on nodes are checked with each node.
+// Checks inputs and results of the delegate. Conditions on nodes are checked with each node.
 Status check_external(const Value& value) {
   const auto has_type = [&](ScalarType dtype) { return value.tensor().dtype == dtype; };
   if (value.type().is_tensor() &&
@@ -39,7 +39,7 @@ Status check_external(const Value& value) {
       fmt::format("{} comes in or goes out, which is no tensor of f32, f16 or i8", str(value.type())));
 }
 
-// Also of those that no node uses.
+// Also checks unused inputs.
 Status check_inputs(const Method& method) {
   for (const Value* input : method.graph->inputs()) {
     bool is_constant = method.inputs[input->index()].has_data();
@@ -48,7 +48,7 @@ Status check_inputs(const Method& method) {
   return {};
 }
 
-// Results must be tensors that the runtime can hold, and nothing may be kept between calls.
+// Results must be tensors of supported types, and the partition must not mutate state.
 Status check_results(const Method& method) {
   if (method.graph->outputs().empty())
     return failure("xnnpack", method.name.str(), "the partition has no results");
@@ -78,7 +78,7 @@ Result<bool> has_half_weights(std::span<const CompileSpec> compile_specs) {
   return is_half;
 }
 
-// The node of the program that one of the payload's stands for, or part of it.
+// Returns the program's node, or one of them, that a payload node was made from.
 const Node* node_of(const Program& program, std::span<const std::uint32_t> handles) {
   for (const Node& node : program.methods[0]->graph->nodes()) {
     if (std::ranges::find(handles, node.debug_handle) != handles.end()) return &node;
@@ -86,7 +86,7 @@ const Node* node_of(const Program& program, std::span<const std::uint32_t> handl
   return nullptr;
 }
 
-// A fault here is one of ours: what was accepted must load and run.
+// Verifies the written payload. A fault here is a bug in this backend: accepted nodes must load and run.
 Status verify_written(const Program& program, const XnnGraph& graph, const Payload& payload) {
   std::vector<bool> varies(graph.values.size());
   for (std::size_t id = 0; id < varies.size(); ++id) {
@@ -109,7 +109,7 @@ Result<XnnGraph> translate(const Program& program) {
   if (program.methods.size() != 1) return failure("xnnpack", "", "a partition has one method");
   const Method& method = *program.methods[0];
   TRY_STATUS(check_results(method));
-  // What a partitioner decided against is no reason to fail here.
+  // Options that make the partitioner leave nodes alone do not apply here.
   const Options everything{.excluded = {}, .layer_norm = Choice::Always};
   const QueryContext context{everything, &program, &method};
   Emitter emit(program, method);

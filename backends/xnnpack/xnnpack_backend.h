@@ -1,4 +1,4 @@
-// Preprocess for ExecuTorch's XnnpackBackend: a partition in normalised ATen ops becomes a payload.
+// Preprocessing for ExecuTorch's XnnpackBackend: a partition of normalized ATen ops becomes a payload.
 //
 //   translate (ops/) -> simplify -> assign_layouts -> write_payload
 #pragma once
@@ -9,7 +9,7 @@
 namespace depute::xnnpack {
 
 inline constexpr std::string_view backend_id = "XnnpackBackend";
-// The key of a compile spec and of a partitioner's option: f16 stores weights so (half_weights.h); or f32.
+// Key of a compile spec and partitioner option: f16 stores weights as f16 (half_weights.h); default f32.
 inline constexpr std::string_view weights_key = "weights";
 
 class XnnpackBackend : public Backend {
@@ -22,10 +22,9 @@ class XnnpackBackend : public Backend {
   Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const override;
 };
 
-// The logical graph of a program's only method. Fails with the node and the reason when one cannot be
-// translated.
+// Returns the logical graph of a program's only method. Fails if a node cannot be translated.
 Result<XnnGraph> translate(const Program& program);
-// The graph that preprocess writes.
+// Returns the graph that preprocess() writes.
 Result<XnnGraph> build_graph(const Program& program, std::span<const CompileSpec> compile_specs = {});
 
 }  // namespace depute::xnnpack

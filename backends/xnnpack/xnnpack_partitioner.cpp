@@ -15,7 +15,7 @@
 namespace depute::xnnpack {
 namespace {
 
-// The runtime's flatbuffer verifier counts a million tables at most; a node and its values take about ten.
+// The runtime's flatbuffer verifier accepts a million tables; a node and its values need about ten.
 constexpr std::uint32_t max_region_nodes = 50'000;
 
 std::vector<std::string> split_names(const std::string& text) {
@@ -42,7 +42,7 @@ NodeSupport support(const QueryContext& context, const Node& node) {
   std::unreachable();
 }
 
-// Weights with what reads them, and inputs that are quantised when the program runs with their products.
+// Groups quantized weights with their readers, and dynamically quantized inputs with their products.
 std::vector<std::vector<const Node*>> groups(const Options& options, const Program& program,
                                              const Method& method) {
   const QueryContext context{options, &program, &method};
@@ -75,7 +75,7 @@ std::vector<std::vector<const Node*>> steps(const QueryContext& context,
   });
 }
 
-// What preprocess is told.
+// The options for preprocess().
 std::vector<CompileSpec> compile_specs(const Options& options) {
   if (!options.half_weights) return {};
   const auto f16 = std::as_bytes(std::span(std::string_view("f16")));

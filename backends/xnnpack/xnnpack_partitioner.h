@@ -1,8 +1,8 @@
-// Partitioner for XNNPACK: takes every node a rule of ops/ allows, in the fewest regions.
+// Partitioner for XNNPACK: takes every node that a rule of ops/ allows, in the fewest regions.
 //
-// Options: exclude=OP+OP leaves ops on ExecuTorch's kernels; layer_norm=true takes native_layer_norm by its
-// parts, false leaves it, and without it the cheaper of the two is chosen (costs.h); weights=f16 stores the
-// weights of products as f16.
+// Options: exclude=OP+OP keeps ops on ExecuTorch's kernels. layer_norm=true takes native_layer_norm as
+// several nodes, false never takes it, and by default the cheaper choice is used (costs.h). weights=f16
+// stores the weights of products as f16.
 #pragma once
 
 #include "depute/proposing_partitioner.h"
@@ -24,7 +24,7 @@ class XnnpackPartitioner : public ProposingPartitioner {
   Options options_;
 };
 
-// Keys and meanings of the options, for `depute backends`.
+// Names and meanings of the options, for `depute backends`.
 std::vector<std::pair<std::string, std::string>> option_meanings();
 
 }  // namespace depute::xnnpack

@@ -1,4 +1,4 @@
-// What a node is called with: the closed set of values that torch.export writes, as small trivially copied
+// Argument of a node's call: the closed set of values that torch.export writes, as small trivially copyable
 // cells.
 //
 //   aten.add.Tensor(%x, %y, alpha=2)      ->  args [Value x, Value y], kwargs [("alpha", Int 2)]
@@ -27,7 +27,7 @@ struct Argument;
 
 struct NamedArgument;  // a key and an Argument; defined below
 
-// torch.memory_format, torch.layout: .pt2 numbering, see facts of the format in docs/formats.md.
+// torch.memory_format and torch.layout, numbered as in .pt2 files (docs/formats.md).
 enum class MemoryFormat : std::uint8_t { Contiguous = 1, ChannelsLast, ChannelsLast3d, Preserve };
 enum class Layout : std::uint8_t {
   SparseCoo = 1,
@@ -60,10 +60,10 @@ struct Argument {
   };
 
   Kind kind = Kind::None;
-  std::uint32_t count = 0;  // List, Map: elements; Complex: 2
+  std::uint32_t count = 0;  // List, Map: number of elements; Complex: 2
 
   static Argument none() { return {}; }
-  static Argument of(Value* value);  // a null value is None
+  static Argument of(Value* value);  // a null `value` becomes None
   static Argument of(std::int64_t value);
   static Argument of(int value) { return of(static_cast<std::int64_t>(value)); }
   static Argument of(double value);
@@ -74,7 +74,8 @@ struct Argument {
   static Argument of(Graph* graph);
   static Argument text(Kind kind, Symbol text);  // String, Operator, Device, Delegate
   static Argument string(std::string_view value) { return text(Kind::String, Symbol(value)); }
-  // Of cells that live longer than the argument: Graph::list and Graph::map make those of a node.
+  // The cells must outlive the argument. Graph::list and Graph::map make cells that live as long as the
+  // graph.
   static Argument list_of(std::span<Argument> elements);
   static Argument map_of(std::span<NamedArgument> entries);
 
@@ -107,7 +108,7 @@ struct Argument {
     double float_value_;
     Argument* elements_;      // List; Complex: two Floats
     NamedArgument* entries_;  // Map
-    Graph* graph_ptr_;        // a control-flow body; owned by the Program
+    Graph* graph_ptr_;        // control-flow body; owned by the Program
     const void* symbol_id_;   // String, Operator, Device ("cpu", "cuda:0"), Delegate (its name)
   };
 };

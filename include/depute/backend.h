@@ -1,5 +1,5 @@
-// Backend: turns a subprogram into the bytes its runtime counterpart understands. ExecuTorch's
-// BackendDetails.
+// Backend: converts a subprogram into the bytes that its runtime delegate executes (ExecuTorch's
+// BackendDetails).
 //
 //   class MyBackend : public Backend {
 //    public:
@@ -8,7 +8,7 @@
 //                                         std::span<const CompileSpec> specs) const override;
 //   };
 //
-// docs/backends.md walks through the demo backend, which is the one to copy.
+// docs/backends.md walks through the demo backend, which is a good starting point for a new one.
 #pragma once
 
 #include <cstdint>
@@ -31,35 +31,35 @@ struct PreprocessResult {
   DebugHandleMap debug_handle_map = {};
   std::vector<NamedData> data_store_output = {};
   std::string delegate_info = {};
-  // Bytes that the runtime half may read past the end of a tensor it is given: the arena ends that much
-  // later. At most max_arena_padding.
+  // Bytes that the runtime delegate may read past the end of an input or output tensor. The planner leaves
+  // this much room at the end of the arena. At most max_arena_padding.
   std::uint32_t arena_padding = 0;
-  // True: the runtime half still reads the bytes when the method runs, so they lie in the flatbuffer, which
-  // stays in memory. False: they may be a segment, which the runtime frees once they are loaded.
+  // True: the runtime delegate reads these bytes while the method runs, so they stay in the flatbuffer.
+  // False: they may be stored in a segment, which the runtime frees after initialization.
   bool inline_bytes = false;
 };
 
-// A stretch of a payload's bytes, and what it is for.
+// A range of bytes in a payload and its purpose.
 struct PayloadPart {
   enum class Kind : std::uint8_t { Header, Tables, Constant, Padding };
-  std::uint64_t offset = 0;  // from the payload's start
+  std::uint64_t offset = 0;  // bytes from the start of the payload
   std::uint64_t bytes = 0;
   Kind kind = Kind::Tables;
-  std::string name = {};  // of a constant: what it is, as people know it; may be empty
+  std::string name = {};  // readable name of a constant; may be empty
 };
 
 struct PayloadLayout {
-  std::vector<PayloadPart> parts = {};      // side by side; what lies between them is counted as padding
-  std::vector<std::string> data_keys = {};  // of named data that the payload asks for
+  std::vector<PayloadPart> parts = {};  // disjoint; gaps of zeros count as padding, other gaps as unclaimed
+  std::vector<std::string> data_keys = {};  // keys of the named data that the payload reads
 };
 
-// A partition as a backend gets it: its subprogram, and the specs it was tagged with.
+// A partition as passed to a backend: its subprogram and its compile specs.
 struct Partition {
   const Program* program = nullptr;
   std::span<const CompileSpec> compile_specs = {};
 };
 
-// The partitions of one method, in the order of their calls, and what a backend made of them.
+// The partitions of one method in the order of their calls, and the results of preprocessing them.
 struct MethodPartitions {
   std::string method;
   std::vector<Partition> partitions;
@@ -73,38 +73,38 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // The name the runtime registers its half under: "XnnpackBackend".
+  // Name under which the runtime delegate is registered: "XnnpackBackend".
   virtual std::string_view id() const = 0;
 
-  // `edge_program` has one method, whose graph is one partition. Its inputs are the constants that moved in
-  // (parameters, then buffers, then lifted constants), then the arguments of the call in the order in which
-  // nodes use them; its outputs the mutations of buffers that moved in, then the results of the call in node
-  // order. A whole program that becomes one delegate keeps its own order. Must be pure and thread-safe:
-  // partitions are preprocessed side by side, on as many threads as the caller allows.
+  // Lowers one partition. `edge_program` has one method, whose graph is the partition.
+  // Inputs: first the constants owned by the partition (parameters, buffers, lifted constants, in this
+  // order), then the call's arguments in order of first use. Outputs: first the mutations of owned buffers,
+  // then the call's results in node order. A whole program that becomes one delegate keeps its own order.
+  // Must be pure and thread-safe: partitions are preprocessed in parallel, on as many threads as the caller
+  // allows.
   virtual Result<PreprocessResult> preprocess(const Program& edge_program,
                                               std::span<const CompileSpec> compile_specs) const = 0;
 
-  // All partitions of all methods for this backend at once, methods in program order. Gives one result per
-  // partition, in their order, under the method's name; methods may come in any order. The default calls
-  // preprocess for each partition, on at most `jobs` threads.
+  // Lowers all partitions of all methods for this backend in one call; methods are in program order. Returns
+  // one result per partition, in the same order, under the method's name; methods may be in any order. The
+  // default calls preprocess() for each partition, on at most `jobs` threads.
   virtual Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                                     int jobs) const;
 
-  // Results may be kept on disk (result_cache.h) if this is not empty: what they depend on beside a partition
-  // and its specs, as the versions of what makes them, so that a new version does not get old results. For
-  // backends that preprocess each partition by itself, whatever the others are. The default keeps nothing.
+  // Cache key. Return a string that changes whenever the same partition and specs could give different bytes
+  // (compiler and library versions). Only for backends that preprocess each partition independently. Empty,
+  // the default, disables caching (result_cache.h).
   virtual std::string cache_version() const { return {}; }
 
-  // As Partitioner::asks_elsewhere(), of partitions.
+  // True if preprocess() runs in another process, like Partitioner::asks_elsewhere().
   virtual bool asks_elsewhere() const { return false; }
 
-  // A payload as lines of text, for people: `depute show` prints them below the delegate. The bytes come from
-  // a file and may be anything; what is no sound payload is an error that names the place in it. The default
-  // has nothing to say, an empty text.
+  // Returns a readable form of a payload; `depute show` prints it below the delegate. The bytes come from a
+  // file and may be corrupt: fails with the position of the error. The default returns an empty text.
   virtual Result<std::string> describe(std::span<const std::byte> processed_bytes) const;
 
-  // What a payload's bytes are for: `depute size` lists them. As of describe, the bytes may be anything. The
-  // default has no parts: the payload is told as a whole.
+  // Returns the parts of a payload; `depute size` lists them. The bytes may be corrupt, as in describe(). The
+  // default returns no parts, and `depute size` lists the payload as a whole.
   virtual Result<PayloadLayout> layout(std::span<const std::byte> processed_bytes) const;
 };
 

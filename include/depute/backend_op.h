@@ -1,4 +1,4 @@
-// Backend ops: ops of a backend's own that stand for a pattern of Core ATen ops.
+// Backend ops: a backend's own ops, each of which replaces a pattern of Core ATen ops.
 //
 //   auto ops = std::make_shared<BackendOps>();
 //   DEPUTE_TRY_STATUS(ops->add_library("my_chip"));
@@ -11,25 +11,27 @@
 //   const std::vector<Symbol> bound = {Symbol("my_chip.mul_relu.default")};
 //   DEPUTE_TRY(std::size_t replaced, bind_backend_ops(program, ops, bound));
 //
-// The op's arguments are the pattern's inputs and its results what the pattern returns; their types follow
-// from the pattern, so that the op needs no rule of its own. An input of the type int, float, bool or string
-// stands for a literal of the nodes it matches. An op with more to it says its schema:
+// The op's arguments are the pattern's inputs, and its results are the pattern's results. Their types follow
+// from the pattern, so the op needs no inference rule. A pattern input of type int, float, bool or string
+// matches a literal. An op with further arguments declares a schema:
 //
 //   BackendOpSpec{
 //       .name = "my_chip.scaled.default",
-//       .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None) -> Tensor",
+//       .schema = "my_chip.scaled.default(Tensor x, float scale=1.0, *, int[] axes=[], str? mode=None)"
+//                 " -> Tensor",
 //       .infer = scaled_types}
 //
-// It may also have a pattern, whose inputs are then arguments of these names; the others have their defaults
-// where the op takes the pattern's place. Without a pattern the op is only in programs that already call it.
+// Such an op may also have a pattern, whose inputs are arguments with the same names. Other arguments take
+// their defaults when the op replaces the pattern. An op without a pattern occurs only in programs that
+// already call it.
 //
-// An op whose schema says that it writes to arguments ("Tensor(a!) cache") is written in training IR and in
-// what run_decompositions() gives; normalisation makes it functional, and its kernel writes where the
-// argument lies. It may give nothing at all.
+// A schema may declare mutable arguments ("Tensor(a!) cache"). Training IR and the result of
+// run_decompositions() contain this form. normalise() functionalizes it, and its kernel writes to the
+// argument in place. Such an op may have no results.
 //
-// Unlike a delegate a backend op stays an op of the program: a backend may take it like any other, and
-// outside of delegates it runs on its kernel, with all arguments in the schema's order. One without a kernel
-// cannot be emitted there; expand_backend_ops() gives back what it stands for.
+// Unlike a delegate, a backend op stays an op of the program: any backend may take it. Undelegated, it runs
+// on its kernel, which gets all arguments in schema order. An undelegated op without a kernel cannot be
+// emitted; expand_backend_ops() replaces it by its pattern.
 #pragma once
 
 #include <cstddef>
@@ -50,15 +52,18 @@
 
 namespace depute {
 
-// What a backend registers.
+// An op as a backend registers it.
 struct BackendOpSpec {
-  std::string name = {};     // "library.op.overload"
-  std::string pattern = {};  // one method in the notation of pattern.h; every argument spelled out, every
-                             // input used. May be empty when there is a schema.
-  std::string kernel = {};   // its out variant in the runtime, "my_chip::mul_relu.out"; empty: none
-  // In torch's notation, with tensors as results and arguments that it writes. Empty: as the pattern says.
+  std::string name = {};  // "library.op.overload"
+  // One method in the notation of pattern.h, with all arguments written out and all inputs used; empty: no
+  // pattern, which requires a schema.
+  std::string pattern = {};
+  std::string kernel = {};  // out variant in the runtime, "my_chip::mul_relu.out"; empty: none
+  // In torch's notation; results are tensors, possibly also mutable arguments. Empty: derived from the
+  // pattern.
   std::string schema = {};
-  // The results' types; null: those of the pattern, and without one those that the program says.
+  // Infers the result types. Null: types of the pattern or, without a pattern, the types stated by the
+  // program.
   InferFunction infer = nullptr;
   friend bool operator==(const BackendOpSpec&, const BackendOpSpec&) = default;
 };
@@ -67,13 +72,13 @@ struct BackendOp {
   Symbol name;
   BackendOpSpec spec;
   std::string schema;                // "my_chip.mul_relu.default(Tensor a, Tensor b) -> Tensor"
-  std::optional<Pattern> pattern;    // what it stands for
-  std::vector<std::size_t> sources;  // per input of the pattern, the argument it is
-  OpDef def;                         // its record
+  std::optional<Pattern> pattern;    // replaced by this op
+  std::vector<std::size_t> sources;  // per input of the pattern, the index of the op's argument
+  OpDef def;                         // record in the op table
 };
 
-// PyTorch's ops and those of backends: what the nodes of a compiler's programs find their records in. Ops are
-// added before there are programs; after that several threads may ask at once.
+// Op table of a compiler's programs: PyTorch's ops and backend ops. Add all ops before the first program is
+// made; after that, several threads may look ops up at the same time.
 class BackendOps final : public OpTable {
  public:
   BackendOps();
@@ -81,19 +86,19 @@ class BackendOps final : public OpTable {
   BackendOps(const BackendOps&) = delete;
   BackendOps& operator=(const BackendOps&) = delete;
 
-  // The libraries that ops may be in. Three are there from the start, with ExecuTorch's meaning:
-  // executorch_prim (symbolic arithmetic of the runtime), quantized_decomposed (quantisation, which backends
-  // look for in patterns) and DO_NOT_USE_TEST_ONLY.
+  // Libraries that may contain backend ops. Three exist from the start, with ExecuTorch's meaning:
+  // executorch_prim (symbolic arithmetic of the runtime), quantized_decomposed (quantization; backends match
+  // these ops in patterns) and DO_NOT_USE_TEST_ONLY.
   const std::vector<std::string>& libraries() const { return libraries_; }
-  Status add_library(std::string_view library);  // letters, digits and '_'; known ones are fine
+  Status add_library(std::string_view library);  // letters, digits and '_'; an existing library is no error
 
-  // Refuses an unknown library, a name that is taken, a schema that cannot be read or says something that an
-  // op of a backend cannot do, and a pattern that cannot be what the op stands for. Adding the same again is
-  // fine.
+  // Registers an op; an identical op may be added again. Fails for an unknown library and for a name in use.
+  // Fails for a schema that cannot be parsed or has features that backend ops do not support. Fails for an
+  // invalid pattern.
   Status add(const BackendOpSpec& spec);
 
-  // How much there is, and back to that: what was added since is as if it had never been there. For adding
-  // all of a list or nothing.
+  // extent() returns the current size of the table; take_back() removes everything added since. Together they
+  // add a list of ops completely or not at all.
   struct Extent {
     std::size_t libraries = 0, ops = 0;
   };
@@ -101,8 +106,10 @@ class BackendOps final : public OpTable {
   void take_back(Extent extent);
 
   const OpDef* find(Symbol op) const override;
-  const BackendOp* find_backend_op(Symbol name) const;  // null for all other ops; the link to the original
-  // The overloads of "library.op", as op names: torch's, then backends' in the order in which they came.
+  // Null if `name` is not a backend op; the pointer is to the registered op.
+  const BackendOp* find_backend_op(Symbol name) const;
+  // Returns the overloads of "library.op" as op names: PyTorch's first, then backend ops in the order they
+  // were added.
   std::vector<std::string> packet(std::string_view packet) const;
 
  private:
@@ -114,15 +121,16 @@ class BackendOps final : public OpTable {
   std::unordered_map<Symbol, const BackendOp*> by_name_;
 };
 
-// Puts the ops in the place of what their patterns match, in all graphs, which get the records of `ops`;
-// earlier names are tried first. Ops without a pattern match nothing. Gives how many were placed. A new node
-// has the debug handle and the source of the last node it stands for; Node::replaced has those of all.
+// Replaces all matches of the ops' patterns by the ops, in all graphs of `program`, and switches the graphs
+// to the op table `ops`. Earlier names are matched first; ops without a pattern are skipped. Returns the
+// number of replacements. A new node gets the debug handle and source of the last node it replaces;
+// Node::replaced has the origins of all.
 Result<std::size_t> bind_backend_ops(Program& program, const std::shared_ptr<const BackendOps>& ops,
                                      std::span<const Symbol> names);
 
-// Puts the patterns in the place of backend ops, those in patterns among them: all that have one, or those
-// without a kernel. Gives how many. Refuses an op without a kernel that has no pattern, or arguments that its
-// pattern does not have.
+// Replaces backend ops by their patterns, also ops that occur in patterns: all ops with a pattern, or only
+// ops without a kernel. Returns the number of replacements. Fails for an op with neither kernel nor pattern,
+// and for arguments that the pattern does not have.
 enum class BackendOpsToExpand : std::uint8_t { All, WithoutKernel };
 Result<std::size_t> expand_backend_ops(Program& program, BackendOpsToExpand which);
 

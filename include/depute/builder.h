@@ -1,13 +1,14 @@
-// Builds nodes whose result types come from the op table; what decompositions and passes write new code with.
+// Builder: appends nodes whose result types come from the op table. Decompositions and passes build new nodes
+// with it.
 //
 //   Builder b(graph, &before);
 //   b.inherit(node);  // source, debug handle and tag of what is being replaced
 //   Value* y = b.call("aten.mul.Tensor", {x, b.call("aten.sigmoid.default", {x})});
 //
-// A call that does not type-check makes the builder fail: it is a bug of the caller's rule, or a program that
-// torch would refuse too. The same holds for an op that is not known and for too many arguments. Later calls
-// return null, and status() tells the first cause. A rule that run() calls never sees that null: run() leaves
-// the rule at the failed call, so rules are written without a check on each line.
+// A call that does not type-check makes the builder fail: the caller's rule has a bug, or torch would also
+// reject the program. An unknown op and too many arguments make it fail, too. Later calls return null, and
+// status() holds the first error. Inside run() a failed call leaves the rule at once, so rules need no check
+// on each line.
 #pragma once
 
 #include <initializer_list>
@@ -23,12 +24,12 @@
 
 namespace depute {
 
-// An Argument made from what rules write: a value, a number, a bool, a list of ints or of values, none.
+// An argument as rules write it: a value, a number, a bool, a list of ints or of values, or none.
 struct BuilderArgument {
   enum class Kind : std::uint8_t { Ready, Value, Ints, Values };
   Kind kind = Kind::Ready;
   Argument ready;
-  const Value* single = nullptr;  // of the builder's graph; null is None
+  const Value* single = nullptr;  // belongs to the builder's graph; null is None
   std::vector<SymInt> ints;
   std::vector<Value*> values;  // null is None
 
@@ -50,26 +51,27 @@ struct BuilderArgument {
 class SizeFacts;
 struct Method;
 
-// The values of a graph that hold symbolic sizes, so that a size is computed once. One per graph and walk.
+// Table of the values in a graph that hold symbolic sizes, so that each size is computed only once. One table
+// per graph and walk.
 //
-// What depends on graph inputs alone is computed at the top of the graph and serves all later nodes. A size
-// that some node computes (a number read from a tensor, say) serves the nodes behind it, so a walk that uses
-// one table must go forward.
+// A size that depends on graph inputs only is computed at the top of the graph, for all later nodes. A size
+// computed by a node (a number read from a tensor, for example) is available only behind that node. A walk
+// that uses one table must therefore go forward.
 class SizeValues {
  public:
-  // `ranges`, if given, tell more of the sizes of new nodes; they must outlive the table.
+  // `ranges`, if given, bound the sizes of new nodes and must outlive the table.
   explicit SizeValues(Graph& graph, const Ranges* ranges = nullptr);
   ~SizeValues();
   SizeValues(const SizeValues&) = delete;
   SizeValues& operator=(const SizeValues&) = delete;
 
-  // Writes sizes as simply as the ranges allow.
+  // Simplifies the sizes of `type` as far as the ranges allow.
   void simplify(Type& type);
-  // What the ranges tell of a size; without ranges nothing of a symbolic one.
+  // Returns the range of a size. Without ranges, a symbolic size is unbounded.
   Range range_of(const SymInt& size) const;
 
-  // The value of `expr` for nodes before `before`; null when some symbol is not to be had. A node that is
-  // made for it comes from `origin`, the first that needs the size.
+  // Returns a value of `expr` that is available before `before`, or null if a symbol has no value there. New
+  // nodes get `origin`, the origin of the first node that needs the size.
   Value* find_or_build(const SymExpr* expr, Node* before, const NodeOrigin& origin);
 
  private:
@@ -87,7 +89,7 @@ class SizeValues {
   NodeOrigin origin_;
   Node* last_at_top_ = nullptr;
   std::unordered_map<const SymExpr*, Value*> values_;
-  std::unordered_map<const SymExpr*, bool> from_inputs_;  // values_ that lie at the top of the graph
+  std::unordered_map<const SymExpr*, bool> from_inputs_;  // entries of values_ at the top of the graph
   struct InputSize {
     Value* input;
     std::int64_t dim;
@@ -98,44 +100,45 @@ class SizeValues {
 
 class Builder {
  public:
-  // New nodes go before `before` (null: at the end). `sizes` may be shared by the builders of one walk.
-  // `method`, if given, is the graph's own: it gets the bodies that are made here.
+  // New nodes are inserted before `before` (null: at the end). Builders of one walk may share `sizes`.
+  // `method`, if given, must contain the graph; it owns the bodies made by add_body().
   explicit Builder(Graph& graph, Node* before = nullptr, SizeValues* sizes = nullptr,
                    Method* method = nullptr)
       : graph_(&graph), before_(before), sizes_(sizes), method_(method) {}
 
   Graph& graph() const { return *graph_; }
-  // Returns a value of the call, to build with. Null stays null; a value of another graph is a failure.
+  // Returns the mutable value, for use in calls. Returns null for null; fails for a value of another graph.
   Value* own(const Value* value);
   std::vector<Value*> own(const std::vector<const Value*>& values);
-  void inherit(const Node& node);  // source, debug handle and tag for the nodes to come
+  void inherit(const Node& node);  // source, debug handle and tag for the following nodes
   void inherit(const Builder& other);
 
-  // Arguments in schema order; missing trailing ones take their defaults. For one result.
+  // Adds a call with one result. Arguments are in schema order; missing trailing ones take their defaults.
   Value* call(std::string_view op, std::initializer_list<BuilderArgument> args);
   Value* call(std::string_view op, std::span<const BuilderArgument> args);
-  Value* call(std::string_view op, std::span<const Argument> args);  // those of another call
-  // For any number of results; empty after a failure.
+  Value* call(std::string_view op, std::span<const Argument> args);  // arguments of an existing call
+  // Adds a call with any number of results; returns an empty list after a failure.
   std::vector<Value*> call_all(std::string_view op, std::span<const BuilderArgument> args);
   std::vector<Value*> call_all(std::string_view op, std::initializer_list<BuilderArgument> args);
   std::vector<Value*> call_all(std::string_view op, std::span<const Argument> args);
-  // A call of an op that tells no result types, such as control flow: the results have the given ones.
+  // Adds a call of an op without type inference, such as control flow; the results have the given types.
   std::vector<Value*> call_typed(std::string_view op, std::initializer_list<BuilderArgument> args,
                                  std::span<const Type> types);
 
-  // An empty graph for a node to run: Argument::of(body). A builder without a method fails, and gives null.
+  // Returns an empty graph to use as an argument: Argument::of(body). Fails and returns null without a
+  // method.
   Graph* add_body(std::string_view name);
 
-  // aten.view.default to these sizes; `x` itself when it has them already.
+  // Calls aten.view.default; returns `x` itself if it already has these sizes.
   Value* view(Value* x, const Dims& sizes);
 
-  // A size as an argument: an Int, or the value of a node that computes the expression.
+  // Returns a size as an argument: an Int, or the value of a node that computes the expression.
   Argument size(const SymInt& value);
-  // The values that a size can have, as far as they are known.
+  // Returns the known bounds of a size.
   Range range_of(const SymInt& size) const;
 
-  // Runs `rule`, a function without arguments that builds with this builder, and returns its Result. Returns
-  // the first failure of the builder instead if there is one; the rest of the rule is then skipped.
+  // Runs `rule`, a function without arguments that builds with this builder, and returns its Result. If the
+  // builder fails, skips the rest of the rule and returns the builder's first error instead.
   template <typename Rule>
   auto run(Rule&& rule) -> decltype(rule()) {
     const Leaving leaving(*this);
@@ -144,18 +147,18 @@ class Builder {
         auto result = rule();
         if (!failed() || !result) return result;
       }
-    } catch (const RuleLeft&) {  // status_ tells why
+    } catch (const RuleLeft&) {  // status_ holds the error
     }
     return Failure(Diagnostic(status_.error()));
   }
 
-  // Records the first failure.
+  // Records `diagnostic` unless the builder has failed before.
   void fail(Diagnostic diagnostic);
   bool failed() const { return !status_.has_value(); }
   const Status& status() const { return status_; }
 
  private:
-  // Thrown by fail() inside of run(), and caught there.
+  // Thrown by fail() inside run(), and caught there.
   struct RuleLeft {};
   struct Leaving {
     explicit Leaving(Builder& builder) : leaves(builder.leaves_rules_), before(leaves) { leaves = true; }
@@ -175,7 +178,7 @@ class Builder {
   Node* before_;
   SizeValues* sizes_;
   Method* method_ = nullptr;
-  std::unique_ptr<SizeValues> own_sizes_;  // when none were given
+  std::unique_ptr<SizeValues> own_sizes_;  // used if the caller gave no table
   Symbol tag_;
   NodeOrigin origin_;
   std::span<const NodeOrigin> replaced_;
@@ -183,7 +186,7 @@ class Builder {
   bool leaves_rules_ = false;  // run() is running
 };
 
-// A replacement by one value.
+// Returns a replacement by one value.
 inline Replacement one(Value* value) {
   return std::vector<Value*>{value};
 }

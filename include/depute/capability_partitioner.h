@@ -1,5 +1,5 @@
-// CapabilityPartitioner: takes what a function, or a rule per op, says the backend can take, in the fewest
-// regions.
+// CapabilityPartitioner: takes all nodes that a support function, or a rule per op, accepts, in as few
+// regions as possible.
 //
 //   CapabilityPartitioner(support_by_op({{"aten.relu.default", {}},
 //                                        {"aten.add.Tensor", check_add}}),
@@ -16,18 +16,19 @@
 
 namespace depute {
 
-// An op that the backend takes, if `check` agrees; without one, always.
+// An op that the backend supports if `check` accepts the node, or always if `check` is empty.
 struct OpSupport {
   std::string op = {};
   SupportFunction check = {};
 };
 
-// Other ops are refused with the rule "op". Of two lines for an op the first counts.
+// Rejects ops without a rule, with the rule name "op". If an op has several rules, the first one counts.
 SupportFunction support_by_op(std::vector<OpSupport> rules);
 
 class CapabilityPartitioner : public ProposingPartitioner {
  public:
-  // Groups cannot be given here, as nodes are not known yet: GroupPartitioner takes them by name.
+  // `options` must not contain groups, because nodes are not known yet; GroupPartitioner takes groups by
+  // name.
   CapabilityPartitioner(SupportFunction support, ProposeOptions options)
       : proposal_{std::move(support), std::move(options)} {}
 

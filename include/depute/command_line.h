@@ -19,24 +19,26 @@ namespace depute {
 // Exit codes; stable.
 enum ExitCode : int {
   exit_done = 0,
-  exit_error = 1,    // the input or the lowering
-  exit_usage = 2,    // the command line itself
-  exit_require = 3,  // a --require or a --lock did not hold, or what is compared differs
+  exit_error = 1,    // invalid input, or lowering failed
+  exit_usage = 2,    // invalid command line
+  exit_require = 3,  // a --require or --lock was violated, or compared files differ
 };
 
-// Runs the command that the arguments choose (docs/cli.md) and gives the exit code. Once per process: it sets
-// up signals, memory and the standard streams for one short run. `compiler` must live until the process ends;
-// it gets the kernels that the command line names.
+// Runs the command that the arguments select (docs/cli.md) and returns the exit code. Call it once per
+// process: it sets up signals, memory and standard streams for one short run. `compiler` must live until the
+// process ends; kernels named on the command line are added to it.
 int run_command_line(int argc, char** argv, Compiler& compiler);
 
-// What --backend [METHOD:]NAME[:key=value,...] asks for, as the user wrote it:
+// Parses the argument of --backend, [METHOD:]NAME[:key=value,...]. Fails if the text is malformed.
 //
-//   "xnnpack:exclude=aten.tan.default,mode=fx"  ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
-//   "decode:xnnpack"                            ->  {"xnnpack", method "decode"}
+//   "xnnpack:exclude=aten.tan.default,mode=fx"
+//     ->  {"xnnpack", {{"exclude", "aten.tan.default"}, {"mode", "fx"}}}
+//   "decode:xnnpack"
+//     ->  {"xnnpack", method "decode"}
 Result<BackendRequest> parse_backend_argument(const std::string& text);
 
-// Prints "error[code]: where: message", the source line and the hint, to standard error. Gives the exit code:
-// exit_usage for the code "usage", else exit_error.
+// Prints "error[code]: where: message", the source line and the hint to standard error. Returns exit_usage
+// for the code "usage", else exit_error.
 int report_failure(const Diagnostic& diagnostic);
 
 }  // namespace depute

@@ -1,6 +1,6 @@
-// The compiler as a value: it owns its backends, and each step of the pipeline is a call.
+// The compiler as a value: it owns its backends, and each step of the pipeline is a function call.
 //
-//   Compiler compiler;                                                    // with the backends built in
+//   Compiler compiler;  // contains the built-in backends
 //   DEPUTE_TRY(Program program, compiler.load("model.pt2"));
 //   DEPUTE_TRY(Compiled compiled, compiler.lower(std::move(program), {.backends = {{"xnnpack"}}}));
 //   DEPUTE_TRY(PteBytes bytes, compiler.emit(compiled.program));          // bytes.pte
@@ -10,7 +10,7 @@
 // what these are made of: bind_backend_ops() and expand_backend_ops() (backend_op.h), to_backend()
 // (to_backend.h), what adds to reports, unmet() (requirement.h).
 //
-// A compiler that nothing is added to may be used by several threads at a time, for several programs or one.
+// Several threads may use one compiler at a time as long as no thread adds to it.
 #pragma once
 
 #include <cstddef>
@@ -41,148 +41,156 @@ namespace depute {
 
 struct BackendRequest {
   std::string name = {};     // as registered: "xnnpack"
-  std::string program = {};  // of a worker (worker.h), which add_workers() gives a name
-  std::string method = {};   // the only one it is asked about; empty: all
+  std::string program = {};  // executable of a worker (worker.h); add_workers() sets `name` for it
+  std::string method = {};   // the only method this backend gets; empty: all methods
   BackendOptions options = {};
-  // A program that add_workers() looked for in vain: "depute-backend-NAME on PATH". Empty: it did not look.
+  // Program that add_workers() searched for and did not find: "depute-backend-NAME on PATH". Empty: no
+  // search.
   std::string sought = {};
-  // The caller's own, in the place of the one that the registered backend makes of the options; `name` is
-  // then what reports call it. What it tags goes to the backends that its result names.
+  // Used instead of the partitioner that the registered backend makes from `options`; `name` is then only the
+  // name in reports. Tagged nodes go to the backends named in its PartitionResult.
   std::shared_ptr<const Partitioner> partitioner = {};
 };
 
-// A change to a normalised program before any backend is asked.
+// Changes a normalized program before partitioning.
 using Transform = std::function<Result<Program>(Program program)>;
 
 struct LowerOptions {
-  std::vector<BackendRequest> backends = {};   // asked in this order
-  bool plan_together = false;                  // all backends in one pass, instead of one after another
-  std::vector<ConstantMethod> constants = {};  // added when the program is lowered: no backend sees them
-  // Ranges of sizes, by symbol, within those that the program says: an upper bound that torch.export was not
-  // told, or a smaller one.
+  std::vector<BackendRequest> backends = {};  // partitioned in this order
+  bool plan_together = false;  // partition for all backends in one pass instead of one after another
+  std::vector<ConstantMethod> constants = {};  // added after partitioning, so that no backend sees them
+  // Ranges of sizes by symbol. Each must lie within the program's own range, for example to give an upper
+  // bound that torch.export does not know.
   Ranges bounds = {};
-  std::vector<QuantiseRule> quantise = {};     // layers whose weights become integers first
-  std::vector<Calibration> calibrations = {};  // inputs for its static rules
-  // Applied in this order; what they give is verified and normalised again.
+  std::vector<QuantiseRule> quantise = {};     // layers whose weights are quantized before partitioning
+  std::vector<Calibration> calibrations = {};  // sample inputs for static rules
+  // Applied in this order; each result is verified and normalized again.
   std::vector<Transform> transforms = {};
-  bool edge_forms = false;  // NormaliseOptions::edge_forms, for all backends
-  CacheOptions cache = {};  // keeps what backends make; not used with verify_each_pass
+  bool edge_forms = false;  // NormaliseOptions::edge_forms, applies to all backends
+  CacheOptions cache = {};  // caches the results of backends; not used with verify_each_pass
   int jobs = 1;
   bool verify_each_pass = false;
-  bool verified = false;  // verify_input() has passed the program, as it has what load() gives
-  // Report::apart: why backends have several delegates. compile() asks for it when someone reads the report.
+  bool verified = false;  // the program is already verified (load() always does this); skip verify_input()
+  // Fill Report::apart, which explains why a backend has more than one delegate. compile() sets this if a
+  // report is written or there is no output.
   bool tell_why_apart = false;
-  // Report::page: the graph and its costs. compile() asks for it when a report is a page.
+  // Fill Report::page with the graph and its costs. compile() sets this if a report is an HTML page.
   bool tell_page_facts = false;
-  // And what would change under other options, for which partitions are planned again. compile() asks for it
-  // when a report is a page.
+  // Add advice to Report::page: results under other options, for which the program is partitioned again.
+  // compile() sets this if a report is an HTML page.
   bool tell_advice = false;
   ObserveStep observe = {};  // of each step and pass
   // Called while a long step runs, with how much of it is done: "calibrate", 3 of 20 samples.
   std::function<void(std::string_view step, std::size_t done, std::size_t total)> progress = {};
 };
 
-// What lower() gives.
+// Result of lower().
 struct Compiled {
-  Program program;  // normalised and lowered
+  Program program;  // normalized and lowered
   Report report;
 };
 
-// What emit() gave.
+// A .pte that emit() returned, passed to explain().
 struct Written {
   std::string name;
   std::span<const std::byte> pte;
   WriteSummary summary;
 };
 
-// From files to files. "-" is standard input, or standard output.
+// Options of compile(). The path "-" is standard input or standard output.
 struct CompileOptions {
   std::string input = {};  // .pt2 or .ir; may be empty when methods are given
   std::vector<std::pair<std::string, std::string>> methods = {};  // further methods: name, file
-  // .npz for lower.calibrations, which they replace: method (empty: all that have none of their own), file
+  // Sample inputs (.npz) that replace lower.calibrations: method, file. An empty method means all methods
+  // without samples of their own.
   std::vector<std::pair<std::string, std::string>> calibrate = {};
-  std::vector<std::string> read_before = {};  // files that were read for this already: no output may be one
+  std::vector<std::string> read_before = {};  // files already read by the caller: no output may overwrite one
   LowerOptions lower = {};
-  std::vector<Requirement> requirements = {};  // not met: no program is written
-  // What the program has to be: a difference is a Report::lock_changes, and no program is written.
+  std::vector<Requirement> requirements = {};  // no program is written if one is violated
+  // Lock file to compare with. Differences go to Report::lock_changes, and no program is written.
   std::string lock = {};
-  bool update_lock = false;  // writes that file instead
-  std::string output = {};   // .pte; empty: no program is written, and the report tells what would be refused
-  std::vector<DataFile> ptd = {};         // for constants and delegates' data; the others stay in the output
-  std::vector<std::string> reports = {};  // files; .html is a page, anything else JSON
-  std::string debug_map = {};             // JSON file: from instructions of the output to the model's lines
-  WriteOptions write = {};                // its jobs and ptd are those given here
+  bool update_lock = false;  // writes the lock file instead
+  // .pte; empty: no program is written, and the report lists what emit() would reject.
+  std::string output = {};
+  std::vector<DataFile> ptd = {};  // files for constants and delegate data; other data stay in the output
+  std::vector<std::string> reports = {};  // files; .html gives an HTML page, any other extension JSON
+  std::string debug_map = {};  // JSON file that maps instructions of the output to the model's source lines
+  WriteOptions write = {};     // `jobs` and `ptd` are taken from lower.jobs and `ptd` above
 };
 
 class Compiler {
  public:
-  // With the backends that are built in, or with those of `registry` alone.
+  // Makes a compiler with the built-in backends, or with the backends of `registry` only.
   Compiler();
   explicit Compiler(Registry registry) : registry_(std::move(registry)) {}
 
+  // Adds a backend. Fails like Registry::add().
   Status add(BackendEntry entry) { return registry_.add(std::move(entry)); }
-  // In the place of those that have its name or its backend's id.
+  // Replaces backends with the same name or backend id.
   Status put(BackendEntry entry) { return registry_.put(std::move(entry)); }
+  // Adds kernels of the application from a manifest. Fails like Registry::add_kernels().
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>") {
     return registry_.add_kernels(manifest, name);
   }
   const Registry& registry() const { return registry_; }
 
-  // Reads a .pt2 archive or the text form, told apart by the first bytes. The program is verified, and its
-  // constants lie where they were: in the mapped file, or in `bytes`, which `owner` keeps alive.
+  // Reads a .pt2 archive or the text form; the first bytes decide which. Verifies the program. Constants are
+  // not copied: they stay in the mapped file, or in `bytes`, which `owner` keeps alive.
   Result<Program> load(const std::string& path) const;
   Result<Program> load(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        const std::string& name = "<memory>") const;
-  // The same for a model in memory, whose method becomes forward.
+  // Reads a model in memory, whose method becomes "forward".
   Result<Program> load(const ExportedModel& model, const std::string& name = "<memory>") const;
-  // The same for bytes that are the program's from now on.
+  // Reads bytes that the program owns from then on.
   Result<Program> load(std::vector<std::byte> bytes, const std::string& name = "<memory>") const;
 
-  // Methods of one file each as one program, under new names: compile()'s `methods`.
+  // Joins programs of one method each into one program with the given method names, like
+  // CompileOptions::methods.
   Result<Program> join(std::vector<std::pair<std::string, Program>> methods) const;
 
-  // The partitioner that lower() would ask: the request's own, or the registered backend's under its options.
+  // Returns the partitioner that lower() would use: the request's own, or the registered backend's with the
+  // request's options. Fails for an unknown backend or option.
   Result<std::shared_ptr<const Partitioner>> partitioner(const BackendRequest& request) const;
 
-  // Normalises the program, hands parts of it to the backends and normalises what is left. The report has no
-  // refusals yet.
+  // Normalizes the program, delegates parts of it to the backends, and lowers the undelegated nodes. The
+  // report does not contain refusals yet.
   Result<Compiled> lower(Program program, const LowerOptions& options = {}) const;
   // The middle of it alone: puts the backends' own ops into what normalise() gave, and hands parts of it
   // over. The report is that of make_report(), or what an earlier call gave.
   Result<Compiled> hand_over(Compiled normalised, const LowerOptions& options = {}) const;
 
-  // A lowered program as a .pte, with the .ptd files that it needs by the names they would have beside
-  // `name`.
+  // Serializes a lowered program as a .pte and the .ptd files it needs, which are named as if they lay beside
+  // `name`. Fails for a program that cannot be planned.
   Result<PteBytes> emit(const Program& program, const WriteOptions& options = {},
                         const std::string& name = "program.pte") const;
-  // What compile() writes as its debug map, for the bytes that emit() gives with the same options.
+  // Returns the debug map (JSON) for the bytes that emit() returns with the same options.
   Result<std::string> debug_map(const Program& program, const WriteOptions& options = {},
                                 const std::string& name = "program.pte") const;
 
-  // The report of what lower() gave, with what would be refused if that was written, as compile() tells it
-  // without an output; its page has the planned memory.
+  // Plans `program` and adds to `report` everything that emit() would reject, and the memory plan for the
+  // HTML page.
   Result<Report> explain(Report report, const Program& program, const WriteOptions& options = {}) const;
-  // The report with what emit() wrote under the same options; its page has the planned memory and where the
-  // bytes are.
+  // Adds to `report` the files that emit() wrote with the same options; the HTML page gets the memory plan
+  // and the byte ledger.
   Result<Report> explain(Report report, const Program& program, const WriteOptions& options,
                          const Written& written) const;
 
-  // All files are checked before any work (none is an input or another one, each can be written), and appear
-  // together at the end. A failure leaves none behind, and existing ones as they were.
+  // Compiles from file to file. Checks all paths first: outputs must be writable, distinct and no inputs. All
+  // outputs appear together at the end; on failure no output file is created or changed.
   Result<Compiled> compile(const CompileOptions& options) const;
 
  private:
   Registry registry_;
 };
 
-// What no backend took: backends' ops without a kernel become what they stand for, and what was kept whole
-// for a backend is decomposed.
+// Lowers the undelegated nodes: replaces backend ops without a kernel by their patterns and decomposes ops
+// that were kept whole for a backend.
 Result<Program> lower_leftovers(Program program, const LowerOptions& options = {});
 
-// The names that `observe` is called with, in order.
+// Names passed to LowerOptions::observe, in order.
 std::vector<std::string_view> step_names();
 
-// The name of the compiler in its output and in `depute --version`: "depute 0.1.0".
+// Name and version of the compiler, in its output and in `depute --version`: "depute 0.1.0".
 std::string version();
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// ConfigPartitioner: one small object per op says which nodes are taken, and which neighbours go with them.
-// One file an op keeps a backend's rules apart.
+// ConfigPartitioner: one small object per op decides which nodes to take and which neighbors to take with
+// them. Rules of different ops stay in separate files.
 //
 //   class ConvolutionConfig : public OpConfig {
 //    public:
@@ -12,8 +12,8 @@
 //
 //   dequantize -> conv -> relu          one group: {dequantize conv}
 //
-// A node and its neighbours are taken together or not at all. Groups that share a node become one. Constants
-// are values, not nodes: sharing one unites nothing.
+// A node and its neighbors are taken together or not at all. Groups that share a node are merged. Constants
+// are values, not nodes, so sharing a constant does not merge groups.
 #pragma once
 
 #include <memory>
@@ -32,17 +32,17 @@ class OpConfig {
  public:
   virtual ~OpConfig() = default;
   virtual std::string_view op() const = 0;
-  // Whether this node, which has the op, is taken.
+  // Decides whether this node, a call of op(), is taken.
   virtual NodeSupport check(const Program&, const Method&, const Node&) const { return take(); }
-  // Appends the nodes that go with a taken node.
+  // Appends the neighbors that must be taken together with `node`.
   virtual void add_neighbours(const Node&, std::vector<const Node*>&) const {}
-  // Whether this node, which has the op, is to be left whole before partitioning.
+  // True if this node, a call of op(), must not be decomposed before partitioning.
   virtual bool keeps_whole(const Node&) const { return false; }
 };
 
 class ConfigPartitioner : public ProposingPartitioner {
  public:
-  // Two configs for one op are an error.
+  // Fails if two configs have the same op.
   static Result<std::unique_ptr<ConfigPartitioner>> make(std::vector<std::unique_ptr<OpConfig>> configs,
                                                          ProposeOptions options);
 
@@ -58,7 +58,7 @@ class ConfigPartitioner : public ProposingPartitioner {
 
   void add_groups(const Program& program, const Method& method, const Graph& graph, Proposal& proposal) const;
 
-  std::shared_ptr<const Configs> configs_;  // what is asked for may outlive the partitioner
+  std::shared_ptr<const Configs> configs_;  // shared, because proposals may outlive the partitioner
   ProposeOptions options_;
 };
 

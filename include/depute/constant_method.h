@@ -1,11 +1,12 @@
-// Methods that return constants, beside a model's own: what runners ask a program for before they call it
-// (get_eos_ids, get_max_seq_len, ...).
+// Methods that return constants, beside the model's own methods. Runners call them for metadata before they
+// run the model (get_eos_ids, get_max_seq_len, ...).
 //
 //   method get_eos_ids() {
 //     return 2, 3
 //   }
 //
-// They are ordinary methods without inputs and nodes; a list gives one result per element, as in ExecuTorch.
+// They are ordinary methods without inputs and nodes; a list becomes one result per element, as in
+// ExecuTorch.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@ using ConstantValue = std::variant<bool, std::int64_t, double, std::string, Tens
 
 struct ConstantMethod {
   std::string name;
-  std::vector<ConstantValue> values;  // its results
+  std::vector<ConstantValue> values;  // results of the method
 };
 
-// Fails when the program has a method of the name, when the name is empty, and when there are no values.
-// Add them when the program is lowered: what is constant is nobody's to take.
+// Fails if the name is empty or in use, or if there are no values. Call it after partitioning: no backend
+// should take these constants.
 Status add_constant_method(Program& program, const ConstantMethod& method);
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// Constant data: views of storages that are mapped, owned or made on demand. Weight bytes are never copied
-// before they are written out; tied and overlapping tensors keep sharing one storage.
+// Constant data: views of storages that are mapped, owned or made on demand. Weight bytes are not copied
+// before they are written out. Tied and overlapping tensors keep sharing one storage.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 
 namespace depute {
 
-class MappedFile;  // a file in memory, as its storages keep it
+class MappedFile;  // a mapped file, kept alive by its storages
 
-// Bytes with an owner. Immutable once made; shared by all views and programs that need it.
+// Bytes with an owner. Immutable; shared by all views and programs that use it.
 class Storage {
  public:
   static std::shared_ptr<const Storage> mapped(std::shared_ptr<const MappedFile> file,
@@ -33,18 +33,19 @@ class Storage {
   // error of the step that needs the bytes.
   static std::shared_ptr<const Storage> lazy(std::size_t size,
                                              std::function<std::vector<std::byte>()> produce);
-  // The same of bytes that need not be made all at once: `produce(offset, size)` makes some of them, both
-  // multiples of `grain`, which divides the whole size. Called for the whole, and by writers for parts.
+  // Like lazy(), for bytes that can be made in parts: `produce(offset, size)` returns some of them. Both are
+  // multiples of `grain`, which divides the whole size; all units are bytes. Writers request parts, bytes()
+  // the whole.
   static std::shared_ptr<const Storage> lazy_parts(
       std::size_t size, std::size_t grain,
       std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce);
-  static std::shared_ptr<const Storage> zeros(std::size_t size);  // no memory until bytes() is called
-  // `size` bytes of `whole` from `offset` on, without a copy; of a lazy storage, made when first needed. The
-  // bytes of an elided one have no parts but itself.
+  static std::shared_ptr<const Storage> zeros(std::size_t size);  // allocates only when bytes() is called
+  // Returns `size` bytes of `whole` from `offset` on, without a copy. A part of a lazy storage is made on
+  // first use. An elided storage has no parts except itself.
   static std::shared_ptr<const Storage> part(std::shared_ptr<const Storage> whole, std::size_t offset,
                                              std::size_t size);
 
-  // Stands for bytes that a text form left out; only their size and hash are known, so bytes() may not be
+  // Placeholder for bytes that a text form omits. Only size and hash are known, so bytes() must not be
   // called.
   static std::shared_ptr<const Storage> elided(std::size_t size, Hash128 content);
 
@@ -55,14 +56,13 @@ class Storage {
   const std::optional<Hash128>& elided_content() const { return elided_content_; }
   bool is_elided() const { return elided_content_.has_value(); }
   bool is_lazy() const { return lazy_ != nullptr; }
-  // The bytes of a lazy storage made anew for the caller and not kept: how the writer streams without holding
-  // them.
+  // Makes the bytes of a lazy storage for the caller without keeping them, so that a writer can stream them.
   std::vector<std::byte> produce() const;
-  // Of what lazy_parts() gave its grain, else 0: only made whole.
+  // Grain of a lazy_parts() storage in bytes; 0 for a storage that can only be made whole.
   std::size_t grain() const;
-  // A part of it, made anew; offset and size are multiples of the grain, which is not 0.
+  // Makes one part; `offset` and `size` are multiples of grain(), which must not be 0.
   std::vector<std::byte> produce(std::size_t offset, std::size_t size) const;
-  // The hash of a lazy storage's bytes: they are made for it once, and not kept. Thread-safe.
+  // Hash of a lazy storage's bytes, which are made once for it and not kept. Thread-safe.
   const Hash128& produced_hash() const;
   // Says whose bytes a lazy storage has, for the error of a producer that fails. Thread-safe.
   void name_maker(Symbol maker) const;
@@ -76,38 +76,38 @@ class Storage {
   struct Lazy;
   std::shared_ptr<Lazy> lazy_;
   std::vector<std::byte> owned_;
-  std::shared_ptr<const Storage> whole_;  // what view_ is a part of
+  std::shared_ptr<const Storage> whole_;  // storage that view_ is a part of
   std::span<const std::byte> view_;
 };
 
 // A constant tensor: a strided view of a storage.
 struct TensorData {
   TensorType type;          // sizes and strides, all constant
-  std::int64_t offset = 0;  // elements from the storage's start
+  std::int64_t offset = 0;  // in elements, from the start of the storage
   std::shared_ptr<const Storage> storage;
 
-  // True when the elements lie densely, in row-major order of the sizes.
+  // True if the elements are dense, in row-major order.
   bool is_dense() const { return type.is_contiguous(); }
-  // The bytes of a dense tensor, without a copy. CHECKs is_dense().
+  // Returns the bytes of a dense tensor without a copy. CHECKs is_dense().
   std::span<const std::byte> dense_bytes() const;
-  // The same elements densely in row-major order; the view itself when it is dense already, else a lazy copy.
+  // Returns the elements densely in row-major order: this view if it is dense, else a lazy copy.
   TensorData contiguous() const;
-  std::size_t byte_size() const;  // of the dense form
+  std::size_t byte_size() const;  // bytes of the dense form
 };
 
-// The bytes of the elements in row-major order, as a storage of their own: what a backend ships of a
-// constant, which may be a strided view somewhere in a larger storage. The storage itself when it is all of
-// it, a part of it when the view is dense, else made when first needed. Nothing is read or copied here.
+// Returns a storage with exactly the tensor's elements in row-major order, as a backend ships a constant.
+// This is the tensor's own storage if it matches, a part of it if the view is dense, else a lazy storage.
+// Reads and copies no bytes.
 std::shared_ptr<const Storage> dense_bytes(const TensorData& data);
 
-// All sizes, strides and the offset stay inside the storage. Elided data holds the tensor's elements densely.
+// True if all elements of the view lie inside the storage. Elided data must hold the elements densely.
 bool fits_storage(const TensorData& data);
 
-// The hash of a storage's bytes, and of a tensor's elements in row-major order. Neither needs elided bytes.
+// Hash of a storage's bytes, or of a tensor's elements in row-major order. Works for elided data, too.
 Hash128 content_hash(const Storage& storage);
 Hash128 content_hash(const TensorData& data);
 
-// The bytes of a text, and a storage of them: the blob of a backend whose format is text.
+// Bytes of a text, and a storage with these bytes, for backends with a text format.
 std::vector<std::byte> bytes(std::string_view text);
 std::shared_ptr<const Storage> storage_of(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Where in a file the bytes of a constant lie: what another process needs to use the same file.
+// Location of a constant's bytes in a file, so that another process can map the same file.
 //
 //   auto place = place_in_file(*data.storage);             // {"/models/model.pt2", 4096, 1000}
 //   DEPUTE_TRY(auto whole, storage_of_file(place->path));  // in the other process
@@ -18,15 +18,15 @@
 namespace depute {
 
 struct DataPlace {
-  std::string path = {};  // as the file was opened
+  std::string path = {};  // path used to open the file
   std::size_t offset = 0;
   std::size_t size = 0;
 };
 
-// Nothing for bytes that lie in no file.
+// Returns nullopt for bytes that are not in a mapped file.
 std::optional<DataPlace> place_in_file(const Storage& storage);
 
-// All of a file, mapped.
+// Maps a whole file. Fails if it cannot be read.
 Result<std::shared_ptr<const Storage>> storage_of_file(const std::string& path);
 
 }  // namespace depute

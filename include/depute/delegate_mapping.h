@@ -1,5 +1,5 @@
-// DelegateMappingBuilder: which debug handles each piece of a delegate's own program stands for, so that a
-// backend's profile can be read in terms of the user's model.
+// DelegateMappingBuilder: maps identifiers of a delegate's own instructions to debug handles of nodes, so
+// that a delegate's profile can be attributed to the user's model.
 //
 //   DelegateMappingBuilder builder(DelegateMappingBuilder::Identifiers::Generated);
 //   DEPUTE_TRY(auto id, builder.insert({conv, relu}));        // 0
@@ -22,16 +22,17 @@
 
 namespace depute {
 
-std::string debug_id_text(const DelegateDebugId& id);  // for messages: 7, 'conv'
+std::string debug_id_text(const DelegateDebugId& id);  // text for messages: 7, 'conv'
 
 class DelegateMappingBuilder {
  public:
   enum class Identifiers : std::uint8_t { Generated, Given };
   explicit DelegateMappingBuilder(Identifiers identifiers) : identifiers_(identifiers) {}
 
-  // One entry. A node that stands for several (a backend's own op) counts as these. Handles of 0 (nodes
-  // without a handle) are dropped; nothing left is an error, as are a null node, an identifier given twice,
-  // missing when they are Given, or given when they are Generated. A failed insert leaves no trace.
+  // Adds one entry. A backend op counts as the nodes it replaced. Handles of 0 (nodes without a handle) are
+  // dropped.
+  // Fails for a null node, an entry without handles, a duplicate identifier, a missing one with
+  // Identifiers::Given, and one given with Identifiers::Generated. A failed insert has no effect.
   Result<DelegateDebugId> insert(std::span<const Node* const> nodes,
                                  std::optional<DelegateDebugId> id = std::nullopt);
   Result<DelegateDebugId> insert(std::initializer_list<const Node*> nodes,
@@ -39,14 +40,14 @@ class DelegateMappingBuilder {
   Result<DelegateDebugId> insert_handles(std::span<const std::uint32_t> handles,
                                          std::optional<DelegateDebugId> id = std::nullopt);
 
-  // Entries in insertion order, the handles of each ascending and unique.
+  // Entries in insertion order; the handles of each entry are ascending and unique.
   const DebugHandleMap& mapping() const { return mapping_; }
 
  private:
   Identifiers identifiers_;
   std::int64_t next_ = 0;
   DebugHandleMap mapping_;
-  std::unordered_set<DelegateDebugId> ids_;  // of mapping_
+  std::unordered_set<DelegateDebugId> ids_;  // identifiers in mapping_
 };
 
 }  // namespace depute

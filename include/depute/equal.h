@@ -1,6 +1,6 @@
-// Structural equality and hashing of programs: ops, literals, kwargs, bodies, outputs, signatures, tags,
-// handles, constants by content. Value names count; source locations, storage sharing and the originals of
-// delegates do not.
+// Structural equality and hashing of programs. Compares ops, literals, kwargs, bodies, outputs, signatures,
+// value names, tags, debug handles, and constants by content. Ignores source locations, storage sharing and
+// the original subprograms of delegates.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace depute {
 
-// The first difference in words ("method forward, node %relu: op aten.relu.default / aten.tanh.default"), or
-// nothing.
+// Describes the first difference ("method forward, node %relu: op aten.relu.default / aten.tanh.default").
+// Returns nullopt for equal programs.
 std::optional<std::string> first_difference(const Program& a, const Program& b);
 bool equal(const Program& a, const Program& b);
 bool equal(const NamedData& a, const NamedData& b);
 
-// Of one node's arguments: values and graphs are compared by name, each has one in its graph or method.
+// Compares two arguments. Values and graphs are compared by name, which is unique in a graph or method.
 bool same_argument(const Argument& a, const Argument& b);
 
-// Equal programs have equal hashes. O(nodes) without constants' content; `with_data` also hashes the
-// constants' bytes.
+// Equal programs have equal hashes. O(nodes) unless `with_data`, which also hashes the bytes of constants.
 Hash128 structural_hash(const Program& program, bool with_data = false);
-// Of a graph with its bodies. `with_tags` false leaves delegation tags out: what a partitioner may change.
+// Hashes a graph and its bodies. Without `with_tags` the hash ignores delegation tags, which partitioners may
+// change.
 Hash128 structural_hash(const Graph& graph, bool with_tags = true);
 
 }  // namespace depute

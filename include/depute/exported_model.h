@@ -1,12 +1,12 @@
-// A program as torch.export describes it, in memory: the entries of a .pt2 archive as values instead of
-// files.
+// ExportedModel: a program as torch.export serializes it, but in memory. The entries of a .pt2 archive are
+// values instead of files.
 //
-//   models/model.json          ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
-//   ..._weights_config.json    ->  weights:  {"config": {"conv.weight": {"path_name": "0", "tensor_meta": ...}}}
-//   data/weights/weight_0      ->  storages: {"0": the tensor's own memory}
+//   models/model.json        ->  program:  {"graph_module": {"graph": {"nodes": [...], ...}, ...}, ...}
+//   ..._weights_config.json  ->  weights:  {"config": {"conv.weight": {"path_name": "0", ...}}}
+//   data/weights/weight_0    ->  storages: {"0": the tensor's own memory}
 //
-// The words are those of torch's schema (torch/_export/serde/schema.py). Compiler::load() reads a model as it
-// reads a file of the same content; weights are used where they lie.
+// Names are those of torch's schema (torch/_export/serde/schema.py). Compiler::load() reads a model like a
+// file with the same content; weights are used in place.
 #pragma once
 
 #include <cstddef>
@@ -28,57 +28,57 @@
 
 namespace depute {
 
-// What JSON has, with integers and floating-point numbers apart. A number may also be infinite or none here.
+// A JSON value with separate integers and floating-point numbers. Unlike in JSON, a number may be infinite or
+// NaN.
 struct SchemaValue {
   using List = std::vector<SchemaValue>;
   using Object = std::vector<std::pair<std::string, SchemaValue>>;
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value = nullptr;
 
-  // Of an object; null when there is none, or this is no object.
+  // Returns the member of an object; null if it is missing or this value is not an object.
   const SchemaValue* member(std::string_view key) const;
 };
 
 struct ExportedModel {
   SchemaValue program;
-  // PayloadConfigs. A tensor subclass has "subclass_name" and "parts", a PayloadMeta for each of its tensors
-  // by attribute, in the place of "path_name".
+  // PayloadConfigs. For a tensor subclass, "subclass_name" and "parts" (a PayloadMeta per inner tensor, by
+  // attribute) replace "path_name".
   SchemaValue weights;
   SchemaValue constants;
   std::map<std::string, std::shared_ptr<const Storage>, std::less<>> storages;  // by "path_name"
-  // By what calls of higher_order.executorch_call_delegate have as their first argument, "as_string". The
-  // program gets them under these names; their debug handles are moved behind those of its own nodes.
+  // Delegates by the first argument ("as_string") of higher_order.executorch_call_delegate. The program keeps
+  // these names. Debug handles of delegates are renumbered behind the handles of the program's nodes.
   std::map<std::string, std::shared_ptr<const Delegate>, std::less<>> delegates = {};
 };
 
-// Memory of someone else, which lives as long as `owner` and must not change while a program uses it.
+// Storage over memory of the caller. `owner` keeps it alive; it must not change while a program uses it.
 std::shared_ptr<const Storage> borrowed_storage(std::span<const std::byte> bytes,
                                                 std::shared_ptr<const void> owner);
 
-// What torch's reader (torch/_export/serde/serialize.py) takes for a method.
+// Options of torch_schema(), for torch's deserializer (torch/_export/serde/serialize.py).
 struct TorchSchemaOptions {
-  // As ExecuTorch's Edge dialect has it: views are copies, aten.permute_copy.default.
+  // ExecuTorch's Edge dialect: views become copies, aten.permute_copy.default.
   bool is_edge = false;
-  // Calls of delegates, which are refused else, call empty graphs for the caller to fill in: lowered_module_0
-  // and so on in each graph's order.
+  // Delegate calls, otherwise an error, become calls of empty graphs that the caller fills in:
+  // lowered_module_0 and so on, in the order of each graph.
   bool calls_delegates = false;
-  // Arguments and results are tuples, whatever trees the model has of them: as calls of a delegate have them.
+  // Arguments and results become flat tuples, as in delegate calls, whatever their pytree structure.
   bool is_flat = false;
-  // Arguments of ops that the program's table does not know have "" as name, for the caller to fill in;
-  // such ops are refused else.
+  // Arguments of unknown ops get the empty name, for the caller to fill in. Otherwise such ops are an error.
   bool leaves_names = false;
 };
 
-// A method as JSON text in the words of torch's schema, without weights. Fails for what torch has no form
-// of: tokens, custom objects, ops without a schema.
+// Returns a method as JSON text in torch's schema, without weights. Fails for tokens, custom objects and ops
+// without a schema, which torch's schema cannot express.
 Result<std::string> torch_schema(const Program& program, const Method& method,
                                  const TorchSchemaOptions& options = {});
 
-// A program of one method, before any part of it was delegated, as a .pt2 archive that torch.export.load
-// reads.
+// Returns an undelegated program of one method as a .pt2 archive for torch.export.load.
 Result<std::vector<std::byte>> pt2_bytes(const Program& program);
 
-// What that tells torch to take the symbols of a method's inputs to be: a prime of its own each, within its
-// bounds, for torch takes sizes of one number for one size.
+// Returns the example value for each symbol of the method's inputs that pt2_bytes() and torch_schema()
+// record. Each symbol gets a different prime within its bounds, because torch identifies sizes with equal
+// example values.
 std::map<std::string, std::int64_t, std::less<>> example_sizes(const Program& program, const Method& method);
 
 }  // namespace depute

@@ -1,12 +1,13 @@
-// FilteredPartitioner: any partitioner under the user's controls: pins, and how regions grow.
+// FilteredPartitioner: applies the user's controls (pins and region options) to any partitioner.
 //
-//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));  // takes out what it knows
+//   // Removes the options of the filter from `options`.
+//   DEPUTE_TRY(PartitionControls controls, take_partition_controls("xnnpack", options));
 //   DEPUTE_TRY(auto partitioner, make_partitioner(entry, options));
 //   partitioner = filtered(std::move(partitioner), std::move(controls));
 //
-// Pinned nodes are refused with the rule "pinned", before regions grow, so the rest is valid as ever. A group
-// with a pinned node is no group: its other nodes are refused with it. A partitioner that makes no proposal
-// is shown a copy of the program in which pinned nodes have an op that no backend knows.
+// Pinned nodes are rejected with the rule "pinned" before regions grow, so all resulting regions are valid. A
+// group with a pinned node is rejected as a whole. A partitioner without a proposal gets a copy of the
+// program whose pinned nodes have an op unknown to every backend.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace depute {
 
 struct PartitionControls {
   Pins pins;
-  // Instead of what the partitioner chose.
+  // Replace the partitioner's own region options.
   std::optional<RegionMode> mode;
   std::optional<Horizontal> horizontal;
   std::optional<std::uint32_t> min_nodes;
@@ -36,13 +37,14 @@ struct PartitionControls {
   bool empty() const { return pins.empty() && !shapes_regions(); }
 };
 
-// Options as `--backend NAME:key=value,...` has them.
+// Options of `--backend NAME:key=value,...`.
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// Takes the options that every backend has out of `options`. A bad value is an error that names `backend`.
+// Removes the options common to all backends from `options` and returns them. Fails for an invalid value,
+// naming `backend`.
 Result<PartitionControls> take_partition_controls(std::string_view backend, KeyValues& options);
 
-// Their keys and meanings, for `depute backends`.
+// Keys and meanings of these options, for `depute backends`.
 std::vector<std::pair<std::string, std::string>> partition_control_meanings();
 
 class FilteredPartitioner : public Partitioner {
@@ -50,7 +52,8 @@ class FilteredPartitioner : public Partitioner {
   FilteredPartitioner(std::unique_ptr<Partitioner> inner, PartitionControls controls)
       : inner_(std::move(inner)), controls_(std::move(controls)) {}
 
-  // As the inner one: ops that pins keep from it are decomposed once they are left over.
+  // Forwards to the inner partitioner. Ops that pins exclude are decomposed later, with the other undelegated
+  // nodes.
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override {
     return inner_->ops_to_not_decompose(program);
   }
@@ -66,7 +69,7 @@ class FilteredPartitioner : public Partitioner {
   PartitionControls controls_;
 };
 
-// The partitioner itself when there is nothing to control.
+// Wraps the partitioner; returns it unchanged if `controls` is empty.
 std::unique_ptr<Partitioner> filtered(std::unique_ptr<Partitioner> partitioner, PartitionControls controls);
 
 }  // namespace depute

@@ -1,10 +1,11 @@
-// Finds where patterns (pattern.h) occur in a graph.
+// Finds all matches of patterns (pattern.h) in a graph.
 //
 //   pattern  addmm -> relu           graph   addmm -> relu -> addmm -> relu      two matches
 //
-// Matches do not overlap. All of the first pattern are found before those of the second; of one pattern,
-// matches that end earlier in the graph come first. For a pattern, time is linear in the nodes: at each
-// node a bounded number of steps is tried (max_match_steps), and of a value max_match_users users.
+// Matches do not overlap. All matches of the first pattern are found before those of the second pattern. For
+// one pattern, matches that end earlier in the graph come first. Time per pattern is linear in the nodes:
+// each node is tried with at most max_match_steps steps, and at most max_match_users users of a value are
+// considered.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,14 @@ inline constexpr std::size_t max_match_steps = 4096;
 inline constexpr std::size_t max_match_users = 64;
 
 struct PatternMatch {
-  std::size_t pattern = 0;           // its number
-  std::vector<const Node*> nodes;    // per node of the pattern
-  std::vector<const Value*> inputs;  // per input of the pattern; null if only open arguments hold it
-  std::vector<Argument> literals;  // per input of the pattern: what it stands for; None if that is no literal
+  std::size_t pattern = 0;         // index of the pattern
+  std::vector<const Node*> nodes;  // matched node per node of the pattern
+  // Matched value per pattern input; null if it occurs only in open arguments.
+  std::vector<const Value*> inputs;
+  std::vector<Argument> literals;  // matched literal per pattern input; None if the input is no literal
 };
 
-// `method` is that of the graph: it knows the constants.
+// Returns the matches in `graph`. `method` must contain the graph and identifies constants.
 std::vector<PatternMatch> find_matches(const Method& method, const Graph& graph,
                                        std::span<const Pattern> patterns);
 

@@ -1,4 +1,4 @@
-// A backend made of functions, for one that has no state of its own, and for trials:
+// FunctionBackend: a backend made of functions, for experiments and for backends without state:
 //
 //   entry.backend = std::make_unique<FunctionBackend>("MyBackend", [](const Program& program) {
 //     return PreprocessResult{.processed_bytes = storage_of(print(program))};
@@ -17,13 +17,13 @@ namespace depute {
 
 class FunctionBackend : public Backend {
  public:
-  // Like the functions of Backend they must be pure and thread-safe.
+  // All functions must be pure and thread-safe, like those of Backend.
   using Preprocess = std::function<Result<PreprocessResult>(const Program&)>;
   using PreprocessWithSpecs =
       std::function<Result<PreprocessResult>(const Program&, std::span<const CompileSpec>)>;
   using Multimethod = std::function<Result<std::vector<MethodResults>>(std::span<const MethodPartitions>)>;
 
-  // Without `multimethod` the partitions are preprocessed one by one, as by default.
+  // Without `multimethod`, the partitions are preprocessed one by one, which is the default of Backend.
   FunctionBackend(std::string id, PreprocessWithSpecs preprocess, Multimethod multimethod = {})
       : id_(std::move(id)), preprocess_(std::move(preprocess)), multimethod_(std::move(multimethod)) {}
   FunctionBackend(std::string id, Preprocess preprocess, Multimethod multimethod = {})

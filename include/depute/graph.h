@@ -1,14 +1,14 @@
-// Graphs of nodes: an ordered list of operator calls on values, in single-assignment form.
+// Graphs of nodes: an ordered list of operator calls on values, in SSA form.
 //
 //   Node* relu = graph.add(Symbol("aten.relu.default"), {Argument::of(x)}, {}, {{Symbol("relu"), type}});
 //   graph.replace_uses(*old, relu->result());
 //   graph.erase(*dead);
 //
-// Nodes have several results, as torch.export's own nodes do (there are no getitem nodes). A graph's outputs
-// are the arguments of its last node, `return`, so that outputs are uses like all others. Use lists live in
-// the values and are kept by the edit functions below alone; each edit bumps revision(), from which the pass
-// runner knows what changed. Everything lies in the graph's arena: nodes and values never move, and erased
-// ones are freed with the graph.
+// A node may have several results, like nodes of torch.export's schema (there are no getitem nodes). The
+// graph's outputs are the arguments of its last node, `return`, so outputs are ordinary uses.
+// Use lists are stored in the values and maintained by the edit functions below. Each edit increments
+// revision(), by which the pass runner detects changes. Nodes and values live in the graph's arena: they
+// never move, and erased ones are freed with the graph.
 //
 // A const graph has const nodes and values, and so on to all that they reach, and no other graph takes its
 // values as operands: without a cast it is not edited. Nothing is written when a const graph is read, so any
@@ -40,18 +40,18 @@ class Graph;
 class Node;
 struct OpDef;  // the record of an op: op.h
 
-// Where a graph finds the records of its nodes' ops. There are PyTorch's (torch_ops) and, of a compiler with
-// backends, these with the backends' own (BackendOps in backend_op.h).
+// Op table of a graph: PyTorch's ops (torch_ops), or in a compiler with backends also backend ops (BackendOps
+// in backend_op.h).
 class OpTable {
  public:
   virtual ~OpTable() = default;
-  virtual const OpDef* find(Symbol op) const = 0;  // null: not known. Thread-safe
+  virtual const OpDef* find(Symbol op) const = 0;  // null for an unknown op; thread-safe
 };
 
-// PyTorch's ops and the compiler's own. It never goes.
+// Op table of PyTorch's ops and the compiler's own ops. Lives until the process ends.
 const std::shared_ptr<const OpTable>& torch_ops();
 
-// One place where a value is used: the cell `argument` in an argument of `user`.
+// One use of a value: a cell `argument` in the arguments of `user`.
 class Use {
  public:
   Use() = default;
@@ -72,23 +72,23 @@ class Use {
   Use** link_ = nullptr;  // the pointer that points here
 };
 
-// Where a node comes from in the user's model; shared by many nodes.
+// Location in the user's model that a node comes from; shared by many nodes.
 struct SourceLocation {
-  Symbol file;  // path of the Python file as the program carries it
+  Symbol file;  // path of the Python file as stored in the program
   std::int32_t line = 0;
   Symbol module_path;  // "features.0.conv", from nn_module_stack
   Symbol original_op;  // the operator the user's program called, before decomposition
-  Symbol line_text;    // the line itself, where the program carries it: "return self.conv(x)"
+  Symbol line_text;    // source line, if the program contains it: "return self.conv(x)"
 
-  std::string str() const;  // "model.py:12 (features.0.conv)"; empty when nothing is known
-  // The same place: the text form of a program does not carry the lines' own text.
+  std::string str() const;  // "model.py:12 (features.0.conv)"; empty if unknown
+  // Compares locations without line_text, which the text form of a program omits.
   friend bool operator==(const SourceLocation& a, const SourceLocation& b) {
     return a.file == b.file && a.line == b.line && a.module_path == b.module_path &&
            a.original_op == b.original_op;
   }
 };
 
-// What tells where a node comes from: its debug handle (0: none) and its place in the user's model.
+// Origin of a node: its debug handle (0: none) and its location in the user's model.
 struct NodeOrigin {
   std::uint32_t debug_handle = 0;
   const SourceLocation* source = nullptr;
@@ -100,18 +100,19 @@ class Value {
   Value& operator=(const Value&) = delete;
 
   Symbol name() const { return name_; }
-  const Type& type() const { return *type_; }                 // set_type() gives the value another
-  const TensorType& tensor() const { return type_->tensor; }  // only when type().is_tensor()
+  const Type& type() const { return *type_; }                 // change it with set_type()
+  const TensorType& tensor() const { return type_->tensor; }  // requires type().is_tensor()
   Node* producer() { return producer_; }                      // null for a graph input
   const Node* producer() const { return producer_; }
-  std::uint32_t index() const { return index_; }  // among the producer's results, or the graph's inputs
+  // Index among the producer's results, or among the graph's inputs.
+  std::uint32_t index() const { return index_; }
 
   bool has_uses() const { return uses_ != nullptr; }
   std::size_t use_count() const;
   bool has_one_use() const { return uses_ != nullptr && uses_->next_ == nullptr; }
 
-  // Uses, most recent first; a node that uses the value twice appears twice. Do not edit the graph while
-  // iterating.
+  // Uses, most recent first. A node that uses the value twice appears twice. Do not edit the graph during
+  // iteration.
   template <typename AnyUse>
   class UseIterator {
    public:
@@ -148,7 +149,7 @@ class Value {
   Value() = default;
 
   Symbol name_;
-  const Type* type_ = nullptr;  // its graph's; values of equal types share one
+  const Type* type_ = nullptr;  // owned by the graph; values of equal types share it
   Node* producer_ = nullptr;
   std::uint32_t index_ = 0;
   Use* uses_ = nullptr;
@@ -165,7 +166,7 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   Symbol op() const { return op_; }
-  // All facts about the op; null for one that the graph's table does not have: it is opaque.
+  // Entry of the op in the graph's op table. Null for an unknown op, which is opaque to the compiler.
   const OpDef* def() const { return def_; }
   std::span<const Argument> args() const { return args_; }
   std::span<const NamedArgument> kwargs() const { return kwargs_; }
@@ -175,7 +176,7 @@ class Node {
   Value* result(std::size_t i = 0) { return results_[i]; }
   const Value* result(std::size_t i = 0) const { return results_[i]; }
 
-  // Every value the arguments hold, in order, once per use (nested lists and kwargs included).
+  // Values in the arguments, in order, once per use (including nested lists and kwargs).
   std::size_t operand_count() const { return uses_.size(); }
   Value* operand(std::size_t i) { return uses_[i].argument_->value_ptr_; }
   const Value* operand(std::size_t i) const { return uses_[i].argument_->as_value(); }
@@ -195,15 +196,15 @@ class Node {
   Node* previous() { return previous_; }
   const Node* previous() const { return previous_; }
 
-  // The name for messages: that of the first result, or the op for a node without results.
+  // Name for messages: the name of the first result, or the op for a node without results.
   Symbol display_symbol() const { return results_.empty() ? op_ : results_[0]->name(); }
   std::string_view display_name() const { return display_symbol().str(); }
 
   Symbol tag;                              // delegation tag; empty when none
   std::uint32_t debug_handle = 0;          // 0: none
-  const SourceLocation* source = nullptr;  // owned by the Graph's SourceTable or any that outlives it
-  // Of a node that stands in the place of several: where each of them came from, in their order; its own
-  // debug handle and source are those of one of them. Empty for all others. Owned as `source` is.
+  const SourceLocation* source = nullptr;  // owned by this graph or by one that outlives it
+  // For a node that replaces several nodes: the origin of each of them, in their order. The node's own debug
+  // handle and source are those of one of them. Empty for other nodes. Owned like `source`.
   std::span<const NodeOrigin> replaced;
 
  private:
@@ -225,26 +226,26 @@ class Node {
   Graph* graph_ = nullptr;
 };
 
-// Calls visit with each place that a node comes from: its own, or those of the nodes it stands for.
+// Calls `visit` with each origin of the node: its own, or the origins of the nodes it replaces.
 template <typename Visit>
 void for_each_origin(const Node& node, Visit&& visit) {
   if (node.replaced.empty()) visit(NodeOrigin{node.debug_handle, node.source});
   for (const NodeOrigin& origin : node.replaced) visit(origin);
 }
 
-// A failure at a node: "node %add_1" unless `where` says more, with the line of the user's model.
+// Makes a failure located at `node` (or at `where` if given), with the source line of the user's model.
 Failure node_failure(const Node& node, std::string_view code, std::string_view message,
                      std::string_view hint = {}, std::string_view where = {});
 
 class Graph {
  public:
-  // `ops` must live as long as the graph does; a Program sees to that for its own.
+  // `ops` must outlive the graph; a Program ensures this for its graphs.
   explicit Graph(Symbol name = {}, const OpTable& ops = *torch_ops()) : Graph(&ops, name) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   const OpTable& ops() const { return *ops_; }
-  void use_ops(const OpTable& ops);  // looks all records up anew
+  void use_ops(const OpTable& ops);  // looks up all nodes' ops again
   Symbol name() const { return name_; }
   void set_name(Symbol name) { name_ = name; }
   std::span<Value* const> inputs() { return inputs_; }
@@ -256,12 +257,13 @@ class Graph {
   const Node* first() const { return first_; }
   Node* last() { return last_; }
   const Node* last() const { return last_; }
-  std::size_t node_count() const { return node_count_; }  // without the return
-  std::uint32_t node_ids() const { return node_ids_; }    // more than any Node::id() there ever was
+  std::size_t node_count() const { return node_count_; }  // without the return node
+  // Upper bound: larger than every Node::id() of this graph.
+  std::uint32_t node_ids() const { return node_ids_; }
   std::uint64_t revision() const { return revision_; }
 
-  // All nodes in order, without the return. Erasing the current node or adding nodes before it while
-  // iterating is safe.
+  // All nodes in order, without the return node. During iteration it is safe to erase the current node or to
+  // add nodes before it.
   template <typename AnyNode>
   class NodeIterator {
    public:
@@ -295,7 +297,7 @@ class Graph {
   NodeRange<Node> nodes() { return {first_}; }
   NodeRange<const Node> nodes() const { return {first_}; }
 
-  // --- building. Names are made unique in this graph: "add" may become "add_1".
+  // --- building. Names are made unique in the graph: "add" may become "add_1".
   Value* add_input(Symbol name, const Type& type);
   // Adds a node before `before` (null: at the end). Values in arguments must be this graph's, and lists come
   // from its list().
@@ -310,29 +312,30 @@ class Graph {
   Argument map(std::span<const NamedArgument> entries);
   Argument complex(double real, double imaginary);
   void set_outputs(std::span<const Argument> outputs);
-  const SourceLocation* add_source(SourceLocation source);                       // equal ones are stored once
-  std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);  // a copy, sources included
+  const SourceLocation* add_source(SourceLocation source);  // equal locations are stored once
+  // Copies the origins and their sources.
+  std::span<const NodeOrigin> add_origins(std::span<const NodeOrigin> origins);
 
   // --- editing
-  // The node or value itself, for who may edit its graph: what only looks, like an OpCall or a match of a
-  // pattern, gives const ones.
+  // Returns the mutable node or value. OpCall and PatternMatch hand out const pointers; only the graph's
+  // owner can edit.
   Node* own(const Node& node);
   Value* own(const Value& value);
-  bool has(const Node& node) const;                   // false for a node that was erased
-  bool has(const Value& value) const;                 // an input, or a result of a node that the graph has
-  void replace_uses(Value& old, Value* replacement);  // every use, outputs included; the types should agree
-  void set_operand(Use& use, Argument replacement);   // one use
-  void set_operand(Node& node, std::size_t operand, Value* value);  // the same by the use's number
+  bool has(const Node& node) const;                   // false for an erased node
+  bool has(const Value& value) const;                 // true for inputs and for results of nodes in the graph
+  void replace_uses(Value& old, Value* replacement);  // replaces all uses, also outputs; types should agree
+  void set_operand(Use& use, Argument replacement);   // replaces one use
+  void set_operand(Node& node, std::size_t operand, Value* value);  // replaces one use by its index
   void set_args(Node& node, std::span<const Argument> args, std::span<const NamedArgument> kwargs);
   void set_op(Node& node, Symbol op);
   void set_type(Value& value, const Type& type);
   void rename(Value& value, Symbol name);
-  void erase(Node& node);                             // its results must have no uses left
-  void erase_input(std::size_t index);                // it must have no uses left; later inputs move up
-  void retain_inputs(const std::vector<bool>& keep);  // erases all inputs that are not kept, in one go
+  void erase(Node& node);                             // results must have no uses
+  void erase_input(std::size_t index);                // must have no uses; later inputs move up by one
+  void retain_inputs(const std::vector<bool>& keep);  // erases all inputs with keep[i] == false
   void move_before(Node& node, Node* before);         // null: to the end
 
-  // A copy of `argument` (of another graph) with its lists in this graph and its values mapped by
+  // Copies `argument` from another graph: lists are allocated in this graph, and values are mapped by
   // `map_value`.
   template <typename MapValue>
   Argument import(const Argument& argument, MapValue&& map_value) {
@@ -351,9 +354,9 @@ class Graph {
         &map_leaf);
   }
 
-  void expect_names(std::size_t count) { names_.reserve(names_.size() + count); }  // so many more
-  Symbol unique_name(Symbol wanted);  // `wanted` itself, or with the first free suffix _1, _2, ...
-  bool has_name(Symbol name) const { return names_.contains(name); }  // now, or before it was renamed
+  void expect_names(std::size_t count) { names_.reserve(names_.size() + count); }  // reserves space
+  Symbol unique_name(Symbol wanted);  // `wanted`, or `wanted` with the first free suffix _1, _2, ...
+  bool has_name(Symbol name) const { return names_.contains(name); }  // true for names in use or used before
 
  private:
   Graph(const OpTable* ops, Symbol name);
@@ -380,7 +383,7 @@ class Graph {
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   std::size_t node_count_ = 0;
-  std::uint32_t node_ids_ = 1;  // the return has 0
+  std::uint32_t node_ids_ = 1;  // the return node has 0
   std::uint64_t revision_ = 0;
   std::pmr::unordered_map<Symbol, std::uint32_t> names_{&arena_};  // taken names -> next suffix to try
   struct TypeHash {

@@ -1,5 +1,5 @@
-// Content hashes: XXH3 over bytes, for deduplicating constants and comparing graphs. Stable between machines
-// and versions.
+// Content hashes (XXH3, 128 bits) to deduplicate constants and compare graphs. Equal on all machines and in
+// all versions.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ struct Hash128 {
 };
 
 Hash128 hash128(std::span<const std::byte> bytes);
-Hash128 hash128_of_zeros(std::size_t size);  // of that many zero bytes, without the memory for them
-std::optional<Hash128> hash128_from_hex(std::string_view digits);  // reads what hex() writes
+Hash128 hash128_of_zeros(std::size_t size);  // hash of `size` zero bytes; allocates nothing
+std::optional<Hash128> hash128_from_hex(std::string_view digits);  // inverse of hex()
 
 // Hashes a sequence of parts. Lengths are part of the hash, so ("ab", "c") differs from ("a", "bc"). Short
-// parts are gathered first, as each call of the hash function costs more than a few bytes do.
+// parts are buffered, because a call of the hash function costs more than copying a few bytes.
 class Hasher {
  public:
   Hasher();
@@ -39,7 +39,7 @@ class Hasher {
 
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
-  // Most parts are numbers: here the copy is a single store.
+  // Inline, because most parts are numbers: the copy is a single store.
   void add(std::uint64_t number) {
     if (sizeof(number) > gathered_.size() - gathered_size_) flush();
     std::memcpy(gathered_.data() + gathered_size_, &number, sizeof(number));

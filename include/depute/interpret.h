@@ -1,9 +1,9 @@
-// Runs whole programs with the reference kernels: what they compute, whoever they are lowered to.
+// Interpreter: runs whole programs, lowered or not, with the reference kernels.
 //
 //   DEPUTE_TRY(auto expected, interpret(program, method, inputs));
 //   DEPUTE_TRY(auto actual, interpret(lowered, *lowered.find_method("forward"), inputs));
 //
-// A delegate runs as the program it was made from, an op without a kernel as its decomposition, control flow
+// A delegate runs as its original subprogram, an op without a kernel as its decomposition, and control flow
 // as its bodies.
 #pragma once
 
@@ -19,33 +19,34 @@
 
 namespace depute {
 
-// Nesting of bodies, delegates and decompositions that is still run.
+// Maximum nesting of bodies, delegates and decompositions.
 inline constexpr int max_interpreted_depth = 32;
-// Turns of one loop that are still run.
+// Maximum number of iterations of one loop.
 inline constexpr std::int64_t max_loop_turns = 1'000'000;
 
-// The contents of the method's outputs, mutations included, in order. `inputs` are those of its inputs that
-// have no data in the program, in order; None stands for custom objects and tokens.
+// Returns the contents of the method's outputs in order, including mutations. `inputs` are the method's
+// inputs without data in the program, in order; None stands for custom objects and tokens. Fails if an op has
+// neither kernel nor decomposition, or if a limit above is exceeded.
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs);
 
-// Told before each call of a body of control flow, those inside of bodies included: the node, which of its
-// arguments the body is, and what the body's inputs hold.
+// Called before each call of a control-flow body, including nested bodies. Gets the node, the index of the
+// argument that is the body, and the contents of the body's inputs.
 using BodyObserver =
     std::function<void(const Node& node, std::size_t argument, std::span<const Content> inputs)>;
 
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs, const BodyObserver& observe);
 
-// What a loaded program keeps between calls: the mutated buffers, and those inside its delegates. One that
-// has never been written is not in it.
+// State of a loaded program between calls: mutated buffers, and the state of its delegates. Contains only
+// buffers that have been written.
 struct ProgramState {
   std::map<Symbol, TensorData, SymbolTextLess> data;                          // by data key
   std::map<Symbol, std::unique_ptr<ProgramState>, SymbolTextLess> delegates;  // by name
 };
 
-// The same call on a loaded program: mutated buffers are read from `state` and written to it, and are not
-// among the results.
+// Runs the method on a loaded program: mutated buffers are read from `state` and written back to it. Results
+// do not include these buffers.
 Result<std::vector<Content>> interpret(const Program& program, const Method& method,
                                        std::span<const Content> inputs, ProgramState& state);
 

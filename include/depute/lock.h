@@ -1,4 +1,4 @@
-// What was decided for a program, kept to hold later builds to it: --lock FILE.
+// Lock file: the partitioning of a program, to detect changes in later builds (--lock FILE).
 //
 //   partition xnnpack0 of forward, XnnpackBackend, 3b0c...
 //     weight "fc.weight": f32[8, 4] 91d2...
@@ -6,9 +6,9 @@
 //     node %y: f32[1, 8] = aten.linear.default(%x, %p_fc_weight)
 //     output %y
 //
-// A part has the hash of its lines, so that it is found again under another name; lines have the names of
-// nodes and weights, so that what changed is told by them. Nothing in it depends on the machine, the time,
-// the paths or the lines of the model's source.
+// Each part has a hash of its lines, so that it is found again under another name. Lines contain names of
+// nodes and weights, so that changes can be reported by name. The content does not depend on machine, time,
+// paths or source lines of the model.
 #pragma once
 
 #include <string>
@@ -24,47 +24,50 @@
 
 namespace depute {
 
-// "node %y: f32[1, 8] = aten.linear.default(%x, %w)". What is there several times is told apart by its order.
+// "node %y: f32[1, 8] = aten.linear.default(%x, %w)". Lines with equal kind and name are matched by order.
 struct LockLine {
   std::string kind = {};       // "node", "weight", "input", "output", "spec", "version"
-  std::string name = {};       // what it is about: "%y", "fc.weight"; in a body "@body %y"
-  std::string text = {};       // all behind the kind
-  SourceLocation source = {};  // of a node of a program that was just lowered; not written
+  std::string name = {};       // subject of the line: "%y", "fc.weight"; in a body "@body %y"
+  std::string text = {};       // everything behind the kind
+  SourceLocation source = {};  // set for nodes of a program lowered in this process; not written
 };
 
-// A partition, or what no backend took of a method.
+// A partition, or the undelegated nodes of a method.
 struct LockPart {
   std::string method = {};
-  std::string partition = {};   // the delegate's name; empty: what was left
-  std::string backend_id = {};  // of a partition
+  std::string partition = {};   // name of the delegate; empty: undelegated nodes
+  std::string backend_id = {};  // empty for undelegated nodes
   std::vector<LockLine> lines = {};
 };
 
 struct Lock {
-  std::string made_by = {};               // the compiler and its version
-  std::vector<std::string> options = {};  // that decide, as they were written: "--backend xnnpack:mode=fx"
-  std::vector<std::string> sizes = {};    // ranges of symbols: "s0 in [1, 64]"
-  std::vector<LockPart> parts = {};       // in the program's order, of each method the partitions first
+  std::string made_by = {};  // name and version of the compiler
+  // Options that affect the result, as written: "--backend xnnpack:mode=fx"
+  std::vector<std::string> options = {};
+  std::vector<std::string> sizes = {};  // ranges of symbols: "s0 in [1, 64]"
+  std::vector<LockPart> parts = {};     // in program order; for each method, partitions first
 };
 
-// Of a lowered program. Reads the bytes of all its constants. The registry's backends tell their versions.
+// Makes the lock of a lowered program. Reads the bytes of all constants. Includes the backends' versions from
+// `registry`.
 Lock make_lock(const Program& lowered, const Registry& registry, std::string made_by,
                std::vector<std::string> options);
 
 std::string lock_text(const Lock& lock);
-// `name` is the file's, for messages. Refuses one that lock_text() has not written, or that was edited since.
+// Parses a lock file; `name` is its name in messages. Fails for text that lock_text() has not written or that
+// was edited.
 Result<Lock> parse_lock(std::string_view text, std::string_view name);
 
-// A difference in words.
+// One difference between two locks.
 struct LockChange {
-  std::string place = {};  // "forward, xnnpack0, %y"; empty: of the whole program
+  std::string place = {};  // "forward, xnnpack0, %y"; empty: the whole program
   std::string text = {};   // "went to ExecuTorch's kernels"
   SourceLocation source = {};
   std::string str() const;  // "forward, xnnpack0, %y: went to ExecuTorch's kernels (model.py:7)"
 };
 
-// What is not as it was; empty for equal locks. Partitions are found again by what is in them: a new number
-// is no change.
+// Returns the differences; empty for equal locks. Partitions are matched by content, so a new number is no
+// difference.
 std::vector<LockChange> lock_changes(const Lock& before, const Lock& now);
 
 }  // namespace depute

@@ -1,9 +1,8 @@
-// What can go wrong between a partitioner, the carver and a backend, each kind with an id of its own, and the
-// place it is told with.
+// Errors of partitioners, the carver and backends: each kind has a stable id, and each error names its place.
 //
 //   error[to_backend.split-state] method forward, buffer 'count', tag t0: buffer 'count' is mutated, and ...
 //
-// Tools can match the id after `to_backend.`; the words may change.
+// Tools may match the id after `to_backend.`; the message text may change.
 #pragma once
 
 #include <string>
@@ -17,44 +16,45 @@
 namespace depute {
 
 enum class LoweringFault : std::uint8_t {
-  PartitionerFailed,          // it threw, or returned an error
-  PartitionerChangedProgram,  // it may only return tags
+  PartitionerFailed,          // threw an exception, or returned an error
+  PartitionerChangedProgram,  // partitioners may only return tags
   PartitionerNotDeterministic,
   UnknownTag,          // a tag without a delegation spec
   EmptyTag,            // a delegation spec for the empty tag, which untagged nodes have
-  OutputTagged,        // the outputs of a graph
-  InputTagged,         // a user input, or an input of a control-flow body
+  OutputTagged,        // a tag on the outputs of a graph
+  InputTagged,         // a tag on a user input, or on an input of a control-flow body
   TaggedTwice,         // a node with two tags
-  ForeignNode,         // a node or value that is null, erased, or of another method or program
-  TagInsideTakenBody,  // a control-flow node is taken whole, and a node in its body has another tag
+  ForeignNode,         // a node or value that is null, erased, or belongs to another method or program
+  TagInsideTakenBody,  // a control-flow node is taken as a whole, but a node in its body has another tag
   DependencyCycle,     // a partition needs a value that depends on its own results
-  SplitConstant,       // a constant that may not be copied is used in several places
-  SplitState,          // readers and writer of a mutated buffer, or calls of a delegate with state, lie apart
-  NotFunctional,       // a node that writes to its argument
-  UnknownMethod,       // a partitioner for a method that is not there
-  NoPartitioner,       // a null one
-  NotOneMethod,        // a whole program becomes a delegate only when it has one method
-  UnknownBackend,      // no backend has the id
-  BackendFailed,       // it threw, or returned an error
+  SplitConstant,       // a constant listed in no_copy is used in several places
+  // Readers and writer of a mutated buffer, or calls of a stateful delegate, are in different partitions.
+  SplitState,
+  NotFunctional,   // a node mutates its argument
+  UnknownMethod,   // a partitioner for a method that does not exist
+  NoPartitioner,   // a null partitioner
+  NotOneMethod,    // a whole program can become a delegate only if it has one method
+  UnknownBackend,  // no registered backend has this id
+  BackendFailed,   // threw an exception, or returned an error
   BackendChangedProgram,
   BackendNotDeterministic,
-  WrongResultCount,   // not one result per partition
+  WrongResultCount,   // the number of results differs from the number of partitions
   NoBytes,            // a result without processed bytes
-  BadArenaPadding,    // more bytes behind the arena than a runtime half can have a use for
+  BadArenaPadding,    // more than max_arena_padding bytes
   BadDebugHandles,    // a delegate map names handles that the partition does not have
-  BadNamedData,       // no key, no bytes, an alignment that is no power of two or too large
-  NamedDataConflict,  // one key, different bytes
-  BadBackendOp,       // a backend op that cannot be what it says
-  BackendOpLeft,      // a backend op outside of a delegate that nothing there can run
+  BadNamedData,       // no key, no bytes, or an invalid alignment
+  NamedDataConflict,  // one key with different bytes
+  BadBackendOp,       // an invalid backend op
+  BackendOpLeft,      // an undelegated backend op without a kernel that cannot be replaced by a pattern
 };
 
-// "split-state": the id as it is printed.
+// Id as printed: "split-state".
 std::string_view fault_id(LoweringFault fault);
 
-// Where something went wrong; what is not known stays empty.
+// Place of an error; unknown fields stay empty.
 struct LoweringPlace {
   std::string_view method = {};
-  const Node* node = nullptr;   // its user's source line goes along
+  const Node* node = nullptr;   // adds the user's source line
   std::string_view value = {};  // "input 'x'", "buffer 'count'"
   std::string_view tag = {};
   std::string_view backend = {};
@@ -67,7 +67,7 @@ std::string place_text(const LoweringPlace& place);
 Failure lowering_error(LoweringFault fault, const LoweringPlace& place, std::string_view message,
                        std::string_view hint = {});
 
-// BackendFailed with the backend's own words, place, hint and line.
+// BackendFailed with the message, place, hint and source line of the backend's own error.
 Failure backend_failed(const LoweringPlace& place, const Diagnostic& cause);
 
 }  // namespace depute

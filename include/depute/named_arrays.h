@@ -1,4 +1,4 @@
-// Arrays by name, in the order of the file or dictionary that they come from: what numpy.savez keeps.
+// Arrays by name, in the order of the file or dictionary they come from, as in numpy.savez.
 //
 //   DEPUTE_TRY(NamedArrays arrays, read_npz("inputs.npz"));      // "x": f32[8, 3, 224, 224]
 #pragma once
@@ -16,8 +16,8 @@ namespace depute {
 
 using NamedArrays = std::vector<std::pair<std::string, TensorData>>;
 
-// A zip archive of .npy files, "-" being standard input. Arrays lie where they are, in the mapped file, at
-// any address. Arrays of Python objects are pickles, and refused.
+// Reads a .npz file (a zip archive of .npy files); "-" is standard input. Arrays are not copied: they stay in
+// the mapped file, possibly unaligned. Fails for arrays of Python objects, which are pickled.
 Result<NamedArrays> read_npz(const std::string& path);
 
 }  // namespace depute

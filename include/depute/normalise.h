@@ -1,6 +1,6 @@
-// Brings a program as torch.export wrote it (training IR, Core ATen or Edge) to the one form that the rest of
-// the compiler knows: functional, decomposed to core ops, element types explicit, tensors contiguous,
-// constants folded, nothing unused.
+// Normalizes a program from torch.export (training IR, Core ATen or Edge). Normalized programs are functional
+// and decomposed to core ops. Element types are explicit, tensors are contiguous, constants are folded, and
+// all nodes are used.
 //
 //   %c = aten.conv2d.default(%x, %w, %b)             %c = aten.convolution.default(%x, %w, %b, [1, 1], ...)
 //   %r = aten.relu_.default(%c)               ->     %r = aten.relu.default(%c)
@@ -25,19 +25,19 @@ using ObserveStep = std::function<void(std::string_view step, const Program& pro
 
 struct NormaliseOptions {
   std::vector<OpsToNotDecompose> ops_to_not_decompose;
-  // Core ops are written as ExecuTorch's Edge dialect has them, a linear layer as a permute and an addmm, for
-  // partitioners that look for those; what ops_to_not_decompose names stays whole.
+  // Write core ops as in ExecuTorch's Edge dialect, for partitioners that match its forms: a linear layer
+  // becomes a permute and an addmm. Ops in ops_to_not_decompose stay whole.
   bool edge_forms = false;
   bool verify = false;    // check all invariants after each pass
   bool verified = false;  // verify_input() has passed the program
   ObserveStep observe;    // of each pass
 };
 
-// Takes any program; one that verify_input() refuses is refused.
+// Normalizes any program. Fails if verify_input() rejects it.
 Result<Program> normalise(Program program, const NormaliseOptions& options = {});
 
-// The same for what backends left over: ops kept whole for a partitioner that did not take them are
-// decomposed now.
+// Normalizes undelegated nodes after partitioning: also decomposes ops that were kept whole for a partitioner
+// that did not take them.
 Result<Program> normalise_leftovers(Program program, const NormaliseOptions& options = {});
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// Ops that a partitioner wants to see whole although normalisation would decompose them.
+// Ops that a partitioner wants to see undecomposed, although normalization would decompose them.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace depute {
 
 struct OpsToNotDecompose {
   std::vector<Symbol> ops;
-  std::function<bool(const Node&)> filter;  // which nodes with these ops; empty: all of them
+  std::function<bool(const Node&)> filter;  // selects nodes with these ops; empty: all
 };
 
 }  // namespace depute

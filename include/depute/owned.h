@@ -1,11 +1,10 @@
-// A pointer to what it owns, through which const reaches: a std::unique_ptr of a const object still lets its
-// object be edited, an Owned of one does not.
+// A unique_ptr that propagates const: through a const Owned<T> only a const T is reachable.
 //
 //   Owned<Graph> graph = std::make_unique<Graph>();
 //   graph->add_input(Symbol("x"), type);  // through a Graph&
 //   std::as_const(graph)->inputs();       // through a const Graph&
 //
-// It has unique_ptr's words, and is made from one.
+// It has the interface of unique_ptr and is constructed from one.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ template <typename T>
 class Owned {
  public:
   Owned() = default;
-  Owned(std::nullptr_t) {}                                             // NOLINT: as a unique_ptr
+  Owned(std::nullptr_t) {}                                             // NOLINT: like a unique_ptr
   Owned(std::unique_ptr<T> pointer) : pointer_(std::move(pointer)) {}  // NOLINT: conversion is the point
 
   T* get() { return pointer_.get(); }

@@ -1,4 +1,5 @@
-// What a partitioner answers: a tag per node, the backend of each tag, and why the other nodes stay.
+// Result of a partitioner: a tag per node, the backend of each tag, and the reasons why other nodes stay
+// undelegated.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@ struct DelegationSpec {
   friend bool operator==(const DelegationSpec&, const DelegationSpec&) = default;
 };
 
-// Why a node is or is not delegated. `rule` is from a closed vocabulary per backend ("dtype", "rank",
+// Reason why a node is or is not delegated. Each backend has a closed set of rules ("dtype", "rank",
 // "static-weight", ...).
 struct Verdict {
   bool delegated = false;
-  std::string owner = {};    // backend name when delegated; else empty
-  std::string rule = {};     // id of the rule that refused, empty when delegated
-  std::string seen = {};     // the value seen: "i64"
-  std::string allowed = {};  // the values allowed: "f32, f16"
+  std::string owner = {};    // backend name if delegated; else empty
+  std::string rule = {};     // id of the rule that rejected the node; empty if delegated
+  std::string seen = {};     // value found: "i64"
+  std::string allowed = {};  // allowed values: "f32, f16"
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
@@ -44,18 +45,18 @@ struct PartitionPlan {
 
 struct PartitionResult {
   std::map<Symbol, DelegationSpec, SymbolTextLess> partition_tags;
-  // Tag by node, for nodes of the method's graph and its bodies. Untagged nodes stay with the portable
-  // runtime; those in the bodies of a tagged control-flow node go with it. Graphs in the order of
+  // Tag per node, for nodes of the method's graph and its bodies. Untagged nodes run on the portable runtime;
+  // nodes in the bodies of a tagged control-flow node belong to its tag. Graphs are in the order of
   // walk_graphs (ir/walk.h), nodes in graph order.
   std::vector<std::pair<const Node*, Symbol>> node_tags;
-  // Constants, and buffers with their mutation, that move into the delegate with that tag. Constants used by
-  // several tags are listed once for each.
+  // Constants, and buffers with their mutation, that move into the delegate of a tag. A constant used by
+  // several tags is listed once for each.
   std::vector<std::pair<const Value*, Symbol>> constant_tags;
-  // Constants that may lie in one place only: moving one that other tags, or untagged nodes, use too is
-  // refused. Others are copied, which costs a view and no bytes.
+  // Constants that must not be copied: to_backend() fails if one moves into a delegate and has users
+  // elsewhere. Other constants are copied, which copies a view but no bytes.
   std::vector<const Value*> no_copy;
-  // Why nodes are delegated or not, each node once. Tags decide: a node without a verdict, or with one that
-  // contradicts its tag, gets one that follows from the tag.
+  // Reasons, each node at most once. Tags are decisive: a node without a verdict, or with one that
+  // contradicts its tag, gets a verdict derived from the tag.
   std::vector<std::pair<const Node*, Verdict>> verdicts;
   // By tag, for partitions of plan_together(); other partitioners leave it empty.
   std::unordered_map<Symbol, PartitionPlan> plans;

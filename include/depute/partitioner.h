@@ -1,11 +1,10 @@
-// Partitioner: decides which nodes go to which backend, by tagging them. The names are ExecuTorch's.
+// Partitioner: assigns nodes to backends by tagging them. Names are those of ExecuTorch.
 //
-// A partitioner sees a Method of a Program and returns a PartitionResult: a tag per node and, per tag, the
-// DelegationSpec of the backend that takes it. Nodes with one tag become one delegate. A partitioner never
-// edits the program: tags are given beside it. Every node ends with exactly one Verdict, so that no one has
-// to guess why an op was not delegated.
+// A partitioner reads a Method of a Program and returns a PartitionResult: a tag per node and, for each tag,
+// the DelegationSpec of its backend. Nodes with the same tag become one delegate. A partitioner never edits
+// the program. Each node finally has exactly one Verdict, which explains why it was or was not delegated.
 //
-// docs/partitioners.md has the partitioners that are ready to use.
+// docs/partitioners.md lists the ready-made partitioners.
 #pragma once
 
 #include <optional>
@@ -23,22 +22,25 @@ namespace depute {
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
+  // Returns the ops that normalization must leave whole until this partitioner has run.
   virtual OpsToNotDecompose ops_to_not_decompose(const Program& program) const {
     (void)program;
     return {};
   }
+  // Returns a tag per node and the reasons for the other nodes. Must be deterministic; must not change the
+  // program.
   virtual Result<PartitionResult> partition(const Program& program, const Method& method) const = 0;
 
-  // The proposal of which partition() is the result, if that is how the partitioner works. Such partitioners
-  // can be planned together with others (plan_together.h).
+  // Returns the proposal from which partition() makes its result, or nullopt if the partitioner works
+  // differently. Partitioners with a proposal can be combined by plan_together().
   virtual Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const {
     (void)program;
     (void)method;
     return std::nullopt;
   }
 
-  // True for one that asks another process, which has copies of what it is told of: it cannot change the
-  // program, which is therefore not looked through to see that.
+  // True if partition() runs in another process, on a copy. It cannot modify the program, so to_backend()
+  // does not check.
   virtual bool asks_elsewhere() const { return false; }
 };
 

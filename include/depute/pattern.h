@@ -1,4 +1,4 @@
-// Patterns: small graphs that are looked for in a program, written in the text form (docs/partitioners.md).
+// Patterns: small graphs to match in a program, written in the text form (docs/partitioners.md).
 //
 //   program
 //   method linear_relu(%x: none, %w: none = param "", %b: none) {
@@ -7,12 +7,12 @@
 //     return %r
 //   }
 //
-// Each method is a pattern. Inputs stand for any value (one with the role param, buffer or constant for any
-// constant, one of the type int, float, bool or string for any literal of it); the type none for any type; a
-// symbol for any size. What stands in two places is the same in both. Arguments are compared, those left out
-// by their defaults, but for match.any (any argument) and match.rest (all that follow). Values that are not
-// returned must not be used outside of the match. Behind !any_order the first two arguments of a node may be
-// exchanged.
+// Each method is a pattern. An input matches any value; with the role param, buffer or constant it matches a
+// constant; with the type int, float, bool or string it matches a literal. The type none matches any type, a
+// symbol any size. A name that occurs twice must match the same value in both places.
+// Arguments are compared, omitted ones by their defaults, except for match.any (any argument) and match.rest
+// (all following arguments). Values that the pattern does not return must have no uses outside the match.
+// With !any_order, the first two arguments of a node may be swapped.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ namespace depute {
 
 inline constexpr std::size_t max_pattern_nodes = 256;
 
-// True for an input of a pattern that stands for a literal argument.
+// True for a pattern input that matches a literal argument.
 bool is_literal_input(const Value& input);
 
 class Pattern {
@@ -40,27 +40,27 @@ class Pattern {
   Symbol name() const { return method_->name; }
   const Method& method() const { return *method_; }
 
-  // An argument of a pattern's node: what stands there, and where. By the op's schema where it is known, so
-  // that positions, keywords and defaults agree; else as written.
+  // An expected argument of a pattern node, with its position. For a known op the position is that in the
+  // schema, so that positional arguments, keywords and defaults agree; otherwise it is as written.
   struct Wish {
-    std::size_t position = 0;  // in the schema, or among the positional arguments
-    Symbol keyword;            // of an op without schema; empty for positional ones
+    std::size_t position = 0;  // in the schema, or among positional arguments
+    Symbol keyword;            // for an op without schema; empty for positional arguments
     const Argument* argument = nullptr;
   };
   struct PatternNode {
     const Node* node = nullptr;
     std::vector<Wish> wishes;
-    std::size_t positional = 0;  // positional arguments, for ops without schema
+    std::size_t positional = 0;  // number of positional arguments, for ops without schema
     bool any_order = false;
-    bool open_rest = false;  // arguments without a wish are not compared
+    bool open_rest = false;  // arguments without a Wish are not compared
   };
-  // How the next node of the pattern is found once some are: it makes a known value, or uses one.
+  // How to find the next pattern node from known values: as the producer of a value, or as a user of one.
   struct Step {
-    std::size_t node = 0;         // its number
-    const Value* made = nullptr;  // a result that is known
-    const Value* used = nullptr;  // else an operand that is known; both null for the first step
+    std::size_t node = 0;         // index of the pattern node
+    const Value* made = nullptr;  // known result of the node
+    const Value* used = nullptr;  // otherwise a known operand; both are null for the first step
   };
-  std::span<const PatternNode> nodes() const { return nodes_; }  // in the order of the graph
+  std::span<const PatternNode> nodes() const { return nodes_; }  // in graph order
   std::span<const Step> steps() const { return steps_; }
 
  private:
@@ -77,7 +77,7 @@ class Pattern {
   std::vector<Step> steps_;
 };
 
-// One pattern per method of the text.
+// Parses one pattern per method of the text. Fails for text that does not parse or is no valid pattern.
 Result<std::vector<Pattern>> parse_patterns(std::string_view text, const std::string& file_name = "<pattern>",
                                             const std::shared_ptr<const OpTable>& ops = torch_ops());
 

@@ -1,10 +1,10 @@
-// PatternPartitioner: takes what patterns (pattern.h) match, each match whole or not at all.
+// PatternPartitioner: takes the matches of patterns (pattern.h), each as a whole or not at all.
 //
 //   DEPUTE_TRY(auto patterns, parse_patterns(text));
 //   PatternPartitioner partitioner(std::move(patterns), {.owner = "mine", .spec = {"MyBackend", {}}});
 //
-// Matches that lie beside each other share a region; with RegionMode::Apart each is a partition of its own.
-// Bodies are searched as well. Nodes of no match are refused with the rule "pattern".
+// Neighboring matches share a region; with RegionMode::Apart each match is a separate partition. Control-flow
+// bodies are searched, too. Nodes outside all matches are rejected with the rule "pattern".
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace depute {
 
 class PatternPartitioner : public ProposingPartitioner {
  public:
-  // Says no to a match for reasons that a pattern cannot express.
+  // Returns false to reject a match for reasons that a pattern cannot express.
   using Accept = std::function<bool(const Pattern& pattern, const PatternMatch& match)>;
 
   PatternPartitioner(std::vector<Pattern> patterns, ProposeOptions options, Accept accept = {})

@@ -1,16 +1,18 @@
-// Pins: which nodes a backend may take at all, by name, module or op. Users set them beside a backend:
+// Pins restrict the nodes that a backend may take, by name, module or op. Users write them as backend
+// options:
 //
-//   --backend xnnpack:only=features.*            only the module features and what is in it
-//   --backend xnnpack:off=node:relu_1            never that node
+//   --backend xnnpack:only=features.*            only nodes of the module `features` and its submodules
+//   --backend xnnpack:off=node:relu_1            all nodes but the one that defines %relu_1
 //   --backend xnnpack:off=op:gelu,off=name:attn_.*_mask
 //
-//   module:PATH   the module of that path and those in it; a bare PATH and a trailing .* say the same
-//   node:NAME     the node with a result of that name
-//   name:REGEX    nodes with a result whose whole name matches (ECMAScript, no counts or back references)
-//   op:OP         nodes whose op, or the op the user's program called, has these parts: gelu,
-//                 aten.add.Tensor, add
+//   module:PATH   nodes of the module PATH and its submodules; also written PATH or PATH.*
+//   node:NAME     the node that defines the value NAME
+//   name:REGEX    nodes that define a value whose whole name matches REGEX (ECMAScript, without counts and
+//                 back references)
+//   op:OP         nodes whose op, or whose op in the user's program, contains the dotted parts OP:
+//                 gelu, add, add.Tensor, aten.add.Tensor
 //
-// With `only`, nodes that none of them selects are pinned; `off` pins what it selects.
+// With `only`, all nodes that no `only` selects are pinned (excluded); `off` pins the nodes it selects.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +31,17 @@ namespace depute {
 
 inline constexpr std::size_t max_pin_regex = 256;  // characters
 
-// One way to choose nodes.
+// Selects nodes by module, name or op.
 class NodeSelector {
  public:
   static Result<NodeSelector> parse(std::string_view text);
   bool selects(const Node& node) const;
   const std::string& text() const { return text_; }
-  // Ops may be missing in a program if the op table knows them: one list of pins then serves many models.
+  // True if it is no error that this selector selects no node: the op table knows its op. One list of pins
+  // can thus serve many models.
   bool may_select_nothing() const;
-  // The one of the program's names that was meant, where it selects nothing: "did you mean relu?"; else
-  // `otherwise`.
+  // Returns a hint with the most similar name in the program ("did you mean relu?"), or `otherwise` if there
+  // is none.
   std::string meant_name(const Program& program, std::string_view otherwise) const;
 
  private:
@@ -48,8 +51,8 @@ class NodeSelector {
 
   Kind kind_;
   std::string pattern_;
-  std::string text_;                                    // as it was written
-  std::function<bool(std::string_view)> matches_name_;  // of Name alone
+  std::string text_;                                    // as written by the user
+  std::function<bool(std::string_view)> matches_name_;  // only for Kind::Name
 };
 
 class Pins {
@@ -58,12 +61,11 @@ class Pins {
   Status add(Rule rule, std::string_view selector);
   bool empty() const { return only_.empty() && off_.empty(); }
 
-  // The pin that keeps a node from being taken ("off=op:gelu"); nothing if it may be taken. A control-flow
-  // node may not be taken whole when an `off` pin selects a node in its bodies.
+  // Returns the pin that excludes a node ("off=op:gelu"), or nullopt if the node may be taken. A control-flow
+  // node is excluded if an `off` pin selects a node in its bodies.
   std::optional<std::string> pin_of(const Node& node) const;
 
-  // An error for the first selector that selects no node of any method, nor of delegates that were made of
-  // some.
+  // Fails for the first selector that selects no node of any method, including nodes already delegated.
   Status check_known(const Program& program) const;
 
  private:

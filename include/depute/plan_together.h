@@ -1,11 +1,12 @@
-// Several backends placed at once: one PartitionResult with the tags of all.
+// Partitions for several backends at once: one PartitionResult with the tags of all backends.
 //
 //   return plan_together(program, method, std::vector<Proposal>{gpu, cpu});
 //
 //   gpu0, cpu0, gpu1, ...: each node with the first backend that takes it
 //
-// Planned together, backends need fewer partitions than lowered one after another, as a region can wait for
-// what another backend's region gives it (plan_owners.h). Tags and verdicts are as in propose_partitions.h.
+// Joint planning needs fewer partitions than lowering for one backend after another, because a region can
+// wait for results of another backend's region (plan_owners.h). Tags and verdicts follow
+// propose_partitions.h.
 #pragma once
 
 #include <memory>
@@ -19,17 +20,18 @@
 
 namespace depute {
 
-// Proposals in order of priority. Fails only as propose_partitions() does, and without proposals.
+// `proposals` are in order of priority. Fails if there are none, and in the cases where propose_partitions()
+// fails.
 Result<PartitionResult> plan_together(const Program& program, const Method& method,
                                       std::span<const Proposal> proposals);
 
-// Partitioners in order of priority, as one. Each must give a proposal.
+// Several partitioners combined into one, in order of priority. Each must return a proposal.
 class SeveralPartitioners : public Partitioner {
  public:
   explicit SeveralPartitioners(std::vector<std::shared_ptr<const Partitioner>> partitioners)
       : partitioners_(std::move(partitioners)) {}
 
-  // What any of them wants to see whole.
+  // Union of the ops that the partitioners want to see undecomposed.
   OpsToNotDecompose ops_to_not_decompose(const Program& program) const override;
   Result<PartitionResult> partition(const Program& program, const Method& method) const override;
 

@@ -1,5 +1,5 @@
-// The text form of programs: printed and parsed whole, parse(print(p)) == p. Grammar and samples in
-// docs/ir.md.
+// Prints the text form of programs, which parse_program() reads back without loss. docs/ir.md has the grammar
+// and samples.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace depute {
 using ValueNames = std::unordered_map<const Value*, Symbol>;
 
 struct PrintOptions {
-  // Constants and blobs up to this size are printed whole; larger ones as elided(size, "xxh3:..."),
-  // comparable but not runnable.
+  // Constants and blobs up to this size are printed completely. Larger ones become elided(size, "xxh3:..."),
+  // which can be compared but not run.
   std::size_t max_inline_bytes = 256;
-  bool originals = false;  // also the subprograms that delegates were made from
-  bool sources = false;    // also where nodes come from: from "model.py":12 "features.0"
-  bool marks = true;       // tags and debug handles of nodes
-  // Names that values have in the place of their own.
+  bool originals = false;  // print the original subprograms of delegates
+  bool sources = false;    // print sources of nodes: from "model.py":12 "features.0"
+  bool marks = true;       // print tags and debug handles of nodes
+  // Names printed instead of the values' own names.
   const ValueNames* names = nullptr;
-  // Asked about the bytes of larger ones: where they lie is printed as file("path", offset, size), which
-  // reads them back without a copy. Nothing for what is to be elided.
+  // Returns the location of data above max_inline_bytes, printed as file("path", offset, size) and read back
+  // without a copy. Data are elided if it returns nullopt.
   std::function<std::optional<DataPlace>(const Storage&)> place_of_data = {};
 };
 

@@ -1,11 +1,11 @@
-// Where a program spends its time: an ETDump, which ExecuTorch's runtime writes when it was built with event
-// tracing, joined with the debug map of `depute lower --debug-map`.
+// Profile: execution time by line, module and kernel. Joins an ETDump, which ExecuTorch's runtime writes if
+// built with event tracing, with the debug map of `depute lower --debug-map`.
 //
 //   DEPUTE_TRY(Profile profile, profile_of({.dump = bytes, .dump_name = "m.etdp", .map = json}));
 //   for (const ProfileRow& row : profile.methods[0].by_line) total += row.ticks;  // the method's ticks
 //
-// Ticks are those of the dump: nanoseconds unless the platform counts otherwise. Nothing is divided: an
-// instruction that executes nodes of several lines is a row of its own with these lines.
+// Ticks are units of the dump: nanoseconds on most platforms. Ticks are never split: an instruction that
+// executes nodes of several lines is one row with all of these lines.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@
 namespace depute {
 
 struct ProfileRow {
-  std::string name = {};    // a line, a module, a kernel or delegate
-  std::uint64_t ticks = 0;  // of all runs
-  std::uint64_t calls = 0;  // of all runs; 0 of what is no call
+  std::string name = {};    // lines, module, kernel or delegate
+  std::uint64_t ticks = 0;  // total of all runs
+  std::uint64_t calls = 0;  // total of all runs; 0 for rows that are no calls
 };
 
-// What a backend traced inside of a delegate.
+// An event that a backend traced inside a delegate.
 struct ProfiledPiece {
-  std::string identifier = {};  // the backend's own
-  std::string lines = {};       // of the model, where the debug map has the identifier; else empty
+  std::string identifier = {};  // identifier chosen by the backend
+  std::string lines = {};       // lines of the model if the debug map has the identifier; else empty
   std::string module = {};
   std::uint64_t ticks = 0;
   std::uint64_t calls = 0;
@@ -39,8 +39,8 @@ struct ProfiledPiece {
 struct ProfiledInstruction {
   std::int64_t index = 0;
   std::string name = {};    // "aten::tan.out", "xnnpack0 (XnnpackBackend)"
-  std::string lines = {};   // "model.py:12, 14"; empty where nothing is known
-  std::string module = {};  // the innermost one that all its nodes are in
+  std::string lines = {};   // "model.py:12, 14"; empty if unknown
+  std::string module = {};  // innermost module that contains all nodes
   std::uint64_t ticks = 0;
   std::uint64_t calls = 0;
   std::vector<ProfiledPiece> pieces = {};
@@ -49,41 +49,43 @@ struct ProfiledInstruction {
 struct MethodProfile {
   std::string method = {};  // empty without a debug map or program
   std::uint64_t runs = 0;
-  std::uint64_t ticks = 0;  // of all runs, between instructions included
-  std::uint64_t least = 0;  // of a run
+  std::uint64_t ticks = 0;  // total of all runs, including time between instructions
+  // Ticks of the fastest and of the slowest run.
+  std::uint64_t least = 0;
   std::uint64_t most = 0;
-  std::vector<ProfiledInstruction> instructions = {};  // that were executed, by index
-  // Each sums to `ticks`; what takes most first.
+  std::vector<ProfiledInstruction> instructions = {};  // executed instructions by index
+  // The rows of each table sum to `ticks`; largest first.
   std::vector<ProfileRow> by_line = {};
   std::vector<ProfileRow> by_module = {};
-  std::vector<ProfileRow> by_kernel = {};  // and by delegate
+  std::vector<ProfileRow> by_kernel = {};  // also by delegate
 };
 
 struct Profile {
   std::string dump = {};
-  bool has_lines = false;   // there was a debug map
-  bool has_pieces = false;  // some delegate's backend traced what it executes
+  bool has_lines = false;   // a debug map was given
+  bool has_pieces = false;  // a backend traced events inside a delegate
   std::vector<MethodProfile> methods = {};
-  std::vector<ProfileRow> outside = {};  // events outside of runs: loading
+  std::vector<ProfileRow> outside = {};  // events outside runs, such as loading
 };
 
 struct ProfileInputs {
   std::span<const std::byte> dump = {};
-  std::string dump_name = {};           // names are for messages
+  std::string dump_name = {};           // file names are for messages
   std::span<const std::byte> map = {};  // may be empty
   std::string map_name = {};
   std::span<const std::byte> program = {};  // .pte; may be empty
   std::string program_name = {};
-  std::string method = {};  // of all runs, where the dump fits several
+  std::string method = {};  // method of all runs; needed if the dump fits several methods
 };
 
-// Fails where a file is damaged, where the dump has no run, and where it is not of this program.
+// Fails if a file is damaged, the dump contains no run, or the dump does not belong to the program.
 Result<Profile> profile_of(const ProfileInputs& inputs);
 
-// In 80 columns; of each table the `top` first rows, 0: all. `colour`: escapes for a terminal.
+// Formats the profile in 80 columns, with the first `top` rows of each table (0: all). `colour` adds terminal
+// escapes.
 std::string profile_text(const Profile& profile, std::size_t top, bool colour = false);
 std::string profile_json(const Profile& profile);
-std::string profile_html(const Profile& profile);  // a page without scripts
+std::string profile_html(const Profile& profile);  // an HTML page without scripts
 
 }  // namespace depute
 

@@ -1,9 +1,9 @@
-// A program: methods by name, the constants they use, and the delegates that parts of them were handed to.
+// A program: methods by name, their constants, and the delegates that execute parts of them.
 //
-// Programs are values of the compiler: a step takes one by const reference or by move and gives another one.
-// clone() copies graphs and shares all data. Nodes and values are referred to by pointer inside one program
-// only. Nothing that is reached from a const Program can be edited, and reading it writes nothing, so any
-// number of threads may read, lower and plan one.
+// Steps of the compiler take a program by const reference or by move and return a new one. clone() copies
+// graphs and shares all data. Pointers to nodes and values are valid inside one program only. A const Program
+// gives only const access to everything it references. Reading it writes nothing, so any number of threads
+// may read, lower and plan it.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@
 
 namespace depute {
 
-// What a graph input is. `target` is the key into Program::data for the constant kinds (the tensor's fully
-// qualified name), and the object's name for CustomObj.
+// Role of a graph input. For parameters, buffers and constants, `target` is the key in Program::data (the
+// fully qualified name); for CustomObj it is the object's name.
 struct InputSpec {
   enum class Kind : std::uint8_t { UserInput, Parameter, Buffer, Constant, CustomObj, Token };
   Kind kind = Kind::UserInput;
   Symbol target;
   bool persistent = true;  // Buffer
-  // A user input that torch.export fixed to a value (bool, int, float, string, None): the caller must pass
-  // this value.
+  // Value to which torch.export specialized this user input (bool, int, float, string, None). The caller must
+  // pass this value.
   std::optional<Argument> constant;
 
   bool has_data() const { return kind == Kind::Parameter || kind == Kind::Buffer || kind == Kind::Constant; }
@@ -42,17 +42,17 @@ struct OutputSpec {
   Kind kind = Kind::UserOutput;
   Symbol target;  // mutations: the buffer's data key, or the name of the user input
 
-  // True for a mutation that the program keeps for the next call.
+  // True for a mutation of program state that persists until the next call.
   bool mutates_data() const { return kind == Kind::BufferMutation || kind == Kind::ParameterMutation; }
 };
 
 struct Method {
   Symbol name;
   Owned<Graph> graph;
-  std::vector<Owned<Graph>> bodies;  // control-flow bodies that nodes of this method refer to
+  std::vector<Owned<Graph>> bodies;  // control-flow bodies used by nodes of this method
   std::vector<InputSpec> inputs;     // one per graph input
   std::vector<OutputSpec> outputs;   // one per graph output
-  std::string in_spec;  // pytree of the arguments and results, as torch writes them; may be empty
+  std::string in_spec;               // pytree of the arguments and results in torch's format; may be empty
   std::string out_spec;
 };
 
@@ -62,12 +62,12 @@ struct CompileSpec {
   friend bool operator==(const CompileSpec&, const CompileSpec&) = default;
 };
 
-// Identifier of a piece of a delegate's own program: what the backend's profiler will report.
+// Identifier of an instruction of a delegate, as reported by the backend's profiler.
 using DelegateDebugId = std::variant<std::int64_t, std::string>;
-// Identifier -> debug handles of the nodes it stands for, ascending; in insertion order.
+// Identifier -> ascending debug handles of the nodes it covers; in insertion order.
 using DebugHandleMap = std::vector<std::pair<DelegateDebugId, std::vector<std::uint32_t>>>;
 
-// Upper bound on an alignment in a written file, in bytes: a larger one would make a file of padding.
+// Upper bound on alignments in written files, in bytes; a larger alignment would fill the file with padding.
 inline constexpr std::uint64_t max_alignment = std::uint64_t{1} << 24;
 
 // True for a power of two that is at most max_alignment.
@@ -75,30 +75,30 @@ constexpr bool is_alignment(std::uint64_t bytes) {
   return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= max_alignment;
 }
 
-// A blob that a backend wants to share by key between delegates and methods.
+// A blob that delegates and methods share by key.
 struct NamedData {
   std::string key = {};
   std::shared_ptr<const Storage> storage = {};
   std::size_t alignment = 16;  // bytes; is_alignment()
-  // Not empty: the bytes go to the .ptd file of this tag, whose name it becomes a part of.
+  // If not empty, the bytes go to the .ptd file of this tag; the tag becomes part of the file name.
   std::string external_tag = {};
-  // The tensor that the bytes are, when they are one: runtimes can then load it by its key from a .ptd file,
-  // which has layouts (a .pte's named data have none).
+  // Type of the tensor, if the bytes are one: runtimes can then load it by key from a .ptd file. Named data
+  // in a .pte file have no layout.
   std::optional<TensorType> layout = std::nullopt;
 };
 
-// Why the bytes are no such tensor; empty when they are, and without a layout.
+// Returns why the bytes do not fit the layout; empty if they fit or there is no layout.
 std::string_view layout_fault(const NamedData& data);
 
-// Letters, digits, '_' and '-' only: what may stand in the name of a file.
+// True for a nonempty text of letters, digits, '_' and '-', which can be part of a file name.
 bool is_external_tag(std::string_view text);
 
 class Program;
 
-// Bytes; a backend that asked for more would have misunderstood what Delegate::arena_padding is.
+// Upper bound on Delegate::arena_padding, in bytes; more would be a mistake of the backend.
 inline constexpr std::uint32_t max_arena_padding = 4096;
 
-// A part of a program in a backend's own form: ExecuTorch's LoweredBackendModule.
+// A part of a program compiled by a backend (ExecuTorch's LoweredBackendModule).
 struct Delegate {
   Symbol name;  // unique in the program
   std::string backend_id;
@@ -107,13 +107,13 @@ struct Delegate {
   DebugHandleMap debug_handle_map;
   std::vector<NamedData> named_data;
   std::string delegate_info;
-  std::uint32_t arena_padding = 0;  // bytes that its runtime half may read past the end of a tensor
-  bool inline_bytes = false;        // its bytes are read while it runs: they are never a segment
-  std::shared_ptr<const Program>
-      original;  // the subprogram that was handed over; one method, its graph inputs in call order
+  std::uint32_t arena_padding = 0;  // bytes that the runtime delegate may read past the end of a tensor
+  bool inline_bytes = false;        // the bytes are read while the method runs, so they are never a segment
+  // Subprogram that was lowered: one method, whose graph inputs are in call order.
+  std::shared_ptr<const Program> original;
 };
 
-// Symbols in text order, for maps that are written out.
+// Orders symbols by text, for maps that are written to files.
 struct SymbolTextLess {
   bool operator()(Symbol a, Symbol b) const { return a.str() < b.str(); }
 };
@@ -125,10 +125,10 @@ class Program {
   Program(Program&&) = default;
   Program& operator=(Program&&) = default;
 
-  std::shared_ptr<const OpTable> ops;                 // of all its graphs: use_ops()
+  std::shared_ptr<const OpTable> ops;                 // op table of all graphs; set by use_ops()
   std::vector<Owned<Method>> methods;                 // in input order
   std::map<Symbol, TensorData, SymbolTextLess> data;  // constants by key
-  Ranges ranges;                                      // of symbols
+  Ranges ranges;                                      // ranges of symbols
   std::vector<Owned<Delegate>> delegates;             // in creation order
 
   Method* find_method(std::string_view name);
@@ -139,17 +139,17 @@ class Program {
   Method& add_method(Symbol name);
 };
 
-// A copy with its own graphs that shares constants, delegates' bytes and originals.
+// Copies the graphs; shares constants, delegate bytes and original subprograms.
 Program clone(const Program& program);
 
-// Gives all graphs the records of another table, which may know more ops.
+// Switches all graphs to another op table, which may know more ops.
 void use_ops(Program& program, std::shared_ptr<const OpTable> ops);
 
-// Where a value of a method gets its constant from: null unless it is a parameter, buffer or constant input.
+// Constant of a graph input; null unless the value is a parameter, buffer or constant input.
 const TensorData* constant_data(const Program& program, const Method& method, const Value& value);
-// The spec of a graph input value; null for node results.
+// Spec of a graph input; null for node results.
 const InputSpec* input_spec(const Method& method, const Value& value);
-// True for a buffer (or parameter) that some output of the method mutates.
+// True for a buffer or parameter that an output of the method mutates.
 bool is_mutated(const Method& method, const InputSpec& spec);
 
 }  // namespace depute

@@ -1,11 +1,11 @@
-// A backend's wishes as data: its answer for each node, and how regions shall be made of the answers.
+// Proposal: a backend's answer per node, and options for making regions from these answers.
 //
 //   Proposal{.support = [](const Node& node) {
 //              return node.op() == "aten.relu.default" ? take() : refuse("op", node.op().str());
 //            },
 //            .options = {.owner = "mine", .spec = {"MyBackend", {}}}}
 //
-// propose_partitions.h makes a PartitionResult of one, plan_together.h of several.
+// propose_partitions.h makes a PartitionResult from one proposal, plan_together.h from several.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@
 
 namespace depute {
 
-// A backend's answer about one node. Neutral nodes (views, copies) join a region only where that helps it.
+// A backend's answer about one node. Neutral nodes (views, copies) join a region only if that helps the
+// region.
 struct NodeSupport {
   Support support = Support::Unsupported;
-  // What the backend saves by taking the node, in the unit of DelegateCost. 0: the node is taken, but does
-  // not make a delegate worth having.
+  // Cost saved by taking the node, in the unit of DelegateCost. 0: the node is taken, but does not justify a
+  // delegate by itself.
   std::uint64_t gain = 1;
-  Verdict refusal;  // rule, seen, allowed; for Unsupported
+  Verdict refusal;  // rule, seen, allowed; only for Unsupported
 };
 
 inline NodeSupport take(std::uint64_t gain = 1) {
@@ -40,39 +41,39 @@ inline NodeSupport take_if_useful() {
 }
 NodeSupport refuse(std::string_view rule, std::string_view seen = {}, std::string_view allowed = {});
 
-// Also asked for nodes in bodies: node.graph() tells where it is. The inputs of bodies are no constants.
+// Called for nodes in the graph and in bodies (see node.graph()). Inputs of bodies are not constants.
 using SupportFunction = std::function<NodeSupport(const Node&)>;
 
-// What handing a connected piece of a region over costs, in a unit of the backend's choice (nanoseconds,
-// say): pieces that save less are not delegated.
+// Cost of delegating a connected piece of a region, in a unit of the backend's choice (for example
+// nanoseconds). Pieces that save less are not delegated.
 struct DelegateCost {
-  std::uint64_t launch = 0;   // per call
-  std::uint64_t per_kib = 0;  // of values that go in and come out; sizes that are not known count one byte
+  std::uint64_t launch = 0;   // cost per call
+  std::uint64_t per_kib = 0;  // cost per KiB of inputs and outputs; an unknown size counts one byte
 };
 
-// Which data goes along with the nodes that use it.
+// Data that move into the delegate together with the nodes that use them.
 enum class MovedData : std::uint8_t {
-  None,               // everything stays with the method and is passed as arguments
-  Constants,          // parameters, buffers and constants that nothing mutates
+  None,               // all data stay with the method and are passed as arguments
+  Constants,          // parameters, buffers and constants without mutation
   ConstantsAndState,  // also buffers that only one delegate reads and mutates
-  Everything,         // also constants that nothing uses, with the first partition
+  Everything,         // also unused constants, which go to the first partition
 };
 
 struct ProposeOptions {
-  std::string owner = {};    // the backend's name in verdicts; tags are owner0, owner1, ...
-  DelegationSpec spec = {};  // of every tag
+  std::string owner = {};    // backend name in verdicts; tags are owner0, owner1, ...
+  DelegationSpec spec = {};  // delegation spec of every tag
   RegionOptions regions = {};
-  // Nodes that the backend takes together or not at all, whatever it answers for each. Nodes of one group are
-  // in one graph.
+  // Node groups that are taken as a whole or not at all, whatever `support` answers for each node. All nodes
+  // of a group are in one graph.
   std::vector<std::vector<const Node*>> groups = {};
-  // Sets of nodes that are regions of their own where they can be whole: steps that repeat, say, which become
-  // equal delegates, of which a program has one. Nodes of one set are in one graph, and no node is in two.
+  // Node sets that become a region each if they can be placed whole, for example the repeated steps of an
+  // RNN. Identical regions share one delegate. All nodes of a set are in one graph; no node is in two sets.
   std::vector<std::vector<const Node*>> apart = {};
   MovedData moved_data = MovedData::Constants;
   DelegateCost cost = {};
-  // Arguments and results that one delegate may have; regions with more are made smaller.
+  // Maximum number of arguments and results of a delegate; regions with more are split.
   std::size_t max_values = std::numeric_limits<std::size_t>::max();
-  bool take_delegates = false;  // also ask for calls of delegates that an earlier backend made
+  bool take_delegates = false;  // also take calls of earlier backends' delegates if `support` accepts them
 };
 
 struct Proposal {

@@ -1,22 +1,23 @@
-// From "can the backend take this node?" to a PartitionResult: what most partitioners are made of.
+// Makes a PartitionResult from a function that says which nodes the backend can take. Most partitioners use
+// it.
 //
 //   auto support = [](const Node& node) { return node.op() == "aten.relu.default" ? take() : refuse("op"); };
 //   return propose_partitions(program, method, support, {.owner = "mine", .spec = {"MyBackend", {}}});
 //
-// Asks for every node once, grows regions (grow_regions.h), tags them owner0, owner1, ... in graph order,
-// moves the constants they use along, and gives every node its verdict. Bodies of control flow are graphs of
-// their own, visited in the order of walk_graphs (ir/walk.h); tags are numbered on over them. A control-flow
-// node that is itself taken goes with its bodies: their nodes get verdicts, but no tags.
+// Calls `support` once per node, grows regions (grow_regions.h), tags them owner0, owner1, ... in graph
+// order, moves the constants they use, and gives every node a verdict. Control-flow bodies are separate
+// graphs, visited in the order of walk_graphs (ir/walk.h); tag numbers continue over them. A taken
+// control-flow node includes its bodies: their nodes get verdicts, but no tags.
 //
-// Calls of delegates that an earlier backend made are refused without asking. Rules of the verdicts it adds
-// to the backend's own:
+// Calls of earlier backends' delegates are rejected without calling `support`, unless take_delegates is set.
+// Additional rules in verdicts:
 //
-//   no-compute   a neutral node that no region needs, or a piece that gains nothing
-//   too-small    a piece with fewer nodes than RegionOptions::min_nodes
-//   not-worth    a piece that gains less than DelegateCost
-//   group        a node of a group that could not stay whole
+//   no-compute   a neutral node that no region needs, or a node of an island without gain
+//   too-small    a node of an island with fewer nodes than RegionOptions::min_nodes
+//   not-worth    a node of an island whose gain is below its DelegateCost
+//   group        a node of a group that cannot be taken as a whole
 //   delegated    a call of a delegate
-//   several      refused by several owners for different reasons (plan_together.h)
+//   several      a node that several owners rejected for different reasons (plan_together.h)
 #pragma once
 
 #include <span>
@@ -29,11 +30,11 @@
 
 namespace depute {
 
-// Groups are made of nodes of the method, those of each group of one graph. plan_together() asks for it; who
-// looks at groups before does, too.
+// Fails unless each group consists of nodes of one graph of the method. plan_together() calls it; other code
+// that inspects groups must call it first.
 Status check_groups(const Method& method, std::span<const std::vector<const Node*>> groups);
 
-// Fails only for wrong groups, and for a proposal without a support function.
+// Fails only for invalid groups and for a proposal without a support function.
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,
                                            const Proposal& proposal);
 Result<PartitionResult> propose_partitions(const Program& program, const Method& method,

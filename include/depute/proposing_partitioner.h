@@ -1,4 +1,5 @@
-// What most partitioners are: a proposal per method, made into partitions by propose_partitions.
+// Base class of most partitioners: makes a proposal per method, which propose_partitions() turns into
+// partitions.
 #pragma once
 
 #include "depute/partitioner.h"
@@ -13,6 +14,7 @@ class ProposingPartitioner : public Partitioner {
   Result<std::optional<Proposal>> proposal(const Program& program, const Method& method) const override;
 
  protected:
+  // Returns the proposal for one method.
   virtual Result<Proposal> propose(const Program& program, const Method& method) const = 0;
 };
 

@@ -1,21 +1,22 @@
-// Quantises a program of floats before it is lowered: the weights of linear layers and embeddings become
-// integers with scales, in the ops that torchao writes, and with its numbers; or those of convolutions, or
-// weights and activations do, in the ops of PT2E.
+// Quantizes a floating-point program before partitioning. Weights of linear layers and embeddings become
+// integers with scales, in torchao's ops and with torchao's values. Convolutions, and static rules for
+// weights and activations, use PT2E's ops.
 //
-//   linear=8da4w:group=32      weights of 4 bits, a scale for each 32 of a row; rows of the input
-//                              become 8 bits when the program runs
-//   linear=8da8w               weights of 8 bits, a scale for each output
-//   linear=8w                  the same weights, the input stays as it is
-//   embedding=4w:group=32      tables of 4 or 8 bits
-//   conv=8da8w                 convolutions with weights of 8 bits, a scale for each output; images
-//                              become 8 bits when the program runs, in PT2E's ops
-//   static                     layers and what lies between them as 8 bits, with scales that are measured on
-//                              inputs of a calibration: what XNNPACK's quantiser does in PT2E
+//   linear=8da4w:group=32      4-bit weights, one scale per 32 elements of a row; rows of the input are
+//                              quantized to 8 bits at run time
+//   linear=8da8w               8-bit weights, one scale per output channel; input as above
+//   linear=8w                  8-bit weights, one scale per output channel; the input stays in floats
+//   embedding=4w:group=32      4-bit table, one scale per 32 elements of a row
+//   embedding=8w               8-bit table, one scale per row
+//   conv=8da8w                 8-bit weights, one scale per output channel; each image of the input is
+//                              quantized to 8 bits at run time
+//   static                     8-bit weights and activations, with scales measured on calibration inputs,
+//                              like XNNPACK's quantizer in PT2E
 //
-//   %y = aten.linear.default(%x, %w, %b)   ->   %y = aten.linear.default(%x', %w', %b)
-//                                               %w' = torchao.dequantize_affine.default(%w.int4, ..)
+//   %y = aten.linear.default(%x, %w, %b)   ->   %wd = torchao.dequantize_affine.default(%"w.int4", ..)
+//                                               %y = aten.linear.default(%x, %wd, %b)
 //
-// `only=` and `off=` choose layers as they choose nodes of a backend (pins.h): off=module:lm_head.
+// `only=` and `off=` select layers in the same way as nodes of a backend (pins.h): off=module:lm_head.
 #pragma once
 
 #include <cstddef>
@@ -38,53 +39,54 @@ namespace depute {
 struct QuantiseRule {
   enum class Target : std::uint8_t { Linear, Embedding, Convolution, Static };
   Target target = Target::Linear;
-  int weight_bits = 8;             // or 4
-  bool has_dynamic_input = false;  // rows become i8 when the program runs
-  std::int64_t group = 0;          // elements of a row that share a scale; 0: all
+  int weight_bits = 8;             // 4 or 8
+  bool has_dynamic_input = false;  // input rows are quantized to i8 at run time
+  std::int64_t group = 0;          // elements of a row that share a scale; 0: the whole row
   Pins pins = {};
   std::string scheme = {};  // "8da4w"
-  std::string text = {};    // as it was written
+  std::string text = {};    // as written by the user
 };
 
-// Inputs to run a program on, for static quantisation: arrays by the names of its inputs, or arg0, arg1, ...
-// An array holds one sample, or several along a first dimension of its own or the input's; "x/0", "x/1", ...
-// are one sample each.
+// Sample inputs for static quantization: arrays by the names of the method's inputs, or arg0, arg1, ... An
+// array holds one sample, or several along an additional first dimension or along the input's own first
+// dimension. "x/0", "x/1", ... are one sample each.
 struct Calibration {
-  std::string method = {};           // whose inputs they are; empty: of all that have none of their own
-  std::string name = "calibration";  // what errors call it: the file
+  std::string method = {};           // empty: all methods without samples of their own
+  std::string name = "calibration";  // name in errors, usually the file
   NamedArrays arrays = {};
 };
 
-// Fails with code "usage" for what it cannot read.
+// Parses a rule. Fails with the code "usage" for invalid text.
 Result<QuantiseRule> parse_quantise_rule(std::string_view text);
 // All kinds with their schemes, without options: "linear=8da8w".
 std::vector<std::string> quantise_rule_words();
 
 struct QuantisedLayer {
   Symbol method;
-  Symbol node;    // of the program as it was read
+  Symbol node;    // name in the input program
   Symbol weight;  // key of the constant
   std::string module;
   std::string scheme;
   std::uint64_t float_bytes = 0;
-  std::uint64_t integer_bytes = 0;  // with the scales
-  // Signal to quantisation noise of the weights, in decibels: 10 log10(sum w^2 / sum (w - w')^2).
+  std::uint64_t integer_bytes = 0;  // includes the scales
+  // Signal-to-quantization-noise ratio of the weights in decibels: 10 log10(sum w^2 / sum (w - w')^2).
   double sqnr = 0;
 };
 
 struct QuantiseResult {
   std::vector<QuantisedLayer> layers = {};  // in the order of the program
-  // Layers that a rule chose and that stay as they are, and why: "%linear_3: rows of 100 in groups of 32".
+  // Selected layers that were not quantized, with the reason: "%linear_3: rows of 100 in groups of 32".
   std::vector<std::string> left = {};
 };
 
-// Called while a method runs on the samples of a calibration: before the first one, and after each few.
+// Called while a method runs on calibration samples: before the first sample, and then every few samples.
 using CalibrationProgress = std::function<void(std::size_t done, std::size_t samples)>;
 
-// The first rule that chooses a layer applies. Weights are read once, `jobs` layers at a time, and their
-// integers are made when they are written; f32 weights that nothing writes to are taken. Fails when a rule
-// chooses none. Static rules need a calibration of each method that they choose layers of, and others take
-// none; what methods write to their buffers goes on from one method to the next, in the program's order.
+// Quantizes `program`; the first rule that selects a layer applies. Weights are read once, `jobs` layers at a
+// time; their integers are computed when they are written. Only f32 weights without mutation are quantized.
+// Fails if a rule selects no layer.
+// Static rules require a calibration for each method in which they select layers; other rules accept none.
+// During calibration, buffer contents carry over from one method to the next, in program order.
 Result<QuantiseResult> quantise(Program& program, std::span<const QuantiseRule> rules, int jobs = 1,
                                 std::span<const Calibration> calibrations = {},
                                 const CalibrationProgress& progress = {});

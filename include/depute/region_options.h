@@ -1,5 +1,5 @@
-// How nodes that a backend can take become regions, which are handed over as a whole. docs/regions.md shows
-// each option in a picture.
+// Options for combining supported nodes into regions, each of which is delegated as a whole. docs/regions.md
+// illustrates each option.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace depute {
 
-// What a backend can do with a node.
+// Whether a backend supports a node.
 enum class Support : std::uint8_t {
-  Unsupported,  // stays outside of all regions
+  Unsupported,  // stays outside all regions
   Supported,    // is placed in a region
-  Neutral,  // may go either side (views, reshapes): joins a region only where that holds the region together
+  Neutral,      // may be on either side (views, reshapes); joins a region only if it connects the region
 };
 
 enum class RegionMode : std::uint8_t {
-  Settled,    // fewest regions, small borders
-  Fx,         // fewest regions, latest labels: the sets that torch's capability based partitioner finds
-  Earliest,   // fewest regions, each as early as it can run
-  Connected,  // regions hold together by their own edges
-  Apart,      // each group, and each supported node outside of groups, is a region of its own
+  Settled,    // fewest regions, few values across borders
+  Fx,         // fewest regions, latest labels: same sets as torch's CapabilityBasedPartitioner
+  Earliest,   // fewest regions, each as early as possible
+  Connected,  // regions are connected by their own edges
+  Apart,      // one region per group and per supported node outside groups
 };
 
 enum class Horizontal : std::uint8_t {
-  All,   // unrelated nodes may share a region
-  Near,  // pieces share one if they have an input or a reader in common, or lie within near_distance numbers
-  None,  // regions fall apart into their connected pieces
+  All,   // unconnected nodes may share a region
+  Near,  // pieces share a region if they have a common input or reader, or node numbers within near_distance
+  None,  // regions are split into connected pieces
 };
 
 inline constexpr std::uint32_t near_distance = 32;
 
-// What a connected piece of a region saves, and what handing it over costs, in one unit of the caller's.
+// Savings and costs of delegating a connected piece of a region, in one unit of the caller's choice.
 struct Worth {
   std::uint64_t gain = 0;
   std::uint64_t cost = 0;
@@ -44,11 +44,12 @@ struct Worth {
 struct RegionOptions {
   RegionMode mode = RegionMode::Settled;
   Horizontal horizontal = Horizontal::All;
-  // Connected pieces with fewer supported nodes are refused; pieces that max_nodes cuts off may be smaller.
+  // Minimum number of supported nodes of a connected piece; smaller pieces are rejected. Pieces cut off by
+  // max_nodes may be smaller.
   std::uint32_t min_nodes = 1;
-  // Larger regions are cut; a group is not.
+  // Maximum number of nodes; larger regions are cut, but groups are not.
   std::uint32_t max_nodes = std::numeric_limits<std::uint32_t>::max();
-  // Asked for the nodes, ascending, of each connected piece; those with gain < cost are refused.
+  // Evaluates each connected piece; `nodes` is ascending. Pieces with gain < cost are rejected.
   std::function<Worth(std::span<const std::uint32_t> nodes)> worth = {};
 };
 

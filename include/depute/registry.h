@@ -1,4 +1,4 @@
-// What is built in: backends and how to make their partitioners, by the name the command line uses.
+// Registry: backends and factories of their partitioners, by the name used on the command line.
 #pragma once
 
 #include <functional>
@@ -16,25 +16,26 @@
 
 namespace depute {
 
-// Options of one --backend NAME:key=value,key=value.
+// Options of one --backend NAME:key=value,key=value; pairs of key and value.
 using BackendOptions = std::vector<std::pair<std::string, std::string>>;
 
-// What one argument of an op must be, or its first result ("result").
+// Condition for one argument of an op, or for its first result ("result").
 struct SupportLimit {
   std::string of = {};
-  std::string kind = {};             // "rank", "number", "constant"; the backend's own words
-  std::optional<double> least = {};  // none: no bound
+  std::string kind = {};             // "rank", "number", "constant" or a word of the backend's own
+  std::optional<double> least = {};  // minimum; nullopt: no bound
+  // Maximum; nullopt: no bound.
   std::optional<double> most = {};
-  std::vector<std::string> values = {};  // these alone; none: any
+  std::vector<std::string> values = {};  // allowed values; empty: any
 };
 
-// One line of a support matrix: what an op needs to be taken, from the backend's own rules. A call meets all
-// limits of one of the forms; none: there are no limits.
+// One line of a support matrix: conditions under which the backend takes an op. A call must satisfy all
+// limits of at least one form; no forms means no limits.
 struct SupportRow {
   std::string op = {};
   std::string conditions = {};
-  std::vector<std::string> types = {};  // element types of its tensors; none: not told
-  bool mixes_types = false;             // tensors may differ in them
+  std::vector<std::string> types = {};  // element types of the op's tensors; empty: unspecified
+  bool mixes_types = false;             // tensors may have different element types
   std::vector<std::string> layouts = {};
   std::vector<std::vector<SupportLimit>> forms = {};
 };
@@ -46,17 +47,17 @@ struct BackendEntry {
   std::function<Result<std::unique_ptr<Partitioner>>(const BackendOptions&)> make_partitioner;
   std::function<std::vector<SupportRow>()> support;
   std::vector<std::pair<std::string, std::string>> options;  // key, meaning
-  std::vector<std::string> libraries;                        // of its ops: BackendOps::add_library
-  // Put in the place of their patterns before the partitioner is asked; where it leaves them and they have no
-  // kernel, the patterns come back.
+  std::vector<std::string> libraries;  // libraries of its ops, for BackendOps::add_library()
+  // Backend ops, bound to their patterns before partitioning. Undelegated ops without a kernel are expanded
+  // to their patterns again.
   std::vector<BackendOpSpec> ops;
-  // It wants all partitions of a program in one call of preprocess_multimethod(), in one process.
+  // Pass all partitions of a program to a single preprocess_multimethod() call, in one process.
   bool together = false;
-  // For people who write backends to look at: no report advises users to ask it.
+  // The backend is sample code for backend authors; reports never recommend it.
   bool is_template = false;
 };
 
-// The entry's partitioner, or support matrix; an error that names the backend when it has none to give.
+// Makes the entry's partitioner or support matrix. Fails, naming the backend, if the entry has none.
 Result<std::unique_ptr<Partitioner>> make_partitioner(const BackendEntry& entry,
                                                       const BackendOptions& options);
 Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry);
@@ -64,22 +65,22 @@ Result<std::vector<SupportRow>> support_matrix(const BackendEntry& entry);
 // Its backends are code of others: what they throw is an error with the backend's name and the function.
 class Registry {
  public:
-  // Refuses an entry without a name, a backend or its id, a second one of the same name or id, and wrong ops:
-  // then none of its ops is there.
-  // One without make_partitioner or support can be lowered to by partitioners that the caller has.
+  // Adds a backend and its ops. Fails for an entry without name, backend or id, for a duplicate name or id,
+  // and for invalid ops; then no op is added. An entry without make_partitioner or support can still be a
+  // target of the caller's own partitioners.
   Status add(BackendEntry entry);
-  // The same in the place of entries that have its name or its backend's id; their ops stay.
+  // Adds an entry and removes entries with the same name or backend id; their ops remain.
   Status put(BackendEntry entry);
-  // Ops of libraries that the application has, and the kernels that it registers for them: a line each of a
-  // manifest, torch's schema and the kernel (docs/cli.md, "Kernels of your own"); all lines or, when one is
-  // wrong, none. `name` is the manifest's, for messages.
+  // Adds ops of the application's libraries with the kernels that it registers for them. Each line of a
+  // manifest has torch's schema and the kernel (docs/cli.md, "Kernels of your own"). Adds nothing if a line
+  // is invalid. `name` is the manifest's name in messages.
   Status add_kernels(std::string_view manifest, std::string_view name = "<manifest>");
-  // In the place of the registered backend with the same id, whose partitioner and ops stay.
+  // Replaces the registered backend with the same id; its partitioner and ops remain. Fails if there is none.
   Status replace(std::unique_ptr<Backend> backend);
   const BackendEntry* find(std::string_view name) const;
   const Backend* find_backend(std::string_view backend_id) const;
   const std::vector<BackendEntry>& entries() const { return entries_; }
-  // PyTorch's ops and those of the entries.
+  // Op table with PyTorch's ops and the entries' backend ops.
   std::shared_ptr<const BackendOps> ops() const { return ops_; }
 
  private:
@@ -89,7 +90,7 @@ class Registry {
   std::vector<BackendEntry> entries_;
 };
 
-// Calls register_backend of every folder below backends/, in name order. Generated by the build.
+// Registers the backends in all folders below backends/, in name order. Generated by the build.
 Registry make_registry();
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// What happened to a program: every node's owner or the reasons it has none, the delegates, totals and times.
-// The text, JSON and HTML forms all print these same numbers.
+// Report of a lowering: each node's owner or the reasons why it has none, the delegates, totals and times.
+// Text, JSON and HTML output print the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,27 @@
 
 namespace depute {
 
-// One node of the normalised program.
+// One node of the normalized program.
 struct NodeReport {
   Symbol method;
-  Symbol graph;  // the control-flow body it lies in; empty: the method's own graph
+  Symbol graph;  // control-flow body with the node; empty: graph of the method
   Symbol node;
   Symbol op;
   SourceLocation source;
   std::uint32_t debug_handle = 0;
-  // Multiplications with additions, at the largest sizes; nothing where a size has no bound.
+  // Multiply-accumulates at the maximum sizes; nullopt if a size is unbounded.
   std::optional<std::uint64_t> macs = 0;
   std::string owner;  // backend name, "portable", "no-kernel" or "refused" (see add_refusals)
-  Symbol delegate;    // when delegated
-  std::vector<std::pair<std::string, Verdict>>
-      reasons;  // refusals: backend name and its verdict, in the order asked
+  Symbol delegate;    // set if delegated
+  // Backend name and its verdict, in the order in which the backends rejected the node.
+  std::vector<std::pair<std::string, Verdict>> reasons;
 };
 
-// Why the program cannot be executed: it may be explained, but not written.
+// Reason why the program cannot be executed. Such a program can be explained, but not written.
 struct RefusalReport {
   Symbol method;
-  Symbol graph;  // as a node has it
-  Symbol node;   // of the lowered program; empty: the cause is not one node
+  Symbol graph;  // as in NodeReport
+  Symbol node;   // in the lowered program; empty: the cause is not a single node
   Diagnostic cause;
 };
 
@@ -52,23 +52,22 @@ struct DelegateReport {
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
   std::uint64_t blob_bytes = 0;
-  std::uint64_t data_bytes = 0;  // named data
-  // Of the tensors that go in and come out at each call, at the largest sizes; nothing where a size has no
-  // bound.
+  std::uint64_t data_bytes = 0;  // bytes of named data
+  // Bytes of input and output tensors per call, at the maximum sizes; nullopt if a size is unbounded.
   std::optional<std::uint64_t> boundary_bytes = 0;
-  // An earlier delegate that is the same to the runtime, which loads that one and calls it in this one's
-  // place; empty: none.
+  // Name of an earlier identical delegate, which the runtime loads and calls instead of this one. Empty:
+  // none.
   Symbol repeats = {};
-  std::string info = {};  // the backend's own words, as what the blob was made for; may be empty
+  std::string info = {};  // backend's own description of the blob; may be empty
 };
 
-// What goes from one owner to another at each call where a delegate is one of the two. Owners are backends by
-// name, "portable" (kernels), "caller" (inputs and outputs) and "data" (weights and buffers).
+// Data passed between two owners per call, at least one of which is a delegate. Owners are backend names,
+// "portable" (kernels), "caller" (inputs and outputs) and "data" (weights and buffers).
 struct BoundaryReport {
   std::string from;
   std::string to;
   std::uint64_t tensors = 0;
-  std::optional<std::uint64_t> bytes = 0;  // at the largest sizes; nothing where a size has no bound
+  std::optional<std::uint64_t> bytes = 0;  // at the maximum sizes; nullopt if a size is unbounded
 };
 
 struct StepTime {
@@ -81,92 +80,94 @@ struct ExternalFile {
   std::uint64_t bytes = 0;
 };
 
-// What the plan tells of a program.
+// Facts from the memory plan.
 struct PlannedFacts {
-  std::uint64_t memory = 0;          // bytes of planned memory, of the method that needs most
-  std::vector<std::string> kernels;  // that its instructions call, sorted: "aten::add.out"
+  std::uint64_t memory = 0;          // bytes of planned memory, maximum over all methods
+  std::vector<std::string> kernels;  // kernels called by instructions, sorted: "aten::add.out"
 };
 
 struct PageFacts;
 
 struct Report {
   std::string input;
-  std::string output;  // empty when nothing was written
+  std::string output;  // empty if no file was written
   std::uint64_t output_bytes = 0;
-  // compile(): a command that lowers this way, the version of the compiler, and the day that
-  // SOURCE_DATE_EPOCH names ("2026-03-01"; empty without it). The page shows them.
+  // Set by compile(), shown on the HTML page: an equivalent command, the compiler's version, and the day of
+  // SOURCE_DATE_EPOCH ("2026-03-01", empty if unset).
   std::string command = {};
   std::string version = {};
   std::string date = {};
-  std::vector<ExternalFile> external_files;  // which the output needs
+  std::vector<ExternalFile> external_files;  // .ptd files that the output needs
   std::vector<NodeReport> nodes;
   std::vector<DelegateReport> delegates;
-  std::vector<BoundaryReport> boundaries;  // of the delegates, in the order of their calls
-  AllApart apart;                          // why backends have several
+  std::vector<BoundaryReport> boundaries;  // data passed to and from delegates, in the order of their calls
+  AllApart apart;                          // reasons why a backend has several delegates
   std::vector<RefusalReport> refusals;
-  std::optional<PlannedFacts> planned;  // compile(): nothing when it cannot be planned
-  QuantiseResult quantised;             // layers whose weights were made integers here
+  std::optional<PlannedFacts> planned;  // nullopt if planning failed
+  QuantiseResult quantised;             // quantized layers
   std::vector<StepTime> times;
-  CacheUse cache;                  // results of backends that were there, with LowerOptions::cache
-  std::vector<std::string> notes;  // what the user should know of the program that was written
-  std::vector<std::string> unmet;  // compile(): requirements that do not hold; then no program was written
-  std::vector<LockChange> lock_changes;  // compile(): what is not as the lock says; then none was, either
-  // What the HTML page shows beside all this: LowerOptions::tell_page_facts, add_page_facts().
+  CacheUse cache;                  // cache hits and misses, with LowerOptions::cache
+  std::vector<std::string> notes;  // notes for the user about the written program
+  // From compile(): violated requirements; if there are any, no program is written.
+  std::vector<std::string> unmet;
+  // From compile(): differences from the lock file; if there are any, no program is written.
+  std::vector<LockChange> lock_changes;
+  // Further data for the HTML page: LowerOptions::tell_page_facts, add_page_facts().
   std::shared_ptr<PageFacts> page = nullptr;
 
   std::uint64_t delegated_nodes() const;
   std::uint64_t non_delegated_nodes() const;
-  double coverage() const;  // delegated share of all nodes, in percent; 100 for a program without nodes
-  double coverage_of(std::string_view backend) const;  // the same of one backend
-  // Of the nodes that no backend took; nothing where a size has no bound.
+  double coverage() const;  // percentage of nodes that are delegated; 100 for a program without nodes
+  double coverage_of(std::string_view backend) const;  // percentage delegated to one backend
+  // Multiply-accumulates of undelegated nodes; nullopt if a size is unbounded.
   std::optional<std::uint64_t> non_delegated_macs() const;
-  std::optional<std::uint64_t> boundary_bytes() const;  // of all delegates
+  std::optional<std::uint64_t> boundary_bytes() const;  // sum over all delegates
 };
 
-// Starts the report with every node on the portable runtime.
+// Starts a report in which the portable runtime owns all nodes.
 Report make_report(const Program& normalised);
-// Adds the graph and its costs, of the program that make_report() was given.
+// Adds the graph and its costs for the HTML page. `normalised` must be the program passed to make_report().
 void add_page_facts(Report& report, const Program& normalised);
 // Adds what one backend's lowering decided.
 void add_verdicts(Report& report, std::string_view backend_name, std::span<const NodeVerdict> verdicts);
 void add_apart(Report& report, AllApart apart);
 void add_cache_use(Report& report, CacheUse use);
-// Lists the delegates of the lowered program.
+// Adds the delegates of the lowered program.
 void add_delegates(Report& report, const Program& lowered);
-std::size_t blob_bytes(const Delegate& delegate);  // 0 for one without bytes
+std::size_t blob_bytes(const Delegate& delegate);  // 0 for a delegate without bytes
 
 struct ExplainOptions {
-  std::string node;  // only this node; empty: all
+  std::string node;  // show only this node; empty: all
   bool colour = false;
 };
 
 struct DoctorOptions {
-  std::size_t top = 10;  // of each part; 0: all
+  std::size_t top = 10;  // lines per section; 0: all
   bool colour = false;
 };
 
-// What `lower` prints at its end.
+// Summary that `lower` prints at the end.
 std::string summary_text(const Report& report, bool verbose, bool colour = false);
-// A line for each node, then what was left by the rules that refused it, what costs most first: bytes are
-// there with LowerOptions::tell_page_facts.
+// One line per node, then the undelegated nodes by rejecting rule, most expensive first. Byte counts require
+// LowerOptions::tell_page_facts.
 std::string explain_text(const Report& report, const ExplainOptions& options);
-// Refusals, reasons and changes, each with the model's lines, in 80 columns; advice is there with
+// Refusals, reasons and advice, each with the source lines of the model, in 80 columns. Advice requires
 // LowerOptions::tell_page_facts.
 std::string doctor_text(const Report& report, const DoctorOptions& options = {});
 std::string report_json(const Report& report);
 std::string report_html(const Report& report);
-std::string report_markdown(const Report& report);     // for a comment on a pull request
-std::string report_sarif(const Report& report);        // SARIF 2.1.0: what was left, by source line
-std::string report_annotations(const Report& report);  // the same as GitHub's workflow commands
+std::string report_markdown(const Report& report);     // for a pull request comment
+std::string report_sarif(const Report& report);        // SARIF 2.1.0: undelegated nodes by source line
+std::string report_annotations(const Report& report);  // undelegated nodes as GitHub workflow commands
 
-// A form that a report is written in, told by the ending of its file.
+// An output format of reports, selected by the extension of the file name.
 struct ReportFormat {
   std::string_view ending;  // ".json"
   std::string (*write)(const Report& report) = nullptr;
-  bool has_page_facts = false;  // shows what LowerOptions::tell_page_facts adds
+  bool has_page_facts = false;  // shows the data of LowerOptions::tell_page_facts
 };
 std::span<const ReportFormat> report_formats();
-const ReportFormat* report_format(std::string_view path);  // null: no form has this ending
+const ReportFormat* report_format(std::string_view path);  // null if no format has this extension
 
 }  // namespace depute
 

@@ -1,4 +1,4 @@
-// Conditions that a lowering must meet, for CI: --require "coverage>=95%,partitions<=3".
+// Requirements on a lowering, for CI: --require "coverage>=95%,partitions<=3".
 #pragma once
 
 #include <cstdint>
@@ -30,35 +30,40 @@ struct Requirement {
   Quantity quantity;
   Relation relation;
   double bound = 0;
-  std::string text = {};                  // as the user wrote it
-  std::string backend = {};               // Coverage: of this one alone; empty: of all
-  std::vector<std::string> kernels = {};  // Kernels: the names that are allowed, with * for any text
+  std::string text = {};                  // as written by the user
+  std::string backend = {};               // for Coverage: the only backend that counts; empty: all
+  std::vector<std::string> kernels = {};  // for Kernels: allowed names; * matches any text
 };
 
-// Separated by commas, each a quantity, a relation (>=, <=, ==) and a bound:
+// Parses requirements, separated by commas: each has a quantity, a relation (>=, <=, ==) and a bound.
 //
-//   coverage, coverage:BACKEND   percent of nodes that are delegated, or that this backend has
-//   partitions (or delegates), delegated, non_delegated
-//                                how many delegates; nodes that have an owner; those that are left
-//   non_delegated_macs           multiplications of the nodes that are left, at the largest sizes
-//   boundary_bytes               of tensors that go into delegates and come out, at the largest sizes
-//   memory                       bytes of planned memory, of the method that needs most
-//   file_size                    bytes of the .pte and its .ptd files
-//   sqnr                         decibels of the noisiest layer that was quantised; infinite without one
-//   kernels<=NAMES               the program calls none but these: names with blanks between them
+//   coverage                 percentage of nodes that are delegated
+//   coverage:BACKEND         percentage of nodes that are delegated to this backend
+//   partitions, delegates    number of delegates
+//   delegated                number of delegated nodes
+//   non_delegated            number of undelegated nodes
+//   non_delegated_macs       multiply-accumulates of undelegated nodes, at the maximum sizes
+//   boundary_bytes           bytes of the tensors that enter and leave delegates, at the maximum sizes
+//   memory                   bytes of planned memory of the method that needs most
+//   file_size                bytes of the .pte file and its .ptd files
+//   sqnr                     lowest signal-to-noise ratio of all quantized layers, in decibels; infinite
+//                            if no layer was quantized
+//   kernels<=NAMES           the program calls only these kernels; names are separated by blanks, and *
+//                            matches any text
 //
-// Bytes may be written as 500K, 16M or 2G. Sizes without a bound make a quantity infinite.
+// Bytes may be written as 500K, 16M or 2G. A size without a bound makes a quantity infinite. Fails for other
+// text.
 Result<std::vector<Requirement>> parse_requirements(std::string_view text);
 
-// Fails for one that asks about a backend which is not among these.
+// Fails for a requirement on a backend that is not in `backends`.
 Status check_requirements(const std::vector<Requirement>& requirements,
                           const std::vector<std::string>& backends);
 
-// The file's size is known only when it was written.
+// True if the requirement can be checked only after the file is written (file size).
 bool needs_file(const Requirement& requirement);
 
-// One line for each requirement that does not hold: "coverage>=95% (is 92.9%)". `with_file` false: without
-// those that need the file.
+// Returns one line per violated requirement: "coverage>=95% (is 92.9%)". With `with_file` false, skips
+// requirements that need the file.
 std::vector<std::string> unmet(const Report& report, const std::vector<Requirement>& requirements,
                                bool with_file = true);
 

@@ -1,10 +1,10 @@
-// Errors that come from the user's data: a value or a Diagnostic, passed upward on one line.
+// Result: a value or a Diagnostic for errors in the user's data, propagated in one line.
 //
 //   Result<Count> count_nodes(std::string_view text);
-//   DEPUTE_TRY(Count count, count_nodes(text));  // an error goes to our caller
+//   DEPUTE_TRY(Count count, count_nodes(text));  // returns the error, if there is one
 //   if (count.nodes == 0) return failure("read_pt2", "graph.nodes", "there is none");
 //
-// Result has the words of std::expected, which is not to be had in C++20.
+// Result mirrors std::expected, which C++20 does not have.
 #pragma once
 
 #include <concepts>
@@ -21,15 +21,15 @@
 
 namespace depute {
 
-// What went wrong, where, and what the user can do. Printed as "error[code] where: message", then source,
-// details and hint.
+// Describes an error: cause, place, and a hint for the user. Printed as "error[code] where: message", then
+// source, details and hint.
 struct Diagnostic {
-  std::string code = {};     // the step that refuses, e.g. "read_pt2"; messages start with it in brackets
-  std::string where = {};    // place in the input: entry, JSON path, byte offset, or node name; may be empty
+  std::string code = {};     // step that failed, e.g. "read_pt2"; messages start with it in brackets
+  std::string where = {};    // place in the input: entry, JSON path, byte offset or node name; may be empty
   std::string message = {};  // the cause, one sentence without a full stop
   std::string hint = {};     // what to do about it; may be empty
-  std::string source = {};   // the user's Python line ("model.py:12"), when the program carries it
-  std::vector<std::string> details = {};  // a line for each thing or kind of thing that the message counts
+  std::string source = {};   // the user's Python line ("model.py:12"), if the program contains it
+  std::vector<std::string> details = {};  // one line per item that the message counts
 
   // "[read_pt2] graph.nodes[3]: unknown tensor 'x_2' (model.py:12)", then a line for each detail
   std::string str() const;
@@ -37,7 +37,7 @@ struct Diagnostic {
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 
-// A Diagnostic on its way to the caller: every Result can be made of it.
+// A Diagnostic to return; converts to a Result of any type.
 class [[nodiscard]] Failure {
  public:
   explicit Failure(Diagnostic diagnostic)
@@ -51,17 +51,17 @@ class [[nodiscard]] Failure {
   std::unique_ptr<Diagnostic> diagnostic_;
 };
 
-// A failed Result of any type.
+// Makes a Failure, which converts to a failed Result of any type.
 Failure failure(std::string_view code, std::string_view where, std::string_view message,
                 std::string_view hint = {});
 
-// value() was asked for, and there is an error instead.
+// Thrown by value() if the Result holds an error.
 class BadResultAccess : public std::logic_error {
  public:
   explicit BadResultAccess(const Diagnostic& diagnostic) : std::logic_error(diagnostic.str()) {}
 };
 
-// The error of a Result: none as long as it holds a value.
+// Error part of a Result: empty if the Result holds a value.
 class ResultError {
  public:
   ResultError() = default;
@@ -74,14 +74,15 @@ class ResultError {
 
   bool has_value() const { return error_ == nullptr; }
   explicit operator bool() const { return has_value(); }
-  // Only when there is no value.
+  // Requires that there is no value.
   Diagnostic& error() & { return *error_; }
   const Diagnostic& error() const& { return *error_; }
   Diagnostic&& error() && { return std::move(*error_); }
 
  protected:
   void check() const {
-    if (error_ != nullptr) [[unlikely]] throw_error();
+    if (error_ != nullptr) [[unlikely]]
+      throw_error();
   }
 
  private:
@@ -105,10 +106,10 @@ class [[nodiscard]] Result : public ResultError {
 
   template <typename U>
     requires(!std::same_as<U, T> && std::is_constructible_v<T, U>)
-  explicit(!std::is_convertible_v<U, T>) Result(Result<U> other)  // NOLINT: as its value converts
+  explicit(!std::is_convertible_v<U, T>) Result(Result<U> other)  // NOLINT: converts like its value
       : ResultError(other), value_(other ? std::optional<T>(*std::move(other)) : std::nullopt) {}
 
-  // value() throws BadResultAccess when there is none; * and -> must not be used then.
+  // value() throws BadResultAccess if there is no value; operators * and -> require a value.
   T& value() & { return check(), *value_; }
   const T& value() const& { return check(), *value_; }
   T&& value() && { return check(), std::move(*value_); }
@@ -122,7 +123,7 @@ class [[nodiscard]] Result : public ResultError {
     return has_value() ? *value_ : static_cast<T>(std::forward<U>(otherwise));
   }
 
-  // True for a Result that holds this value.
+  // True if the Result holds a value equal to `value`.
   friend bool operator==(const Result& result, const T& value)
     requires std::equality_comparable<T>
   {
@@ -162,7 +163,7 @@ using Status = Result<void>;
 #define DEPUTE_TRY(declaration, ...) \
   DEPUTE_TRY_(DEPUTE_CONCAT(depute_try_, __COUNTER__), declaration, __VA_ARGS__)
 
-// DEPUTE_TRY_STATUS(f()): the same for a Status.
+// DEPUTE_TRY_STATUS(f()): returns f()'s Diagnostic from the enclosing function if the Status f() failed.
 #define DEPUTE_TRY_STATUS(...)                                     \
   do {                                                             \
     if (auto depute_status_ = (__VA_ARGS__); !depute_status_) {    \

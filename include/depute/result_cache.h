@@ -1,10 +1,10 @@
-// What backends made of partitions, kept on disk: a second lowering asks a backend only for partitions that
-// have changed. Pays where preprocess takes long, as vendors' compilers do.
+// On-disk cache of preprocess() results: a second lowering calls a backend only for changed partitions.
+// Useful for backends with a slow preprocess(), such as vendor compilers.
 //
-// The key of a result is the hash of all that it depends on: the partition (its graph with names and debug
-// handles, its constants' bytes), the compile specs, the backend's id and cache_version(), and the compiler's
-// version and bytes. Source lines are not part of it. An entry has a checksum; one that is damaged is told,
-// ignored and made anew. Entries appear whole or not at all, so that several processes can share a folder.
+// A result's key is the hash of everything it depends on: the partition (its graph with names and debug
+// handles, the bytes of its constants), the compile specs, the backend's id and cache_version(), and the
+// compiler's version and binary. Source lines are not included. Entries have a checksum; a damaged entry is
+// reported, ignored and rebuilt. Entries are written atomically, so several processes can share a folder.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@
 namespace depute {
 
 struct CacheOptions {
-  std::string folder = {};  // made where it is missing; empty: nothing is kept
-  // Bytes. The entries that were not used for longest go when there are more.
+  std::string folder = {};  // created if missing; empty: caching is disabled
+  // Maximum size in bytes; beyond it, the least recently used entries are deleted.
   std::uint64_t max_bytes = std::uint64_t{10} << 30;
 };
 
-// What came of it in one lowering.
+// Cache statistics of one lowering.
 struct CacheUse {
   std::uint64_t found = 0;
-  std::uint64_t made = 0;               // not found, but for those of backends whose results are not kept
-  std::vector<std::string> notes = {};  // damaged entries, a folder that cannot be written
+  std::uint64_t made = 0;               // misses; excludes backends without cache_version()
+  std::vector<std::string> notes = {};  // damaged entries, unwritable folder
 };
 
 }  // namespace depute

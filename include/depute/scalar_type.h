@@ -1,5 +1,4 @@
-// Element types of tensors, with the names PyTorch prints, their sizes, and the numbers torch.export and
-// ExecuTorch use.
+// Element types of tensors: PyTorch's names, sizes, and the numbers used by torch.export and ExecuTorch.
 #pragma once
 
 #include <cstddef>
@@ -40,21 +39,22 @@ inline constexpr int scalar_type_count = 21;
 std::string_view name(ScalarType type);        // "f32", "i64", "bool", "bf16", "f8e4m3fn"
 std::string_view torch_name(ScalarType type);  // "float32", "int64", as in torch.float32
 std::optional<ScalarType> scalar_type_from_name(std::string_view name);
-std::size_t item_size(ScalarType type);  // bytes of one element
+std::size_t item_size(ScalarType type);  // bytes per element
 
 bool is_floating(ScalarType type);  // f16, bf16, f32, f64 and the 8-bit floats
 bool is_complex(ScalarType type);
-ScalarType complex_of(ScalarType part);  // the complex type whose parts have type `part`; c64 for integers
-ScalarType part_of(ScalarType type);     // of a complex type; any other is its own part
-bool is_integral(ScalarType type);       // signed and unsigned integers, not bool
+ScalarType complex_of(ScalarType part);  // complex type with parts of type `part`; c64 for integers
+// Type of the parts of a complex type; other types are returned unchanged.
+ScalarType part_of(ScalarType type);
+bool is_integral(ScalarType type);  // signed and unsigned integers, but not bool
 
 // torch's numbering in .pt2 files (torch/_export/serde/schema.py): 1 = uint8 ... 35 = uint64.
 std::optional<ScalarType> scalar_type_from_pt2(std::int64_t number);
-// ExecuTorch's numbering in .pte files (c10::ScalarType): 0 = uint8 ... nothing for f8e8m0fnu.
+// ExecuTorch's numbering in .pte files (c10::ScalarType): 0 = uint8 ...; nullopt for f8e8m0fnu.
 std::optional<int> executorch_number(ScalarType type);
 std::optional<ScalarType> scalar_type_from_executorch(std::int64_t number);
 
-// The type PyTorch gives to a binary operation on tensors of these types.
+// Result type of a binary PyTorch operation on tensors of these types.
 ScalarType promote(ScalarType a, ScalarType b);
 
 }  // namespace depute

@@ -1,22 +1,22 @@
-// A backend as a program of its own, which `--backend NAME` finds as depute-backend-NAME: the worker's side
-// of docs/backend-protocol.md.
+// Runs a backend as a separate program (worker), which `--backend NAME` finds as depute-backend-NAME. This is
+// the worker's side of docs/backend-protocol.md.
 //
 //   #include "depute/serve_backend.h"
 //   int main(int argc, char** argv) { return depute::serve_backend<MyPartitioner, MyBackend>(argc, argv); }
 //
-// The same classes work in process, in a Compiler's registry. A partitioner is made by
-// `static Result<std::unique_ptr<Partitioner>> make(const BackendOptions&)`, or without options where it has
-// none. What else there is to tell of a backend are static functions, each of which may be left out:
+// The same classes also work in process, in a Compiler's registry. A partitioner class has `static
+// Result<std::unique_ptr<Partitioner>> make(const BackendOptions&)`, or a default constructor if it has no
+// options. Further static functions describe the backend; all are optional:
 //
-//   MyPartitioner::options()     std::vector<std::pair<std::string, std::string>>: key, meaning
-//   MyPartitioner::support()     std::vector<SupportRow>: what it takes
+//   MyPartitioner::options()     std::vector<std::pair<std::string, std::string>>: keys and meanings
+//   MyPartitioner::support()     std::vector<SupportRow>: the ops that the partitioner takes
 //   MyBackend::description()     one line for `depute backends`
-//   MyBackend::version()         of what makes the bytes, for people: "chip compiler 3.1, chip 7"
-//   MyBackend::libraries()       std::vector<std::string>: of its own ops
-//   MyBackend::ops()             std::vector<BackendOpSpec>; their `infer` stays in the process
+//   MyBackend::version()         version of the vendor's compiler, for people: "chip compiler 3.1, chip 7"
+//   MyBackend::libraries()       std::vector<std::string>: libraries of the own ops
+//   MyBackend::ops()             std::vector<BackendOpSpec>: the own ops; their `infer` is not sent
 //
-// Standard output is the worker's answers: whatever else writes there, a vendor's library say, goes to
-// standard error instead.
+// The worker sends its answers on standard output. Other output to it, for example of a vendor library, is
+// redirected to standard error.
 #pragma once
 
 #include <memory>
@@ -33,20 +33,20 @@
 
 namespace depute {
 
-// What a worker tells beside its entry.
+// Properties of a worker besides its BackendEntry.
 struct WorkerTraits {
   std::string version = {};
-  bool together = false;  // preprocess_multimethod has to see all partitions of a program at once
+  bool together = false;  // pass all partitions of a program to one preprocess_multimethod() call
 };
 
-// Answers until its input ends; gives the exit code of the process. With arguments it says what it is: as
-// `--version` and `--help` do.
+// Answers requests until the input ends; returns the exit code of the process. With command-line arguments it
+// prints information instead, as for `--version` and `--help`.
 int serve_backend(int argc, char** argv, BackendEntry entry, const WorkerTraits& traits = {});
-// The same for a registered backend.
+// Serves a registered backend.
 int serve_backend(int argc, char** argv, const Registry& registry, std::string_view name,
                   const WorkerTraits& traits = {});
 
-// The classes as an entry of a registry: to have them in process.
+// Makes a registry entry of the classes, to use them in process.
 template <typename MyPartitioner, typename MyBackend>
 BackendEntry entry_of(std::string name) {
   BackendEntry entry;
@@ -74,7 +74,7 @@ BackendEntry entry_of(std::string name) {
   return entry;
 }
 
-// The name that a worker's program has: "/bin/depute-backend-chip" -> "chip".
+// Backend name from a worker's program name: "/bin/depute-backend-chip" -> "chip".
 std::string worker_name(const char* program);
 
 template <typename MyPartitioner, typename MyBackend>

@@ -1,6 +1,6 @@
-// A vector whose first N elements lie in itself: sizes of tensors, arguments of calls, and whatever else is
-// short nearly always. For trivially copied elements only. The words are those of std::vector, but
-// operator[], front() and back() throw std::out_of_range for an element that is not there.
+// SmallVector: stores its first N elements inline, for lists that are nearly always short (sizes of tensors,
+// arguments of calls). For trivially copyable elements only. It has the interface of std::vector, but
+// operator[], front() and back() throw std::out_of_range for a missing element.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +85,7 @@ class SmallVector {
   void push_back(const T& value) { emplace_back(value); }
   template <typename... Args>
   T& emplace_back(Args&&... args) {
-    T value(std::forward<Args>(args)...);  // before the place moves: `args` may lie in it
+    T value(std::forward<Args>(args)...);  // made before reallocation, because `args` may refer to an element
     if (size_ == capacity()) grow(size_ + 1);
     return *new (data() + size_++) T(value);
   }
@@ -121,7 +121,7 @@ class SmallVector {
     std::rotate(begin() + index, begin() + old_size, end());
     return begin() + index;
   }
-  // The elements must not be this vector's own.
+  // The range must not lie in this vector.
   template <std::forward_iterator Iterator>
   T* insert(const T* place, Iterator first, Iterator last) {
     const auto index = place - begin();
@@ -182,9 +182,9 @@ class SmallVector {
     if (heap_ != nullptr) std::allocator<T>().deallocate(std::exchange(heap_, nullptr), capacity_);
   }
 
-  T* heap_ = nullptr;  // null: the elements lie in own_
+  T* heap_ = nullptr;  // null: elements are in own_
   std::uint32_t size_ = 0;
-  std::uint32_t capacity_ = 0;  // of heap_
+  std::uint32_t capacity_ = 0;  // capacity of heap_
   alignas(T) std::byte own_[N * sizeof(T)];
 };
 

@@ -1,11 +1,10 @@
-// Interned strings: op names, value names, tags, keys. Equal text is the same pointer, so comparing and
-// hashing are free.
+// Symbol: an interned string (op names, value names, tags, keys). Equal texts are the same pointer, so
+// comparing and hashing are cheap.
 //
 //   Symbol relu("aten.relu.default");
 //   bool found = node.op() == relu;
 //
-// Interned text lives until the process ends. Safe to use from several threads. Never order output by
-// operator< of the pointer: use str().
+// Interned text lives until the process ends. Thread-safe. Never order output by pointer: compare str().
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@ class Symbol {
   std::string_view str() const { return text_ ? std::string_view(*text_) : std::string_view(); }
   bool empty() const { return text_ == nullptr; }
 
-  // The interned text's address, for cells that store a symbol in a union; from_id gives the symbol back.
+  // Address of the interned text, for cells that store a symbol in a union; from_id() is the inverse.
   const void* id() const { return text_; }
   static Symbol from_id(const void* id) {
     Symbol symbol;

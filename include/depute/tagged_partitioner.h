@@ -1,5 +1,5 @@
-// Takes the tags that the program already carries (`!tag` in the text form): partitions drawn by hand. A
-// tagged control-flow node goes with its bodies; in the bodies of others, tags count as anywhere.
+// TaggedPartitioner: makes partitions from the tags in the program (`!tag` in the text form), for hand-drawn
+// partitions. A tagged control-flow node includes its bodies; in other bodies, tags apply as in any graph.
 #pragma once
 
 #include "depute/partitioner.h"
@@ -10,7 +10,7 @@ namespace depute {
 
 class TaggedPartitioner : public Partitioner {
  public:
-  // Every tag becomes a partition with this spec; a constant moves with each tag that uses it.
+  // Each tag becomes a partition with this spec. A constant moves into each tag that uses it.
   explicit TaggedPartitioner(DelegationSpec spec) : spec_(std::move(spec)) {}
   Result<PartitionResult> partition(const Program& program, const Method& method) const override;
 

@@ -1,5 +1,5 @@
-// Types of values: tensors with (possibly symbolic) sizes and strides, symbolic scalars, and the rest
-// torch.export knows.
+// Types of values: tensors with sizes and strides (possibly symbolic), symbolic scalars, and the other types
+// of torch.export.
 //
 //   f32[s0, 3, 8, 8]                        a contiguous tensor
 //   f32[8, 16]{strides=[1, 8]}              a transposed one
@@ -25,31 +25,32 @@ inline SymInt product(const Dims& dims) {
   return product(std::span(dims.data(), dims.size()));
 }
 
-inline constexpr std::size_t max_rank = 16;  // ExecuTorch's own limit
-// Upper bound on a size that is a number, so that arithmetic on sizes does not overflow.
+inline constexpr std::size_t max_rank = 16;  // limit of ExecuTorch
+// Upper bound on constant sizes, so that arithmetic on sizes does not overflow.
 inline constexpr std::int64_t max_static_size = std::int64_t{1} << 48;
 
 struct TensorType {
   ScalarType dtype = ScalarType::F32;
-  Dims sizes;    // elements per dimension
-  Dims strides;  // elements; empty means contiguous, and contiguous strides are always stored as empty
+  Dims sizes;    // number of elements per dimension
+  Dims strides;  // in elements; contiguous strides are always stored as empty
 
   std::size_t rank() const { return sizes.size(); }
   bool is_contiguous() const { return strides.empty(); }
-  bool is_static() const;  // all sizes constant
+  bool is_static() const;  // true if all sizes are constant
   SymInt numel() const;
   std::optional<std::int64_t> static_numel() const;
-  std::optional<std::size_t> static_bytes()
-      const;  // of a dense tensor of these sizes; nothing if symbolic or too large
+  // Bytes of a dense tensor of these sizes; nullopt if symbolic or too large.
+  std::optional<std::size_t> static_bytes() const;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-TensorType make_tensor(ScalarType dtype, Dims sizes,
-                       Dims strides = {});  // drops strides that are contiguous anyway
+// Drops contiguous strides.
+TensorType make_tensor(ScalarType dtype, Dims sizes, Dims strides = {});
 Dims contiguous_strides(const Dims& sizes);
 
-// Dimensions from outermost to innermost in memory (a stable sort by stride, descending); identity when
-// contiguous. Nothing when a stride is symbolic or 0, or the tensor is not dense (a slice of a larger one).
+// Dimensions from outermost to innermost in memory (stable sort by descending stride); identity if
+// contiguous. Returns nullopt if a stride is symbolic or 0, or the tensor is not dense (a slice of a larger
+// one).
 std::optional<std::vector<std::uint8_t>> dim_order(const TensorType& type);
 
 struct Type {
@@ -68,7 +69,7 @@ struct Type {
   };
   Kind kind = Kind::None;
   TensorType tensor;              // Tensor
-  const SymExpr* expr = nullptr;  // SymInt, SymFloat, SymBool: the value as an expression, when known
+  const SymExpr* expr = nullptr;  // SymInt, SymFloat, SymBool: the value as an expression, if known
   Symbol class_name;              // CustomObj
 
   bool is_tensor() const { return kind == Kind::Tensor; }
@@ -78,7 +79,7 @@ struct Type {
 Type tensor_type(TensorType tensor);
 Type sym_type(Type::Kind kind, const SymExpr* expr);
 
-std::string str(const TensorType& type);  // the text form's spelling
+std::string str(const TensorType& type);  // as in the text form
 std::string str(const Type& type);
 
 }  // namespace depute

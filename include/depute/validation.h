@@ -1,17 +1,17 @@
-// Whether to_backend checks that partitioners and backends leave what they are given as it was.
+// Validation: whether to_backend() checks that partitioners and backends do not modify their inputs.
 //
-// On by default. Off, only those two comparisons are skipped: tags, specs, constants, cycles and results are
-// checked always. ExecuTorch's disable_validation() and validation_disabled().
+// On by default. Disabling skips only these two checks; tags, specs, constants, cycles and results are always
+// checked. Corresponds to ExecuTorch's disable_validation() and validation_disabled().
 #pragma once
 
 #pragma GCC visibility push(default)
 
 namespace depute {
 
-// For the rest of the process.
+// Disables validation until the process ends.
 void disable_validation();
 
-// While it lives, in this thread.
+// Disables validation in this thread during its lifetime.
 class ValidationDisabled {
  public:
   ValidationDisabled();

@@ -1,9 +1,9 @@
-// What a program from outside has to be before any step trusts it: read from a file, or built by a caller.
+// Verifies a program from outside (read from a file, or built by a caller) before other steps rely on it.
 //
 //   DEPUTE_TRY_STATUS(verify_input(program));
 //
-// The public entry points call it first, unless their options say that the caller has: compile() verifies
-// what it reads, once, and tells its steps.
+// Public entry points call it first, unless their options say that the program is already verified. compile()
+// verifies its inputs once.
 #pragma once
 
 #include "depute/program.h"
@@ -13,13 +13,15 @@
 
 namespace depute {
 
-// Delegates whose programs have delegates, and so on, that are accepted.
+// Maximum nesting of delegates in delegates.
 inline constexpr std::size_t max_delegate_depth = 32;
 
-// The first fault of: the invariants of verify(); calls of known ops that do not fit their schema or their
-// rule for result types, in arguments or results; ops of the compiler's own, but for calls of a delegate that
-// is there and takes what it is given; control flow whose bodies do not fit, nest too deep or become too
-// many; and the same in delegates' own programs.
+// Fails with the first error found:
+// - a violated invariant of verify();
+// - a call of a known op whose arguments or results do not fit its schema or its inference rule;
+// - an op of the compiler's own, except for calls of an existing delegate with fitting arguments;
+// - control flow with bodies that do not fit, nest too deeply or are too many;
+// - any of these in a delegate's original subprogram.
 Status verify_input(const Program& program);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// The version of these headers. version() (compiler.h) is that of the library.
+// Version of these headers. The version of the library is version() (compiler.h).
 #pragma once
 
 #define DEPUTE_VERSION_MAJOR 0

@@ -1,5 +1,5 @@
-// WholeProgramPartitioner: everything but inputs and outputs as one delegate, constants, state and bodies
-// included: ExecuTorch's AllNodePartitioner.
+// WholeProgramPartitioner: makes one delegate of everything between inputs and outputs, including constants,
+// state and bodies (ExecuTorch's AllNodePartitioner).
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace depute {
 
-// Asks for no support: the backend must be able to take whatever comes. Calls of delegates that an earlier
-// backend made are taken, too; so are constants that no node uses.
+// Does not check support, so the backend must accept every node. Also takes calls of earlier backends'
+// delegates and unused constants.
 class WholeProgramPartitioner : public ProposingPartitioner {
  public:
   WholeProgramPartitioner(std::string owner, DelegationSpec spec)

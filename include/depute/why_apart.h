@@ -1,4 +1,4 @@
-// Why a backend has several partitions in a graph, and not one.
+// Explains why a backend has several partitions in a graph instead of one.
 //
 //   a -> tan -> b        "%a -> %tan -> %b: one partition with both would need its own result"
 //
@@ -31,24 +31,24 @@ struct WhyApart {
   Symbol first;
   Symbol second;
   Reason reason = Reason::Choice;
-  // Circle: the path. OneMore: a path that needs all partitions before the later node, up to it. Of a long
-  // path the middle is left out.
+  // Circle: the path. OneMore: a path to the later node that passes all partitions before it. The middle of a
+  // long path is omitted.
   std::vector<const Node*> path;
-  // OneMore: a path that needs all partitions after the earlier node, from it on.
+  // OneMore: a path from the earlier node that passes all partitions after it.
   std::vector<const Node*> path_after;
   std::string text;
 };
 
 struct WhyAllApart {
   std::vector<WhyApart> pairs;
-  std::size_t not_told = 0;  // pairs beside them
+  std::size_t not_told = 0;  // number of omitted pairs
 };
 
 // Pairs of a method: a path can be as long as the graph. Repeats, which have none, do not count.
 inline constexpr std::size_t max_apart_told = 100;
 inline constexpr std::size_t max_apart_path = 64;  // nodes
 
-// Time is linear in the nodes and edges of the method but for the paths.
+// Time is linear in the nodes and edges of the method, plus the lengths of the paths.
 WhyAllApart why_apart(const Program& program, const PartitionResult& result);
 
 }  // namespace depute

@@ -1,10 +1,10 @@
-// Backends that live elsewhere: programs that speak the protocol of docs/backend-protocol.md.
+// Backends in separate programs (workers), which speak the protocol of docs/backend-protocol.md.
 //
 //   DEPUTE_TRY(BackendEntry entry, worker_backend("chip", "/opt/chip/bin/depute-backend-chip"));
 //   DEPUTE_TRY_STATUS(compiler.add(std::move(entry)));
 //
-// A worker is asked as any backend is, and cannot harm who asks: what it does instead of answering - it
-// crashes, hangs, lies about its results - is an error with a code of its own, `worker.crashed` and so on.
+// The compiler uses a worker like any backend and is protected from its failures. If a worker crashes, hangs
+// or sends invalid results, the call fails with an error of its own code: `worker.crashed` and so on.
 #pragma once
 
 #include <cstdint>
@@ -21,56 +21,57 @@
 
 namespace depute {
 
-// What this library speaks.
+// Protocol version of this library.
 inline constexpr int worker_protocol = 2;
 
 enum class WorkerFault : std::uint8_t {
-  NotStarted,  // there is no such program, or the system does not start it
-  Version,     // it speaks another protocol
-  Crashed,     // a signal ended it
-  Ended,       // it ended by itself before it had answered
+  NotStarted,  // the program does not exist or cannot be started
+  Version,     // the worker speaks another protocol version
+  Crashed,     // the worker was ended by a signal
+  Ended,       // the worker exited before it answered
   TimedOut,
-  TooLarge,   // more bytes than WorkerOptions allow, or a line longer than max_worker_answer_bytes
-  BadAnswer,  // what it says is no answer, or cannot be
-  Refused,    // its own error, in its own words
+  TooLarge,   // more bytes than WorkerOptions allow, or a line above max_worker_answer_bytes
+  BadAnswer,  // the answer is malformed or inconsistent
+  Refused,    // the worker reported an error of its own
 };
 
-// "timed-out": the id as it is printed, behind "worker.".
+// Id as printed behind "worker.": "timed-out".
 std::string_view fault_id(WorkerFault fault);
 
 struct WorkerOptions {
-  int seconds = 600;                                 // for each answer
-  std::uint64_t max_bytes = std::uint64_t{8} << 30;  // that it may write into its folder
-  bool keeps_input = true;  // after a failure its input stays in a folder for `depute replay`
+  int seconds = 600;                                 // timeout per answer
+  std::uint64_t max_bytes = std::uint64_t{8} << 30;  // that the worker may write into its folder
+  bool keeps_input = true;  // after a failure, keep the input in a folder for `depute replay`
 };
 
-// "depute-backend-NAME" in a folder of PATH, as an absolute path; empty when there is none, or when the name
-// is no name of a file.
+// Searches PATH for "depute-backend-NAME". Returns its absolute path; empty if there is none or `name` is no
+// valid file name.
 std::string find_worker(std::string_view name);
 
-// Runs the program, asks what it is, and gives a backend that asks it from now on. The process ends with the
-// entry. `name` is what --backend and reports call it.
+// Starts the program, queries its description, and returns a backend that forwards to it. The process ends
+// with the entry. `name` is the name for --backend and reports.
 Result<BackendEntry> worker_backend(std::string_view name, const std::string& program,
                                     const WorkerOptions& options = {});
 
-// Adds what requests ask for and the compiler does not have: workers that they name by their program, and
-// those that find_worker() finds. Requests then name the backends.
+// Adds requested backends that the compiler does not have: workers that requests give as a program, and
+// workers found by find_worker(). Sets the names of these requests.
 Status add_workers(Compiler& compiler, std::vector<BackendRequest>& requests,
                    const WorkerOptions& options = {});
 
-// One thing that a worker was tried with; without a fault it held.
+// One test of a worker; passed if there is no fault.
 struct WorkerCheck {
   std::string what;
   std::optional<Diagnostic> fault;
 };
 
-// Tries a worker: what every one must do, and what it makes of the models (.pt2 or .ir), which it lowers
-// twice and on several processes to the same bytes. Fails where it cannot be tried at all.
+// Tests a worker: the requirements of the protocol, and lowering of the models (.pt2 or .ir), twice and in
+// several processes, with equal bytes each time. Fails only if the worker cannot be tested at all.
 Result<std::vector<WorkerCheck>> test_worker(const std::string& name, const std::string& program,
                                              const std::vector<std::string>& models,
                                              const WorkerOptions& options = {});
 
-// What came of asking again what a worker has failed at: the folder is one that an error named.
+// Repeats a request that a worker failed at; `folder` is the folder named in the error. Returns a text with
+// the outcome.
 Result<std::string> replay_worker(const std::string& folder, const WorkerOptions& options = {});
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// How a program is laid out in a .pte file, and what was written.
+// Options for the layout of a .pte file, and a summary of what was written.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,31 @@ namespace depute {
 // A .ptd file for the data whose names match a pattern.
 struct DataFile {
   std::string path = {};
-  // A name in the model, in which '*' stands for any text: "layers.*", "*lora*". Data that a delegate made of
-  // several constants match when one of the names does.
+  // A name in the model, in which '*' matches any text: "layers.*", "*lora*". Data made from several
+  // constants match if one of the names matches.
   std::string pattern = "*";
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
 struct WriteOptions {
-  int jobs = 1;  // threads that make and compare bytes
-  // The plan's external constants and delegates' named data go to the first of these .ptd files that they
-  // match; a file is not written when there are none (runtimes take no file without data). What matches none
-  // stays in the .pte. Named data with a tag go to the file of the tag in any case: external_path().
+  int jobs = 1;  // threads used to produce lazy constants and to hash them
+  // Files for the plan's external constants and the delegates' named data. Data go to the first file that
+  // matches, or stay in the .pte if none does. A file without data is not written, because runtimes reject
+  // it. Named data with a tag always go to the file of the tag: external_path().
   std::vector<DataFile> ptd = {};
-  // Delegates' bytes become segments, which a runtime can read one by one and free; false: they lie in the
-  // flatbuffer, whose size is bounded (2 GiB). Those of backends that need it lie there in any case
-  // (PreprocessResult::inline_bytes).
+  // True: delegate bytes become segments, which a runtime can load separately and free. False: they lie in
+  // the flatbuffer, whose size is limited to 2 GiB. With PreprocessResult::inline_bytes they always lie in
+  // the flatbuffer.
   bool extract_delegate_segments = true;
-  // Of the places in the file, powers of two up to max_alignment (program.h): of all segments, and of
-  // delegates' bytes wherever they lie.
+  // Alignments in the file in bytes, powers of two up to max_alignment (program.h): of all segments, and of
+  // delegate bytes.
   std::uint64_t segment_alignment = 128;
   std::uint64_t delegate_alignment = 16;
-  // False: a runtime's caller gives the memory of a method's inputs or outputs before each call, and none is
-  // planned for them.
+  // If false, the runtime's caller provides the memory of inputs or outputs before each call, and no memory
+  // is planned for them.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  bool verified = false;  // verify_input() has passed the program, and the plan is one of it
+  bool verified = false;  // the program is already verified, and the plan belongs to it
 };
 
 struct WrittenFile {
@@ -54,13 +54,13 @@ struct WriteSummary {
   std::vector<std::string> warnings;
 };
 
-// The .ptd file of a tag: "dir/model_lora.ptd" beside `path`, which is "dir/model.pte" or "dir/model.ptd".
+// Path of a tag's .ptd file beside `path`: "dir/model_lora.ptd" for "dir/model.pte" or "dir/model.ptd".
 std::string external_path(const std::string& path, const std::string& tag);
 
-// A program in memory.
+// A .pte and its .ptd files in memory.
 struct PteBytes {
   std::vector<std::byte> pte;
-  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by the path they would have
+  std::map<std::string, std::vector<std::byte>> external;  // .ptd files by path
   WriteSummary summary;
 };
 

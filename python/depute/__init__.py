@@ -1,4 +1,4 @@
-"""Depute: PyTorch exported programs in, ExecuTorch programs out, by a native compiler.
+"""Depute compiles PyTorch exported programs to ExecuTorch programs with a native compiler.
 
     import depute
 
@@ -6,11 +6,11 @@
     print(edge.explain())
     edge.to_executorch().save("model.pte")
 
-The names are those of executorch.exir; docs/python.md has both side by side. Neither torch nor executorch is
-needed, and numpy only where arrays are asked for.
+The names are those of executorch.exir; docs/python.md compares both. Neither torch nor executorch is
+needed; numpy is only needed for arrays.
 """
 
-# What is imported from where, when it is first asked for: `depute --version` needs none of it.
+# Names by module, imported on first use: `depute --version` needs none of them.
 _NAMES = {
     "_errors": ("Error",),
     "_serve": ("serve_backend",),

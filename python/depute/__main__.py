@@ -1,4 +1,4 @@
-"""The command `depute`: the command line of docs/cli.md, in this process, and `depute verify`, which needs torch."""
+"""The command `depute`: the command line of docs/cli.md in this process, and `depute verify`, which needs torch."""
 
 import sys
 

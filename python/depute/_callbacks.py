@@ -1,4 +1,4 @@
-"""What the compiler calls: user code behind checks of what it returns, as plain tuples for the bindings."""
+"""Functions that the compiler calls. They run user code, check its results and return plain tuples to the bindings."""
 
 from ._depute import NamedDataStore
 from ._errors import Error
@@ -95,7 +95,7 @@ def _add_tags(who, node, graph, nodes, inputs):
         elif node._place is not None:
             nodes.append((graph, node._place, each))
         elif node.op == "call_function" and node.args[0].meta.get("delegation_tag") != each:
-            # A result that is taken out of a call goes where the call goes.
+            # An extracted result must have the tag of its call.
             raise Error(
                 "to_backend.tagged-twice",
                 f"node {node.name}, tag {each}",
@@ -105,7 +105,7 @@ def _add_tags(who, node, graph, nodes, inputs):
 
 
 def _add_tags_of_users(node, inputs):
-    """A constant with a tag goes along with all nodes that have one and use it, as ExecuTorch copies it."""
+    """A tagged constant also gets the tags of all tagged nodes that use it, since ExecuTorch copies it for each."""
     own = node.meta.get("delegation_tag")
     if own is None:
         return

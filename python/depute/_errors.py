@@ -1,4 +1,4 @@
-"""What the compiler says when it refuses something."""
+"""Errors of the compiler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-# Options of the command line that messages name, in the words of this package.
+# Command-line options in messages, and their names in this package.
 _WORDS = (
     (re.compile(r"--bound (\w+)=\.\.(\w+)"), r'bounds={"\1": (0, \2)}'),
     (re.compile(r"--quantize static"), 'quantize="static"'),
@@ -25,24 +25,24 @@ _WORDS = (
 
 
 def in_python(text: str) -> str:
-    """A message of the compiler that names the arguments of this package instead of options of the command line."""
+    """Replaces command-line options in a message by the arguments of this package."""
     for option, words in _WORDS:
         text = option.sub(words, text)
     return text
 
 
 class Error(RuntimeError):
-    """A diagnostic of the compiler: what went wrong, where, and what to do about it.
+    """A diagnostic of the compiler: the cause, the place, and what to do about it.
 
-    `str(error)` is the whole of it, as the command line has it: "[read_pt2] graph.nodes[3]: unknown tensor 'x_2'".
+    `str(error)` is the complete text, as on the command line: "[read_pt2] graph.nodes[3]: unknown tensor 'x_2'".
     """
 
-    code: str  # the step that refuses: "read_pt2", "to_backend.backend-failed"
+    code: str  # the step that failed: "read_pt2", "to_backend.backend-failed"
     where: str  # place in the input; may be empty
     message: str  # the cause
     hint: str  # what to do; may be empty
     source: str  # the line of the user's model, "model.py:12"; may be empty
-    details: list  # a line for each thing that the message counts
+    details: list  # a line for each item that the message counts
 
     def __init__(self, code: str, where: str = "", message: str = "", hint: str = "", source: str = "", details: Iterable[str] = (), text: str = "") -> None:
         super().__init__(text or f"[{code}] {where}{': ' if where else ''}{message}")
@@ -63,7 +63,7 @@ class Error(RuntimeError):
 
 
 class MissingFile(Error, FileNotFoundError):
-    """A file that is read and not there."""
+    """An input file does not exist."""
 
     def __new__(cls, *_: Any, **__: Any) -> MissingFile:
         return FileNotFoundError.__new__(cls)
@@ -77,6 +77,6 @@ class MissingFile(Error, FileNotFoundError):
 
 
 def of_compiler(*fields: Any) -> Error:
-    """What the compiler refused, told in the words of this package."""
+    """Creates an Error from the compiler's fields, in the terms of this package."""
     code, where, message, hint, source, details, text = fields
     return Error(code, in_python(where), in_python(message), in_python(hint), source, list(map(in_python, details)), in_python(text))

@@ -1,10 +1,10 @@
-"""Partitions in other processes: where a vendor's compiler takes minutes for each, they run side by side.
+"""Preprocesses partitions in other processes, in parallel: some vendor compilers take minutes for each partition.
 
     driver   program of a partition  ->  its text, and for each constant the place in a file, or the bytes
-    worker   text and constants      ->  the program, and what the backend makes of it
-    driver   results in the order of the partitions, whatever the order they arrive in
+    worker   text and constants      ->  the program, and the backend's result
+    driver   results in the order of the partitions, in whatever order they arrive
 
-An executor has submit(), as those of concurrent.futures do. A client of Dask has one; Ray has remote() instead.
+An executor has submit(), like executors of concurrent.futures and Dask clients. Ray's module has remote() instead.
 """
 
 import functools
@@ -16,10 +16,10 @@ from ._errors import Error
 
 
 def run_on(executor, retries, watch=None):
-    """What the bindings call with the partitions of a backend; None where there is no executor."""
+    """Returns the function that the bindings call with a backend's partitions, or None without an executor."""
     if executor is None:
         return None
-    if hasattr(executor, "get_executor"):  # a client of Dask: its futures are those of concurrent.futures then
+    if hasattr(executor, "get_executor"):  # a Dask client; its executor gives futures of concurrent.futures
         executor = executor.get_executor(pure=False)
     if not hasattr(executor, "submit") and callable(getattr(executor, "remote", None)):
         executor = _Ray(executor)
@@ -31,7 +31,7 @@ def run_on(executor, retries, watch=None):
 
 
 class _Ray:
-    """Ray's module: remote(function).remote(argument) gives a reference, whose future() is of concurrent.futures."""
+    """Wraps Ray's module: remote(function).remote(argument) returns a reference with future()."""
 
     def __init__(self, ray):
         self._preprocess = ray.remote(preprocess)
@@ -77,7 +77,7 @@ class _Task:
         told = _told(self.native, by_reference)
         try:
             self.future = self.executor.submit(preprocess, self.backend_id, self.backend, told, self.specs)
-        except Exception as error:  # an executor that is broken takes nothing more
+        except Exception as error:  # a broken executor accepts no more tasks
             raise Error("executor", self.where, f"the executor is lost: {error}", "", "", failures) from error
 
     def result(self, retries):
@@ -111,7 +111,7 @@ class _Task:
 
 
 def _told(native, by_reference):
-    """The text of a program, rows of its constants, and the memories that these lie in."""
+    """Returns the text of a program, rows that describe its constants, and the memories of the constants."""
     memories, rows = {}, []
     for key in native.data_keys():
         constant = native.constant(key)
@@ -127,7 +127,7 @@ def _told(native, by_reference):
 
 
 def _identity(path):
-    """What tells whether another process sees the same file under the path; None when there is none."""
+    """Returns values that identify the file for other processes, or None if there is no file."""
     try:
         state = os.stat(path)
     except OSError:
@@ -147,7 +147,7 @@ def _memory(told):
 
 
 def preprocess(backend_id, backend, told, specs):
-    """What a worker does: {"result": rows}, or {"error": exception}, or {"missing": path}, and which worker it was."""
+    """Runs on the worker. Returns {"result": rows}, {"error": exception} or {"missing": path}, and the worker's name."""
     worker = f"{socket.gethostname()}:{os.getpid()}"
     text, rows, memories = told
     for each in memories.values():
@@ -164,7 +164,7 @@ def preprocess(backend_id, backend, told, specs):
 
 
 def _portable(error):
-    """The error, or its text where other processes do not know its class."""
+    """Returns the error, or its text if it cannot be pickled."""
     import pickle
 
     try:

@@ -1,10 +1,10 @@
-"""An ExportedProgram in the words of torch's schema, as the compiler reads them in .pt2 files, but in memory.
+"""Converts an ExportedProgram to torch's schema, as in .pt2 files, but in memory.
 
     linear = aten.linear.default(x, p_weight)   ->   {"target": "aten.linear.default", "inputs": [...],
                                                       "outputs": [{"as_tensor": {"name": "linear"}}], ...}
 
-torch/_export/serde/schema.py has the words. Only what the compiler reads is told. Weights are told by their
-address: the program uses torch's own memory and keeps it alive.
+torch/_export/serde/schema.py defines the schema. Only fields that the compiler reads are written. Weights are given
+by address: the program uses torch's memory and keeps it alive.
 """
 
 import functools
@@ -24,7 +24,7 @@ _SCHEMA_VERSION = {"major": 8, "minor": 20}
 
 
 def native_of(exported_program):
-    """The ExportedProgram as the bindings hold a program."""
+    """Returns the ExportedProgram as a program of the bindings."""
     graph_module = exported_program.graph_module
     delegates = _Delegates()
     program = {
@@ -58,7 +58,7 @@ def _dtype_number(dtype):
 
 
 def _tensor_meta(tensor):
-    """A TensorMeta. Tensors of a layout that is not strided have no strides; the compiler refuses them."""
+    """Returns a TensorMeta. Tensors without strided layout have no strides; the compiler rejects them."""
     is_strided = tensor.layout is torch.strided
     return {
         "dtype": _dtype_number(tensor.dtype),
@@ -70,7 +70,7 @@ def _tensor_meta(tensor):
 
 
 def _number(value):
-    """A SymInt, SymFloat or SymBool of the schema: of a number, or of torch's symbolic one."""
+    """Returns a SymInt, SymFloat or SymBool of the schema for a number or a symbolic number of torch."""
     if type(value) is int:
         return {"as_int": value}
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
@@ -92,7 +92,7 @@ def _expression(expr):
 
 
 def _range(constraint):
-    """Bounds; torch has infinities of its own for those that are not there."""
+    """Returns the bounds; torch's infinities become None."""
     low, high = constraint.lower, constraint.upper
     return {
         "min_val": int(low) if low.is_Integer else None,
@@ -105,7 +105,7 @@ def _range(constraint):
 _DELEGATE_CALL = "executorch_call_delegate"
 _LITERALS = {bool: "as_bool", int: "as_int", float: "as_float", str: "as_string"}
 _SYMBOLIC = ("as_sym_int", "as_sym_float", "as_sym_bool")
-# Kinds of the elements of a list, the list's own kind, and the kinds that an element of it tells.
+# Kinds of the elements of a list, the kind of the list, and the kinds that its elements keep.
 _LISTS = (
     ({"as_int"}, "as_ints", ()),
     ({"as_tensor"}, "as_tensors", ()),
@@ -123,14 +123,14 @@ _LISTS = (
 
 
 class _GraphWriter:
-    """One graph. FX takes the results of a call out of it by getitem nodes; here the call names its results."""
+    """Writes one graph. FX extracts results of a call by getitem nodes; in the schema, the call names its results."""
 
     def __init__(self, delegates):
         self.delegates = delegates
         self.inputs, self.outputs, self.nodes = [], [], []
         self.tables = {"as_tensor": {}, "as_sym_int": {}, "as_sym_float": {}, "as_sym_bool": {}}
-        self.kinds = {}  # of the nodes that are values
-        self.names = {}  # of getitem nodes that take what another one has taken already
+        self.kinds = {}  # by name of the value
+        self.names = {}  # getitem node -> earlier getitem node for the same result
 
     def write(self, graph_module):
         self.module = graph_module
@@ -149,7 +149,7 @@ class _GraphWriter:
             "sym_bool_values": self.tables["as_sym_bool"],
         }
 
-    # Nodes, by their kind.
+    # Nodes, by kind.
 
     def _placeholder(self, node):
         value = node.meta["val"]
@@ -157,7 +157,7 @@ class _GraphWriter:
         self.inputs.append(self._argument(value) if is_literal else self._define(node.name, value))
 
     def _get_attr(self, node):
-        """Is told where it is used."""
+        """Does nothing: the attribute is written with its uses."""
 
     def _call_module(self, node):
         raise _error("", f"{node.op} nodes cannot be compiled", "export the model with torch.export.export")
@@ -170,10 +170,10 @@ class _GraphWriter:
 
     def _call_function(self, node):
         if node.target is operator.getitem and node.args[0].op == "call_function":
-            return  # a result of that call
+            return  # an extracted result, which the call names
         is_delegate = op_name(node.target) == _DELEGATE_CALL
         args = [node.args[0], *_pytree.tree_leaves(node.args[1:])] if is_delegate else node.args
-        inputs = [{"name": "", "arg": self._argument(each), "kind": 1} for each in args]  # the compiler knows them
+        inputs = [{"name": "", "arg": self._argument(each), "kind": 1} for each in args]  # the compiler adds names
         for name in _in_schema_order(node):
             inputs.append({"name": name, "arg": self._argument(node.kwargs[name]), "kind": 2})
         self.nodes.append(
@@ -195,7 +195,7 @@ class _GraphWriter:
         return [self._define(node.name, value)]
 
     def _elements(self, taken_from, values, name):
-        """Results by the names of the getitem nodes that take them; `taken_from` is None where no one does."""
+        """Names results after their getitem nodes; `taken_from` is None for results without getitem nodes."""
         taken = {}
         for user in taken_from.users if taken_from is not None else ():
             if user.target is not operator.getitem:
@@ -215,7 +215,7 @@ class _GraphWriter:
         return results
 
     def _define(self, name, value):
-        """A graph input or a result: its kind and name. Its type goes to the table of its kind."""
+        """Adds a graph input or a result: its kind, its name, and its type in the table of its kind."""
         if value is None:
             return {"as_none": True}
         if isinstance(value, torch.Tensor):
@@ -249,7 +249,7 @@ class _GraphWriter:
         return self._torch_object(value)
 
     def _torch_object(self, value):
-        """Element types, devices and the like."""
+        """Writes element types, devices and similar objects."""
         if isinstance(value, torch.dtype):
             return {"as_scalar_type": _dtype_number(value)}
         if isinstance(value, torch.device):
@@ -285,7 +285,7 @@ class _GraphWriter:
 
 
 class _Delegates:
-    """What a program calls, each once: its name there, and what the bindings hold."""
+    """The delegates that a program calls, without duplicates: their names and native objects."""
 
     def __init__(self):
         self.rows = []
@@ -320,7 +320,7 @@ def _in_schema_order(node):
 
 
 def _metadata(node):
-    """Where a node comes from. Of nested modules the compiler reads the innermost."""
+    """Returns the origin of a node. Of nested modules, only the innermost is written: the compiler reads no other."""
     metadata = {}
     if trace := node.meta.get("stack_trace"):
         metadata["stack_trace"] = trace
@@ -385,7 +385,7 @@ def _signature_argument(arg):
 
 
 def _specs(calls):
-    """The pytrees of arguments and results. Those of classes that cannot be saved stay untold."""
+    """Returns the pytrees of arguments and results, or nothing if they contain classes that cannot be saved."""
     for call in calls:
         if call.fqn == "" and call.signature is not None:
             try:
@@ -400,7 +400,7 @@ def _specs(calls):
 
 
 class _Weights:
-    """The tensors that inputs stand for: as PayloadConfigs, and the memory that they lie in."""
+    """The tensors of inputs: as PayloadConfigs, with the storages that contain them."""
 
     def __init__(self, exported_program):
         self.configs = ({"config": {}}, {"config": {}})  # weights, constants
@@ -429,7 +429,7 @@ class _Weights:
             return {"subclass_name": _kind(tensor), "parts": parts}
         if tensor.device.type != "cpu":
             raise _error(where, f"it lies on the device {tensor.device}", "move the model to the CPU before exporting it")
-        if tensor.is_conj() or tensor.is_neg():  # their memory has other values
+        if tensor.is_conj() or tensor.is_neg():  # lazy views: their memory has other values
             tensor = tensor.detach().resolve_conj().resolve_neg()
         try:
             meta = _tensor_meta(tensor)

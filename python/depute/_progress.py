@@ -1,10 +1,10 @@
-"""Progress bars, by the protocol of tqdm: made with total=, desc= and unit=, then update(), set_description(), close().
+"""Progress bars with tqdm's interface: created with total=, desc= and unit=; update(), set_description(), close().
 
     normalise:                0partition [00:01, ?partition/s]
     XnnpackBackend:  41%|██████      | 7/17 [00:02<00:03, 2.9partition/s]
 
-A bar appears after a second of work, so that short work shows none, and its clock goes on each second. By itself it
-does so on a terminal and in a notebook, if tqdm is there; one that is asked for always does.
+A bar appears after a second, so that short work shows none, and its clock is updated every second. By default bars
+appear on terminals and in notebooks if tqdm is installed. An explicitly requested bar always appears.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ PATIENCE = 1.0  # seconds
 
 
 def watching(progress, what, unit="partition", total=0):
-    """For a with statement around a call of the compiler: gives what is told of its steps, or None if no one would see it.
+    """Returns a context manager for a call of the compiler. It gives an object that receives progress, or None.
 
-    unit: what is counted; total: how many there will be, 0: not known.
+    unit: the counted things; total: their number, or 0 if unknown.
     """
     return _Watch(_maker(progress), what, unit, total)
 
 
 @contextlib.contextmanager
 def waiting(progress, what):
-    """The same around what is done at one go."""
+    """Like watching(), for work without intermediate steps."""
     with watching(progress, what, "program", 1) as watch:
         yield
         if watch is not None:
@@ -48,7 +48,7 @@ def _maker(progress):
 
 
 def _tqdm(**settings):
-    """A bar of tqdm, which is imported when there is one to show. Without ipywidgets a notebook has one of text."""
+    """Creates a tqdm bar. tqdm is imported only when needed. Without ipywidgets, a notebook shows a text bar."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm's advice to install ipywidgets
         from tqdm import auto
@@ -65,7 +65,7 @@ def _is_visible():
 class _Watch:
     def __init__(self, maker, what, unit, total):
         self._maker, self._unit = maker, unit
-        self._lock = threading.RLock()  # backends tell from several threads
+        self._lock = threading.RLock()  # backends report from several threads
         self._bar, self._error = None, None
         self._what, self._total, self._done = what, total, 0
 
@@ -92,7 +92,7 @@ class _Watch:
                 self._raise()
 
     def step(self, name):
-        """What is done now."""
+        """Reports the current step."""
         with self._lock:
             self._raise()
             self._what = name
@@ -100,7 +100,7 @@ class _Watch:
                 self._bar.set_description(name)
 
     def part(self, name, done, total):
-        """So much of a step is done that is counted by itself: samples of a calibration. It has a bar of its own."""
+        """Reports progress of a step that has its own count and bar: samples of a calibration."""
         with self._lock:
             self._raise()
             if done == 0:
@@ -112,7 +112,7 @@ class _Watch:
                 self._begin("normalise", 0, "partition")
 
     def _begin(self, what, total, unit):
-        """From here on another thing is counted."""
+        """Starts a new count."""
         self._timer.cancel()
         if self._bar is not None:
             self._bar.close()
@@ -121,7 +121,7 @@ class _Watch:
         self._wait(self._show)
 
     def expect(self, name, count):
-        """A backend has so many partitions more to preprocess."""
+        """A backend announces `count` more partitions."""
         with self._lock:
             self._total += count
             self.step(name)
@@ -130,7 +130,7 @@ class _Watch:
                 self._bar.refresh()
 
     def done(self, count):
-        """So many of them are preprocessed."""
+        """Reports `count` preprocessed partitions."""
         with self._lock:
             self._raise()
             self._done += count
@@ -145,11 +145,11 @@ class _Watch:
                 self._bar = self._maker(total=self._total or None, desc=self._what, unit=self._unit)
                 self._bar.update(self._done)
                 self._wait(self._tick)
-            except BaseException as error:  # belongs to the caller, who is in another thread
+            except BaseException as error:  # raised later in the caller's thread
                 self._bar, self._error = None, error
 
     def _tick(self):
-        """The clock of the bar goes on, where nothing is done for long."""
+        """Updates the bar's clock during long steps."""
         with self._lock:
             if self._maker is None or self._bar is None:
                 return

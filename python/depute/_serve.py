@@ -1,4 +1,4 @@
-"""A backend in Python as a program of its own, which `depute --backend NAME` finds as depute-backend-NAME."""
+"""Runs a Python backend as a separate program, which `depute --backend NAME` finds as depute-backend-NAME."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._depute import serve_backend as _serve
 
 
 def serve_backend(partitioner: Callable[..., Any], backend: Any, *, options: Mapping[str, str] | None = None, description: str = "", version: str = "", argv: Sequence[str] | None = None) -> int:
-    """Answers as the worker of docs/backend-protocol.md until its input ends; then the process ends.
+    """Runs the worker side of docs/backend-protocol.md until its input ends; then the process ends.
 
         #!/usr/bin/env python3
         # depute-backend-chip
@@ -20,11 +20,11 @@ def serve_backend(partitioner: Callable[..., Any], backend: Any, *, options: Map
 
         depute.serve_backend(ChipPartitioner, ChipBackend, options={"cores": "how many to use"}, version="chip 3.1")
 
-    `partitioner` makes a Partitioner; what `--backend chip:cores=2` gives are keywords of it, as texts. `backend` is
-    a subclass of BackendDetails, `options` tells each option's meaning, `description` is a line for `depute backends`,
-    `version` is that of what makes the bytes. Standard output belongs to the answers: what Python prints goes to
-    standard error. With arguments (`--version`, `--help`) it says what it is and returns the exit code. Raises
-    TypeError where these are not such classes.
+    `partitioner` creates a Partitioner; options such as `--backend chip:cores=2` become keyword arguments (strings).
+    `backend` is a subclass of BackendDetails. `options` maps each option to its meaning. `description` is a line for
+    `depute backends`. `version` identifies the software that produces the bytes. Standard output is reserved for
+    answers, so Python's prints go to standard error. With arguments (`--version`, `--help`), prints information and
+    returns the exit code. Raises TypeError if the classes are not of these kinds.
     """
     known = dict(options or {})
     if not callable(partitioner):

@@ -1,10 +1,10 @@
-"""A program as a torch.export.ExportedProgram: the compiler tells it in the words of torch's schema, and torch reads it.
+"""Converts a program to a torch.export.ExportedProgram: the compiler writes torch's schema, and torch reads it.
 
     program = depute.load("model.pt2")
     program.to_torch().module()(x)
 
-torch's reader makes the symbols, guards and FakeTensors of an ExportedProgram. Weights are copied, for torch may
-write to them; those that share memory go on sharing it.
+torch's reader creates the symbols, guards and FakeTensors of an ExportedProgram. Weights are copied, since torch may
+write to them. Weights that share memory still share it in the copy.
 """
 
 import json
@@ -20,10 +20,10 @@ _OWN_PREFIXES = ("_operator.", "torch.", "math.")
 
 
 def exported_program_of(method, edge=False, flat=False):
-    """The Method as an ExportedProgram, whose delegates are calls of empty graphs, for the caller to fill in.
+    """Returns the Method as an ExportedProgram. Its delegates are calls of empty graphs, which the caller fills.
 
-    edge: views are copies, aten.permute_copy.default, as in ExecuTorch's Edge dialect.
-    flat: arguments and results are tuples, whatever trees the model has of them.
+    edge: views are copies (aten.permute_copy.default), as in ExecuTorch's Edge dialect.
+    flat: arguments and results are tuples, instead of the model's pytrees.
     """
     for spec in method.graph_signature.input_specs:
         if spec.kind in ("CUSTOM_OBJ", "TOKEN"):
@@ -49,11 +49,11 @@ def _error(message, hint="", where=""):
     return Error("to_torch", where, message, hint)
 
 
-# --- what torch's registry knows of ops
+# --- facts from torch's op registry
 
 
 def _complete(graph):
-    """The names of arguments of ops that the compiler has no schema of, and their results that are lists."""
+    """Adds argument names to ops without a schema in the compiler, and groups their list results."""
     for node in graph["nodes"]:
         for each in node["inputs"]:
             if "as_graph" in each["arg"]:
@@ -70,7 +70,7 @@ def _complete(graph):
 
 
 def _as_lists(results, returns):
-    """Torch's reader makes getitem nodes of what is told as a list, which the op's schema decides."""
+    """Groups results that the op's schema returns as a list: torch's reader makes getitem nodes of them."""
     lists = [each.startswith("List[") for each in returns]
     if not any(lists) or any("as_tensors" in each for each in results):
         return results
@@ -80,7 +80,7 @@ def _as_lists(results, returns):
 
 
 def _torch_op(node):
-    """torch's object for an op; None of what has no schema."""
+    """Returns torch's object for an op; None if it has no schema."""
     name = node["target"].removeprefix("torch.ops.")
     namespace = name.split(".")[0]
     if name.startswith(_OWN_PREFIXES) or namespace == "higher_order":
@@ -99,7 +99,7 @@ def _torch_op(node):
 
 
 def _tensors(method):
-    """The state dict and the other constants, in memory of their own."""
+    """Returns the state dict and the other constants, both as copies."""
     storages, state, constants = {}, {}, {}
     for spec in method.graph_signature.input_specs:
         if spec.kind not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):

@@ -1,4 +1,4 @@
-"""Delegates as modules of torch, which call them, export them, and give them back to depute.from_torch.
+"""Delegates as torch modules: they can be called and exported, and depute.from_torch reads them back.
 
     class Model(torch.nn.Module):
         def __init__(self):
@@ -18,8 +18,8 @@ from .graph import GraphModule
 
 
 class LoweredBackendModule(torch.nn.Module):
-    """A depute.LoweredBackendModule, as `lowered`. Torch knows it by the name of its class, and computes it by what it
-    was made from, on the arguments of that; `flat`: on a tuple of tensors, to a tuple."""
+    """A depute.LoweredBackendModule (`lowered`) as a torch module. torch identifies it by its class name and computes
+    its original program. `flat`: takes a tuple of tensors and returns a tuple, instead of the original's arguments."""
 
     def __init__(self, lowered, flat=False):
         super().__init__()
@@ -41,7 +41,7 @@ class LoweredBackendModule(torch.nn.Module):
         return executorch_call_delegate(self, *args)
 
     def __deepcopy__(self, memo):
-        return self  # nobody edits it, and a program has each delegate once
+        return self  # immutable, and a program contains each delegate once
 
 
 def _error(lowered, message):
@@ -49,7 +49,7 @@ def _error(lowered, message):
 
 
 def exported_program(method, flat=False):
-    """A Method as an ExportedProgram, whose delegates are such modules."""
+    """Returns a Method as an ExportedProgram whose delegates are such modules."""
     program = exported_program_of(method, flat=flat)
     if method.program._native.delegate_names():
         _add_delegates(program.graph_module, method.graph_module, {})
@@ -57,7 +57,7 @@ def exported_program(method, flat=False):
 
 
 def _add_delegates(theirs, ours, made):
-    """In the place of the empty graphs of a module, and of its bodies, that torch's reader has made; each once."""
+    """Replaces the empty graphs that torch's reader created in a module and its bodies; one module per delegate."""
     for name, child in ours.named_children():
         if isinstance(child, GraphModule):
             _add_delegates(theirs.get_submodule(name), child, made)

@@ -1,12 +1,11 @@
-"""Does a .pte compute what its model computes? And where it does not: which delegate or kernel is it?
+"""Checks whether a .pte computes the same as its model, and finds the delegate or kernel that differs.
 
     check = depute.verify("model.pt2", "model.pte", inputs, partitioner="xnnpack")
     check.ok, check.outputs, check.fault
 
-Needs torch and executorch. The fault is looked for in the same program with all tensors between delegates and
-kernels as outputs: the first that differs, although what it is computed from does not, is the place. A delegate
-is then run alone, on the true values. So is a body of control flow, once for each of its calls, and looked into
-as a program of its own.
+Needs torch and executorch. To find the fault, the same program is run with all tensors between delegates and kernels
+as outputs. The fault is the first node that differs although its operands do not. A delegate is then run alone, on
+the reference's values. Control-flow bodies are checked as separate programs, once for each of their calls.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from .graph import getitem
 from .manager import ExecutorchProgramManager, to_edge_transform_and_lower
 from .program import Program, _kind, as_program, write_whole
 
-MAX_ALONE = 5  # delegates that are run alone
+MAX_ALONE = 5  # maximum number of delegates that are run alone
 NO_FAULT = (
     "no delegate or kernel differs by itself: the difference grows from one to the next, or comes from where the tensors lie"
 )
-MAX_CALLS = 1000  # calls of the bodies of one loop that are looked into
+MAX_CALLS = 1000  # maximum number of checked calls of the bodies of one node
 
 
 class OutputError:
-    """How far an output is from the reference: `absolute`, and `relative` to the reference's largest value."""
+    """Difference of an output from the reference: `absolute`, and `relative` to the reference's largest value."""
 
     def __init__(self, name: str, absolute: float, largest: float, tolerance: float, note: str = "") -> None:
         self.name = name
@@ -48,9 +47,9 @@ class OutputError:
 
 
 class BodyCall:
-    """A call of a body of control flow: of its graph `body` by the node of the op `op` that gives `name`.
+    """A call of the control-flow body `body` by the node with the op `op` and the result `name`.
 
-    `call` counts the calls of that body from 0: the turn of a loop.
+    `call` is the number of the call, from 0: the iteration of a loop.
     """
 
     def __init__(self, name: str, op: str, body: str, call: int) -> None:
@@ -66,10 +65,10 @@ class BodyCall:
 class Fault:
     """The first delegate or kernel that differs.
 
-    `kind` is "delegate", "kernel" or "control flow", `name` the delegate's name or the node's, `target` its backend or
-    op, `sources` the model's lines that it computes, `error` an OutputError: of a delegate that was run alone on true
-    values. `inside` has the BodyCalls that it lies in, the outermost first. Control flow is named itself where it
-    differs although no call of its bodies does.
+    `kind` is "delegate", "kernel" or "control flow". `name` is the name of the delegate or node, `target` its backend
+    or op, `sources` its lines in the model. `error` is an OutputError; a delegate is measured alone, on the
+    reference's values. `inside` lists the BodyCalls that contain it, outermost first. Control flow itself is
+    the fault if it differs although no call of its bodies does.
     """
 
     def __init__(self, kind: str, name: str, target: str, sources: list[str], error: OutputError, folder: str | None = None, inside: Iterable[BodyCall] = ()) -> None:
@@ -89,7 +88,7 @@ class Fault:
 
 
 class Verification:
-    """What verify found. `reference` says what computed the reference; `runs` counts calls of the stock runtime."""
+    """The result of verify(). `reference` names what computed the reference; `runs` counts runs in the stock runtime."""
 
     def __init__(self, reference: str, outputs: list[OutputError]) -> None:
         self.reference = reference
@@ -113,15 +112,15 @@ class Verification:
 
 
 def verify(program: Any, pte: Any, inputs: Any = None, *, method: str = "forward", tolerance: float = 1e-3, save_to: str | os.PathLike[str] | None = None, config: Any = None, progress: Any = None, **options: Any) -> Verification:
-    """Runs a .pte in the stock runtime, and what it was made from as a reference, on the same inputs.
+    """Runs a .pte in the stock runtime, and its original program as a reference, on the same inputs.
 
-    program: what the .pte was made from, as to_edge_transform_and_lower takes it. pte: a path, bytes, or what
-    to_executorch gave. inputs: a tuple of tensors and numbers; random ones without. tolerance: of the difference of
-    an output, by the largest value of the reference. save_to: a folder for the tensors at the border of what
-    differs. progress: as to_edge_transform_and_lower has it, for a bar that counts runs. `config` and the other options are those that the .pte was lowered with (partitioner, ...); with them the
-    program is lowered again, to look for what differs.
+    program: the original program, as in to_edge_transform_and_lower. pte: a path, bytes, or the result of
+    to_executorch(). inputs: a tuple of tensors and numbers; random by default. tolerance: maximum difference of an
+    output, relative to the largest value of the reference. save_to: a folder for the inputs and outputs of the fault.
+    progress: as in to_edge_transform_and_lower, for a bar that counts runs. `config` and the other options must be
+    those that the .pte was lowered with (partitioner, ...): the program is lowered again to find the fault.
 
-    Returns a Verification. The reference is torch; the reference kernels of Depute where torch cannot take the program.
+    Returns a Verification. The reference is torch, or Depute's reference kernels if torch cannot load the program.
     """
     source = as_program(program)
     if method not in source.methods:
@@ -165,7 +164,7 @@ def _bytes_of(pte):
 
 
 def _lowered(pte, source, config, options):
-    """The program that the .pte holds; None where the options give another one."""
+    """Returns the lowered program of the .pte, or None if the options give different bytes."""
     if isinstance(pte, ExecutorchProgramManager):
         return pte
     made = to_edge_transform_and_lower(source, progress=False, **options).to_executorch(config, progress=False)
@@ -184,7 +183,7 @@ class _Runner:
         from executorch.runtime import Runtime
 
         self.runs += 1
-        program = Runtime.get().load_program(content)  # methods point into it: it must outlive them
+        program = Runtime.get().load_program(content)  # must outlive its methods, which point into it
         results = program.load_method(method).execute(list(inputs))
         if self._watch is not None:
             self._watch.done(1)
@@ -208,7 +207,7 @@ def _reference(given, source, method, inputs):
 
 
 def _as_arguments(exported, inputs):
-    """A flat list of inputs as torch takes them: arguments by position and by name. It may write to them: copies."""
+    """Converts a flat list of inputs to positional and keyword arguments. They are copies: torch may write to them."""
     from torch.utils import _pytree
 
     copies = [each.clone() if hasattr(each, "clone") else each for each in inputs]
@@ -221,12 +220,12 @@ def _as_arguments(exported, inputs):
 
 
 def interpreted(native, method, inputs):
-    """What Depute's reference kernels compute: the user's outputs."""
+    """Returns the user outputs that Depute's reference kernels compute."""
     return [_as_tensor(each) for each in _depute.interpret(native, method, _told(inputs))]
 
 
 def _told(inputs):
-    """Inputs as the reference kernels take them."""
+    """Converts inputs for the reference kernels."""
     import torch
 
     from .backend import as_bytes
@@ -247,7 +246,7 @@ def _as_tensor(content):
 
 
 def random_inputs(method, seed=0):
-    """Inputs of the types that a method takes: floats around 0, integers 0 and 1; sizes within their bounds."""
+    """Returns random inputs for a method: floats around 0, integers 0 and 1; sizes within their bounds."""
     import torch
 
     from .values import SymInt, Value
@@ -288,7 +287,7 @@ def _compare_all(expected, actual, tolerance):
 
 
 def compare(name, expected, actual, tolerance):
-    """An OutputError. NaN equals NaN, and each infinity itself."""
+    """Returns an OutputError. NaN equals NaN, and each infinity equals itself."""
     import torch
 
     if not isinstance(expected, torch.Tensor) or not isinstance(actual, torch.Tensor):
@@ -307,27 +306,27 @@ def compare(name, expected, actual, tolerance):
     return OutputError(name, float(difference.max()) if difference.numel() else 0.0, largest, tolerance)
 
 
-# --- looking for what differs
+# --- finding the fault
 
 
 class _Search:
-    """Looks for the first fault of a lowered program."""
+    """Finds the first fault of a lowered program."""
 
     def __init__(self, lowered, method, tolerance, runner, save_to):
         self.program, self.method = lowered.program, method
         self.options = lowered._config._write_options(lowered.program, "exposed.pte")
         self.tolerance, self.runner, self.save_to = tolerance, runner, save_to
-        self.alone = 0  # delegates that were run alone
+        self.alone = 0  # number of delegates that were run alone
         self.note = ""
 
     def run(self, inputs):
-        """A Fault; None where nothing differs by itself."""
+        """Returns a Fault, or None if no node differs by itself."""
         return _GraphSearch(self, self.program._native, ()).run(inputs)
 
 
 class _GraphSearch:
-    """In one graph, a method's own or a body's: all tensors that its nodes give, from the reference kernels and from
-    the stock runtime, for what it is given."""
+    """Searches one graph, a method's own or a body's. Compares all tensors that its nodes compute in the reference
+    kernels and in the stock runtime."""
 
     def __init__(self, search, native, inside):
         self.search, self.native, self.inside = search, native, inside
@@ -342,8 +341,8 @@ class _GraphSearch:
         self.inputs = inputs
         self.expected = interpreted(self.exposed, search.method, inputs)
         self.actual = search.runner.run(self.pte, search.method, inputs)
-        right = set()  # delegates that are right on what they were given
-        differing = set()  # values
+        right = set()  # delegates that are correct for correct inputs
+        differing = set()  # names of values
         for place, name, op, delegate, source in self.rows:
             error = compare(name, self.expected[place], self.actual[place], search.tolerance)
             if error.ok or delegate in right:
@@ -367,7 +366,7 @@ class _GraphSearch:
         return None
 
     def _operands(self, name):
-        """The names of the values that the call of a value's node takes."""
+        """Returns the names of the operands of the value's node."""
         node = self.nodes[name]
         return {each.name for each in (node.args[0] if node.target is getitem else node).all_input_nodes}
 
@@ -375,7 +374,7 @@ class _GraphSearch:
         return Fault(kind, name, target, sources, error, self._save(name, *saved), self.inside)
 
     def _in_bodies(self, name, op):
-        """The fault in a call of a body by the node that gives `name`."""
+        """Returns the fault in a body call of the node with the result `name`, or None."""
         bodies, calls = {}, collections.Counter()
         given = _depute.body_calls(self.native, self.search.method, _told(self.inputs), name)
         try:
@@ -396,7 +395,7 @@ class _GraphSearch:
         return _GraphSearch(self.search, native, [*self.inside, BodyCall(name, op, body, 0)])
 
     def _alone(self, name):
-        """The fault of a delegate on true values; None when it has none."""
+        """Runs a delegate on the reference's values. Returns its fault, or None."""
         self.search.alone += 1
         module = self.program.lowered_module(name)
         content = module.buffer()
@@ -419,7 +418,7 @@ class _GraphSearch:
         return next(node for node in graph.nodes if node.args and getattr(node.args[0], "name", "") == attribute)
 
     def _true_values(self):
-        """What inputs, constants and nodes of the graph hold, by name: the reference's."""
+        """Returns the reference values of the graph's inputs, constants and nodes by name."""
         specs = self.method.graph_signature.input_specs
         values = dict(zip((spec.arg for spec in specs if spec.kind == "USER_INPUT"), self.inputs))
         values |= {spec.arg: _as_tensor(self.program.constant(spec.target)) for spec in specs if spec.target}
@@ -438,7 +437,7 @@ class _GraphSearch:
             torch.save(tensors, os.path.join(folder, "tensors.pt"))
             if pte is not None:
                 write_whole(os.path.join(folder, "delegate.pte"), pte)
-        except BaseException:  # Ctrl-C too: no half of it stays
+        except BaseException:  # also Ctrl-C: leaves no partial folder
             shutil.rmtree(folder)
             raise
         return folder

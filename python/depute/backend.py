@@ -1,11 +1,12 @@
-"""Backends: who turns a part of a program into the bytes that its runtime half understands.
+"""Backends: they turn a part of a program into bytes for their runtime half.
 
     class MyBackend(BackendDetails):
         @staticmethod
         def preprocess(edge_program, compile_specs):
             return PreprocessResult(processed_bytes=b"...")
 
-A subclass of BackendDetails is found by its name, as the runtime half is; it is never made an object of.
+A subclass of BackendDetails is found by its class name, which is also the name of its runtime half. It is never
+instantiated.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class PreprocessResult:
-    """What a backend makes of a partition.
+    """The result of a backend for a partition.
 
-    processed_bytes: what its runtime half gets. debug_handle_map: {id: (debug handles of nodes, ...)}, as
-    DelegateMappingBuilder gives it. data_store_output: a NamedDataStore, or what its
-    get_named_data_store_output() gives. delegate_info: text for developer tools. arena_padding: bytes that the
-    runtime half may read past the end of a tensor it is given. inline_bytes: the runtime half still reads the bytes
-    when the method runs, so they are never a segment, which it frees.
+    processed_bytes: the bytes for the runtime half. debug_handle_map: {id: (debug handles of nodes, ...)}, from
+    DelegateMappingBuilder. data_store_output: a NamedDataStore, or the result of its
+    get_named_data_store_output(). delegate_info: text for developer tools. arena_padding: number of bytes that the
+    runtime half may read past the end of its tensors. inline_bytes: the runtime half needs the bytes while the method
+    runs, so they are not stored as a segment, which the runtime would free.
     """
 
     def __init__(
@@ -55,10 +56,10 @@ class PreprocessResult:
 
 
 class BackendDetails:
-    """What a backend inherits from. Its name is the one that its runtime half is registered under.
+    """Base class of backends. The class name is the name under which the runtime half is registered.
 
-    cache_version: what results depend on beside a partition and its specs, as a text of versions. Without one they
-    are not kept by to_edge_transform_and_lower(cache=...).
+    cache_version: versions of everything that affects results besides the partition and its specs, as a string.
+    Results are cached (to_edge_transform_and_lower(cache=...)) only if it is set.
     """
 
     cache_version = ""
@@ -71,14 +72,14 @@ class BackendDetails:
 
     @staticmethod
     def preprocess(edge_program: Method, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """A PreprocessResult of one partition: a Method, and its list of CompileSpecs."""
+        """Returns a PreprocessResult for one partition: a Method, and its list of CompileSpecs."""
         raise NotImplementedError("this backend has no preprocess()")
 
     @classmethod
     def preprocess_multimethod(cls, edge_programs: dict[str, list[Method]], compile_specs: dict[str, list[list[CompileSpec]]]) -> dict[str, list[PreprocessResult]]:
-        """All partitions of all methods at once: {method: [Method, ...]} and {method: [[CompileSpec], ...]}.
+        """Preprocesses all partitions of all methods: {method: [Method, ...]} and {method: [[CompileSpec], ...]}.
 
-        Returns {method: [PreprocessResult, ...]}. Backends that share something between partitions override it.
+        Returns {method: [PreprocessResult, ...]}. Backends that share data between partitions override it.
         """
         return {
             method: [cls.preprocess(program, specs) for program, specs in zip(programs, compile_specs[method])]
@@ -87,7 +88,7 @@ class BackendDetails:
 
 
 class _Refused:
-    """Stands for a backend that cannot be used, until someone asks for it."""
+    """Placeholder for an unusable backend; raises its error on use."""
 
     def __init__(self, *error):
         self.error = error
@@ -97,7 +98,7 @@ class _Refused:
 
 
 def _checked(name, classes):
-    """The newest class of this name, which stands in for older ones of the same path."""
+    """Returns the newest class of this name; it replaces older ones of the same path."""
     if len({_path(each) for each in classes}) > 1:
         places = ", ".join(sorted({f"{each.__module__}.{each.__qualname__}" for each in classes}))
         message = f"there are several backends of this name: {places}"
@@ -107,7 +108,7 @@ def _checked(name, classes):
 
 
 def known_backends(requests=()):
-    """Python's backends by name, and those that the partitioners of `requests` bring along."""
+    """Returns Python's backends by name, including additional backends of the partitioners in `requests`."""
     known = dict(_own_backends())
     partitioners = [each for *_, each in requests if isinstance(each, Partitioner)]
     behind, brought = {}, {}
@@ -135,13 +136,13 @@ def workers_of(known):
 
 
 def _own_backends():
-    """Of a class that was defined anew under the same path the newest counts."""
+    """Returns subclasses of BackendDetails. If a class was redefined under the same path, the newest one counts."""
     found = {}
     for each in BackendDetails.__subclasses__():
         found.setdefault(each.__name__, []).append(each)
     if any(len({_path(each) for each in classes}) > 1 for classes in found.values()):
         found.clear()
-        gc.collect()  # classes that nobody has any more
+        gc.collect()  # removes unreferenced classes
         for each in BackendDetails.__subclasses__():
             found.setdefault(each.__name__, []).append(each)
     return [(name, _checked(name, classes)) for name, classes in found.items()]
@@ -152,13 +153,13 @@ def _path(backend):
 
 
 class NamedDataStore(_NamedDataStore):
-    """Blobs by key that delegates and methods share; a key names one blob in the whole program."""
+    """Blobs by key that delegates and methods share; a key identifies one blob in the whole program."""
 
     def add_named_data(self, key: str, data: Any, alignment: int | None = 1, external_tag: str | None = None, tensor_layout: Any = None) -> None:
         """Adds bytes, a Constant, or a contiguous tensor.
 
-        alignment: bytes, a power of two. external_tag: the data go to the .ptd file of this tag. A Constant
-        brings its layout along, so `tensor_layout` is not needed.
+        alignment: in bytes, a power of two. external_tag: the data go to the .ptd file of this tag. A Constant
+        includes its layout, so `tensor_layout` is not needed.
         """
         if not isinstance(key, str):
             raise TypeError(f"named data has a text as its key, not {key!r}")
@@ -174,12 +175,12 @@ class NamedDataStore(_NamedDataStore):
 
     @property
     def pte_data(self) -> dict[str, tuple[int, int]]:
-        """The keys of what lies in the program itself, with sizes and alignments in bytes."""
+        """Sizes and alignments in bytes of the data in the program itself, by key."""
         return {key: (size, alignment) for key, size, alignment, tag in self._entries() if not tag}
 
     @property
     def external_data(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """The same for each external tag."""
+        """Sizes and alignments in bytes of external data, by tag and key."""
         files = {}
         for key, size, alignment, tag in self._entries():
             if tag:
@@ -188,7 +189,7 @@ class NamedDataStore(_NamedDataStore):
 
 
 class DataEntry:
-    """Where a key's bytes are in NamedDataStoreOutput.buffers, and their alignment in bytes."""
+    """The index of a key's bytes in NamedDataStoreOutput.buffers, and their alignment in bytes."""
 
     __slots__ = ("buffer_index", "alignment")
 
@@ -201,7 +202,7 @@ class DataEntry:
 
 
 class NamedDataStoreOutput:
-    """Named data for reading: `buffers` (equal ones once), `pte_data` {key: DataEntry}, `external_data` by tag."""
+    """Read-only named data: `buffers` (without duplicates), `pte_data` {key: DataEntry}, `external_data` by tag."""
 
     def __init__(self, rows: Any) -> None:
         self.buffers = []
@@ -216,7 +217,7 @@ class NamedDataStoreOutput:
             keys[key] = DataEntry(places[data], alignment)
 
     def __getitem__(self, key: str) -> bytes:
-        """The bytes of a key."""
+        """Returns the bytes of a key."""
         for keys in (self.pte_data, *self.external_data.values()):
             if key in keys:
                 return self.buffers[keys[key].buffer_index]
@@ -226,9 +227,9 @@ class NamedDataStoreOutput:
 def as_bytes(data, what):
     if isinstance(data, bytes):
         return data
-    if hasattr(data, "detach"):  # torch's tensors
+    if hasattr(data, "detach"):  # a torch tensor
         data = data.detach().contiguous()
-        if str(data.dtype) == "torch.bfloat16":  # which numpy does not have
+        if str(data.dtype) == "torch.bfloat16":  # numpy has no such type
             import torch
 
             data = data.view(torch.int16)
@@ -240,9 +241,9 @@ def as_bytes(data, what):
 
 
 class DelegateMappingBuilder:
-    """Collects which debug handles each piece of a delegate's own program stands for.
+    """Collects the debug handles for each piece of a delegate's own program.
 
-    generated_identifiers: pieces are numbered 0, 1, ...; else each insert names its own (an int or a str).
+    generated_identifiers: pieces are numbered 0, 1, ...; otherwise each insert gives its identifier (an int or a str).
     """
 
     def __init__(self, generated_identifiers: bool = False) -> None:
@@ -264,7 +265,7 @@ class DelegateMappingBuilder:
         return self._native._insert(given, identifier)
 
     def get_delegate_mapping(self) -> dict[int | str, tuple[int, ...]]:
-        """{identifier: (debug handles, ...)}, handles ascending."""
+        """Returns {identifier: (debug handles, ...)}, with handles in ascending order."""
         return self._native._mapping()
 
 
@@ -275,7 +276,7 @@ def _handles_of(node):
 
 
 class LoweredBackendModule:
-    """A part of a program in a backend's own form."""
+    """A delegate: a part of a program in a backend's own form."""
 
     def __init__(self, native: Any) -> None:
         self._native = native
@@ -298,7 +299,7 @@ class LoweredBackendModule:
 
     @property
     def original_module(self) -> Method | None:
-        """What the backend was handed: a Method. None where the program does not have it any more."""
+        """The partition that the backend received, as a Method. None if the program no longer has it."""
         from .program import Program
 
         native = self._native.original()
@@ -313,24 +314,24 @@ class LoweredBackendModule:
 
     @property
     def named_data_store_output(self) -> NamedDataStoreOutput:
-        """The data that it shares."""
+        """The named data of the delegate."""
         return NamedDataStoreOutput(self._native.named_data)
 
     def as_program(self) -> Program:
-        """A program of one method, forward, that calls it."""
+        """Returns a program with one method, forward, that calls the delegate."""
         from .program import Program
 
         return Program(self._native.as_program())
 
     def to_torch(self) -> torch.nn.Module:
-        """A torch.nn.Module that calls it: torch computes what it was made from, and torch.export keeps the call, which
-        depute.from_torch reads back as this delegate."""
+        """Returns a torch.nn.Module that calls the delegate: torch computes the original program. torch.export keeps
+        the call, and depute.from_torch reads it back as this delegate."""
         from ._torch_module import LoweredBackendModule
 
         return LoweredBackendModule(self)
 
     def buffer(self) -> bytes:
-        """An ExecuTorch program of it alone: bytes."""
+        """Returns an ExecuTorch program with only this delegate, as bytes."""
         from .manager import EdgeProgramManager
 
         return EdgeProgramManager(self.as_program()).to_executorch().buffer

@@ -1,11 +1,11 @@
-"""Graphs as torch.fx has them: nodes in order, each a placeholder, a call, a get_attr or the output.
+"""Graphs with torch.fx's interface: ordered nodes, each a placeholder, a call, a get_attr or the output.
 
     for node in program.graph.nodes:
         if node.op == "call_function" and node.target == exir_ops.edge.aten.add.Tensor:
             print(node.name, node.args, node.meta["val"].shape, list(node.users))
 
-They are copies for reading: what a program is changes only through the compiler. `meta` is a dict that may be
-written to, which is how a partitioner tags nodes. A node keeps its graph and nothing else alive.
+Graphs are copies for reading: only the compiler changes programs. `meta` is a dict that can be written to, which is
+how a partitioner tags nodes. A node keeps its graph alive, but not its program.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Op(str):
-    """An operator: "aten.add.Tensor". Equal to torch's and ExecuTorch's objects for it, and to its name.
+    """An operator such as "aten.add.Tensor". Equal to torch's and ExecuTorch's objects for it, and to its name.
 
-    Sets and dicts find it by its name, or by `exir_ops`; those of torch's objects do not (they look for a hash
-    first).
+    Sets and dicts with names or `exir_ops` as keys find it. Those with torch's objects as keys do not, since they
+    compare hashes first.
     """
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class Op(str):
         return str(self)
 
     def name(self) -> str:
-        """As torch has it: "aten::add.Tensor"."""
+        """Returns torch's name of the op: "aten::add.Tensor"."""
         return self.replace(".", "::", 1).removesuffix(".default")
 
     def __eq__(self, other: object) -> bool:
@@ -67,7 +67,7 @@ _OPS: dict = {}
 
 
 def op_name(op: object) -> str:
-    """The name of an operator that is given as torch's object, ExecuTorch's, a function of Python, or a name."""
+    """Returns the name of an operator: of torch's or ExecuTorch's object, a Python function, or a name."""
     if isinstance(op, str):
         return str(op).replace("::", ".")
     kind = type(op).__name__
@@ -82,7 +82,7 @@ def op_name(op: object) -> str:
 
 
 def _known_ops():
-    """The names of the op table: what an editor completes. Other names are operators, too."""
+    """Returns the names in the op table, for completion in editors. Other names are valid operators, too."""
     return [name for name in _depute.op_names() if name.count(".") == 2]
 
 
@@ -131,7 +131,7 @@ class _Dialect:
 
 
 class _Dialects(_Dialect):
-    """`exir_ops.edge.aten.add.Tensor`, and `exir_ops.aten.add.Tensor` for short: the Op of that name."""
+    """`exir_ops.edge.aten.add.Tensor`, or `exir_ops.aten.add.Tensor` for short, is the Op of that name."""
 
     edge = _Dialect()
     backend = _Dialect()
@@ -141,7 +141,7 @@ exir_ops = _Dialects()
 
 
 class Source:
-    """Where a node comes from in the user's model."""
+    """The origin of a node in the user's model."""
 
     __slots__ = ("file", "line", "module_path", "original_op", "_text")
 
@@ -149,7 +149,7 @@ class Source:
         self.file = file
         self.line = line
         self.module_path = module_path  # "features.0.conv"
-        self.original_op = original_op  # what the model called, before decomposition
+        self.original_op = original_op  # the op in the model, before decomposition
         self._text = text
 
     def __str__(self) -> str:
@@ -160,10 +160,10 @@ class Source:
 
 
 class Node:
-    """One node of a Graph; torch.fx.Node's words.
+    """One node of a Graph, with torch.fx.Node's interface.
 
-    `meta` has "val" (a Value, a SymInt, a list of them, or None), and where they are known "debug_handle",
-    "delegation_tag", "source" (a Source) and "debug_handles" (of a node that stands for several).
+    `meta` has "val" (a Value, a SymInt, a list of them, or None), and if known "debug_handle",
+    "delegation_tag", "source" (a Source) and "debug_handles" (for a node that replaced several).
     """
 
     __slots__ = (
@@ -215,7 +215,7 @@ class Node:
         return self.meta.get("source")
 
     def format_node(self) -> str:
-        """The node on one line."""
+        """Returns the node as one line."""
         name = self.name
         if self.op == "placeholder":
             return f"%{name} : [num_users={len(self.users)}] = placeholder[target={self.target}]"
@@ -246,7 +246,7 @@ def _text(argument):
 
 
 class Graph:
-    """Nodes in order."""
+    """An ordered list of nodes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -281,7 +281,7 @@ class Graph:
 
 
 class GraphModule:
-    """A graph, and by name what its get_attr nodes stand for: the graphs of bodies, and lowered modules."""
+    """A graph, and the targets of its get_attr nodes by name: graphs of bodies, and lowered modules."""
 
     def __init__(self, graph: Graph, graphs: dict[str, Graph], program: Program) -> None:
         self.graph = graph
@@ -302,7 +302,7 @@ class GraphModule:
             yield name, getattr(self, name)
 
     def named_modules(self) -> Iterator[tuple[str, Any]]:
-        """Itself under "", then bodies and lowered modules, bodies' own under "body.name"."""
+        """Yields itself under "", then bodies and lowered modules; those of bodies are under "body.name"."""
         yield "", self
         for name, child in self.named_children():
             yield name, child
@@ -310,7 +310,7 @@ class GraphModule:
                 yield from ((f"{name}.{inner}", each) for inner, each in child.named_modules() if inner)
 
     def get_submodule(self, target: str) -> Any:
-        """What lies under "name" or "body.name"."""
+        """Returns the module under "name" or "body.name"."""
         found = self
         for name in target.split(".") if target else ():
             found = getattr(found, name)

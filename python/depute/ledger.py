@@ -1,10 +1,10 @@
-"""Where the bytes of a .pte or .ptd file go: what `depute size` prints, as an object.
+"""Shows how the bytes of a .pte or .ptd file are used: the output of `depute size` as an object.
 
     ledger = depute.size("model.pte")
     ledger.kinds["constant"], ledger.savable
     ledger.to_dataframe().sort_values("bytes")
 
-Each byte of the file is counted once. Files of ExecuTorch are told as well as Depute's.
+Each byte of the file is counted once. Files written by ExecuTorch work as well.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .report import Text
 
 
 class ByteLedger:
-    """All bytes of a file, by what they are. Sizes and offsets are bytes."""
+    """The use of each byte of a file. Sizes and offsets are in bytes."""
 
     def __init__(self, native: _depute.ByteLedger) -> None:
         self._native = native
         self._told = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What `depute size --json` prints (docs/cli.md), as a dict."""
+        """Returns the output of `depute size --json` (docs/cli.md) as a dict."""
         return json.loads(self._native.json())
 
     def _dict(self):
@@ -38,7 +38,7 @@ class ByteLedger:
 
     @property
     def file(self) -> str:
-        """Its name, as it was given."""
+        """The file name as given."""
         return self._dict()["file"]
 
     @property
@@ -53,12 +53,12 @@ class ByteLedger:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """A dict for each: offset, bytes, kind, owner, name; by offset."""
+        """A dict for each entry: offset, bytes, kind, owner, name; sorted by offset."""
         return self._dict()["entries"]
 
     @property
     def duplicates(self) -> list[dict[str, Any]]:
-        """What is there several times, with its copies."""
+        """Content that the file has several times, with its copies."""
         return self._dict()["duplicates"]
 
     @property
@@ -67,13 +67,13 @@ class ByteLedger:
         return self._dict()["savable"]
 
     def text(self, top: int = 10) -> Text:
-        """Groups with their shares, the largest first, of each the `top` largest entries; 0: all."""
+        """Returns groups with their shares, largest first, with the `top` largest entries of each; 0 lists all."""
         if top < 0:
             raise ValueError(f"top: expected 0 or more, not {top}")
         return Text(self._native.text(top))
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with a row for each entry, by offset. Needs pandas."""
+        """Returns a pandas DataFrame with a row for each entry, sorted by offset. Needs pandas."""
         import pandas
 
         return pandas.DataFrame(self.entries, columns=("offset", "bytes", "kind", "owner", "name"))
@@ -95,9 +95,9 @@ class ByteLedger:
 
 
 def size(file: Any) -> ByteLedger:
-    """Where the bytes of a .pte or .ptd file go: a ByteLedger.
+    """Returns the ByteLedger of a .pte or .ptd file.
 
-    file: a path, bytes, or what to_executorch gave. A file that is named is mapped, not read.
+    file: a path, bytes, or the result of to_executorch(). A file at a path is mapped, not read.
     """
     if isinstance(file, ExecutorchProgramManager):
         return ByteLedger(_depute.ledger_of_bytes(file.buffer, "program.pte"))

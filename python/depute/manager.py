@@ -1,9 +1,9 @@
-"""From programs to .pte files, in the steps and words of executorch.exir.
+"""Steps from programs to .pte files, with the interface of executorch.exir.
 
     edge = depute.to_edge_transform_and_lower(exported_program, partitioner=depute.partitioner("xnnpack"))
     edge.to_executorch().save("model.pte")
 
-Each step gives a new manager and leaves the old one as it was.
+Each step returns a new manager and does not change the old one.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class EdgeCompileConfig:
-    """How programs are brought to the Edge dialect. preserve_ops: ops that to_edge leaves whole.
+    """Settings for conversion to the Edge dialect. preserve_ops: ops that to_edge does not decompose.
 
-    The other settings are ExecuTorch's, and every value of them is met: programs are always verified, ops of any kind
-    are allowed, and the plan, not the graph, decides how tensors lie in memory.
+    The other settings are ExecuTorch's. Each of their values is satisfied: programs are always verified, all kinds of
+    ops are allowed, and the memory plan decides about dim order.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class EdgeCompileConfig:
 
 
 class _Setting(NamedTuple):
-    """A setting of ExecuTorch's: its default, whether Depute does what a value asks for, and why not for others."""
+    """A setting of ExecuTorch: its default, whether Depute satisfies a value, and the reason if it does not."""
 
     default: Any
     is_met: Callable[[Any], bool]
@@ -68,7 +68,7 @@ def _refuse_unmet(config, settings):
 
 
 def _each(value):
-    """The values of a setting that may be given by method."""
+    """Returns the values of a setting that may be a dict by method."""
     return value.values() if isinstance(value, dict) else (value,)
 
 
@@ -77,11 +77,11 @@ def _divides_16(value):
 
 
 class MemoryPlanningPass:
-    """Who gives the memory of inputs and outputs: the plan, or the caller before each call."""
+    """Decides who provides the memory of inputs and outputs: the memory plan, or the caller before each call."""
 
     _SETTINGS = {
         "memory_planning_algo": _Setting(None, lambda algo: algo is None, "there is one way of planning memory"),
-        "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # of a check
+        "allow_lifetime_and_storage_overlap": _Setting(False, lambda _: True, ""),  # only affects a check
         "alloc_mutable_buffers": _Setting(True, bool, "buffers that are mutated always have memory of the plan"),
         "share_mutable_buffers": _Setting(False, lambda shares: not shares, "methods of one program share them without being asked"),
         "alignment": _Setting(16, _divides_16, "memory is planned in multiples of 16 bytes"),
@@ -114,13 +114,13 @@ def _plans_upper_bounds(sizes):
 
 
 class ExecutorchBackendConfig:
-    """How a program is laid out in a .pte file; alignments are bytes, powers of two.
+    """Settings for the layout of a .pte file; alignments are in bytes, powers of two.
 
-    external_constants: True: constants and delegates' data go to a .ptd file beside it; a function from the node of a
-    constant to a name, or None: the constant goes to the .ptd file of that name.
-    passes: functions from a Program to a Program, or ExecuTorch's, before the program is written.
+    external_constants: with True, constants and delegates' data go to a .ptd file. A function maps the node of a
+    constant to the name of its .ptd file, or to None.
+    passes: functions from a Program to a Program, or ExecuTorch's passes, which run before the program is written.
 
-    It takes all settings of ExecuTorch's; docs/python.md tells which values to_executorch refuses, and why.
+    All of ExecuTorch's settings are accepted; docs/python.md lists values that to_executorch rejects, with reasons.
     """
 
     _SETTINGS = {
@@ -139,7 +139,7 @@ class ExecutorchBackendConfig:
             False, lambda externals: not externals, "there are no weights to train; name constants by external_constants"
         ),
         "emit_mutable_buffer_names": _Setting(False, lambda emits: not emits, "buffers are known by their place alone"),
-        # Settings without effect: each names a step that always runs, or that the memory planner decides.
+        # Settings without effect: the step always runs, or the memory planner decides.
         "do_quant_fusion_and_const_prop": _Setting(False, lambda _: True, ""),
         "run_reinplace_pass": _Setting(False, lambda _: True, ""),
         "reinplace_extra_ops": _Setting(None, lambda _: True, ""),
@@ -168,7 +168,7 @@ class ExecutorchBackendConfig:
         _take_settings(self, others)
 
     def _plan(self, methods):
-        """The MemoryPlanningPass of all methods."""
+        """Returns the MemoryPlanningPass of all methods."""
         given = self.memory_planning_pass
         plans = [given.get(name, MemoryPlanningPass()) for name in methods] if isinstance(given, dict) else [given]
         for plan in plans:
@@ -180,7 +180,7 @@ class ExecutorchBackendConfig:
         return plans[0]
 
     def _data_files(self, program, name):
-        """(path, pattern of names) of the .ptd files."""
+        """Returns (path, pattern of names) of the .ptd files."""
         stem = os.path.splitext(name)[0]
         if not callable(self.external_constants):
             if self.external_constants not in (True, False):
@@ -213,43 +213,43 @@ class ExecutorchBackendConfig:
 
 
 class _Manager:
-    """What both managers have: a program, its report, and methods that return constants."""
+    """Base of both managers: a program, its report, and constant methods."""
 
     program: Program
 
-    _whole_report = None  # made when it is asked for
+    _whole_report = None  # created on first use
 
     @property
     def methods(self) -> set[str]:
-        """The names of the programs that were given."""
+        """Names of the methods, without constant methods."""
         return set(self.program.methods) - set(self._constants)
 
     @property
     def config_methods(self) -> set[str]:
-        """The names of the constant methods."""
+        """Names of the constant methods."""
         return set(self._constants)
 
     def exported_program(self, method_name: str = "forward") -> Method:
-        """A method of the program as it is now."""
+        """Returns a method of the current program."""
         if method_name not in self.program.methods:
             raise KeyError(f"there is no method {method_name!r}; there are {', '.join(sorted(self.methods))}")
         return self.program.methods[method_name]
 
     def report(self) -> Report:
-        """What happened so far, and what would be refused or was written: a Report."""
+        """Returns a Report of all steps so far, with everything that would be rejected, or with the written program."""
         if self._whole_report is None:
             self._whole_report = self._told()
         return Report(self._whole_report)
 
     def explain(self, node: str = "") -> Text:
-        """Why each node is or is not delegated, as text."""
+        """Explains as text why each node is or is not delegated."""
         return self.report().explain(node)
 
     def get_delegation_info(self) -> DelegationInfo:
         return get_delegation_info(self.program)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copied = copy.copy(self)  # what it has of the compiler is for reading
+        copied = copy.copy(self)  # native objects are immutable
         copied.program = copy.deepcopy(self.program, memo)
         return copied
 
@@ -258,10 +258,10 @@ class _Manager:
 
 
 class EdgeProgramManager(_Manager):
-    """Programs in the Edge dialect, whose parts may lie in delegates already."""
+    """Programs in the Edge dialect; parts may be delegated already."""
 
     def __init__(self, edge_programs: Any, constant_methods: dict[str, Any] | None = None, compile_config: Any = None) -> None:
-        """Of programs that are in the Edge dialect: one, or a dict by method."""
+        """Takes programs in the Edge dialect: one, or a dict by method."""
         _edge_config(compile_config)
         programs = edge_programs if isinstance(edge_programs, dict) else _edge(edge_programs)
         self.program = as_one_program(programs)
@@ -282,8 +282,8 @@ class EdgeProgramManager(_Manager):
         return _depute.explained(self.program._native, self._report)
 
     def transform(self, passes: Any) -> EdgeProgramManager:
-        """Applies passes: functions from a Program to a Program (or None, to change nothing), in their order. A dict has
-        those of some methods, which are given a program of their method alone. ExecuTorch's passes will do."""
+        """Applies passes in order: functions from a Program to a Program (or to None for no change), or ExecuTorch's
+        passes. A dict maps methods to passes; these receive a program with that method only."""
         from ._callbacks import transform
 
         native = self.program._native
@@ -296,9 +296,9 @@ class EdgeProgramManager(_Manager):
         return EdgeProgramManager._made(Program(native), report, self._constants, self._preserved, self._workers)
 
     def to_backend(self, partitioner: Any, *, jobs: int = 1, executor: Any = None, retries: int = 0, progress: Any = None) -> EdgeProgramManager:
-        """Hands parts of all methods to the backend that `partitioner` chooses; a dict has one for each method.
+        """Delegates parts of all methods as `partitioner` decides; a dict has a partitioner for each method.
 
-        executor, retries, progress: as to_edge_transform_and_lower has them.
+        executor, retries, progress: as in to_edge_transform_and_lower.
         """
         native, report = self.program._native, self._report
         rows = requests(partitioner)
@@ -314,7 +314,7 @@ class EdgeProgramManager(_Manager):
         return after
 
     def to_executorch(self, config: Any = None, *, progress: Any = None) -> ExecutorchProgramManager:
-        """The program that the runtime takes. progress: as to_edge_transform_and_lower has it."""
+        """Returns the program for the runtime. progress: as in to_edge_transform_and_lower."""
         config = config or ExecutorchBackendConfig()
         if type(config).__module__ == "executorch.exir.capture._config":
             from .compat.executorch import backend_config
@@ -334,7 +334,7 @@ class EdgeProgramManager(_Manager):
             return ExecutorchProgramManager(Program(native), report, config, self._constants)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the .pte, with its .ptd files beside it."""
+        """Writes the .pte, and its .ptd files next to it."""
         self.to_executorch().save(path)
 
     def __repr__(self) -> str:
@@ -342,7 +342,7 @@ class EdgeProgramManager(_Manager):
 
 
 class ExecutorchProgramManager(_Manager):
-    """A program as the runtime takes it."""
+    """A program in its final form for the runtime."""
 
     def __init__(self, program: Program, report: Any, config: ExecutorchBackendConfig, constants: dict[str, Any]) -> None:
         self.program = program
@@ -360,7 +360,7 @@ class ExecutorchProgramManager(_Manager):
 
     @property
     def warnings(self) -> list[str]:
-        """What the user should know of the program that was written."""
+        """Warnings about the written program."""
         return self._summary.warnings
 
     @property
@@ -370,29 +370,29 @@ class ExecutorchProgramManager(_Manager):
 
     @property
     def data_files(self) -> dict[str, bytes]:
-        """The .ptd files that belong to it, by name: bytes."""
+        """The program's .ptd files: bytes by name."""
         return {os.path.basename(path): content for path, content in self._external.items()}
 
     def write_to_file(self, open_file: IO[bytes]) -> None:
-        """Writes the .pte into an open binary file."""
+        """Writes the .pte to an open binary file."""
         open_file.write(self._pte)
 
     def write_tensor_data_to_file(self, outdir: str | os.PathLike[str]) -> None:
-        """Writes the .ptd files into a folder."""
+        """Writes the .ptd files to a folder."""
         for name, content in self.data_files.items():
             write_whole(os.path.join(os.fspath(outdir), name), content)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the .pte, with its .ptd files beside it, named after it. Each appears whole or not at all."""
+        """Writes the .pte, and its .ptd files next to it, named after it. Each file appears only when complete."""
         path = os.fspath(path)
-        # Where there are .ptd files, the .pte has their names, which follow from its own.
+        # The .pte contains the names of its .ptd files, which depend on its own name.
         content, external, _summary = self._emit(path) if self._external else (self._pte, {}, None)
         for name, of_file in external.items():
             write_whole(name, of_file)
         write_whole(path, content)
 
     def debug_map(self) -> dict[str, Any]:
-        """What joins a profile with the model's lines, as a dict (docs/cli.md)."""
+        """Returns the data that join a profile with the model's lines, as a dict (docs/cli.md)."""
         import json
 
         options = self._config._write_options(self.program, "program.pte")
@@ -406,7 +406,7 @@ class ExecutorchProgramManager(_Manager):
 
 
 class MethodProgramsPartitionerSpec:
-    """For to_backend: methods, and the partitioners of some of them."""
+    """Argument of to_backend: methods, and partitioners for some of them."""
 
     def __init__(self, method_to_edge_program: dict[str, Any], method_to_partitioner: dict[str, Any]) -> None:
         self.method_to_edge_program = method_to_edge_program
@@ -414,10 +414,10 @@ class MethodProgramsPartitionerSpec:
 
 
 def to_edge(programs: Any, constant_methods: dict[str, Any] | None = None, compile_config: Any = None, generate_etrecord: bool = False, *, progress: Any = None) -> EdgeProgramManager:
-    """Brings programs to the Edge dialect: functional core ops, as partitioners are asked about.
+    """Converts programs to the Edge dialect: functional core ops, the form that partitioners see.
 
     programs: one, or a dict by method. Each is a torch.export.ExportedProgram, a Program, a path or bytes.
-    progress: as to_edge_transform_and_lower has it.
+    progress: as in to_edge_transform_and_lower.
     """
     config = _edge_config(compile_config)
     _refuse_etrecord(generate_etrecord)
@@ -450,20 +450,22 @@ def to_edge_transform_and_lower(
     progress: Any = None,
     advise: bool = False,
 ) -> EdgeProgramManager:
-    """Brings programs to the Edge dialect, keeping whole what partitioners want to see whole, and lowers them.
+    """Converts programs to the Edge dialect, without decomposing ops that partitioners keep, and lowers them.
 
-    programs: as to_edge takes them. partitioner: the name of a backend, depute.partitioner(...), a Partitioner,
-    a list of them (asked in their order) or a dict by method. transform_passes: functions from a Program to a
-    Program, before any partitioner is asked, or a dict of them by method; ExecuTorch's passes will do. constant_methods: {name: value or list of values}.
+    programs: as in to_edge. partitioner: the name of a backend, depute.partitioner(...), a Partitioner, a list of
+    them (asked in order) or a dict by method. transform_passes: functions from a Program to a Program that run before
+    partitioning, or ExecuTorch's passes, or a dict of them by method. constant_methods: {name: value or list of
+    values}.
 
-    Depute's own: plan_together asks all partitioners in one pass; bounds narrows sizes, {"s0": (1, 64)};
-    quantize has the rules of --quantize; calibrate the inputs for "static": a .npz file, or {name: array} with
-    samples as --calibrate takes them, or {method: either}; jobs is how many threads preprocess; check verifies after each pass
-    and asks partitioners and backends twice. cache is a folder that keeps what backends make (those that have a
-    cache_version), cache_size the most bytes that it holds. executor: partitions are preprocessed there, by other
-    processes; of concurrent.futures, or a client of Dask. One that fails is tried again `retries` times. progress
-    is a class like tqdm, for a bar of what takes longer than a second; False: no bar; None: on terminals and in
-    notebooks, where tqdm is there. advise plans again under other options: the report's page tells what they gain.
+    Depute's own arguments. plan_together: ask all partitioners in one pass. bounds: narrow the ranges of dynamic
+    sizes, {"s0": (1, 64)}. quantize: rules as in --quantize. calibrate: inputs for "static": a .npz file, or {name:
+    array} with samples as in --calibrate, or {method: either}. jobs: number of threads for preprocessing. check:
+    verify after each pass, and ask partitioners and backends twice. cache: a folder for results of backends that have
+    a cache_version; cache_size: its maximum size in bytes. executor: preprocess partitions in other processes; an
+    executor of concurrent.futures, or a Dask client. retries: number of retries for a failed partition. progress: a
+    class like tqdm, for a bar if work takes longer than a second; False: no bar; None: a bar on terminals and in
+    notebooks if tqdm is installed. advise: plan again under other options, so that the report's page shows their
+    gains.
     """
     _refuse_etrecord(generate_etrecord)
     if _edge_config(compile_config).preserve_ops:
@@ -498,14 +500,14 @@ def to_edge_transform_and_lower(
 
 
 def _input_name(programs):
-    """The file that a report calls its input: the first of several methods, none for a program in memory."""
+    """Returns the file name of the input for the report: the first of several methods, "" for a program in memory."""
     first = next(iter(programs.values()), None) if isinstance(programs, dict) else programs
     return os.fspath(first) if isinstance(first, (str, os.PathLike)) else ""
 
 
 @contextlib.contextmanager
 def _npz_of(calibrate):
-    """(method, file) of what is given: a path, arrays by name, either of them by method, or nothing."""
+    """Yields (method, file) pairs. Takes a path, arrays by name, a dict of these by method, or None."""
     with tempfile.TemporaryDirectory() as folder:
         given = calibrate if _is_by_method(calibrate) else {"": calibrate}
         yield [(method, _npz_file(inputs, folder, i)) for i, (method, inputs) in enumerate(given.items()) if inputs is not None]
@@ -528,16 +530,16 @@ def _npz_file(inputs, folder, i):
 
 
 def to_backend(*arguments: Any) -> Any:
-    """Hands programs to backends, in ExecuTorch's three forms.
+    """Delegates programs to backends, in ExecuTorch's three forms.
 
     to_backend(backend_id, program, compile_specs)        the whole program as one delegate: LoweredBackendModule; a
-                                                          backend itself (ExecuTorch's too) will do in the place of
+                                                          backend class (also ExecuTorch's) is accepted in place of
                                                           its id
-    to_backend(program, partitioner)                      the parts that the partitioner tags: a Program (of a
-                                                          Method a Method)
+    to_backend(program, partitioner)                      the parts that the partitioner tags: a Program (for a
+                                                          Method, a Method)
     to_backend(MethodProgramsPartitionerSpec(...))        several methods: {name: Method}
 
-    Programs are taken as they are; torch's are brought to the Edge dialect first.
+    Depute's programs are used unchanged; torch's are converted to the Edge dialect first.
     """
     if len(arguments) == 3 and (isinstance(arguments[0], str) or backend_id(arguments[0]) is not None):
         return _to_backend_whole(*arguments)
@@ -579,7 +581,7 @@ def _edge(given):
 
 
 def _passes(passes, program):
-    """Functions from a Program to a Program, of what is given: one, several, or a dict of them by method."""
+    """Returns a list of functions from a Program to a Program. Takes one pass, several, or a dict of them by method."""
     if isinstance(passes, dict):
         for name in passes:
             if name not in program.methods:
@@ -597,12 +599,12 @@ def _checked_pass(function):
     if any(base.__module__.startswith("torch.fx.passes") for base in type(function).__mro__):
         from .compat.executorch import transform
 
-        return transform(function)  # over a GraphModule
+        return transform(function)  # a pass over a GraphModule
     return function
 
 
 def _pass_of_method(function, name):
-    """The pass is given a program of that method alone."""
+    """Wraps a pass so that it receives a program with that method only."""
     from ._callbacks import transform
 
     def of_method(program):
@@ -617,7 +619,7 @@ def _pass_of_method(function, name):
 
 
 def refuse_split_state(program: Program, name: str, hint: str) -> None:
-    """A method that is changed by itself must not share a buffer that is mutated with another one."""
+    """Raises Error if the method shares a mutated buffer with another method: it cannot be changed alone."""
     signatures = {method: each.graph_signature for method, each in program.methods.items()}
     own = signatures.pop(name)
     for other, signature in signatures.items():
@@ -647,7 +649,7 @@ def _checked_constants(constants, native):
     if not isinstance(constants, dict):
         raise TypeError(f"constant_methods: expected a dict from names to values, not {_kind(constants)}")
     if constants:
-        _depute.add_constant_methods(native, _constant_methods(constants))  # so that what is wrong is told here
+        _depute.add_constant_methods(native, _constant_methods(constants))  # reports errors early
     return constants
 
 
@@ -688,12 +690,12 @@ def _add_constant(method, name, value):
 
 
 def disable_validation() -> None:
-    """For the rest of the process partitioners and backends are trusted to leave what they are given as it was."""
+    """Disables checks, until the process ends, that partitioners and backends do not change their arguments."""
     _depute.disable_validation()
 
 
 class validation_disabled:
-    """The same for a with statement, in this thread."""
+    """Like disable_validation(), for a with statement in this thread."""
 
     def __enter__(self) -> None:
         self._disabled = _depute.ValidationDisabled()

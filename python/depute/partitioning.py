@@ -1,7 +1,7 @@
-"""Partitioners: who chooses what goes to which backend.
+"""Partitioners: they choose the nodes that go to each backend.
 
-Those of the backends built in are named: depute.partitioner("xnnpack", max_nodes=100). Others are subclasses of
-Partitioner, in ExecuTorch's words:
+Partitioners of built-in backends have names: depute.partitioner("xnnpack", max_nodes=100). Others are subclasses of
+Partitioner, with ExecuTorch's interface:
 
     class MulPartitioner(Partitioner):
         def partition(self, exported_program):
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CompileSpec:
-    """A key and bytes that a backend is handed with a partition."""
+    """A key and bytes that a backend receives with a partition."""
 
     __slots__ = ("key", "value")
 
@@ -48,16 +48,16 @@ class CompileSpec:
 
 
 class DelegationSpec(NamedTuple):
-    """A backend, by its id, and the CompileSpecs it gets."""
+    """The id of a backend, and the CompileSpecs for it."""
 
     backend_id: str
     compile_specs: list[CompileSpec]
 
 
 class PartitionResult:
-    """What a partitioner answers: the program it was given, whose nodes have tags now, and a spec for each tag.
+    """A partitioner's result: the program that it received, whose nodes are tagged now, and a spec for each tag.
 
-    `reasons` may tell of nodes without a tag why they have none: {node: "rank: 5"}; `explain` prints them.
+    `reasons` may explain why nodes have no tag: {node: "rank: 5"}; `explain` prints them.
     """
 
     def __init__(self, tagged_exported_program: Method, partition_tags: Mapping[str, DelegationSpec], reasons: Mapping[Any, str] | None = None) -> None:
@@ -69,17 +69,17 @@ class PartitionResult:
 class Partitioner:
     """Chooses the nodes of a method that go to backends, by writing a tag into their meta["delegation_tag"].
 
-    Nodes with one tag become one delegate. The placeholder of a constant with a tag moves into the delegates of
-    all tagged nodes that use it (tag_constant_data tags all constants); without one it is passed as an argument.
+    Nodes with the same tag become one delegate. A tagged placeholder of a constant moves into the delegates of all
+    tagged nodes that use it (tag_constant_data tags all constants). An untagged one is passed as an argument.
 
-    `backends` are those that it brings along: they stand before others of their names for what is asked together with
-    it. Classes of ExecuTorch are brought as compat.backend(...), programs as depute.worker_backend(...); no name finds
-    these by itself.
+    `backends` lists additional backends. In requests with this partitioner, they take precedence over other backends
+    with the same names. Wrap ExecuTorch's classes with compat.backend(...), and programs with
+    depute.worker_backend(...); they cannot be found by name.
     """
 
     backends: tuple[Any, ...] | list[Any] = ()
     _spec: Mapping[str, Any] = MappingProxyType({})
-    _knows_edge_forms = False  # written for ExecuTorch's Edge dialect, where linear layers are permutes and addmms
+    _knows_edge_forms = False  # written for ExecuTorch's Edge dialect, where linear layers are permute and addmm
 
     def __init__(self, spec: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._spec = spec
@@ -92,27 +92,27 @@ class Partitioner:
         return self.partition(exported_program)
 
     def _brought_backends(self):
-        """`backends` by their ids."""
+        """Returns `backends` by id."""
         for each in self.backends:
             if backend_id(each) is None:
                 raise TypeError(f"{partitioner_name(self)}.backends: expected backends, not {type(each).__name__}")
         return {backend_id(each): each for each in self.backends}
 
     def _backends_behind(self):
-        """The same for ids that no one else has."""
+        """Returns backends that are used only for ids without another backend."""
         return {}
 
     def partition(self, exported_program: Method) -> PartitionResult:
-        """Tags nodes of `exported_program` (a Method) and returns a PartitionResult of it."""
+        """Tags nodes of `exported_program` (a Method) and returns a PartitionResult for it."""
         raise NotImplementedError(f"{type(self).__name__} has no partition()")
 
     def ops_to_not_decompose(self, exported_program: Method) -> tuple[list[Any], Callable[[Any], bool] | None]:
-        """Ops that the partitioner wants to see whole, and a filter of their nodes (True: keep it) or None."""
+        """Returns ops that must not be decomposed, and a filter of their nodes (True: keep it) or None."""
         return ([], None)
 
 
 class BackendPartitioner:
-    """A partitioner that a backend brings along, with its options. Made by depute.partitioner()."""
+    """A backend's own partitioner with options. Created by depute.partitioner()."""
 
     def __init__(self, name: Any, options: list[tuple[str, str]]) -> None:
         self.name = name
@@ -124,11 +124,11 @@ class BackendPartitioner:
 
 
 def partitioner(name: str | WorkerBackend, **options: Any) -> BackendPartitioner:
-    """The partitioner of a backend by its name: partitioner("xnnpack", off=["op:gelu", "module:head"]).
+    """Returns the partitioner of a backend: partitioner("xnnpack", off=["op:gelu", "module:head"]).
 
-    It is built in, or the program `depute-backend-NAME` on PATH; "exec:FILE" is a program by its path, and what
-    worker_backend() gave one that runs. The options are those of `depute backends NAME`; a list gives an option
-    several times. What is wrong with them, and a program that is not there, is told when a program is lowered.
+    The name is a built-in backend, a program `depute-backend-NAME` on PATH, or "exec:FILE" for a program by its path.
+    A running worker from worker_backend() is accepted, too. `depute backends NAME` lists the options; a list repeats
+    an option. Wrong options and missing programs are reported when a program is lowered.
     """
     if not isinstance(name, (str, WorkerBackend)):
         raise TypeError(f"a backend has a name, and {name!r} is none")
@@ -140,12 +140,12 @@ def partitioner(name: str | WorkerBackend, **options: Any) -> BackendPartitioner
 
 
 def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | None = None) -> WorkerBackend:
-    """A backend that is a program of its own (docs/backend-protocol.md), started: "chip" is `depute-backend-chip` on PATH,
-    "exec:FILE" a program by its path.
+    """Starts a backend that is a separate program (docs/backend-protocol.md).
 
-    seconds: for each answer, by default 600. max_bytes: what it may write, by default 8 GiB. The result stands where a
-    backend does: depute.partitioner(it, ...), to_backend(it, program, specs), Partitioner.backends. It has `name`, `id`,
-    `description`, `options` ({key: meaning}) and `program`. Its process ends with it.
+    "chip" is `depute-backend-chip` on PATH; "exec:FILE" is a program by its path. seconds: time limit for each answer,
+    by default 600. max_bytes: limit for files it writes, by default 8 GiB. The result can be used as a backend:
+    depute.partitioner(it, ...), to_backend(it, program, specs), Partitioner.backends. It has `name`, `id`,
+    `description`, `options` ({key: meaning}) and `program`. Its process ends when the object is deleted.
     """
     if not isinstance(name, str):
         raise TypeError(f"a backend has a name, and {name!r} is none")
@@ -158,12 +158,12 @@ def worker_backend(name: str, *, seconds: int | None = None, max_bytes: int | No
 
 
 def _started_again(program, seconds, max_bytes):
-    """A worker of another process, in this one."""
+    """Starts a worker that was pickled in another process."""
     return worker_backend(f"exec:{program}", seconds=seconds, max_bytes=max_bytes)
 
 
 def backend_id(backend: Any) -> str | None:
-    """The id of a class with preprocess(), or of a worker; None of anything else."""
+    """Returns the id of a class with preprocess(), or of a worker; None for anything else."""
     if isinstance(backend, WorkerBackend):
         return backend.id
     name = getattr(backend, "__name__", None)
@@ -172,17 +172,17 @@ def backend_id(backend: Any) -> str | None:
 
 @functools.cache
 def built_in() -> dict[str, str]:
-    """The ids of the backends that are built in, by name."""
+    """Returns the ids of the built-in backends by name."""
     return {name: id for name, id, *_ in _backends()}
 
 
 def backends() -> dict[str, str]:
-    """The backends that are built in: {name: description}."""
+    """Returns the built-in backends: {name: description}."""
     return {name: description for name, _id, description, _options, _makes in _backends()}
 
 
 def copied_constants(exported_program: Method) -> set[str]:
-    """The names of placeholders of constants that nothing mutates."""
+    """Returns the names of placeholders of constants that are never mutated."""
     signature = exported_program.graph_signature
     mutated = set(signature.buffers_to_mutate.values()) | set(signature.parameters_to_mutate.values())
     kinds = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
@@ -190,7 +190,7 @@ def copied_constants(exported_program: Method) -> set[str]:
 
 
 def tag_constant_data(exported_program: Method) -> None:
-    """Gives each constant of a method that nothing mutates the tags of the nodes that use it."""
+    """Gives each constant of a method that is never mutated the tags of the nodes that use it."""
     constants = copied_constants(exported_program)
     for node in exported_program.graph.nodes:
         if node.op != "placeholder" or node.name not in constants:
@@ -201,8 +201,8 @@ def tag_constant_data(exported_program: Method) -> None:
 
 
 def requests(partitioner):
-    """What the compiler is asked for, in order: (name, method or "", options, who is asked). The last is Python's
-    partitioner, a worker, or None for what is built in."""
+    """Returns the compiler's requests, in order: (name, method or "", options, own). `own` is a Python partitioner, a
+    worker, or None for a built-in backend."""
     workers, rows = {}, []
     for name, method, options, own in _rows(partitioner):
         if own is None and name not in built_in():
@@ -245,15 +245,15 @@ def _rows(partitioner):
 
 
 def is_of_executorch(kind, module):
-    """A class that inherits from one of that module of executorch.exir.backend: it works on graphs of torch."""
+    """True if the class inherits from one in that module of executorch.exir.backend: it works on torch graphs."""
     return any(base.__module__ == f"executorch.exir.backend.{module}" for base in kind.__mro__)
 
 
 def knows_edge_forms(rows):
-    """True where all that are asked were written for ExecuTorch's Edge dialect."""
+    """True if all partitioners were written for ExecuTorch's Edge dialect."""
     return bool(rows) and all(getattr(own, "_knows_edge_forms", False) for _, _, _, own in rows)
 
 
 def partitioner_name(partitioner):
-    """What reports and errors call a partitioner of Python: its class, or what it says that it is."""
+    """Returns the name of a Python partitioner in reports and errors: its own __name__, or its class."""
     return getattr(partitioner, "__name__", type(partitioner).__name__)

@@ -1,10 +1,10 @@
-"""Programs and their methods: reading them, and where they come from.
+"""Programs and their methods: reading, inspecting and saving them.
 
     program = depute.load("model.pt2")
     method = program.methods["forward"]          what torch.export calls an ExportedProgram
     method.state_dict["conv.weight"].numpy()     the program's own memory, not a copy
 
-Both are for reading, and stay as they are for as long as anything of them is in use.
+Both are immutable. Their memory is kept alive as long as any part is in use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .backend import LoweredBackendModule
 
     class Constant(_depute.Constant):
-        """With what is added to it below."""
+        """Declares the members that are added below."""
 
         @property
         def dtype(self) -> DType: ...
@@ -50,14 +50,14 @@ Constant.__array__ = _constant_as_array
 
 
 class InputSpec:
-    """What an input of a method is: `kind` is "USER_INPUT", "PARAMETER", "BUFFER", "CONSTANT_TENSOR", ..."""
+    """Describes an input of a method: `kind` is "USER_INPUT", "PARAMETER", "BUFFER", "CONSTANT_TENSOR", ..."""
 
     __slots__ = ("kind", "arg", "target", "persistent")
 
     def __init__(self, kind: str, arg: str, target: str, persistent: bool) -> None:
         self.kind = kind
-        self.arg = arg  # the name of its placeholder
-        self.target = target  # the key of its constant
+        self.arg = arg  # name of its placeholder
+        self.target = target  # key of its constant
         self.persistent = persistent
 
     def __repr__(self) -> str:
@@ -65,21 +65,21 @@ class InputSpec:
 
 
 class OutputSpec:
-    """What an output of a method is: `kind` is "USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION", ..."""
+    """Describes an output of a method: `kind` is "USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION", ..."""
 
     __slots__ = ("kind", "arg", "target")
 
     def __init__(self, kind: str, arg: Any, target: str) -> None:
         self.kind = kind
-        self.arg = arg  # the name of the node that gives it
-        self.target = target  # of a mutation: the buffer's key, or the user input's name
+        self.arg = arg  # name of the node that computes it
+        self.target = target  # for a mutation: key of the buffer, or name of the user input
 
     def __repr__(self) -> str:
         return f"OutputSpec({self.kind}, {self.arg!r}, target={self.target!r})"
 
 
 class GraphSignature:
-    """ExportGraphSignature's words: which inputs and outputs are parameters, buffers, the user's."""
+    """Inputs and outputs by kind, with the interface of ExportGraphSignature."""
 
     def __init__(self, inputs: list[InputSpec], outputs: list[OutputSpec]) -> None:
         self.input_specs = inputs
@@ -144,7 +144,7 @@ class GraphSignature:
 
 
 class Method:
-    """One method of a program: what torch.export calls an ExportedProgram, with its words."""
+    """One method of a program, with the interface of torch.export.ExportedProgram."""
 
     def __init__(self, program: Program, name: str) -> None:
         self.program = program
@@ -189,17 +189,17 @@ class Method:
 
     @property
     def state_dict(self) -> dict[str, Constant]:
-        """Parameters and persistent buffers by name: Constants."""
+        """Parameters and persistent buffers (Constants) by name."""
         return self._data(lambda spec: spec.kind == "PARAMETER" or (spec.kind == "BUFFER" and spec.persistent))
 
     @property
     def constants(self) -> dict[str, Constant]:
-        """Other constants by name: lifted ones, and buffers that are not persistent."""
+        """Other constants by name: lifted constants, and buffers that are not persistent."""
         return self._data(lambda spec: spec.kind == "CONSTANT_TENSOR" or (spec.kind == "BUFFER" and not spec.persistent))
 
     @property
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
-        """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
+        """Bounds of symbols: {"s0": (1, 64)}; None means unbounded."""
         return self.program.range_constraints
 
     def named_parameters(self) -> list[tuple[str, Constant]]:
@@ -209,14 +209,14 @@ class Method:
         return [(name, self.program.constant(name)) for name in self.graph_signature.buffers]
 
     def to_torch(self) -> torch.export.ExportedProgram:
-        """The method as a torch.export.ExportedProgram, with weights of its own. Delegates are calls of what
-        LoweredBackendModule.to_torch() gives."""
+        """Returns the method as a torch.export.ExportedProgram with copies of the weights. Delegates are modules from
+        LoweredBackendModule.to_torch()."""
         from ._torch_module import exported_program
 
         return exported_program(self)
 
     def module(self) -> torch.nn.Module:
-        """A torch.nn.Module that computes the method in torch: to_torch().module()."""
+        """Returns a torch.nn.Module that computes the method in torch: to_torch().module()."""
         return self.to_torch().module()
 
     def text(self, **options: bool) -> str:
@@ -230,7 +230,7 @@ class Method:
 
 
 class Program:
-    """Methods by name, and the constants and delegates that they share."""
+    """Methods by name, and their shared constants and delegates."""
 
     def __init__(self, native: _depute.Program) -> None:
         if not isinstance(native, _depute.Program):
@@ -239,7 +239,7 @@ class Program:
         self._methods = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
-        return Program(self._native)  # nobody edits it, but for the meta of nodes, which are read anew
+        return Program(self._native)  # immutable except for the meta of nodes, which the copy reads anew
 
     @property
     def methods(self) -> dict[str, Method]:
@@ -275,42 +275,42 @@ class Program:
 
     @property
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
-        """Bounds of symbols: {"s0": (1, 64)}; None where there is none."""
+        """Bounds of symbols: {"s0": (1, 64)}; None means unbounded."""
         return {name: (low, high) for name, low, high in self._native.ranges()}
 
     def constant(self, name: str) -> Constant:
-        """A constant by its key; KeyError when there is none."""
+        """Returns a constant by its key. Raises KeyError if there is none."""
         return self._native.constant(name)
 
     def constant_names(self) -> list[str]:
         return self._native.data_keys()
 
     def lowered_module(self, name: str) -> LoweredBackendModule:
-        """A delegate by its name, as a LoweredBackendModule."""
+        """Returns a delegate by its name."""
         from .backend import LoweredBackendModule
 
         return LoweredBackendModule(self._native.delegate(name))
 
     def lowered_modules(self) -> dict[str, LoweredBackendModule]:
-        """All delegates by name."""
+        """Returns all delegates by name."""
         return {name: self.lowered_module(name) for name in self._native.delegate_names()}
 
     def text(self, *, data: bool = False, originals: bool = False, sources: bool = False) -> str:
-        """The text form. data: with all bytes of constants; originals: what delegates were made from;
-        sources: where nodes come from."""
+        """Returns the text form. data: with all bytes of constants; originals: with the original programs of
+        delegates; sources: with the origins of nodes."""
         return self._native.text(data, originals, sources)
 
     def to_torch(self) -> torch.export.ExportedProgram:
-        """The only method as a torch.export.ExportedProgram, with weights of its own."""
+        """Returns the only method as a torch.export.ExportedProgram with copies of the weights."""
         return self._only().to_torch()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the program: a path ending in .pt2 as torch.export.save does, in .ir as text, in .pte as an ExecuTorch
-        program."""
+        """Writes the program. The extension selects the format: .pt2 as torch.export.save does, .ir for text, .pte for
+        an ExecuTorch program."""
         save(self, path)
 
     def explain(self, partitioner: Any = None, *, node: str = "", **options: Any) -> str:
-        """Why each node is or is not delegated by `partitioner`, as text. Lowers a copy and throws it away."""
+        """Explains as text why each node is or is not delegated by `partitioner`. Lowers a temporary copy."""
         from .manager import to_edge_transform_and_lower
 
         return to_edge_transform_and_lower(self, partitioner=partitioner, **options).explain(node=node)
@@ -334,7 +334,7 @@ def _kind(value):
 
 
 def existing(path):
-    """The path of a file that is there; FileNotFoundError, which is an Error too."""
+    """Returns the path of an existing file, or raises FileNotFoundError, which is an Error too."""
     path = os.fspath(path)
     if not os.path.exists(path):
         raise MissingFile("open", path, os.strerror(errno.ENOENT))
@@ -342,10 +342,10 @@ def existing(path):
 
 
 def load(file: str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes], *, progress: Any = None) -> Program:
-    """Reads a .pt2 archive or a text form: a path, bytes, or an open binary file.
+    """Reads a .pt2 archive or a text form from a path, bytes, or an open binary file.
 
-    A file that is named is mapped, not read: its constants stay where they are. progress: as
-    to_edge_transform_and_lower has it.
+    A file at a path is mapped, so its constants are not copied. progress: as in
+    to_edge_transform_and_lower.
     """
     with waiting(progress, "load"):
         return _load(file)
@@ -365,16 +365,16 @@ def _load(file):
 
 
 def parse(text: str, name: str = "<text>") -> Program:
-    """A program from its text form (docs/ir.md)."""
+    """Returns a program from its text form (docs/ir.md)."""
     if not isinstance(text, str):
         raise TypeError(f"parse takes the text of a program, not {_kind(text)}")
     return Program(_depute.load_bytes(text.encode(), name if name.endswith(".ir") else f"{name}.ir"))
 
 
 def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
-    """A torch.export.ExportedProgram as a Program, whose method is forward.
+    """Converts a torch.export.ExportedProgram to a Program with the method forward.
 
-    The weights are torch's own memory, which the program keeps alive: do not change them while it is in use.
+    The program uses torch's memory for weights and keeps it alive: do not change weights while it is in use.
     """
     import torch
 
@@ -386,10 +386,10 @@ def from_torch(exported_program: torch.export.ExportedProgram) -> Program:
 
 
 def save(program: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a program: a path ending in .pt2 as an archive that torch.export.load reads (one method, before any part of
-    it is delegated), in .ir as text with all constants, in .pte as an ExecuTorch program.
+    """Writes a program. The extension of the path selects the format: .pt2 for an archive that torch.export.load reads
+    (one method, without delegates), .ir for text with all constants, .pte for an ExecuTorch program.
 
-    The file appears whole or not at all.
+    The file appears only when it is complete.
     """
     from .manager import EdgeProgramManager, ExecutorchProgramManager
 
@@ -409,7 +409,7 @@ def save(program: Any, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes bytes to a file that appears only when it is whole."""
+    """Writes bytes to a file that appears only when it is complete."""
     path = os.fspath(path)
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
@@ -423,7 +423,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def as_program(given: Any) -> Program:
-    """A Program of what functions of this package take: programs, methods, managers, files, bytes, torch's."""
+    """Returns a Program for any program-like argument: programs, methods, managers, files, bytes, torch's programs."""
     from .manager import EdgeProgramManager, ExecutorchProgramManager
 
     if isinstance(given, Program):
@@ -441,7 +441,7 @@ def as_program(given: Any) -> Program:
 
 
 def as_one_program(given: Any) -> Program:
-    """The same for a dict of programs by the name of the method that each becomes."""
+    """Like as_program(), also for a dict of programs by method name."""
     if not isinstance(given, dict):
         return as_program(given)
     if not given:
@@ -453,7 +453,7 @@ def as_one_program(given: Any) -> Program:
     if owners[0] is not None and all(owner is owners[0] for owner in owners):
         names = [program.name for program in given.values()]
         if names == list(given) == list(owners[0].methods):
-            return owners[0]  # methods of one program, as to_backend gives them
+            return owners[0]  # all methods of one program, as returned by to_backend
     if len(given) == 1:
         name, program = next(iter(given.items()))
         program = as_program(program)

@@ -1,4 +1,4 @@
-"""What happened to a program, for people (text, HTML in notebooks) and for tools (dicts, data frames)."""
+"""Reports about lowered programs, for people (text, HTML in notebooks) and for tools (dicts, data frames)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _depute
 
 
 class Text(str):
-    """Text that an interactive session shows as it is."""
+    """Text that interactive sessions print without quotes."""
 
     __slots__ = ()
 
@@ -19,7 +19,7 @@ class Text(str):
 
 
 class Report:
-    """Every node's owner or the reasons it has none, the delegates, totals and times."""
+    """Every node's owner or the reasons why it has none, and the delegates, totals and times."""
 
     def __init__(self, native: _depute.Report) -> None:
         self._native = native
@@ -41,15 +41,15 @@ class Report:
         return Text(self._native.summary(verbose))
 
     def explain(self, node: str = "") -> Text:
-        """A line for each node, or for one: who has it, and why not others."""
+        """Returns a line per node, or for one node: its owner, and why other backends refused it."""
         return Text(self._native.explain(node))
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON report (docs/cli.md) as a dict."""
+        """Returns the JSON report (docs/cli.md) as a dict."""
         return json.loads(self._native.json())
 
     def to_html(self) -> str:
-        """The report as a page of its own, that of `--report FILE.html`."""
+        """Returns the report as a self-contained page, as `--report FILE.html` writes it."""
         return self._native.html()
 
     def _repr_html_(self) -> str:
@@ -61,7 +61,7 @@ class Report:
 
 
 class DelegationBreakdown:
-    """How many nodes of one op are and are not delegated."""
+    """Numbers of delegated and undelegated nodes of one op."""
 
     __slots__ = ("op_type", "delegated", "non_delegated")
 
@@ -75,7 +75,7 @@ class DelegationBreakdown:
 
 
 class DelegationInfo:
-    """Delegates and nodes of a lowered program, counted."""
+    """Counts of the delegates and nodes of a lowered program."""
 
     def __init__(self, subgraphs: int, delegated: int, non_delegated: int, operators: dict[str, DelegationBreakdown]) -> None:
         self.num_delegated_subgraphs = subgraphs
@@ -91,7 +91,7 @@ class DelegationInfo:
         )
 
     def get_operator_delegation_dataframe(self) -> Any:
-        """A pandas DataFrame: a row for each op, and a last one with the totals. Needs pandas."""
+        """Returns a pandas DataFrame with a row per op, and the totals in the last row. Needs pandas."""
         import pandas
 
         rows = [(each.op_type, each.delegated, each.non_delegated) for each in self.delegation_by_operator.values()]
@@ -104,7 +104,7 @@ class DelegationInfo:
 
 
 def get_delegation_info(program: Any) -> DelegationInfo:
-    """Counts what is delegated in a program, a method, a manager, or a method's graph module."""
+    """Counts delegated nodes in a program, a method, a manager, or a method's graph module."""
     from .graph import GraphModule
     from .program import as_program
 

@@ -1,7 +1,7 @@
-"""What nodes compute: element types, sizes, tensors without content.
+"""Types of nodes' results: element types, sizes, tensors without content.
 
-They have the words of torch's FakeTensor and SymInt, and compare equal to torch's own dtypes, layouts and
-devices, without torch:
+They have the interface of torch's FakeTensor and SymInt, and compare equal to torch's dtypes, layouts and
+devices, without importing torch:
 
     node.meta["val"].shape          (1, 3, SymInt(s0))
     node.meta["val"].dtype == torch.float32
@@ -15,7 +15,7 @@ from . import _depute
 
 
 class TorchName(str):
-    """The name of a value that torch has an object for: "torch.strided", "cpu". Equal to that object."""
+    """The name of a torch object such as "torch.strided" or "cpu". Equal to that object."""
 
     __slots__ = ()
 
@@ -32,11 +32,11 @@ class TorchName(str):
 
 
 def torch_number(kind: str, value: object) -> int:
-    """The number of .pt2 files for torch's layout or memory format."""
+    """Returns the number of a torch layout or memory format in .pt2 files."""
     return _NAMES[kind].index(str(value)) + 1
 
 
-# In the numbering of .pt2 files, which counts from 1.
+# In the order of .pt2 files, which number them from 1.
 _NAMES = {
     "memory_format": ("torch.contiguous_format", "torch.channels_last", "torch.channels_last_3d", "torch.preserve_format"),
     "layout": (
@@ -52,9 +52,9 @@ _NAMES = {
 
 
 class DType(str):
-    """An element type: "float32". Equal to torch.float32, to numpy's float32, and to its name.
+    """An element type such as "float32". Equal to torch.float32, to numpy's float32, and to its name.
 
-    Sets and dicts of torch's dtypes do not find it (they look for a hash first): use lists, or names.
+    Not found in sets and dicts of torch dtypes, which compare hashes first: use lists or names.
     """
 
     __slots__ = ()
@@ -68,12 +68,12 @@ class DType(str):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Size of one element in bytes."""
         return _SIZES[str(self)]
 
     @property
     def short_name(self) -> str:
-        """As the text form has it: "f32"."""
+        """Name in the text form: "f32"."""
         return _SHORT[str(self)]
 
     @property
@@ -106,13 +106,13 @@ _DTYPES = {name: DType(name) for name in _SHORT}
 
 
 class SymInt:
-    """A size that is known only when the program runs: an expression of symbols, and the bounds it has."""
+    """A dynamic size: an expression of symbols, and its bounds."""
 
     __slots__ = ("expr", "min", "max")
 
     def __init__(self, expr: str, min: int | None = None, max: int | None = None) -> None:
         self.expr = expr  # "2*s96 + 1"
-        self.min = min  # None: not bounded
+        self.min = min  # None: unbounded
         self.max = max
 
     def __eq__(self, other: object) -> bool:
@@ -136,19 +136,19 @@ class SymInt:
 
 
 class SymFloat(SymInt):
-    """A floating-point number that is known only when the program runs."""
+    """A floating-point number that is only known at run time."""
 
     __slots__ = ()
 
 
 class SymBool(SymInt):
-    """A truth value that is known only when the program runs."""
+    """A boolean that is only known at run time."""
 
     __slots__ = ()
 
 
 class Value:
-    """A tensor without content: what a node or an input gives. Sizes and strides are in elements."""
+    """A tensor without content: the type of a node's result or of an input. Strides are in elements."""
 
     __slots__ = ("dtype", "shape", "_strides", "_is_contiguous")
 
@@ -182,11 +182,11 @@ class Value:
         return self.dtype.is_floating_point
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Size of one element in bytes."""
         return self.dtype.itemsize
 
     def numel(self) -> int:
-        """Elements; fails with a TypeError when a size is symbolic."""
+        """Returns the number of elements. Raises TypeError if a size is dynamic."""
         count = 1
         for size in self.shape:
             count *= int(size)
@@ -197,7 +197,7 @@ class Value:
         return self.numel() * self.dtype.itemsize
 
     def dim_order(self) -> tuple[int, ...]:
-        """Dimensions from outermost to innermost in memory."""
+        """Returns the dimensions from outermost to innermost in memory."""
         order = sorted(range(self.ndim), key=lambda dim: int(self._strides[dim]), reverse=True)
         return tuple(range(self.ndim)) if self._is_contiguous else tuple(order)
 

@@ -1,6 +1,7 @@
-// The compact form: a program for another program to read, many times faster than its text, from which it
-// differs in the lines of nodes alone. Each different line stands in the text once, without names and debug
-// handles; which node has which line, and what it leaves out, follow as numbers (docs/ir.md has the grammar).
+// Compact form: a program in a form for other programs, parsed many times faster than the text form. It
+// differs from the text form only in node lines. Each distinct line occurs once, without names and debug
+// handles. Binary numbers behind the text give each node's line and the omitted parts (grammar in
+// docs/ir.md).
 //
 //   line %_: f32[64] = aten.relu.default(%_)
 //   program
@@ -9,7 +10,8 @@
 //     return %b
 //   }
 //
-// and behind the text: two nodes; line 0, "a", of value 0, handle 1; line 0, "b", of value 1, handle 2.
+// Numbers behind the text, for two nodes: line 0, "a", operand value 0, handle 1; line 0, "b", value 1,
+// handle 2.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,7 @@
 
 namespace depute {
 
-// How it begins: no text does.
+// First bytes of the compact form; no text form starts with them.
 inline constexpr std::string_view compact_magic{"depute\0\1", 8};
 
 inline bool is_compact(std::span<const std::byte> bytes) {
@@ -33,7 +35,7 @@ inline bool is_compact(std::span<const std::byte> bytes) {
 
 std::string print_compact(const Program& program, const PrintOptions& options = {});
 
-// The lines of all nodes together may be no longer than max_text_bytes, as if it were text.
+// Parses the compact form. The expanded lines of all nodes must not exceed max_text_bytes.
 Result<Program> parse_compact(std::span<const std::byte> bytes, const std::string& file_name = "<compact>",
                               const std::shared_ptr<const OpTable>& ops = torch_ops());
 

@@ -5,7 +5,8 @@
 namespace depute {
 namespace {
 
-// What stands behind `return`. A tensor is data of the program, under the method's name.
+// Returns the argument of `return` for one value. A tensor becomes data of the program, named after the
+// method.
 Argument add_result(Program& program, Method& method, const ConstantValue& value) {
   if (const auto* tensor = std::get_if<TensorData>(&value)) {
     Symbol key = program.unique_data_key(method.name.str());

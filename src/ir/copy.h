@@ -1,11 +1,11 @@
-// Copies nodes from one graph to another, with their metadata: what clone() and carving are made of.
+// Copies nodes with their metadata from one graph to another; used by clone() and carving.
 //
 //   NodeCopier copier(to, bodies);
 //   for (const Node& node : from.nodes()) copier.copy(node, [&](const Value* value) {
 //     return Argument::of(copies[value]);
 //   });
 //
-// Values are mapped by the caller. Control-flow bodies that arguments name are replaced by those in `bodies`.
+// The caller maps values. Control-flow bodies in arguments are replaced according to `bodies`.
 #pragma once
 
 #include <unordered_map>
@@ -16,14 +16,14 @@
 
 namespace depute {
 
-// Each body that may be met, and what stands for it in the copy.
+// Maps each body in arguments to its copy.
 using BodyMap = std::unordered_map<const Graph*, Graph*>;
 
 class NodeCopier {
  public:
   NodeCopier(Graph& to, const BodyMap& bodies) : to_(to), bodies_(bodies) {}
 
-  // A new node at the end of the graph; its results have the names and types of the old ones.
+  // Appends a copy of `node` to the graph; the results keep names and types.
   template <typename MapValue>
   Node* copy(const Node& node, MapValue&& map_value) {
     args_.clear();
@@ -54,7 +54,7 @@ class NodeCopier {
   std::vector<ResultSpec> results_;
 };
 
-// What a node of the same graph that stands for `node` has of it: the tag, and where it comes from.
+// Copies tag, debug handle, source and replaced origins to a node that replaces `node` in the same graph.
 void inherit(Node& made, const Node& node);
 
 // Copies the inputs, nodes and outputs of `from` into the empty graph `to`.

@@ -20,7 +20,8 @@ std::size_t dense_size(const TensorType& type) {
   return *size;
 }
 
-// `count` elements that lie `stride` apart; a copy of a size that is known here is a load and a store.
+// Copies `count` elements with the given stride. With a constant item size, each copy is one load and one
+// store.
 template <std::size_t item>
 void copy_row(const std::byte* from, std::int64_t stride, std::int64_t count, std::byte* out) {
   constexpr auto bytes = static_cast<std::int64_t>(item);
@@ -46,8 +47,7 @@ void copy_row(std::size_t item, const std::byte* from, std::int64_t stride, std:
   }
 }
 
-// Copies the strided elements of `data` to `out`, densely; recursion is over dimensions, at most max_rank
-// deep.
+// Copies the strided elements of `data` densely to `out`, recursively over the dimensions (at most max_rank).
 void copy_elements(const TensorData& data, std::span<const std::byte> bytes, std::size_t dim,
                    std::int64_t offset, std::byte*& out) {
   const std::size_t item = item_size(data.type.dtype);
@@ -71,7 +71,7 @@ struct Storage::Lazy {
   std::function<std::vector<std::byte>(std::size_t offset, std::size_t size)> produce_part;
   std::once_flag once;
   std::vector<std::byte> bytes;
-  std::atomic<bool> is_made = false;  // the bytes are there
+  std::atomic<bool> is_made = false;  // `bytes` is set
   std::once_flag hashed;
   Hash128 hash;
   std::atomic<Symbol> maker;
@@ -221,7 +221,7 @@ TensorData TensorData::contiguous() const {
   dense.storage = Storage::lazy(dense_size(dense.type), [view = *this] {
     std::vector<std::byte> bytes(dense_size(view.type));
     std::byte* out = bytes.data();
-    // A lazy storage below is produced for this copy alone, so that it is not kept.
+    // Makes the bytes of a lazy storage for this copy only, so that they are not kept.
     std::vector<std::byte> below =
         view.storage->is_lazy() ? view.storage->produce() : std::vector<std::byte>();
     std::span<const std::byte> from = view.storage->is_lazy() ? below : view.storage->bytes();
@@ -256,7 +256,7 @@ bool fits_storage(const TensorData& data) {
   if (data.storage->is_elided()) return *data.type.static_bytes() == data.storage->size();
   Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
   if (strides.size() != data.type.sizes.size()) return false;
-  std::int64_t last = data.offset;  // the highest element's position
+  std::int64_t last = data.offset;  // position of the highest element
   bool is_empty = false;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     if (!strides[i].is_constant() || strides[i].value() < 0 || data.type.sizes[i].value() < 0) return false;

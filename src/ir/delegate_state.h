@@ -1,10 +1,10 @@
-// Delegates that keep something between calls.
+// Detects delegates with state between calls.
 //
-//   %a = delegate.call(@counter, %x)       what %b is depends on the call before it, though no value says so
-//   %b = delegate.call(@counter, %x)
+//   %a = delegate.call(@counter, %x)
+//   %b = delegate.call(@counter, %x)       depends on the first call, although no value connects them
 //
-// The runtime makes one instance of a delegate for each method, and one for each delegate that it is nested
-// in. So all calls of a delegate that keeps state must lie in one place, or there are several states.
+// The runtime instantiates a delegate once for each method and for each delegate that contains it. All calls
+// of a stateful delegate must therefore be in the same place, or each place has its own state.
 #pragma once
 
 #include <unordered_set>
@@ -14,8 +14,8 @@
 
 namespace depute {
 
-// The delegates of a program whose own program stores to buffers, or calls delegates that do. One whose own
-// program is not known may do so, and is among them.
+// Delegates whose original subprogram mutates buffers or calls such delegates. A delegate without its
+// original subprogram counts as stateful.
 class StatefulDelegates {
  public:
   StatefulDelegates() = default;
@@ -23,14 +23,14 @@ class StatefulDelegates {
 
   bool empty() const { return names_.empty(); }
   bool contains(Symbol delegate) const { return names_.contains(delegate); }
-  // Those that the node calls, itself or in its bodies, each once.
+  // Returns the stateful delegates that the node calls itself or in its bodies, each once.
   std::vector<Symbol> called_by(const Node& node) const;
 
  private:
   std::unordered_set<Symbol> names_;
 };
 
-// The delegate that a node calls, whatever stands for the call; empty for other nodes.
+// Returns the delegate that a node calls, whatever its op; empty for other nodes.
 Symbol called_delegate(const Node& node);
 
 }  // namespace depute

@@ -37,7 +37,7 @@ void store_small(ScalarType type, std::byte* bytes, std::uint16_t bits) {
   }
 }
 
-// Calls visit(T{}) with the C++ type of a number type that has one: integers, f32, f64.
+// Calls visit(T{}) with the C++ type of a native number type: integers, f32, f64.
 template <typename Visit>
 auto with_native_type(ScalarType type, Visit&& visit) {
   switch (item_size(type)) {
@@ -71,7 +71,7 @@ bool append_small(std::string& out, ScalarType type, const std::byte* bytes) {
   std::uint16_t bits = load_small(type, bytes);
   double value = decode_small_float(type, bits);
   if (encode_small_float(type, value) != bits) return false;
-  // The fewest digits that read back as these bits.
+  // Use the fewest digits that parse to the same bits.
   for (int digits = 1; digits < 9; ++digits) {
     double rounded = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
     if (encode_small_float(type, rounded) != bits) continue;
@@ -112,7 +112,7 @@ bool read_native(std::string_view text, std::byte* bytes) {
   return true;
 }
 
-// The i-th number of the stream of a seed.
+// Number `i` of the random stream for `seed`.
 std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t i) {
   std::uint64_t x = seed * 0xD1342543DE82EF95ULL + (i + 1) * 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;

@@ -1,4 +1,5 @@
-// Elements of constant data as text and as random numbers: what the printer and the parser need of the bytes.
+// Converts elements of constant data from and to text, and makes random elements. Used by the printer and the
+// parser.
 //
 //   f32 1.0, -2.5e-07, inf, nan     i8 -3     bool true     c64 complex(1.0, 0.5)
 #pragma once
@@ -13,19 +14,19 @@
 
 namespace depute {
 
-// The type of one number of an element: f32 for c64, the type itself for all that are not complex.
+// Type of the numbers in an element: f32 for c64, the type itself if it is not complex.
 ScalarType number_type(ScalarType type);
 
-// Appends the element at `bytes`. False (and `out` is left unfinished) when no text gives these bits back: a
-// NaN with a payload, a bool that is neither 0 nor 1.
+// Appends the element at `bytes` as text. Returns false, with an incomplete `out`, if no text represents
+// these bits: a NaN with a payload, or a bool other than 0 and 1.
 bool append_element(std::string& out, ScalarType type, const std::byte* bytes);
 
-// Reads one number of number_type(type) into `bytes`; false when the text is no such number or does not fit.
+// Parses one number of number_type(type) into `bytes`. Returns false if the text is invalid or out of range.
 bool read_number(std::string_view text, ScalarType type, std::byte* bytes);
 
-// Fills `bytes` with the elements of `random(seed)`: number i comes from splitmix64 of seed and i. Floats lie
-// in
-// [-1, 1] in steps of 2^-23 (rounded to the type), signed integers in [-8, 7], unsigned ones in [0, 15].
+// Fills `bytes` with the elements of `random(seed)`: number i is made from splitmix64 of seed and i. Floats
+// are in [-1, 1] in steps of 2^-23 (rounded to the type), signed integers in [-8, 7], unsigned ones in [0,
+// 15].
 void fill_random(std::span<std::byte> bytes, ScalarType type, std::uint64_t seed);
 
 }  // namespace depute

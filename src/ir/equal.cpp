@@ -1,4 +1,4 @@
-// Compares programs part by part and stops at the first difference, which it tells in words.
+// Compares programs part by part and describes the first difference.
 #include "depute/equal.h"
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@ namespace {
 
 using Difference = std::optional<std::string>;
 
-// Floats are equal when they are the same number; all NaNs are one.
+// Floats are equal if they have the same bits or both are NaN.
 bool same_float(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
          (std::isnan(a) && std::isnan(b));
 }
 
-enum class ValueText : std::uint8_t { Compared, Ignored };  // of values
+enum class ValueText : std::uint8_t { Compared, Ignored };  // whether names of values are compared
 
 bool same_argument(const Argument& a, const Argument& b, ValueText names);
 
@@ -166,7 +166,7 @@ bool same_spec(const InputSpec& a, const InputSpec& b) {
   return !a.constant || same_argument(*a.constant, *b.constant);
 }
 
-// What a user output is called has no meaning.
+// Names of user outputs have no meaning and are ignored.
 bool same_spec(const OutputSpec& a, const OutputSpec& b) {
   return a.kind == b.kind && (a.kind == OutputSpec::Kind::UserOutput || a.target == b.target);
 }
@@ -210,7 +210,7 @@ bool same_storage(const Storage* a, const Storage* b) {
   return content_hash(*a) == content_hash(*b);
 }
 
-// Elements are compared; where they lie is not.
+// Compares elements, but not their location.
 bool same_data(const TensorData& a, const TensorData& b) {
   if (a.type != b.type) return false;
   if (a.storage == b.storage && a.offset == b.offset) return true;

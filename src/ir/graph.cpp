@@ -13,8 +13,8 @@
 namespace depute {
 namespace {
 
-// Nested lists of arguments from torch.export are at most three deep. No graph has more than the limit, so
-// that whatever walks over arguments may call itself.
+// CHECKs the nesting of an argument, so that functions over arguments can recurse. Arguments of torch.export
+// are nested at most three deep.
 void check_nesting(const Argument& argument, int depth = 0) {
   bool is_list = argument.kind == Argument::Kind::List;
   if (!is_list && argument.kind != Argument::Kind::Map) return;
@@ -244,7 +244,7 @@ void Graph::set_outputs(std::span<const Argument> outputs) {
   set_args(*return_, outputs, {});
 }
 
-// Most values of a graph have a type that many others have, too.
+// Returns the graph's copy of a type; most values share their type with many others.
 const Type* Graph::shared(const Type& type) {
   return &*types_.insert(type).first;
 }
@@ -328,7 +328,7 @@ void Graph::set_operand(Use& use, Argument replacement) {
     value->uses_ = &use;
     return;
   }
-  Node& node = *use.user_;  // the cell holds no value, or a list of them: make the node's uses anew
+  Node& node = *use.user_;  // the number of value cells changed: make the node's uses again
   detach(node);
   attach(node);
 }

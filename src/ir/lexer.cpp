@@ -139,7 +139,7 @@ Failure Lexer::fault(std::string_view message) {
 Failure Lexer::fault_at(std::size_t position, std::string_view message) const {
   std::string_view before = text_.substr(0, position);
   auto line = std::ranges::count(before, '\n') + 1;
-  std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 == 0
   return failure("parse", fmt::format("{}:{}:{}", file_name_, line, position - line_start + 1), message);
 }
 

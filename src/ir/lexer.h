@@ -1,7 +1,6 @@
-// Reads the text form character by character: words, names, strings and numbers, with the place of every
-// fault.
+// Lexer of the text form: reads words, names, strings and numbers, and reports the position of errors.
 //
-// Blanks, line ends and comments (from ; to the end of the line) separate tokens and mean nothing else.
+// Blanks, line ends and comments (from ; to the end of the line) only separate tokens.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ class Lexer {
  public:
   Lexer(std::string_view text, const std::string& file_name) : text_(text), file_name_(file_name) {}
 
-  // --- looking: each first moves to the next token
+  // --- lookahead: each function first skips to the next token
   bool at_end();
   char peek();              // '\0' at the end
   std::size_t position();   // byte offset of the next token
-  std::string_view rest();  // the text from the next token on
+  std::string_view rest();  // text from the next token on
 
-  // --- taking, when it is there
+  // --- optional tokens: consumed if present
   bool accept(char c);
   bool accept_word(std::string_view word);  // a whole identifier
   std::string_view take_identifier();       // [A-Za-z_][A-Za-z0-9_]*, or empty
@@ -33,14 +32,14 @@ class Lexer {
   void skip(std::size_t count) { at_ += count; }
   void go_back(std::size_t position) { at_ = position; }
 
-  // --- taking, or failing; `what` completes "expected ..."
+  // --- required tokens: fail if missing; `what` completes "expected ..."
   Status expect(char c);
   Status expect_word(std::string_view word);
   Result<std::string> string(std::string_view what);
-  Result<Symbol> name(std::string_view what);  // an identifier or a string that is not empty
+  Result<Symbol> name(std::string_view what);  // an identifier, or a nonempty string
   Result<std::int64_t> integer(std::string_view what);
 
-  // A failure at the next token, or at the byte offset `position`: "[parse] model.ir:12:7: message".
+  // Error at the next token, or at the byte offset `position`: "[parse] model.ir:12:7: message".
   Failure fault(std::string_view message);
   Failure fault_at(std::size_t position, std::string_view message) const;
   const std::string& file_name() const { return file_name_; }

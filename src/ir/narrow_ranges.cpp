@@ -22,7 +22,7 @@ void add_symbols(const Value& value, Names& names) {
   }
 }
 
-// What sizes are made of.
+// Returns the symbols in sizes of all values.
 Names symbols_of(const Program& program) {
   Names names;
   for (const auto& method : program.methods) {

@@ -1,4 +1,4 @@
-// Ranges that the user gives to sizes which the program leaves open.
+// Narrows the ranges of dynamic sizes as requested by the user.
 //
 //   ranges {"s0": [2, inf]}, bounds {"s0": [1, 2048]}      ->      ranges {"s0": [2, 2048]}
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace depute {
 
-// Fails for a symbol that no size of the program has, for a range without numbers in common with the
-// program's, and for one that goes beyond the program's upper bound, for which torch did not export it.
+// Fails for a symbol that is in no size of the program and for a range disjoint from the program's. Fails for
+// a range beyond the upper bound for which torch exported the program.
 Status narrow_ranges(Program& program, const Ranges& bounds);
 
 }  // namespace depute

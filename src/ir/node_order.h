@@ -1,11 +1,10 @@
-// Where each node of a graph stands in its order, for as long as an algorithm needs to know.
+// NodeOrder: positions of all nodes in a graph, for the duration of an algorithm.
 //
-//   NodeOrder order(graph);                   the first node: 0, the return: as many as there are nodes
-//   if (order[a] < order[b]) ...              a stands before b
+//   NodeOrder order(graph);                   // 0 for the first node, graph.node_count() for the return
+//   if (order[a] < order[b]) ...              // a stands before b
 //
-// Nodes do not know their own place, so that several threads may look at one graph. The object belongs to the
-// algorithm that made it; it takes four bytes for each node that the graph ever had. Who only needs a number
-// per node takes Node::id().
+// Nodes do not store their positions, so that several threads can read one graph. The table takes four bytes
+// for each node ever added to the graph. Algorithms that only need a number per node use Node::id().
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class NodeOrder {
 
   std::uint32_t operator[](const Node& node) const { return place_[node.id()]; }
 
-  // Gives a node that was added since, in the place of `other`, that place.
+  // Assigns the position of `other` to a node added since.
   void put_at(const Node& node, const Node& other) {
     if (node.id() >= place_.size()) place_.resize(node.id() + 1);
     place_[node.id()] = place_[other.id()];

@@ -1,4 +1,4 @@
-// Reads programs: dimensions, constants, delegates and methods, in any order.
+// Parses programs: dimensions, constants, delegates and methods, in any order.
 //
 //   program = "program" { dim | data | delegate | method }
 //   dim     = "dim" name "in" "[" bound "," bound "]"
@@ -19,7 +19,7 @@ Result<Program> Parser::whole() {
   return std::move(scope.program);
 }
 
-// Up to the character `end`, which stays; '\0' is the end of the text.
+// Parses items up to the character `end`, which is not consumed; '\0' means the end of the text.
 Status Parser::items(ProgramScope& scope, char end) {
   while (in_.peek() != end || (end == '\0' && !in_.at_end())) {
     std::size_t start = in_.position();

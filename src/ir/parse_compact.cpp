@@ -1,5 +1,5 @@
-// Reads the compact form. Its text is read as all text is; `nodes` takes the next nodes of the numbers behind
-// it, each a copy of its line with what the line leaves out.
+// Parses the compact form. Its text part is parsed like the text form; `nodes` reads the next nodes from the
+// numbers behind the text. Each node is a copy of its line with the omitted parts filled in.
 //
 //   compact = magic number text {nodes}                 the number is the text's length
 //   nodes   = number {node} number {value}              the values that the text may name from here on
@@ -19,7 +19,7 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t least_node_bytes = 4;  // of one with a result: line, name, handle
+constexpr std::size_t least_node_bytes = 4;  // minimum for a node with a result: line, name, handle
 constexpr std::string_view cut_short = "the numbers behind the text end too early";
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -54,7 +54,7 @@ Status Parser::take_number(std::uint64_t& number, std::uint64_t end, std::string
   return in_.fault(fmt::format("there is no {} {}: there are {}", what, number, end));
 }
 
-// "line" node, with %_ for each value.
+// Parses "line" nodes, in which every value is %_.
 Status Parser::compact_lines() {
   GraphScope scope{.graph = &compact_->lines_graph, .values = {}, .outputs = {}, .output_specs = {}};
   const Symbol any("_");
@@ -127,7 +127,7 @@ Status Parser::compact_node(MethodScope& method, GraphScope& scope, std::vector<
   return {};
 }
 
-// With the names and operands that were read last.
+// Copies a line into `graph`, with the names and operands read last.
 Node* Parser::copy_line(const Node& line, Graph& graph) {
   auto next_operand = [next = compact_->operands.begin()](const Value*) mutable {
     return Argument::of(*next++);

@@ -1,11 +1,15 @@
-// Reads constants, blobs and delegates.
+// Parses constants, blobs and delegates.
 //
 //   data     = "data" string ":" type "=" content ["at" int]
-//   content  = "[" numbers "]" | "zeros" | "random" "(" seed ")" | "view" "(" string ")" | bytes
-//   bytes    = string | "hex" "(" string ")" | "elided" "(" size "," string ")" | "file" "(" string [","
-//   start "," size] ")" delegate = "delegate" name "backend" string "{" {entry} "}" entry    = "spec" string
-//   "=" bytes | "info" string | "blob" bytes | "data" string ["align" int] "=" bytes
-//            | "padding" int | "debug" (int | string) "=" {"#" int} | "original" "{" items of a program "}"
+//   content  = "[" [element {"," element}] "]" | "zeros" | "random" "(" int ")" | "view" "(" string ")"
+//            | bytes
+//   bytes    = string | "hex" "(" string ")" | "elided" "(" int "," string ")"
+//            | "file" "(" string ["," int "," int] ")"
+//   delegate = "delegate" name "backend" string "{" {entry} "}"
+//   entry    = "spec" string "=" bytes | "info" string | "blob" ["inline"] bytes
+//            | "data" string ["align" int] ["external" string] ["layout" type] "=" bytes
+//            | "padding" int | "debug" (int | string) "=" {"#" int}
+//            | "original" "{" {dim | data | delegate | method} "}"
 #include <fmt/format.h>
 
 #include <charconv>
@@ -22,7 +26,7 @@ namespace {
 
 using StoragePtr = std::shared_ptr<const Storage>;
 
-// The bytes a storage must have so that the tensor lies in it; nothing when that is more than the limit.
+// Returns the bytes a storage needs to contain the tensor; nullopt beyond max_text_tensor_bytes.
 std::optional<std::size_t> bytes_needed(const TensorData& data) {
   std::int64_t count = data.offset;
   Dims strides = data.type.is_contiguous() ? contiguous_strides(data.type.sizes) : data.type.strides;
@@ -207,7 +211,7 @@ Result<StoragePtr> Parser::elided() {
   return Storage::elided(static_cast<std::size_t>(size), *hash);
 }
 
-// A file beside the text's own file, or a part of it; mapped, not read.
+// Maps a file beside the text's own file, or a part of it.
 Result<StoragePtr> Parser::file() {
   TRY_STATUS(in_.expect('('));
   std::size_t position = in_.position();

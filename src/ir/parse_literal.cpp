@@ -1,4 +1,4 @@
-// Reads literals and types.
+// Parses literals and types.
 //
 //   literal = %name | @name | number | string | none | true | false | complex(a, b) | device("cuda:0")
 //           | operator("cond") | aten.add.Tensor | .f32 | delegate("name") | [..] | {"key": literal, ..}
@@ -160,15 +160,15 @@ Result<Argument> Parser::map_literal(GraphScope& scope) {
   return scope.graph->map(entries);
 }
 
-// A program says the same types again and again: a tensor's type up to its first "]" is read once.
+// Programs repeat the same types: tensor types are cached by their text up to the first "]".
 Result<Type> Parser::type() {
   constexpr std::size_t longest = 80;
   const std::size_t start = in_.position();
   const std::string_view nearby = in_.rest().substr(0, longest);
-  const std::string_view text = nearby.substr(0, nearby.find(']') + 1);  // npos + 1 is 0
+  const std::string_view text = nearby.substr(0, nearby.find(']') + 1);  // npos + 1 == 0
   if (const auto known = types_.find(text); known != types_.end()) {
     in_.skip(text.size());
-    if (in_.peek() != '{') return known->second;  // no strides behind it
+    if (in_.peek() != '{') return known->second;  // no strides follow
     in_.go_back(start);
   }
   TRY(Type read, new_type());
@@ -205,7 +205,7 @@ Result<Type> Parser::new_type() {
   return sym_type(*kind, expr);
 }
 
-// `position` is that of the dtype, which has been taken.
+// `position` is the position of the dtype, which is already consumed.
 Result<TensorType> Parser::tensor_type(std::string_view dtype_name, std::size_t position) {
   auto dtype = scalar_type_from_name(dtype_name);
   if (!dtype) return in_.fault_at(position, fmt::format("unknown dtype '{}'", dtype_name));
@@ -242,7 +242,7 @@ Status Parser::dims(Dims& dims) {
 }
 
 Result<SymInt> Parser::dim_expr() {
-  // Most are plain numbers.
+  // Fast path: most sizes are plain numbers.
   std::string_view text = in_.rest();
   std::int64_t number = 0;
   auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,10 +1,14 @@
-// Reads methods, graphs and nodes.
+// Parses methods, graphs and nodes.
 //
-//   method    = "method" name "(" [input {"," input}] ")" "{" {statement} "return" [literal {"," literal}]
-//   "}" statement = "in_spec" string | "out_spec" string | graph | store | "output" literal | node graph =
-//   "graph" "@" name "(" [value ":" type {...}] ")" "{" {node} "return" [literal {...}] "}" store     =
-//   "store" role string "=" literal node      = [result {"," result} "="] op "(" [argument {"," argument}]
-//   ")" ["!" name] ["#" int] ["from" source] ["for" origin {"," origin}]
+//   method    = "method" name "(" [input {"," input}] ")" "{" {statement} return "}"
+//   statement = "in_spec" string | "out_spec" string | graph | store | "output" literal | node
+//   graph     = "graph" "@" name "(" [value ":" type {"," value ":" type}] ")" "{" {node} return "}"
+//   store     = "store" ("buffer" | "param" | "input" | "token") string "=" literal
+//   return    = "return" [literal {"," literal}]
+//   node      = [value ":" type {"," value ":" type} "="] op "(" [argument {"," argument}] ")"
+//               ["!" name] ["#" int] ["from" source]
+//               ["for" "#" int ["from" source] {"," "#" int ["from" source]}]
+//   source    = string ":" int [string [string]]
 #include <fmt/format.h>
 
 #include "ir/parser.h"
@@ -29,7 +33,7 @@ Status Parser::method(ProgramScope& scope) {
   return {};
 }
 
-// "{" statements "return" ... "}"; sets the graph's outputs.
+// Parses "{" statements "return" ... "}" and sets the graph's outputs.
 Status Parser::statements(MethodScope& method, GraphScope& scope) {
   bool is_body = scope.graph != method.method->graph.get();
   TRY_STATUS(in_.expect('{'));
@@ -50,7 +54,7 @@ Status Parser::statements(MethodScope& method, GraphScope& scope) {
   return in_.expect('}');
 }
 
-// Takes a statement that only the method's own graph may have; false when the next one is a node.
+// Parses a statement that is allowed only in a method's graph. Returns false if a node follows instead.
 Result<bool> Parser::method_statement(MethodScope& method, GraphScope& scope) {
   for (auto [word, spec] :
        {std::pair("in_spec", &method.method->in_spec), {"out_spec", &method.method->out_spec}}) {
@@ -171,7 +175,7 @@ Status Parser::node(MethodScope& method, GraphScope& scope) {
   TRY_STATUS(arguments(scope));
   Node* added = scope.graph->add(op_name, args_, kwargs_, specs);
   for (Value* result : added->results()) {
-    Symbol name = specs[result->index()].name;  // the graph renames a second one
+    Symbol name = specs[result->index()].name;  // the graph renames duplicates
     bool is_new = result->name() == name && scope.values.emplace(name, result).second;
     if (!is_new) return in_.fault_at(start, fmt::format("value '%{}' is defined twice", name.str()));
   }
@@ -179,7 +183,7 @@ Status Parser::node(MethodScope& method, GraphScope& scope) {
   return attributes(*added);
 }
 
-// The values left of "="; none when the node begins with its op.
+// Parses the values left of "="; returns an empty list if the node starts with its op.
 Result<std::vector<ResultSpec>> Parser::results() {
   std::vector<ResultSpec> specs;
   if (in_.peek() != '%') return specs;
@@ -202,7 +206,7 @@ Result<Symbol> Parser::op() {
   return Symbol(name);
 }
 
-// Fills args_ and kwargs_. A word or string with "=" behind it is a keyword.
+// Fills args_ and kwargs_. A word or string followed by "=" is a keyword.
 Status Parser::arguments(GraphScope& scope) {
   args_.clear();
   kwargs_.clear();
@@ -241,7 +245,7 @@ Status Parser::attributes(Node& node) {
   return {};
 }
 
-// "#" int ["from" source], one or several: the nodes that this one stands for.
+// Parses one or several "#" int ["from" source]: the origins of the nodes that this node replaces.
 Status Parser::origins(Node& node) {
   std::vector<NodeOrigin> origins;
   do {
@@ -255,7 +259,7 @@ Status Parser::origins(Node& node) {
   return {};
 }
 
-// string ":" int [string [string]]: file, line, module path, original op.
+// Parses string ":" int [string [string]]: file, line, module path, original op.
 Result<const SourceLocation*> Parser::source(Graph& graph) {
   SourceLocation location;
   TRY(std::string file_name, in_.string("a file"));
@@ -269,7 +273,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
     if (in_.peek() != '"') break;
     start = in_.position();
     TRY(std::string text, in_.string("a name"));
-    if (in_.peek() == '(') {  // no: an op in quotes, which begins the next node
+    if (in_.peek() == '(') {  // a quoted op, which starts the next node
       in_.go_back(start);
       break;
     }
@@ -278,7 +282,7 @@ Result<const SourceLocation*> Parser::source(Graph& graph) {
   return graph.add_source(location);
 }
 
-// Makes @name literals that name a graph of the method Graph arguments; the others must be delegates.
+// Converts @name literals that name a graph of the method to Graph arguments; all others must be delegates.
 void Parser::resolve_references(ProgramScope& scope, const MethodScope& method) {
   const Reference* next = nullptr;  // the literals come in the order in which they were read
   auto resolve = [&](const Argument& leaf) -> Argument {

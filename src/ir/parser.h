@@ -1,6 +1,6 @@
-// The parser of the text form, a function per rule of the grammar (docs/ir.md), in pieces: parse.cpp reads
-// programs, parse_method.cpp methods and nodes, parse_literal.cpp literals and types, parse_data.cpp
-// constants, blobs and delegates.
+// Parser of the text form, one function per rule of the grammar (docs/ir.md). parse.cpp has programs,
+// parse_method.cpp methods and nodes, parse_literal.cpp literals and types, parse_data.cpp constants, blobs
+// and delegates.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@
 
 namespace depute::text {
 
-// The numbers behind the text of the compact form; false or nothing at their end, or where they cannot be.
+// Reads the numbers behind the text of the compact form. Returns false or nullopt at the end and for invalid
+// data.
 class Numbers {
  public:
   explicit Numbers(std::string_view bytes) : bytes_(bytes) {}
   bool number(std::uint64_t& number);
-  std::optional<std::string_view> text();  // its length, and the bytes
+  std::optional<std::string_view> text();  // reads a length and that many bytes
   bool at_end() const { return at_ == bytes_.size(); }
   std::size_t rest() const { return bytes_.size() - at_; }
 
@@ -43,13 +44,13 @@ class Parser {
 
  private:
   // --- programs
-  // The names of a program while it is being read.
+  // Names of a program during parsing.
   struct ProgramScope {
     explicit ProgramScope(std::shared_ptr<const OpTable> ops) : program(std::move(ops)) {}
     Program program;
     std::unordered_set<Symbol> methods;
     std::unordered_set<Symbol> delegates;
-    std::vector<std::pair<Symbol, std::size_t>> delegate_uses;  // name, place
+    std::vector<std::pair<Symbol, std::size_t>> delegate_uses;  // name, position
   };
   Status items(ProgramScope& scope, char end);
   Status item(ProgramScope& scope, std::string_view word);
@@ -57,14 +58,14 @@ class Parser {
   Result<std::int64_t> bound();
 
   // --- methods
-  // A literal @name or delegate("name") of a node, in the order of the text. Graphs and delegates are told
-  // apart when all graphs of the method are known.
+  // A literal @name or delegate("name") of a node, in text order. Whether it is a graph or a delegate is
+  // decided when all graphs of the method are known.
   struct Reference {
     Symbol name;
     std::size_t position;
     bool may_be_graph;
   };
-  // The values of a graph while it is being read.
+  // Values of a graph during parsing.
   struct GraphScope {
     Graph* graph = nullptr;
     std::unordered_map<Symbol, Value*> values;
@@ -106,15 +107,16 @@ class Parser {
     Numbers numbers;
     Graph lines_graph;
     std::vector<CompactLine> lines;
-    std::uint64_t copied_bytes = 0;  // of lines
-    std::vector<ResultSpec> specs;   // of the node that is being read
+    std::uint64_t copied_bytes = 0;  // expanded bytes of lines
+    std::vector<ResultSpec> specs;   // results of the current node
     std::vector<Value*> operands;
   };
   Status compact_lines();
   Status compact_nodes(MethodScope& method, GraphScope& scope);
   Status compact_node(MethodScope& method, GraphScope& scope, std::vector<Value*>& values);
   Node* copy_line(const Node& line, Graph& graph);
-  Status take_number(std::uint64_t& number, std::uint64_t end, std::string_view what);  // below the end
+  // Fails unless below `end`.
+  Status take_number(std::uint64_t& number, std::uint64_t end, std::string_view what);
 
   // --- literals and types
   Result<Argument> literal(GraphScope& scope);
@@ -133,11 +135,11 @@ class Parser {
   Status dims(Dims& dims);
   Result<SymInt> dim_expr();
   Result<const SymExpr*> expression();
-  Status enter();  // one level deeper, up to max_text_nesting
+  Status enter();  // one nesting level deeper, up to max_text_nesting
   void leave() { --nesting_; }
 
   // --- constants, blobs, delegates
-  // What is said about a tensor's storage, before its size is known.
+  // Content of a tensor before the size of its storage is known.
   struct Content {
     enum class Kind : std::uint8_t { Zeros, Random, Storage };
     Kind kind = Kind::Storage;
@@ -165,11 +167,12 @@ class Parser {
   std::shared_ptr<const OpTable> ops_;
   std::unique_ptr<Compact> compact_;  // null for text
   int nesting_ = 0;
-  std::unordered_map<std::string_view, Type> types_;                          // by their text
-  std::size_t random_bytes_ = 0;                                              // asked for so far
-  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;  // by name: each is mapped once
+  std::unordered_map<std::string_view, Type> types_;  // by text
+  std::size_t random_bytes_ = 0;                      // requested so far
+  // By name; each file is mapped once.
+  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;
 
-  // The parts of the node that is being read; members so that their memory is used again.
+  // Parts of the current node; members in order to reuse their memory.
   std::vector<Argument> args_;
   std::vector<NamedArgument> kwargs_;
   std::vector<Reference> references_;

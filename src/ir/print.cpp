@@ -1,5 +1,4 @@
-// Writes programs and graphs in the text form; grammar and samples in docs/ir.md. One pass, appending to one
-// string.
+// Prints programs and graphs in the text form (grammar and samples in docs/ir.md), in one pass.
 #include "depute/print.h"
 
 #include <charconv>
@@ -71,7 +70,8 @@ void Printer::range(const std::string& key, const Range& range) {
 
 void Printer::method(const Method& method) {
   body_names_.clear();
-  if (compact_ != nullptr) compact_->last_of_op.clear();  // how a delegate is told depends on the bodies
+  // The printed form of delegates depends on the bodies.
+  if (compact_ != nullptr) compact_->last_of_op.clear();
   for (const auto& body_graph : method.bodies) body_names_.insert(body_graph->name());
   line();
   out_ += "method ";
@@ -121,7 +121,7 @@ void Printer::inputs(const Graph& graph, const Method* method) {
   out_ += ')';
 }
 
-// A plain user input has no role.
+// Prints the role of an input; a plain user input has none.
 void Printer::role(const InputSpec& spec) {
   if (spec.kind == InputSpec::Kind::UserInput && spec.target.empty() && !spec.constant) return;
   out_ += " = ";
@@ -146,7 +146,7 @@ void Printer::nodes(const Graph& graph) {
   }
 }
 
-// User outputs follow the last store in the `return`; those before it are `output` statements.
+// User outputs after the last store are printed in the `return`, earlier ones as `output` statements.
 void Printer::outputs(const Graph& graph, const Method* method) {
   std::span<const Argument> values = graph.outputs();
   auto store_role = [&](std::size_t i) {

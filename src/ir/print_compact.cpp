@@ -1,5 +1,5 @@
-// Writes the compact form: the text with `nodes` in the place of the lines of nodes, the different lines
-// before it, and behind it what tells the nodes of one line apart.
+// Prints the compact form: first the distinct node lines, then the text with `nodes` instead of node lines,
+// then the numbers that distinguish nodes with the same line.
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +20,7 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-// The numbers of a graph's values: its inputs, then the results of its nodes in their order.
+// Numbers the values of a graph: inputs, then results in node order.
 class ValueNumbers {
  public:
   explicit ValueNumbers(const Graph& graph) : first_results_(graph.node_ids()) {
@@ -56,12 +56,12 @@ void Printer::compact_nodes(const Graph& graph) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) append_number(stream, number_of(*node.operand(i)));
     append_number(stream, options_.marks ? node.debug_handle : 0);
   }
-  const Node& last = *graph.return_node();  // the text names its operands
+  const Node& last = *graph.return_node();  // the text names the operands of `return`
   append_number(stream, last.operand_count());
   for (std::size_t i = 0; i < last.operand_count(); ++i) append_number(stream, number_of(*last.operand(i)));
 }
 
-// The number of the node's line. Most nodes are like one before, and are not printed to see that.
+// Returns the number of the node's line. Most nodes resemble an earlier node and need not be printed.
 std::size_t Printer::compact_line(const Node& node) {
   const bool has_place = !node.replaced.empty() || (options_.sources && node.source != nullptr);
   if (has_place) return printed_line(node);

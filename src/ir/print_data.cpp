@@ -1,4 +1,4 @@
-// Writes constants, blobs and delegates: small ones whole, large ones as their size and hash.
+// Prints constants, blobs and delegates: small ones completely, large ones as size and hash.
 //
 //   data "conv.bias": f32[2] = [0.5, -1.0]
 //   data "conv.weight": f32[64, 3, 7, 7] = elided(37632, "xxh3:...")
@@ -12,7 +12,7 @@
 namespace depute::text {
 namespace {
 
-// Bytes that a string literal shows well.
+// True if a string literal shows the bytes well.
 bool is_printable(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) {
     auto c = static_cast<unsigned char>(byte);
@@ -37,8 +37,8 @@ void Printer::data(Symbol key, const TensorData& data) {
   out_ += '\n';
 }
 
-// A storage is spelled out by the first data that lies in it, as numbers of that tensor's type where those
-// give the bytes back; later data are views of the first.
+// The first data in a storage spell out all its bytes, as numbers of that data's type if possible, else in
+// hexadecimal. Later data are views of the first.
 void Printer::content(Symbol key, const TensorData& data) {
   const Storage& storage = *data.storage;
   if (storage.is_zeros()) {
@@ -64,7 +64,8 @@ void Printer::content(Symbol key, const TensorData& data) {
   number(data.offset);
 }
 
-// The place of a large storage, or the data further up that has it already. False when it has none.
+// Prints the location of a large storage, or the earlier data with the same storage. Returns false if there
+// is neither.
 bool Printer::place(Symbol key, const TensorData& data) {
   const Storage* storage = data.storage.get();
   if (auto first = printed_storages_.find(storage); first != printed_storages_.end()) {

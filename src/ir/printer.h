@@ -1,5 +1,4 @@
-// The printer, in pieces: print.cpp writes programs and graphs, print_data.cpp constants, blobs and
-// delegates.
+// Printer of the text form: print.cpp has programs and graphs, print_data.cpp constants, blobs and delegates.
 #pragma once
 
 #include <string>
@@ -10,13 +9,14 @@
 
 namespace depute::text {
 
-// What the compact form has beside its text (print_compact.cpp).
+// Additional state for the compact form (print_compact.cpp).
 struct CompactParts {
   std::string text_of_lines;
-  std::string stream;                                                          // the nodes, as numbers
-  std::unordered_map<std::string, std::size_t> lines;                          // their numbers
-  std::unordered_map<Symbol, std::pair<const Node*, std::size_t>> last_of_op;  // in this method; its line
-  bool is_in_line = false;  // values have no names, and nodes no handles
+  std::string stream;                                  // nodes as numbers
+  std::unordered_map<std::string, std::size_t> lines;  // line -> its number
+  // In this method: last node of each op, and its line.
+  std::unordered_map<Symbol, std::pair<const Node*, std::size_t>> last_of_op;
+  bool is_in_line = false;  // printing a line: without value names and debug handles
 };
 
 class Printer {
@@ -60,18 +60,19 @@ class Printer {
   void debug_handles(const DebugHandleMap& map);
   void original(const Program& program);
 
-  void name(std::string_view name);  // an identifier, or quoted
+  void name(std::string_view name);  // as an identifier, or quoted
   void quoted(std::string_view text);
   void number(std::int64_t value);
-  void line();  // the indentation of a new line
+  void line();  // indents a new line
   bool is_in_line() const { return compact_ != nullptr && compact_->is_in_line; }
 
   PrintOptions options_;
   CompactParts* compact_;  // null for text
   std::string out_;
   std::size_t depth_ = 0;
-  std::unordered_set<Symbol> body_names_;                        // of the current method
-  std::unordered_map<const Storage*, Symbol> printed_storages_;  // storage -> the data that spells it out
+  std::unordered_set<Symbol> body_names_;  // bodies of the current method
+  // Storage -> key of the data that spells it out.
+  std::unordered_map<const Storage*, Symbol> printed_storages_;
 };
 
 }  // namespace depute::text

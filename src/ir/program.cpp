@@ -96,7 +96,7 @@ Program clone(const Program& program) {
 
 void use_ops(Program& program, std::shared_ptr<const OpTable> ops) {
   auto use = [&](Graph* graph) {
-    if (graph != nullptr) graph->use_ops(*ops);  // nobody has verified the program yet
+    if (graph != nullptr) graph->use_ops(*ops);  // the program is not verified yet
   };
   for (auto& method : program.methods) {
     if (method == nullptr) continue;

@@ -1,4 +1,4 @@
-// Expressions, and types with them, in other symbols.
+// Replaces symbols in expressions and types.
 //
 //   f32[u1 + 2, 4] where u1 is u0   ->   f32[u0 + 2, 4]
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace depute {
 
-// Gives the expression that stands for a symbol.
+// Returns the expression that replaces a symbol.
 using ReplaceSymbol = std::function<const SymExpr*(std::string_view name)>;
 
 const SymExpr* replace_symbols(const SymExpr* expr, const ReplaceSymbol& replacement);

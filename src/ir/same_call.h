@@ -1,5 +1,5 @@
-// Calls that are alike: the same op with the same arguments. Values are told apart by name, so both calls are
-// of one graph.
+// Compares calls in one graph: equal calls have the same op and the same arguments. Values are compared by
+// name.
 #pragma once
 
 #include "depute/graph.h"
@@ -8,9 +8,9 @@
 namespace depute {
 
 bool same_call(const Node& a, const Node& b);
-Hash128 call_hash(const Node& node);  // equal for calls that are alike
+Hash128 call_hash(const Node& node);  // equal for calls that same_call() accepts
 
-// The same but for the names of values, debug handles, and where the nodes come from.
+// Compares two nodes except for value names, debug handles and sources.
 bool alike(const Node& a, const Node& b);
 
 }  // namespace depute

@@ -13,8 +13,8 @@ struct Info {
   std::string_view torch_name;
   std::size_t size;
   Kind kind;
-  int pt2;         // torch.export's number
-  int executorch;  // c10's number, -1 when ExecuTorch has none
+  int pt2;         // number in .pt2 files
+  int executorch;  // c10 number; -1 if ExecuTorch does not have the type
 };
 
 // In the order of ScalarType.

@@ -40,7 +40,7 @@ const SymExpr* SizeFacts::simplify_call(const SymExpr* expr) {
   }
 }
 
-// a // (a // k) is k where a >= k**2: with a = q*k + r it is k + r // q, and r < k <= q.
+// a // (a // k) == k if a >= k**2: with a = q*k + r it is k + r // q, and r < k <= q.
 const SymExpr* SizeFacts::simplify_quotient(const SymExpr* expr) const {
   const SymInt a(expr->args[0]);
   const SymExpr* inner = expr->args[1];
@@ -53,13 +53,13 @@ const SymExpr* SizeFacts::simplify_quotient(const SymExpr* expr) const {
   return bounder_.of(a.expr()).min >= sym::multiply(of_k, of_k).max ? k.expr() : expr;
 }
 
-// The remainder of what is less than the divisor is itself.
+// A dividend in [0, divisor) is its own remainder.
 const SymExpr* SizeFacts::simplify_remainder(const SymExpr* expr) const {
   const Range a = bounder_.of(expr->args[0]), b = bounder_.of(expr->args[1]);
   return a.min >= 0 && a.max < b.min ? expr->args[0] : expr;
 }
 
-// Without the arguments that are never the greatest, or the least.
+// Removes arguments that can never be the maximum or minimum.
 const SymExpr* SizeFacts::simplify_extremum(const SymExpr* expr) const {
   const bool is_max = expr->function == SymFunction::Max;
   const auto is_beyond = [&](const SymExpr* a, const SymExpr* b) {

@@ -1,10 +1,10 @@
-// What the ranges of symbols tell of sizes: with s0 in [2, 24],
+// Simplifies sizes with the ranges of symbols. With s0 in [2, 24]:
 //
 //   s0 - Min(1, s0 + 1) + 1      ->     s0
 //   1 - Max(0, 1 - s0)           ->     1
 //   (24*s0//((24*s0)//5))        ->     5     since 24*s0 is at least 5**2
 //
-// Result types are computed without ranges, and would not be equal to each other otherwise.
+// Needed because types are inferred without ranges, so that equal sizes may have different expressions.
 #pragma once
 
 #include <unordered_map>
@@ -16,14 +16,14 @@ namespace depute {
 
 class SizeFacts {
  public:
-  // `ranges` must outlive the facts; what is said of it later is not seen.
+  // `ranges` must outlive this object; later changes are ignored.
   explicit SizeFacts(const Ranges& ranges) : bounder_(ranges) {}
 
-  // Equal to `expr` for all values in the ranges.
+  // Returns a simpler expression with the same value for all symbols in their ranges.
   const SymExpr* simplify(const SymExpr* expr);
-  // Sizes, strides and numbers of the type; false when nothing changed.
+  // Simplifies sizes, strides and symbolic values of the type. Returns false if nothing changed.
   bool simplify(Type& type);
-  // Makes simplify() write `equal` for `expr`, which has not been simplified yet.
+  // Makes simplify() replace `expr` by `equal`. `expr` must not have been simplified before.
   void equate(const SymExpr* expr, const SymExpr* equal) { simplified_.emplace(expr, equal); }
   Range range_of(const SymExpr* expr) const { return bounder_.of(expr); }
 

@@ -9,11 +9,11 @@
 namespace depute {
 namespace {
 
-// What the all-ones exponent (and the negative zero) mean.
+// Meaning of the all-ones exponent and of negative zero.
 enum class Special : std::uint8_t {
   Ieee,         // infinity and NaNs
-  OneNan,       // numbers, but for one NaN with all mantissa bits set
-  NegativeZero  // numbers; the pattern of -0 is the only NaN
+  OneNan,       // finite numbers, except for one NaN with all mantissa bits set
+  NegativeZero  // finite numbers; the bits of -0 are the only NaN
 };
 
 struct Format {
@@ -45,7 +45,7 @@ std::uint16_t nan_bits(const Format& f) {
   return static_cast<std::uint16_t>(exponent | 1 << (f.mantissa_bits - 1));
 }
 
-// f8e8m0fnu is a bare power of two: no sign, no zero, 255 is NaN.
+// f8e8m0fnu is a power of two without sign and zero; 255 is NaN.
 std::uint16_t encode_power_of_two(double value) {
   if (std::isnan(value)) return 255;
   double magnitude = std::abs(value);
@@ -74,7 +74,7 @@ std::uint16_t float_to_half(float value) {
     return static_cast<std::uint16_t>(sign | 0x7C00 | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
   if (magnitude >= 0x477FF000) return static_cast<std::uint16_t>(sign | 0x7C00);
-  if (magnitude < 0x38800000) {  // below the smallest normal half: the adder rounds
+  if (magnitude < 0x38800000) {  // below the smallest normal half: the float addition rounds
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000));
   }
@@ -117,7 +117,7 @@ std::uint16_t encode_small_float(ScalarType type, double value) {
   int exponent = magnitude == 0 ? 1 - f.bias : std::max(std::ilogb(magnitude), 1 - f.bias);
   auto whole = static_cast<std::int64_t>(std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent)));
   std::int64_t one = std::int64_t{1} << f.mantissa_bits;
-  // A mantissa that rounds up to 2.0 carries into the exponent by plain addition.
+  // A mantissa that rounds up to 2.0 carries into the exponent by the addition.
   std::int64_t bits =
       whole < one ? whole : ((std::int64_t{exponent} + f.bias) << f.mantissa_bits) + (whole - one);
   if (bits == 0 && f.special == Special::NegativeZero) return 0;

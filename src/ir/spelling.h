@@ -1,4 +1,4 @@
-// Words of the text form for enumerations, in one place for the printer and the parser.
+// Words of enumerations in the text form, shared by printer and parser.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ inline constexpr Spellings<InputSpec::Kind, 6> input_roles = {{
     {InputSpec::Kind::Token, "token"},
 }};
 
-// What a `store` statement writes to; user outputs are not stored.
+// Targets of a `store` statement; user outputs are not stored.
 inline constexpr Spellings<OutputSpec::Kind, 4> store_roles = {{
     {OutputSpec::Kind::BufferMutation, "buffer"},
     {OutputSpec::Kind::ParameterMutation, "param"},
@@ -48,7 +48,7 @@ inline constexpr Spellings<OutputSpec::Kind, 4> store_roles = {{
     {OutputSpec::Kind::Token, "token"},
 }};
 
-// Types that are one word, or a word and an expression for the symbolic ones.
+// Types that are one word, or for symbolic types a word and an expression.
 inline constexpr Spellings<Type::Kind, 9> type_words = {{
     {Type::Kind::SymInt, "sym_int"},
     {Type::Kind::SymFloat, "sym_float"},

@@ -1,4 +1,4 @@
-// Writes expressions for torch; src/read/srepr.cpp reads them.
+// Prints expressions for torch; src/read/srepr.cpp parses them.
 //
 //   (s0//2)   ->   "FloorDiv(Symbol('s0', positive=True, integer=True), Integer(2))"
 #include "ir/srepr.h"

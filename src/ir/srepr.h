@@ -1,4 +1,4 @@
-// Symbolic expressions as sympy's srepr writes them, which is what torch reads from a .pt2 file:
+// Prints symbolic expressions in sympy's srepr format, which torch reads from .pt2 files:
 //
 //   2*s0 + 1   ->   "Add(Mul(Integer(2), Symbol('s0', positive=True, integer=True)), Integer(1))"
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace depute {
 
-// The ranges tell of each symbol whether it is positive.
+// `ranges` decide whether a symbol is marked as positive or nonnegative.
 std::string srepr(const SymExpr* expr, const Ranges& ranges);
 
 }  // namespace depute

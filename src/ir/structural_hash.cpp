@@ -1,4 +1,5 @@
-// Hashes graphs and programs over exactly what equal.cpp compares, so that equal programs hash alike.
+// Hashes exactly the parts of graphs and programs that equal.cpp compares, so equal programs have equal
+// hashes.
 #include <bit>
 #include <cmath>
 #include <unordered_set>
@@ -42,7 +43,7 @@ class StructuralHasher {
     arguments(graph.outputs());
   }
 
-  // The graph, and each body it refers to where it is first met.
+  // Hashes the graph, and each body at its first use.
   void graph_with_bodies(const Graph& graph_to_hash) {
     follow_bodies_ = true;
     graph(graph_to_hash);
@@ -120,7 +121,7 @@ class StructuralHasher {
     storage(delegate.processed_bytes.get(), with_data);
   }
 
-  // A missing storage counts as an empty one.
+  // A missing storage counts as empty.
   void storage(const Storage* storage, bool with_data) {
     std::size_t size = storage ? storage->size() : 0;
     add(size);

@@ -1,5 +1,4 @@
-// Symbolic expressions as values: interning, and arithmetic on SymInt. The rules by which expressions are
-// simplified are in sym_simplify.cpp.
+// Interning of symbolic expressions, and arithmetic on SymInt. Simplification rules are in sym_simplify.cpp.
 #include "depute/sym.h"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ const SymExpr* intern(SymExpr expr) {
 
 thread_local std::uint64_t stand_ins = 0;
 
-// A symbol for an expression that is too large to work with, named after its content.
+// Returns a symbol that replaces an expression beyond the limits, named after a hash of its content.
 const SymExpr* stand_in(const SymExpr& expr) {
   ++stand_ins;
   Hasher hasher;

@@ -1,6 +1,6 @@
-// Bounds of symbolic expressions by interval arithmetic: (s0//2) + 1 lies in [1, 33] when s0 lies in [1, 64].
+// Bounds of symbolic expressions by interval arithmetic: (s0//2) + 1 is in [1, 33] if s0 is in [1, 64].
 //
-// Bounds are sound and may be wider than the truth: a symbol that occurs twice counts as two.
+// Bounds are sound, but may be too wide: two occurrences of a symbol are treated as independent.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -41,7 +41,7 @@ std::int64_t negate_bound(std::int64_t bound) {
   return -bound;
 }
 
-// Both hold. Contradicting facts leave the first alone.
+// Intersection of two ranges; the first range if they are disjoint.
 Range intersect(Range a, Range b) {
   Range both = {std::max(a.min, b.min), std::min(a.max, b.max)};
   return both.min <= both.max ? both : a;
@@ -53,14 +53,14 @@ std::int64_t multiply_bound(std::int64_t a, std::int64_t b) {
   return saturate(static_cast<Wide>(a) * b);
 }
 
-// a // b for b > 0, where a and b may be infinite.
+// Returns a // b for b > 0; a and b may be infinite.
 std::int64_t divide_bound(std::int64_t a, std::int64_t b) {
   if (is_infinite(a)) return a;
   if (is_high_infinite(b)) return a < 0 ? -1 : 0;
   return floor_quotient(a, b);
 }
 
-// Floor division grows with a; with b it moves one way, which depends on the sign of a.
+// Floor division is monotonic in a. In b its direction depends on the sign of a.
 Range divide_by_positive(Range a, Range b) {
   return {std::min(divide_bound(a.min, b.min), divide_bound(a.min, b.max)),
           std::max(divide_bound(a.max, b.min), divide_bound(a.max, b.max))};
@@ -83,7 +83,7 @@ bool is_identifier(std::string_view text) {
                              [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
-// True when an argument is (or may be) no integer.
+// True if an argument is or may be a float.
 bool has_float_part(const SymExpr* expr) {
   return std::ranges::any_of(expr->args, [](const SymExpr* arg) {
     if (arg->kind == SymExpr::Kind::Float) return true;
@@ -131,7 +131,7 @@ Range floor_divide(Range a, Range b) {
   return result.value_or(everything);
 }
 
-// Python's remainder lies between 0 and the divisor, and is the dividend itself where that is smaller.
+// Python's remainder is between 0 and the divisor. It is the dividend if that is in [0, divisor).
 Range remainder(Range a, Range b) {
   if (b.min == 0 && b.max == 0) return everything;
   if (a.min >= 0 && b.min > 0 && a.max < b.min) return a;

@@ -1,5 +1,5 @@
-// The value of symbolic expressions for given symbols: evaluate((s0//2) + 1, {s0: 7}) is 4. Integers that
-// overflow and functions without arithmetic here have no value.
+// Evaluates symbolic expressions for given symbols: evaluate((s0//2) + 1, {s0: 7}) is 4. Overflows and
+// functions without arithmetic have no value.
 #include <cmath>
 #include <optional>
 

@@ -1,9 +1,9 @@
-// The table of the functions of symbolic sizes, and the arithmetic that its rows name.
+// Table of the functions of symbolic sizes, and the arithmetic used by its rows.
 //
 //   {.name = "CeilDiv", .arity = 2, .result = ..., .value = ceil_division, .simplify = rules::ceil_div, ...}
 //
-// A new function is a row at the table's end. One that something other than its row must ask for by name also
-// gets an enumerator of SymFunction, and its row stands at that place.
+// To add a function, append a row to the table. If other code refers to the function, add an enumerator to
+// SymFunction and put the row at that position.
 #include "ir/sym_functions.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Answer product(Numbers args) {
   return total;
 }
 
-// The integer quotient is defined and fits.
+// True if the integer quotient is defined and fits 64 bits.
 bool divides(Number a, Number b) {
   return !a.is_float && !b.is_float && b.integer != 0 && !(a.integer == Range::min_bound && b.integer == -1);
 }
@@ -112,7 +112,7 @@ Answer right_shift(Numbers args) {
   return Number::of(args[0].integer >> std::min<std::int64_t>(args[1].integer, 63));
 }
 
-// The argument that `Before` orders first; a float when one is.
+// Returns the argument that `Before` orders first, as a float if any argument is a float.
 template <typename Before>
 Answer extremum(Numbers args) {
   if (args.empty()) return std::nullopt;
@@ -134,7 +134,7 @@ Answer rounded(Numbers args) {
   return args[0].is_float ? to_integer(round(args[0].real)) : args[0];
 }
 
-// The branches are pairs of a value and a condition; the first that holds counts.
+// Branches are pairs of a value and a condition; the first branch whose condition holds counts.
 Answer piecewise(const Evaluator& evaluator, const Exprs& branches) {
   for (const SymExpr* branch : branches) {
     if (!is_call(branch, SymFunction::ExprCondPair) || branch->args.size() != 2) return std::nullopt;
@@ -153,7 +153,7 @@ Answer where(const Evaluator& evaluator, const Exprs& args) {
 
 // --- bounds
 
-// Of all arguments, combined from left to right.
+// Combines the bounds of all arguments from left to right.
 template <Range (*combine)(Range, Range)>
 Range combined(const Bounder& bounder, const Exprs& args) {
   Range result = bounder.of(args[0]);
@@ -250,7 +250,7 @@ constexpr FunctionRow rows[] = {
      .name = "Pow",
      .synonyms = {"PowByNatural"},
      .arity = 2,
-     .result = ResultKind::IntegerOfIntegers,  // but for 2**(-1): see may_be_fractional
+     .result = ResultKind::IntegerOfIntegers,  // except for 2**(-1): see may_be_fractional()
      .infix = "**",
      .level = Level::Power,
      .form = Form::Power,
@@ -413,7 +413,7 @@ constexpr std::size_t number_of(SymFunction function) {
   return static_cast<std::size_t>(function);
 }
 
-// Every enumerator has its row, at its place, and no other row claims one.
+// Checks that each enumerator has its row at its position, and that other rows have none.
 consteval bool rows_follow_enumerators() {
   for (std::size_t i = 0; i < row_count; ++i) {
     bool has_enumerator = i < number_of(SymFunction::Unnamed);
@@ -478,7 +478,7 @@ struct Infix {
   SymFunction function;
 };
 
-// Longer ones before their beginnings.
+// Longer operators come before their prefixes.
 constexpr auto infixes = [] {
   std::array<Infix, std::ranges::count_if(rows, [](const FunctionRow& row) { return !row.infix.empty(); })>
       all;
@@ -491,7 +491,7 @@ constexpr auto infixes = [] {
   return all;
 }();
 
-// By character: whether an infix operator begins with it.
+// Per character: whether an infix operator starts with it.
 constexpr auto begins_infix = [] {
   std::array<bool, 256> begins = {};
   for (const Infix& infix : infixes) begins[static_cast<unsigned char>(infix.text[0])] = true;

@@ -1,6 +1,6 @@
-// What the files of symbolic expressions share: sym.cpp interns them, sym_simplify.cpp makes them canonical,
-// sym_eval.cpp computes their values, sym_bounds.cpp their bounds, sym_text.cpp prints and reads them. What
-// they know of single functions is in the rows of sym_functions.cpp.
+// Internal interface of symbolic expressions: sym.cpp interns them, sym_simplify.cpp simplifies, sym_eval.cpp
+// evaluates, sym_bounds.cpp computes bounds, sym_text.cpp prints and parses. Facts about single functions are
+// in the rows of sym_functions.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace depute::sym {
 
 using Exprs = std::vector<const SymExpr*>;
 
-// A value an expression can take. Truth values are the integers 0 and 1.
+// Value of an expression. Truth values are the integers 0 and 1.
 struct Number {
   bool is_float = false;
   std::int64_t integer = 0;
@@ -30,10 +30,10 @@ struct Number {
   bool is_true() const { return as_double() != 0; }
 };
 
-// The number without its fraction; nothing when that does not fit.
+// Truncates a number to an integer; nullopt if it does not fit 64 bits.
 std::optional<Number> to_integer(double real);
 
-// The values of expressions for given symbols.
+// Evaluates expressions for given symbols.
 class Evaluator {
  public:
   using Symbols = std::map<std::string, std::int64_t, std::less<>>;
@@ -45,11 +45,11 @@ class Evaluator {
   const Symbols& symbols_;
 };
 
-// Python's integer division and remainder; the divisor is not 0 and the quotient fits.
+// Python's integer division and remainder. The divisor must not be 0, and the quotient must fit 64 bits.
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b);
 std::int64_t floor_remainder(std::int64_t a, std::int64_t b);
 
-// The integer factor of a term (1 when it has none) and the rest: 2*s0*s1 -> 2, s0*s1.
+// Splits a term into its integer factor (1 if it has none) and the rest: 2*s0*s1 -> 2, s0*s1.
 struct Term {
   std::int64_t coefficient;
   const SymExpr* rest;  // null for a number
@@ -67,7 +67,7 @@ inline bool is_call(const SymExpr* expr, SymFunction function) {
   return expr->kind == SymExpr::Kind::Call && expr->function == function;
 }
 
-// The rules of single functions (sym_simplify.cpp), for their rows.
+// Simplification rules of single functions (sym_simplify.cpp), used in their rows.
 namespace rules {
 const SymExpr* sum(SymFunction function, const Exprs& args);
 const SymExpr* product(SymFunction function, const Exprs& args);
@@ -81,11 +81,11 @@ const SymExpr* relation(SymFunction function, const Exprs& args);
 const SymExpr* where(SymFunction function, const Exprs& args);
 }  // namespace rules
 
-// How many expressions this thread replaced by a stand-in symbol because they were too deep or too large.
+// Number of expressions that this thread replaced by a symbol because they were too deep or too large.
 std::uint64_t stand_ins_made();
 
-// Reads the longest expression that `text` starts with; `consumed` tells how much that was, or where the
-// fault is.
+// Parses the longest expression at the start of `text`. `consumed` becomes its length, or the position of the
+// error.
 Result<const SymExpr*> parse_prefix(std::string_view text, std::size_t& consumed);
 
 }  // namespace depute::sym

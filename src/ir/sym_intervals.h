@@ -1,8 +1,8 @@
-// Intervals of integers and of floats, and the walk that finds those of an expression (sym_bounds.cpp); the
-// rows of functions are written in them.
+// Interval arithmetic for integers and floats, used in the rows of functions, and bounds of expressions
+// (sym_bounds.cpp).
 //
-// Integers saturate at the ends of int64, which mean "unknown"; intervals of floats are closed and widened by
-// one step at every operation.
+// Integers saturate at the limits of int64, which mean "unknown". Float intervals are closed and widened by
+// one ulp in each operation.
 #pragma once
 
 #include <limits>
@@ -23,7 +23,7 @@ Range floor_divide(Range a, Range b);
 Range remainder(Range a, Range b);
 Range raise(Range base, const SymExpr* exponent);
 
-// Infinite ends are unknown.
+// Infinite limits mean "unknown".
 struct FloatRange {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -34,7 +34,7 @@ FloatRange multiply(FloatRange a, FloatRange b);
 FloatRange divide(FloatRange a, FloatRange b);
 Range to_range(FloatRange range, double (*round)(double));
 
-// The bounds of expressions for given ranges of symbols.
+// Computes bounds of expressions for given ranges of symbols.
 class Bounder {
  public:
   explicit Bounder(const Ranges& ranges);

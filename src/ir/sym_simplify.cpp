@@ -1,10 +1,10 @@
-// The rules by which expressions are simplified when they are made.
+// Simplification rules, applied when expressions are made.
 //
 //   Add(s0, 3, Mul(2, s0))            ->  3*s0 + 3
 //   FloorDiv(Add(Mul(4, s0), s1), 2)  ->  2*s0 + (s1//2)
 //
-// Every rule holds for all integers, negative ones too, wherever the left side is defined. Terms and factors
-// are ordered by structure and text, never by address, so the same expression prints the same in every run.
+// Every rule holds for all integers, including negative ones, for which the left side is defined. Terms and
+// factors are ordered by structure and text, never by address, so output is the same in every run.
 #include <algorithm>
 #include <numeric>
 
@@ -31,13 +31,13 @@ bool is_constant(const SymExpr* expr) {
   return is_int(expr) || expr->kind == SymExpr::Kind::Float;
 }
 
-// Outside text may call Pow and FloorDiv with any number of arguments.
+// Input text may call Pow and FloorDiv with any number of arguments.
 bool is_binary_call(const SymExpr* expr, SymFunction function) {
   return is_call(expr, function) && expr->args.size() == 2;
 }
 
-// Symbols, then calls, then numbers; by name, number of arguments and first different argument. Equal
-// expressions are one pointer, so only one argument is ever descended into.
+// Orders symbols before calls before numbers, then by name, number of arguments and first different argument.
+// Equal expressions are the same pointer, so only one argument is descended into.
 std::strong_ordering compare(const SymExpr* a, const SymExpr* b) {
   auto rank = [](const SymExpr* e) {
     if (e->kind == SymExpr::Kind::Symbol) return 0;
@@ -63,7 +63,7 @@ bool before(const SymExpr* a, const SymExpr* b) {
   return compare(a, b) < 0;
 }
 
-// The arguments with nested calls of the same function replaced by their arguments.
+// Replaces nested calls of the same function by their arguments.
 Exprs flatten(SymFunction function, const Exprs& args) {
   Exprs flat;
   for (const SymExpr* arg : args) {
@@ -86,14 +86,14 @@ const SymExpr* floor_div_of(const SymExpr* a, const SymExpr* b) {
   return sym_call(SymFunction::FloorDiv, {a, b});
 }
 
-// Takes the integers out of `args` and combines them; when that overflows they all stay.
+// Removes the integers from `args` and returns their combination; on overflow they all stay.
 template <typename Combine>
 std::int64_t take_integers(Exprs& args, std::int64_t neutral, Combine overflows) {
   std::vector<std::int64_t> numbers;
   for (const SymExpr* arg : args) {
     if (is_int(arg)) numbers.push_back(arg->int_value);
   }
-  std::ranges::sort(numbers);  // so that the outcome does not depend on the order
+  std::ranges::sort(numbers);  // makes the result independent of the order
   std::int64_t total = neutral;
   for (std::int64_t number : numbers) {
     if (overflows(total, number, &total)) return neutral;
@@ -111,7 +111,7 @@ bool mul_overflows(std::int64_t a, std::int64_t b, std::int64_t* product) {
 
 // --- Add: c1*t1 + c2*t2 + ... + constant
 
-// The term `coefficient * rest`; rest has no integer factor of its own.
+// Returns `coefficient * rest`; `rest` must not have an integer factor.
 const SymExpr* scaled(std::int64_t coefficient, const SymExpr* rest) {
   if (coefficient == 1) return rest;
   Exprs factors{sym_int(coefficient)};
@@ -158,7 +158,7 @@ Exprs merge_factors(const Exprs& factors) {
   return merged;
 }
 
-// coefficient * (t1 + t2 + ...), term by term; null when a coefficient overflows.
+// Returns coefficient * (t1 + t2 + ...), term by term; null if a coefficient overflows.
 const SymExpr* distribute(std::int64_t coefficient, const SymExpr* sum) {
   Exprs terms;
   for (const SymExpr* arg : sum->args) {
@@ -180,7 +180,7 @@ Exprs terms_of(const SymExpr* sum) {
   return is_call(sum, SymFunction::Add) ? sum->args : Exprs{sum};
 }
 
-// term / divisor when the divisor's factors are all among the term's; null otherwise.
+// Returns term / divisor if all factors of the divisor are factors of the term; otherwise null.
 const SymExpr* exact_quotient(const SymExpr* term, const SymExpr* divisor) {
   sym::Term a = sym::split_term(term);
   sym::Term b = sym::split_term(divisor);
@@ -209,7 +209,7 @@ const SymExpr* exact_quotient(const SymExpr* term, const SymExpr* divisor) {
   return product_of(std::move(quotient));
 }
 
-// The greatest integer that divides all terms of both sums.
+// Greatest integer that divides all terms of both sums.
 std::int64_t common_divisor(const SymExpr* a, const SymExpr* b) {
   std::int64_t divisor = 0;
   for (const SymExpr* side : {a, b}) {
@@ -228,7 +228,7 @@ bool has_factor(const SymExpr* term, const SymExpr* base) {
   return std::ranges::any_of(factors_of(rest), [&](const SymExpr* f) { return split_power(f).base == base; });
 }
 
-// A symbol or call that is a factor of all terms of both sums; null when there is none.
+// Returns a symbol or call that is a factor of all terms of both sums; null if there is none.
 const SymExpr* common_factor(const SymExpr* a, const SymExpr* b) {
   const Exprs of_a = terms_of(a), of_b = terms_of(b);
   const SymExpr* rest = sym::split_term(of_b[0]).rest;
@@ -270,7 +270,7 @@ std::optional<sym::Number> number_of(const SymExpr* expr) {
   return std::nullopt;
 }
 
-// The value of a call of numbers; null when it stays a call.
+// Returns the value of a call with constant arguments; null if it stays a call.
 const SymExpr* fold(const sym::FunctionRow& row, const Exprs& args) {
   if (args.empty() || row.value == nullptr || !row.is_folded) return nullptr;
   std::vector<sym::Number> numbers;
@@ -480,7 +480,7 @@ const SymExpr* sym::rules::power(SymFunction function, const Exprs& args) {
   return make_call(function, args);
 }
 
-// Max and Min: flat, each argument once, the numbers combined.
+// Max and Min: flattens nested calls, removes duplicates and combines the numbers.
 const SymExpr* sym::rules::extremum(SymFunction function, const Exprs& args) {
   if (args.empty()) return make_call(function, {});
   Exprs flat = flatten(function, args);
@@ -497,7 +497,7 @@ const SymExpr* sym::rules::extremum(SymFunction function, const Exprs& args) {
   return flat.size() == 1 ? flat[0] : make_call(function, std::move(flat));
 }
 
-// s0 < s0 + 1 is true: a relation between integers that differ by a number.
+// Evaluates relations between integers that differ by a constant: s0 < s0 + 1 is true.
 const SymExpr* sym::rules::relation(SymFunction function, const Exprs& args) {
   const SymExpr* a = args[0];
   const SymExpr* b = args[1];

@@ -1,5 +1,4 @@
-// The text of symbolic expressions, printed with the fewest parentheses that keep it unambiguous, and read
-// back.
+// Prints symbolic expressions with as few parentheses as possible, and parses them.
 //
 //   2*s96 + 1     s0 - s1     (s0//2)     Max(1, s0)     s0**2     Mod(s0, 4)     "odd name" + 1
 //
@@ -9,7 +8,7 @@
 //   factor   = "-" factor | atom ["**" factor]
 //   atom     = int | float | name ["(" [relation {"," relation}] ")"] | "(" relation ")"
 //
-// Floor division always carries its own parentheses. A name is an identifier or any text in double quotes.
+// Floor division always has its own parentheses. A name is an identifier, or any text in double quotes.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -28,9 +27,9 @@ namespace {
 
 enum class Precedence : std::uint8_t { Sum, Product, Atom };
 
-constexpr std::string_view smallest_integer = "-9223372036854775808";  // its opposite is no 64-bit integer
+constexpr std::string_view smallest_integer = "-9223372036854775808";  // its negation does not fit 64 bits
 
-// Words that read as numbers when they stand alone.
+// True for words that are parsed as numbers or truth values unless they are quoted.
 bool is_number_word(std::string_view text) {
   return text == "inf" || text == "nan" || sym::function_of_word(text);
 }
@@ -221,7 +220,8 @@ class SymParser {
     return joined(factors);
   }
 
-  // Takes a minus sign unless it belongs to a number: -(s0 + 1)*(s1 + 1) is one product with the factor -1.
+  // Consumes a minus sign that does not belong to a number: -(s0 + 1)*(s1 + 1) is one product with the factor
+  // -1.
   bool minus_before_expression() {
     skip_spaces();
     if (!text_.substr(position_).starts_with("-")) return false;
@@ -235,7 +235,7 @@ class SymParser {
     return factors.size() == 1 ? Parsed(factors[0]) : call(SymFunction::Mul, factors);
   }
 
-  // a / b, as sympy prints 1/2*s0.
+  // Makes a / b as in sympy's 1/2*s0.
   Parsed fraction(const SymExpr* left, const SymExpr* right) {
     if (right->kind == SymExpr::Kind::Int) {
       if (left->kind == SymExpr::Kind::Int) return call(SymFunction::Rational, {left, right});
@@ -261,7 +261,8 @@ class SymParser {
     return power(false);
   }
 
-  // `negative`: a minus sign stands before a number, and belongs to it unless it is raised to a power.
+  // `negative`: a minus sign precedes a number. It belongs to the number unless the number is raised to a
+  // power.
   Parsed power(bool negative) {
     std::size_t start = position_;
     TRY(const SymExpr* base, negative ? number(true) : atom());
@@ -366,7 +367,7 @@ class SymParser {
     return fault(is_float ? "not a number" : "an integer that does not fit 64 bits");
   }
 
-  // By name or as an enumerator.
+  // `function` is a name or an enumerator.
   template <typename Function>
   Parsed call(const Function& function, Exprs args) {
     const SymExpr* expr = sym_call(function, std::move(args));
@@ -395,7 +396,7 @@ class SymParser {
     return true;
   }
 
-  // Takes the infix operator of the level; Other when none stands here.
+  // Consumes an infix operator of the level; returns Other if there is none.
   SymFunction infix(sym::Level level) {
     skip_spaces();
     SymFunction function = sym::infix_at(text_.substr(position_), level);

@@ -1,5 +1,4 @@
-// Spelling rules that the printer, the parser and symbolic expressions share: identifiers, quoted text,
-// floats.
+// Lexical rules shared by printer, parser and symbolic expressions: identifiers, quoted text, floats.
 #pragma once
 
 #include <string>
@@ -17,23 +16,23 @@ constexpr bool is_digit(char c) {
 // [A-Za-z_][A-Za-z0-9_]*
 bool is_identifier(std::string_view text);
 
-// Letters, digits and underscores: what a value's name may be without quotes.
+// True for nonempty text of letters, digits and underscores: a value name that needs no quotes.
 bool is_plain_name(std::string_view text);
 
-// [A-Za-z_][A-Za-z0-9_.:]*, and none of the words of statements: an op that needs no quotes.
+// True for an op that needs no quotes: [A-Za-z_][A-Za-z0-9_.:]*, except for keywords of statements.
 bool is_plain_op(std::string_view text);
 
-// Appends `text` in double quotes: \" \\ \n \t, and \xNN for other control characters. All other bytes stay
-// as they are.
+// Appends `text` in double quotes, with \" \\ \n \t, and \xNN for other control characters. Other bytes are
+// unchanged.
 void append_quoted(std::string& out, std::string_view text);
 std::string quoted(std::string_view text);
 
-// The value of the escape that begins behind a backslash at text[at]; moves `at` to its last character. False
+// Decodes the escape whose backslash precedes text[at], and moves `at` to its last character. Returns false
 // for an unknown escape.
 bool read_escape(std::string_view text, std::size_t& at, char& value);
 
-// The shortest text that reads back as the same float, always with a point or an exponent: 1.0, 2.5e-07, inf,
-// -inf, nan.
+// Returns the shortest text that parses to the same float, always with a point or an exponent: 1.0, 2.5e-07,
+// inf, -inf, nan.
 std::string float_text(double value);
 std::string float_text(float value);
 

@@ -1,4 +1,4 @@
-// Types of values: equality of layouts, dimension orders and the text form's spelling.
+// Types of values: normalization of strides, dimension orders and the text form.
 #include "depute/type.h"
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 namespace depute {
 namespace {
 
-// Strides below count a dimension of size 0 as one, as PyTorch's do.
+// Strides treat a dimension of size 0 as size 1, as in PyTorch.
 SymInt extent(const SymInt& size) {
   return size == 0 ? SymInt(1) : size;
 }
 
-// True when the strides only spell out the contiguous layout. Strides of dimensions of size 1 do not matter,
-// and PyTorch writes Max(1, u0) where it does not know that u0 is at least 1.
+// True if the strides are contiguous. Strides of dimensions of size 1 are ignored. PyTorch writes Max(1, u0)
+// if it does not know that u0 is at least 1.
 bool are_contiguous(const Dims& sizes, const Dims& strides) {
   if (std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; })) return true;
-  SymInt inner = 1;  // elements of the dimensions behind, as their strides spell them
+  SymInt inner = 1;  // expected stride: number of elements of the inner dimensions
   const SymInt* last = nullptr;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1) continue;
@@ -38,7 +38,7 @@ bool all_constant(const Dims& dims) {
   return std::ranges::all_of(dims, &SymInt::is_constant);
 }
 
-// From the innermost dimension outwards: each stride must be the product of the extents inside it.
+// Orders dimensions from innermost to outermost: each stride must be the product of the inner extents.
 std::optional<Order> order_by_chain(const TensorType& type) {
   Order order(type.rank());
   std::vector<bool> taken(type.rank());

@@ -1,4 +1,4 @@
-// The invariants of programs, one small function each.
+// Checks the invariants of programs, in one small function each.
 #include "ir/verify.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace depute {
 namespace {
 
-// A value's name as the text form spells it, on one line.
+// A value's name as in the text form, on one line.
 std::string spelled(const Value& value) {
   std::string_view name = value.name().str();
   return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
@@ -169,7 +169,7 @@ class Verifier {
     return used;
   }
 
-  // Depth first with an explicit stack; a body that is met again while it is still open calls itself.
+  // Depth-first search with an explicit stack. A body that is reached while it is open calls itself.
   void bodies_are_not_recursive(const Method& method) {
     enum class State : std::uint8_t { New, Open, Done };
     std::unordered_map<const Graph*, State> states;
@@ -259,7 +259,7 @@ class Verifier {
     for_each_cell(graph, [this](const Node& node, const Argument& cell) { argument_is_sound(node, cell); });
   }
 
-  // An input of the node's graph, or a result of a node that was met before.
+  // True for an input of the node's graph and for results of visited nodes.
   bool is_defined(const Value& value, const Graph& graph) const {
     const Node* producer = value.producer();
     if (producer == nullptr)
@@ -312,7 +312,8 @@ class Verifier {
     }
   }
 
-  // Calls visit(node, cell) on every argument cell of every node and the return, nested ones included.
+  // Calls visit(node, cell) for every argument cell of every node including the return node, also for nested
+  // cells.
   template <typename Visit>
   static void for_each_cell(const Graph& graph, Visit&& visit) {
     auto descend = [&](auto&& self, const Node& node, const Argument& cell) -> void {

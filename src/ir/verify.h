@@ -1,4 +1,4 @@
-// Checks the invariants of a program, one function each, and reports every violation with its node and place.
+// Checks the invariants of a program and reports every violation with its node and place.
 #pragma once
 
 #include <string_view>
@@ -9,18 +9,18 @@
 
 namespace depute {
 
-// Lists and maps inside each other that an argument may have: Graph refuses more with a CHECK, and readers
-// refuse less than that.
+// Maximum nesting of lists and maps in an argument. Graph CHECKs it; readers enforce smaller limits.
 inline constexpr int max_argument_depth = 256;
 
-// Empty when the program is sound: nothing that is null, definitions before uses in the same graph, specs
-// that match inputs and outputs, data for every constant input that fits its storage, bodies and delegates
-// that exist, positive dense ranks, ... Takes any program that can be built, in linear
-// time. Names need no look: a Graph keeps its values' apart. Delegates' originals are programs of their own.
+// Returns all violations; empty for a valid program. Invariants are for example: no null pointers;
+// definitions before uses in the same graph; specs match inputs and outputs; every constant input has data
+// that fit their storage; bodies and delegates exist; sizes are not negative.
+// Accepts any program that can be built; takes linear time. Value names are not checked, because Graph keeps
+// them unique. Original subprograms of delegates are not visited.
 std::vector<Diagnostic> verify(const Program& program);
 
-// Fails with this code if the program's text left out the bytes of a constant: such a program can be read and
-// compared, not compiled.
+// Fails with this code if the program's text form omits bytes of a constant. Such a program can be read and
+// compared, but not compiled.
 Status check_data_is_there(const Program& program, std::string_view code);
 
 }  // namespace depute

@@ -1,12 +1,12 @@
-// The one way over graphs: a graph before the bodies of its control-flow nodes (cond, map_impl, scan,
+// Traversal of graphs: each graph before the bodies of its control-flow nodes (cond, map_impl, scan,
 // while_loop), bodies in node order, depth first, each graph once.
 //
-//   method forward {                                    graphs_of(method): forward, then
+//   method forward(%p, %x) {                            graphs_of(method): forward, then
 //     %y = higher_order.cond(%p, @a, @b, [%x])                 a, b
 //     %z = higher_order.map_impl(@c, [%y], [])                 c
 //   }
 //
-// A body belongs to its method; nodes name it among their arguments.
+// A body is owned by its method; nodes refer to it in their arguments.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace depute {
 // Whether a node's arguments name some: whether Node::bodies() has any.
 bool has_bodies(const Node& node);
 
-// Visits `roots` and all that lies below them. After visit(graph), enter(node) says of each of its nodes
-// whether the node's bodies are visited, too. Stops at the first error.
+// Visits `roots` and all graphs below them. After visit(graph), enter(node) decides for each of its nodes
+// whether the node's bodies are visited. Stops at the first error.
 template <typename AnyGraph, typename Visit, typename Enter>
 Status walk_graphs(std::vector<AnyGraph*> roots, Visit&& visit, Enter&& enter) {
-  std::vector<AnyGraph*>& pending = roots;  // the next one last
+  std::vector<AnyGraph*>& pending = roots;  // in reverse order
   std::ranges::reverse(pending);
   std::unordered_set<const Graph*> visited;
   while (!pending.empty()) {
@@ -47,7 +47,7 @@ Status walk_graphs(std::vector<AnyGraph*> roots, Visit&& visit, Enter&& enter) {
   return {};
 }
 
-// A method's own graph, then its bodies.
+// Visits a method's graph and then its bodies.
 template <typename Visit, typename Enter>
 Status walk_graphs(const Method& method, Visit&& visit, Enter&& enter) {
   const Graph& graph = *method.graph;
@@ -55,7 +55,7 @@ Status walk_graphs(const Method& method, Visit&& visit, Enter&& enter) {
   return walk_graphs(std::vector<const Graph*>{&graph}, visit, enter);
 }
 
-// The graphs that walk_graphs() visits.
+// Returns the graphs that walk_graphs() visits.
 std::vector<Graph*> graphs_of(Method& method);
 std::vector<const Graph*> graphs_of(const Method& method);
 template <typename Enter>
@@ -69,20 +69,20 @@ std::vector<const Graph*> graphs_of(const Method& method, Enter&& enter) {
   return graphs;
 }
 
-// The same below a graph, itself included, and below a node, which may have no bodies.
+// Returns the graph and all graphs below it, or all graphs below a node.
 std::vector<Graph*> graphs_below(Graph& graph);
 std::vector<const Graph*> graphs_below(const Graph& graph);
 std::vector<const Graph*> graphs_below(const Node& node);
 
-// Calls visit(method, graph) for all graphs of a program; stops at the first error. Bodies that a visit makes
-// are visited, too, behind the graph that runs them.
+// Calls visit(method, graph) for all graphs of a program; stops at the first error. Bodies created during a
+// visit are visited, too, after the graph that uses them.
 template <typename Visit>
 Status for_each_graph(Program& program, Visit&& visit) {
   for (auto& method : program.methods) {
     TRY_STATUS(visit(*method, *method->graph));
     if (method->bodies.empty()) continue;
     const auto visit_body = [&](Graph& graph) -> Status {
-      if (&graph == method->graph.get()) return {};  // seen
+      if (&graph == method->graph.get()) return {};  // visited before
       return visit(*method, graph);
     };
     TRY_STATUS(
@@ -91,8 +91,8 @@ Status for_each_graph(Program& program, Visit&& visit) {
   return {};
 }
 
-// All nodes of a program, wherever they lie: in methods, in bodies, and in the programs that its delegates
-// were made from, at any depth; delegates in order, behind the methods.
+// Visits all nodes of a program in methods, bodies and, at any depth, original subprograms of delegates.
+// Delegates follow the methods, in order.
 template <typename Visit>
 void for_each_nested_node(const Program& program, Visit&& visit) {
   for (const auto& method : program.methods) {
@@ -105,7 +105,7 @@ void for_each_nested_node(const Program& program, Visit&& visit) {
   }
 }
 
-// Where a node is, for messages: "forward, %relu_1 (aten.relu.default)".
+// Returns a node's place for messages: "forward, %relu_1 (aten.relu.default)".
 std::string place_of(const Node& node);
 
 }  // namespace depute

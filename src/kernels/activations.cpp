@@ -1,4 +1,4 @@
-// Activation functions, element by element.
+// Kernels of activation functions, element by element.
 #include <cmath>
 #include <numbers>
 #include <type_traits>
@@ -8,7 +8,7 @@
 namespace depute::internal {
 namespace {
 
-// Not a number stays what it is.
+// NaN stays NaN.
 constexpr auto clip = [](auto x, auto low, auto high) { return x < low ? low : (x > high ? high : x); };
 
 constexpr auto relu = []<typename T>(T x) { return x < 0 ? T{0} : x; };
@@ -45,7 +45,7 @@ Contents gelu(const KernelCall& call) {
 
 constexpr auto log_odds = [](auto x) { return std::log(x / (1 - x)); };
 
-// Inputs are clipped to [eps, 1 - eps] first, if there is an eps.
+// Clips inputs to [eps, 1 - eps] if eps is given.
 Contents logit(const KernelCall& call) {
   if (call.is_none("eps")) return unary<log_odds>(call);
   return unary<[](auto x, auto eps) { return log_odds(clip(x, eps, 1 - eps)); }, 1>(call);

@@ -1,4 +1,4 @@
-// Ops that put elements of one or several tensors in other places: joining, padding, repeating, turning.
+// Kernels that move elements of one or several tensors: joining, padding, repeating, rolling.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 // --- joining
 
-// Tensors of one element type beside each other along `dim`; their other sizes agree.
+// Joins tensors of one element type along `dim`; their other sizes must be equal.
 Contents joined(const KernelCall& call, std::vector<TensorData> parts, std::size_t dim) {
   Shape sizes = sizes_of(parts.front());
   sizes[dim] = 0;
@@ -41,7 +41,7 @@ Contents joined(const KernelCall& call, std::vector<TensorData> parts, std::size
   }));
 }
 
-// Tensors of the single size 0 are left out, whatever the others' rank.
+// Ignores tensors of shape [0], whatever the rank of the others.
 Contents cat(const KernelCall& call) {
   std::vector<TensorData> parts = call.tensors("tensors");
   if (parts.empty()) return bad_arguments("no tensors are joined");
@@ -72,11 +72,11 @@ Contents stack(const KernelCall& call) {
 
 // The part of a padded dimension that holds elements of the tensor.
 struct PaddedDim {
-  std::int64_t before = 0;  // places added in front; negative: elements left out
-  std::int64_t size = 0;    // of the padded dimension
+  std::int64_t before = 0;  // positions added in front; negative: elements removed
+  std::int64_t size = 0;    // size of the padded dimension
 };
 
-// `pad` has two numbers a dimension, from the last dimension on.
+// `pad` has two numbers per dimension, starting with the last dimension.
 Result<std::vector<PaddedDim>> padded_windows(const Shape& sizes, const Shape& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > sizes.size())
     return bad_arguments("padding of too many dimensions");
@@ -127,7 +127,7 @@ Contents constant_pad(const KernelCall& call) {
   }));
 }
 
-// Where the element of each place of a padded dimension comes from.
+// Returns the source index of a position in a padded dimension.
 using Source = std::int64_t (*)(std::int64_t place, std::int64_t size);
 
 std::int64_t reflected(std::int64_t place, std::int64_t size) {
@@ -138,7 +138,7 @@ std::int64_t nearest(std::int64_t place, std::int64_t size) {
   return std::clamp<std::int64_t>(place, 0, size - 1);
 }
 
-// The elements at sources[place] of dimension `dim`, for all places.
+// Returns the elements at sources[position] of dimension `dim`, for all positions.
 TensorData taken(const TensorData& data, std::size_t dim, const Shape& sources) {
   Shape sizes = sizes_of(data);
   sizes[dim] = static_cast<std::int64_t>(sources.size());
@@ -181,9 +181,9 @@ Contents edge_pad(const KernelCall& call) {
   return one(std::move(data));
 }
 
-// --- repeating and turning
+// --- repeating and rolling
 
-// Each dimension becomes a pair of the repeats, with stride 0, and its own.
+// Views each dimension as a pair: the repeats, with stride 0, and its own elements.
 Contents repeat(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
   Shape repeats = call.ints("repeats");
@@ -236,7 +236,7 @@ Contents roll(const KernelCall& call) {
   Shape shifts = call.ints("shifts");
   Shape dims = call.ints("dims");
   Shape sizes = sizes_of(data);
-  if (dims.empty() && shifts.size() == 1) {  // as one sequence of elements
+  if (dims.empty() && shifts.size() == 1) {  // roll the flattened tensor
     TensorData dense = data.contiguous();
     data = with_shape(dense, {static_cast<std::int64_t>(count_of(data))}, {1}, dense.offset);
     dims.push_back(0);
@@ -255,9 +255,9 @@ Contents roll(const KernelCall& call) {
   return one(std::move(data));
 }
 
-// --- writing into a part
+// --- writing into a slice
 
-// `self` with the elements of `source` in the places of `part`, a view of self as if it were dense.
+// Returns `self` with `source` written into a view of it. The view's strides assume that self is contiguous.
 Contents overwritten(const KernelCall& call, const Shape& part_sizes, const Shape& part_strides,
                      std::int64_t offset) {
   const TensorData& self = call.tensor("self");

@@ -1,4 +1,4 @@
-// Convolutions of one to three spatial dimensions, in groups, and transposed ones.
+// Kernels of convolutions with one to three spatial dimensions, with groups, and transposed.
 #include "kernels/spatial.h"
 #include "support/try.h"
 
@@ -14,8 +14,8 @@ struct Convolution {
   Triple output_sizes{};
   std::int64_t batch = 0;
   std::int64_t groups = 1;
-  std::int64_t inputs = 0;   // channels in a group
-  std::int64_t outputs = 0;  // channels in a group
+  std::int64_t inputs = 0;   // input channels per group
+  std::int64_t outputs = 0;  // output channels per group
   bool is_transposed = false;
 };
 
@@ -73,11 +73,11 @@ Result<Convolution> read_convolution(const KernelCall& call) {
   return c;
 }
 
-// The moves of a window whose element `k` lies inside `size` elements: first to last, not included.
+// The window positions for which element `k` of the window lies inside `size` elements: [first, last).
 struct Moves {
   std::int64_t first;
   std::int64_t last;
-  std::int64_t start;  // where the element lies at move 0
+  std::int64_t start;  // index of the element at position 0
 };
 
 Moves moves_inside(const Window& window, std::size_t dim, std::int64_t k, std::int64_t moves,
@@ -89,8 +89,9 @@ Moves moves_inside(const Window& window, std::size_t dim, std::int64_t k, std::i
   return {first, std::max(first, last), start};
 }
 
-// Calls visit(move, place, count) for rows of moves of the window's element (z, y, x): flat indices of the
-// first move and of the element's place, from which on moves advance by 1 and places by the stride.
+// Calls visit(move, place, count) for rows of window positions with the window's element (z, y, x) inside.
+// `move` and `place` are flat indices of the first position and its element; later ones advance by 1 and by
+// the stride.
 template <typename Visit>
 void for_each_move(const Window& window, const Triple& moves, const Triple& sizes, const Triple& at,
                    Visit&& visit) {
@@ -106,8 +107,8 @@ void for_each_move(const Window& window, const Triple& moves, const Triple& size
   }
 }
 
-// Adds what one input channel gives to one output channel. A convolution moves over its output and sees
-// places of its input; a transposed one the other way round.
+// Adds the contribution of one input channel to one output channel. A convolution moves over its output and
+// reads its input; a transposed one moves over its input.
 template <typename T>
 void add_channel(const Convolution& c, const T* input, const T* kernel, Sum<T>* output) {
   const Triple& moves = c.is_transposed ? c.input_sizes : c.output_sizes;

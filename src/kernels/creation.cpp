@@ -1,4 +1,4 @@
-// Tensors from sizes and numbers. A filled tensor is one element seen with strides of 0, however large it is.
+// Kernels that create tensors from sizes and numbers. A filled tensor is a single element with strides of 0.
 #include <cmath>
 
 #include "kernels/kernel_call.h"
@@ -37,7 +37,7 @@ Contents scalar_tensor(const KernelCall& call) {
   return filled(call, {}, call.operand("s"));
 }
 
-// Elements of a range, as torch counts them: a range of i64 drops the fractions of its ends and its step
+// Returns the length of a range like torch: for i64, the fractions of both ends and of the step are dropped
 // first.
 Result<std::int64_t> range_count(double start, double end, double step, ScalarType dtype) {
   if (dtype == ScalarType::I64) {
@@ -51,7 +51,7 @@ Result<std::int64_t> range_count(double start, double end, double step, ScalarTy
   return static_cast<std::int64_t>(count);
 }
 
-// start, start + step, ... before end.
+// Returns start, start + step, ... before end.
 Contents arange(const KernelCall& call) {
   TensorData start = call.has("start") ? call.operand("start") : scalar_data(std::int64_t{0});
   TensorData step = call.has("step") ? call.operand("step") : scalar_data(std::int64_t{1});

@@ -1,4 +1,4 @@
-// Ops that take or write elements at places that a tensor of indices tells.
+// Kernels that read or write elements at the positions in an index tensor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace depute::internal {
 namespace {
 
-// An index as a place in a dimension; negative ones count from the end.
+// Wraps an index into a dimension; negative ones count from the end.
 Result<std::int64_t> checked_index(std::int64_t index, std::int64_t size) {
   if (index < -size || index >= size) return bad_arguments(fmt::format("index {} of {}", index, size));
   return index < 0 ? index + size : index;
@@ -22,23 +22,24 @@ Status check_indices(const TensorData& indices) {
   return {};
 }
 
-// --- index and index_put: a list of indices, for some of the dimensions
+// --- index and index_put: a list of index tensors for some of the dimensions
 
-// The places that the indices name: offsets from a tensor's start, and where their sizes stand in a result.
+// The positions that index tensors select: offsets from a tensor's start, and the place of the index sizes in
+// the result.
 struct Places {
-  std::vector<std::int64_t> offsets;  // one for each element of the broadcast indices
+  std::vector<std::int64_t> offsets;  // one per element of the broadcast indices
   Shape index_sizes;
   Shape kept_sizes;  // dimensions without an index
   Shape kept_strides;
-  std::size_t at = 0;  // the dimension of the result that index_sizes begin at
+  std::size_t at = 0;  // position of index_sizes in the result
 
-  // Sizes of the result: the indices' inserted among those kept.
+  // Returns the sizes of the result: index_sizes inserted into kept_sizes.
   Shape sizes() const {
     Shape all = kept_sizes;
     all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), index_sizes.begin(), index_sizes.end());
     return all;
   }
-  // The same with all the indices as one dimension.
+  // Like sizes(), with all index dimensions flattened to one.
   Shape flat_sizes() const {
     Shape all = kept_sizes;
     all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::int64_t>(offsets.size()));
@@ -46,7 +47,7 @@ struct Places {
   }
 };
 
-// The places where a tensor of bools is true: indices for each of its dimensions.
+// Returns the positions of the true elements of a mask: one index tensor per dimension.
 std::vector<TensorData> indices_of_mask(const TensorData& mask) {
   Elements<std::int64_t> truths(mask);
   Shape sizes = sizes_of(mask);
@@ -65,7 +66,7 @@ std::vector<TensorData> indices_of_mask(const TensorData& mask) {
   return indices;
 }
 
-// One entry for each dimension of `self`: its indices, or nothing.
+// Returns one entry per dimension of `self`: its indices, or nullopt.
 Result<std::vector<std::optional<TensorData>>> indices_by_dim(const KernelCall& call, const Shape& sizes) {
   std::vector<std::optional<TensorData>> by_dim;
   for (std::optional<TensorData>& index : call.optional_tensors("indices")) {
@@ -88,7 +89,7 @@ Result<std::vector<std::optional<TensorData>>> indices_by_dim(const KernelCall& 
 Result<Places> find_places(const KernelCall& call, const Shape& sizes, const Shape& strides) {
   TRY(auto by_dim, indices_by_dim(call, sizes));
   Places places;
-  std::size_t groups = 0;  // of neighbouring dimensions with indices
+  std::size_t groups = 0;  // groups of adjacent dimensions with indices
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
     if (!by_dim[dim]) {
       places.kept_sizes.push_back(sizes[dim]);
@@ -118,7 +119,7 @@ Result<Places> find_places(const KernelCall& call, const Shape& sizes, const Sha
   return places;
 }
 
-// Copies what `self` has at the places to `bytes`, dense in flat_sizes().
+// Copies the elements of `self` at the positions to `bytes`, contiguous in flat_sizes().
 void copy_places(const TensorData& self, const Places& places, std::span<std::byte> bytes) {
   Shape strides = dense_strides(places.flat_sizes());
   std::int64_t step = strides[places.at];
@@ -140,7 +141,7 @@ void copy_single_elements(const TensorData& self, const Places& places, std::spa
   }
 }
 
-// The elements of `self` at the places.
+// Returns the elements of `self` at the positions.
 Result<Content> gathered(const KernelCall& call, const TensorData& self, Places places) {
   Shape sizes = places.sizes();
   return call.dense(self.type.dtype, sizes, [self, places = std::move(places)] {
@@ -164,7 +165,7 @@ Contents index(const KernelCall& call) {
 
 enum class Write : std::uint8_t { Replace, Add };
 
-// `self` with source[i] written at (or added to) element targets[i], in order.
+// Returns `self` with source[i] written at (or added to) element targets[i], in order.
 Contents written(const KernelCall& call, std::vector<std::int64_t> targets, TensorData source, Write mode) {
   TensorData self = call.tensor("self");
   TRY(Domain domain, domain_of(self.type.dtype));
@@ -195,7 +196,7 @@ Contents index_put(const KernelCall& call) {
   walk.insert(walk.begin() + static_cast<std::ptrdiff_t>(places.at), 0);
   std::vector<std::int64_t> targets;
   targets.reserve(checked_count(flat).value_or(0));
-  std::int64_t inner = 1;  // elements behind the dimension of the indices
+  std::int64_t inner = 1;  // elements per index position, in the dimensions after the index
   for (std::size_t dim = places.at + 1; dim < flat.size(); ++dim) inner *= flat[dim];
   for_each_row(flat, walk, 0, [&](std::int64_t position, std::int64_t stride, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -209,7 +210,7 @@ Contents index_put(const KernelCall& call) {
 
 // --- indices along one dimension
 
-// The slices of `self` along `dim` at the indices, which take the dimension's place.
+// Returns the slices of `self` at the indices along `dim`; the index sizes replace the dimension.
 Result<Content> selected(const KernelCall& call, const TensorData& self, std::size_t dim,
                          const TensorData& indices) {
   TRY_STATUS(check_indices(indices));
@@ -247,8 +248,8 @@ Contents embedding(const KernelCall& call) {
   return one(selected(call, weight, 0, call.tensor("indices")));
 }
 
-// For each element of `index`: the offset of the element of a tensor with these strides that has its place in
-// all dimensions but `dim`, and there the place it names.
+// Returns, for each element of `index`, the offset in a tensor with these strides: same position in all
+// dimensions but `dim`, and the element's value along `dim`.
 Result<std::vector<std::int64_t>> offsets_along(const TensorData& index, std::size_t dim, Shape sizes,
                                                 Shape strides) {
   TRY_STATUS(check_indices(index));
@@ -282,20 +283,20 @@ Contents gather(const KernelCall& call) {
   const TensorData& index = call.tensor("index");
   TRY(std::size_t dim, checked_dim(call.integer("dim"), self.type.rank()));
   TRY(std::vector<std::int64_t> offsets, offsets_along(index, dim, sizes_of(self), strides_of(self)));
-  Places places;  // every dimension has an index
+  Places places;  // all dimensions are indexed
   places.offsets = std::move(offsets);
   places.index_sizes = sizes_of(index);
   return one(gathered(call, self, std::move(places)));
 }
 
-// The offsets of the elements of self that `index` names, for writing.
+// Returns the offsets of the elements of self that `index` selects, for writing.
 Result<std::vector<std::int64_t>> scatter_targets(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(std::size_t dim, checked_dim(call.integer("dim"), sizes.size()));
   return offsets_along(call.tensor("index"), dim, sizes, dense_strides(sizes));
 }
 
-// The first elements of the source in each dimension: as many as there are indices.
+// Slices the source to the sizes of the index.
 Result<TensorData> scatter_source(const KernelCall& call) {
   const TensorData& source = call.tensor("src");
   Shape sizes = sizes_of(call.tensor("index"));
@@ -330,8 +331,8 @@ T combine(Reduction reduction, T a, T b) {
   return wrap_add(a, b);
 }
 
-// `elements` with each of the source combined with what lies at its target: what was there before, or only
-// what came from the source. Means of integers are rounded down.
+// Reduces the source into `elements` at the targets. Old elements take part only with `include_self`. Means
+// of integers are rounded down.
 template <typename T>
 void reduce_into(std::vector<T>& elements, const std::vector<std::int64_t>& targets,
                  std::span<const T> source, Reduction reduction, bool include_self) {
@@ -376,7 +377,7 @@ Contents scatter_reduce(const KernelCall& call) {
   });
 }
 
-// `self` with the slices of the source in place of those that the indices name.
+// Returns `self` with the slices at the indices replaced by slices of the source.
 Contents index_copy(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   const TensorData& index = call.tensor("index");
@@ -393,7 +394,7 @@ Contents index_copy(const KernelCall& call) {
   return written(call, std::move(targets), source, Write::Replace);
 }
 
-// --- results whose size the elements tell
+// --- results with data-dependent sizes
 
 Contents nonzero(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
@@ -434,7 +435,7 @@ Contents masked_select(const KernelCall& call) {
   return one(gathered(call, self, std::move(places)));
 }
 
-// The elements of the source, one after the other, at the places where the mask is true.
+// Writes the elements of the source in order to the positions where the mask is true.
 Contents masked_scatter(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));
   TRY(Shape common, broadcast_sizes(sizes, sizes_of(call.tensor("mask"))));

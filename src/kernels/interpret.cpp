@@ -28,7 +28,7 @@ Result<std::int64_t> first_size(const Node& node, const std::vector<Content>& co
   return data->type.sizes[0].value();
 }
 
-// Element `i` of each tensor along its first dimension.
+// Returns element `i` of each tensor along its first dimension.
 ContentList slices_at(const Node& node, const std::vector<Content>& contents, std::int64_t i) {
   std::vector<Content> slices;
   for (const Content& content : contents) {
@@ -46,7 +46,8 @@ ContentList slices_at(const Node& node, const std::vector<Content>& contents, st
   return slices;
 }
 
-// The tensors of all turns as one, along a new first dimension. Those of no turn have the type of the result.
+// Stacks the tensors of all iterations along a new first dimension. Without iterations the result is empty,
+// with the declared type.
 Result<Content> stacked(const Node& node, const std::vector<Content>& turns, const Type& type) {
   if (turns.empty()) {
     TensorType empty = type.tensor;
@@ -88,7 +89,7 @@ class Interpreter {
                        const BodyObserver& observe = no_observer)
       : program_(program), state_(state), depth_(depth), observe_(observe) {}
 
-  // The outputs that are not mutations of data, which go into the state.
+  // Returns the outputs except mutations of data, which update the state.
   ContentList run_with_state(const Method& method, std::span<const Content> inputs) {
     TRY(std::vector<Content> outputs, run(method, inputs));
     if (outputs.size() != method.outputs.size()) return bad_call(method, inputs);
@@ -203,7 +204,7 @@ class Interpreter {
     return cannot_run(node, "no rule runs it");
   }
 
-  // What an argument holds; the elements of a list one after the other.
+  // Appends the content of an argument; a list appends its elements in order.
   static void append(const Argument& argument, const Environment& environment,
                      std::vector<Content>& contents) {
     if (argument.is_value()) {
@@ -243,7 +244,7 @@ class Interpreter {
     return computed_outputs(method, std::move(outputs));
   }
 
-  // A call gives what the delegate computes; literals among its program's outputs are the caller's.
+  // Returns the outputs that a delegate computes; literals among its program's outputs belong to the caller.
   static std::vector<Content> computed_outputs(const Method& method, std::vector<Content> outputs) {
     std::vector<Content> computed;
     std::size_t next = 0;
@@ -255,7 +256,7 @@ class Interpreter {
     return computed;
   }
 
-  // The node's argument as a body; null when it is none.
+  // Returns a node's argument as a body; null if it is none.
   static const Graph* body_of(const Node& node, std::size_t index) {
     bool is_graph = index < node.args().size() && node.arg(index).kind == Argument::Kind::Graph;
     return is_graph ? node.arg(index).as_graph() : nullptr;
@@ -306,8 +307,8 @@ class Interpreter {
                      contents_of(node.arg(3), environment));
   }
 
-  // Runs the body, argument 0, on each element of `over`, with what the turn before carries on. Gives what
-  // the last turn carries, then what the turns gave, each stacked.
+  // Runs the body, argument 0, on each element of `over`, with the carried values of the iteration before.
+  // Returns the final carried values, then the stacked outputs of all iterations.
   ContentList run_turns(const Node& node, std::vector<Content> carried, const std::vector<Content>& over,
                         const std::vector<Content>& additional) {
     TRY(std::int64_t turns, first_size(node, over));
@@ -335,8 +336,8 @@ class Interpreter {
     return first;
   }
 
-  // Runs what the op decomposes to, or what kernels of the runtime are given for it, in a graph made for this
-  // call: its inputs have the sizes at hand.
+  // Runs the op's decomposition (or its kernel form) in a graph built for this call; the graph's inputs have
+  // the actual sizes.
   ContentList run_decomposed(const Node& node, const Environment& environment) {
     const OpDef* def = node.def();
     DecomposeFunction decompose = def == nullptr ? nullptr : def->decompose;

@@ -1,12 +1,12 @@
-// A call as a kernel sees it: arguments by their schema names, values replaced by what they hold.
+// A call as a kernel sees it: arguments by their schema names, values replaced by their contents.
 //
 //   Contents neg(const KernelCall& call) {
 //     TensorData self = call.tensor("self");
 //     return call.dense(self.type.dtype, sizes_of(self), [self] { ... bytes ... });
 //   }
 //
-// A kernel checks its arguments before it computes: the bytes of a large result are made later, when nothing
-// can fail any more.
+// A kernel checks its arguments before it computes. The bytes of a large result are produced later, when no
+// error can occur any more.
 #pragma once
 
 #include <functional>
@@ -25,14 +25,14 @@ namespace depute::internal {
 
 using Contents = Result<std::vector<Content>>;
 
-// A number or a truth.
+// Returns a number or a bool as a double.
 double as_double(const Content& content);
-// An integer or a truth.
+// Returns an integer or a bool as an integer.
 std::int64_t as_int(const Content& content);
 
 class KernelCall {
  public:
-  // `result_types` are those of the op's rule; sizes in them may be symbolic.
+  // `result_types` are inferred by the op's rule; their sizes may be symbolic.
   KernelCall(const OpCall& call, std::span<const Type> result_types, const ContentOf& content_of);
 
   bool has(std::string_view name) const { return call_->def().arg_index(Symbol(name)) >= 0; }
@@ -44,21 +44,22 @@ class KernelCall {
   std::int64_t integer(std::string_view name) const;
   bool boolean(std::string_view name) const;
   double number(std::string_view name) const;
-  std::string_view text(std::string_view name) const;  // empty when None
-  Shape ints(std::string_view name) const;             // a single number is a list of one, None of none
+  std::string_view text(std::string_view name) const;  // empty if None
+  Shape ints(std::string_view name) const;             // a single number is a list of one; None is empty
   std::vector<double> numbers(std::string_view name) const;
-  // An argument by its place: a tensor, or a number as a 0-d tensor.
+  // Returns an argument by index or name: a tensor, or a number as a 0-d tensor.
   TensorData operand(std::size_t index) const;
   TensorData operand(std::string_view name) const;
-  // What an argument holds, for symbolic ops.
+  // Returns the content of an argument, for symbolic ops.
   Content content(std::size_t index) const { return content_of((*call_)[index]); }
 
   const OpDef& def() const { return call_->def(); }
   ScalarType result_type(std::size_t index = 0) const;
-  // The type to compute in: the result's, or for results of bools what the operands are promoted to.
+  // Returns the type to compute in: the result's type, or for bool results the promoted type of the operands.
   ScalarType compute_type() const;
 
-  // A dense tensor with the bytes that `compute` makes: now, or later when much has to be read or made.
+  // Returns a contiguous tensor with the bytes from `compute`, called now, or lazily for large operands or
+  // results.
   Result<Content> dense(ScalarType dtype, const Shape& sizes,
                         std::function<std::vector<std::byte>()> compute) const;
 
@@ -79,12 +80,12 @@ struct KernelLine {
   KernelFunction run;
 };
 
-// pointwise_kernels() and so on.
+// Declares pointwise_kernels() and so on.
 #define DEPUTE_DECLARE_KERNELS(family) std::span<const KernelLine> family##_kernels();
 DEPUTE_KERNEL_FAMILIES(DEPUTE_DECLARE_KERNELS)
 #undef DEPUTE_DECLARE_KERNELS
 
-// One result.
+// Wraps a single result.
 inline Contents one(Result<Content> content) {
   TRY(Content result, std::move(content));
   return std::vector<Content>{std::move(result)};
@@ -93,10 +94,10 @@ inline Contents one(TensorData data) {
   return std::vector<Content>{Content(std::move(data))};
 }
 
-// `data` in another element type; the same when it has that already.
+// Converts `data` to another element type; returns it unchanged if it already has that type.
 Result<TensorData> cast(const KernelCall& call, const TensorData& data, ScalarType dtype);
 
-// Elements of `sizes`; nothing when one is negative, or when they are too many to be counted.
+// Returns the number of elements; nullopt for a negative size or on overflow.
 std::optional<std::size_t> checked_count(const Shape& sizes);
 
 }  // namespace depute::internal

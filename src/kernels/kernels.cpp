@@ -26,7 +26,7 @@ KernelMap make_kernels() {
   return kernels;
 }
 
-// Null when there is none. The copying twin of a view has the view's kernel.
+// Returns null if there is no kernel. The copy variant of a view uses the view's kernel.
 KernelFunction find_kernel(const OpDef& def) {
   static const KernelMap kernels = make_kernels();
   auto found = kernels.find(def.name);
@@ -69,7 +69,7 @@ bool has_complex_number(const OpCall& call) {
                              [](const Argument& a) { return a.kind == Argument::Kind::Complex; });
 }
 
-// What the op's rule says of the results; for an op without a rule, what the graph says.
+// Returns the result types of the op's rule; for an op without a rule, the types in the graph.
 Result<std::vector<Type>> result_types(const Node& node, const OpCall& call) {
   std::vector<Type> types;
   if (call.def().infer != nullptr) {

@@ -1,4 +1,4 @@
-// Products of matrices, all by one function on batches of them.
+// Kernels of matrix products; all use one function on batches of matrices.
 //
 //   aten.linear.default(x: f32[5, 3, 8], w: f32[4, 8])  is  x times w transposed, f32[5, 3, 4]
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace depute::internal {
 namespace {
 
-// `a` of sizes batch..., rows, inner and `b` of sizes batch..., inner, columns, broadcast over the batch.
+// `a` has sizes [batch..., rows, inner] and `b` [batch..., inner, columns], broadcast over the batch.
 struct Factors {
   TensorData a;
   TensorData b;
@@ -50,7 +50,7 @@ Result<Factors> make_factors(const TensorData& a, const TensorData& b) {
   return factors;
 }
 
-// The product in row-major order.
+// Returns the product in row-major order.
 template <typename T>
 std::vector<Sum<T>> multiply(const Factors& f) {
   Elements<T> a(f.a);
@@ -70,7 +70,7 @@ std::vector<Sum<T>> multiply(const Factors& f) {
   return product;
 }
 
-// alpha * product + beta * added, where there is something to be added. `sizes` are those of the result.
+// Returns alpha * product + beta * added; `added` is optional. `sizes` are the sizes of the result.
 Contents product_of(const KernelCall& call, const Factors& factors, const Shape& sizes,
                     std::optional<TensorData> added, double beta, double alpha) {
   ScalarType dtype = call.result_type();
@@ -121,7 +121,7 @@ Contents baddbmm(const KernelCall& call) {
                     call.number("alpha"));
 }
 
-// A dimension of size 1 put before the one at `dim`.
+// Inserts a dimension of size 1 before `dim`.
 TensorData with_dim(const TensorData& data, std::size_t dim) {
   Shape sizes = sizes_of(data);
   Shape strides = strides_of(data);
@@ -130,7 +130,7 @@ TensorData with_dim(const TensorData& data, std::size_t dim) {
   return with_shape(data, sizes, strides, data.offset);
 }
 
-// Vectors are matrices of one row or column, which the result does not have.
+// Multiplies vectors as matrices of one row or column, and removes that dimension from the result.
 Contents product_with_vectors(const KernelCall& call, TensorData a, TensorData b) {
   bool is_row = a.type.rank() == 1;
   bool is_column = b.type.rank() == 1;

@@ -1,4 +1,4 @@
-// Copies and conversions. Constants never change, so a copy is the tensor itself.
+// Kernels of copies and conversions. Constants never change, so a copy returns the tensor itself.
 #include "kernels/kernel_call.h"
 #include "support/try.h"
 
@@ -28,7 +28,7 @@ std::span<const KernelLine> memory_kernels() {
   static constexpr KernelLine lines[] = {
       {"aten.alias.default", same},
       {"aten.detach.default", same},
-      {"aten.detach_.default", same},  // writes nothing
+      {"aten.detach_.default", same},  // no data is written
       {"aten.lift_fresh.default", same},
       {"aten.lift_fresh_copy.default", same},
       {"aten.contiguous.default", same},

@@ -1,4 +1,4 @@
-// Normalisations: elements less the mean, over the deviation, of a layer, a group or a batch of them.
+// Kernels of normalizations: (x - mean) / deviation over a layer, a group or a batch.
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +27,7 @@ Statistics statistics_of(std::span<const double> elements, double eps) {
   return result;
 }
 
-// Of each of the equal parts that the elements fall into.
+// Returns the statistics of each of `parts` equal parts of the elements.
 std::vector<Statistics> statistics_of_parts(const Elements<double>& elements, std::size_t parts, double eps) {
   std::vector<Statistics> result;
   result.reserve(parts);
@@ -38,7 +38,7 @@ std::vector<Statistics> statistics_of_parts(const Elements<double>& elements, st
   return result;
 }
 
-// A weight or bias as numbers; `otherwise` for each of `count` when there is none.
+// Returns a weight or bias as numbers; `count` times `otherwise` if it is missing.
 Result<std::vector<double>> factors(const KernelCall& call, std::string_view name, std::size_t count,
                                     double otherwise) {
   auto data = call.optional_tensor(name);
@@ -55,21 +55,21 @@ Status check_floats(const KernelCall& call) {
   return {};
 }
 
-// What two parts of one norm share: the input in equal parts, each normalised by its own statistics.
+// Input of a norm in equal parts, each normalized by its own statistics.
 struct Parts {
   TensorData input;
   std::size_t count = 0;
   double eps = 0;
 };
 
-// The weight and bias of each element: every `run` elements have the next ones, and the first come again
-// after the last. A part has whole runs.
+// Weight and bias per element: each applies to `run` consecutive elements, cyclically. A part consists of
+// whole runs.
 struct ElementFactors {
   std::vector<double> weight, bias;
   std::size_t run = 1;
 };
 
-// (x - mean) * inverse deviation * weight + bias
+// Returns (x - mean) * inverse deviation * weight + bias.
 std::vector<double> normalised(const Elements<double>& x, const Parts& parts, const ElementFactors& factors) {
   const std::vector<Statistics> statistics = statistics_of_parts(x, parts.count, parts.eps);
   std::vector<double> result(x.size());
@@ -93,7 +93,7 @@ Result<Content> normalised(const KernelCall& call, const Parts& parts, ElementFa
   });
 }
 
-// `result`, and the means and inverse deviations as tensors of `sizes`.
+// Returns `result`, and the means and inverse deviations as tensors of `sizes`.
 Contents with_statistics(const KernelCall& call, Content result, const Parts& parts, const Shape& sizes) {
   std::vector<Content> results = {std::move(result)};
   for (auto member : {&Statistics::mean, &Statistics::inverse_deviation}) {
@@ -116,7 +116,7 @@ Contents with_statistics(const KernelCall& call, Content result, const Parts& pa
 
 struct Layer {
   Parts parts;
-  Shape outer;  // the input's sizes with the layer's as 1
+  Shape outer;  // the input's sizes, with normalized dimensions as 1
   std::size_t length = 0;
 };
 
@@ -194,7 +194,7 @@ Contents native_group_norm(const KernelCall& call) {
 
 // --- batches
 
-// The channel dimension first, so that each channel's elements are one part.
+// Moves the channel dimension to the front, so that each channel's elements form one part.
 TensorData channels_first(const TensorData& data) {
   Shape sizes = sizes_of(data);
   Shape strides = strides_of(data);
@@ -203,7 +203,7 @@ TensorData channels_first(const TensorData& data) {
   return with_shape(data, sizes, strides, data.offset);
 }
 
-// With statistics that were recorded in training; no others are computed.
+// Normalizes with the running statistics from training.
 Contents batch_norm_inference(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
   const TensorData& input = call.tensor("input");
@@ -239,7 +239,7 @@ Contents batch_norm_inference(const KernelCall& call) {
   return results;
 }
 
-// With the batch's own statistics.
+// Normalizes with the batch's own statistics.
 Contents batch_norm_training(const KernelCall& call) {
   TRY_STATUS(check_floats(call));
   const TensorData& input = call.tensor("input");

@@ -1,4 +1,4 @@
-// Arithmetic, comparisons and logic, element by element.
+// Kernels of arithmetic, comparisons and logic, element by element.
 //
 //   aten.div.Tensor_mode([7, -7], 2, rounding_mode="floor")  ->  [3, -4]
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr bool is_int = std::is_same_v<T, std::int64_t>;
 
 // --- integers
 
-// Quotient towards zero; the one that overflows wraps. The divisor is not zero.
+// Quotient rounded toward zero; the overflowing one wraps. The divisor is nonzero.
 std::int64_t quotient(std::int64_t a, std::int64_t b) {
   return b == -1 ? wrap_sub(0, a) : a / b;
 }
@@ -29,7 +29,7 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return rest(a, b) != 0 && (a < 0) != (b < 0) ? towards_zero - 1 : towards_zero;
 }
 
-// Negative exponents give the integer part: 0, or 1 and -1 for a base of 1 and -1.
+// Negative exponents return the integer part: 0, or 1 and -1 for bases of 1 and -1.
 std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -46,7 +46,7 @@ std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
 
 // --- floats
 
-// The floor of the quotient without the rounding error of a division: a - b * n is what fmod says.
+// Returns floor(a / b) without the rounding error of a division, by fmod.
 template <typename T>
 T floor_quotient(T a, T b) {
   if (b == 0) return a / b;
@@ -94,7 +94,7 @@ constexpr auto power = []<typename T>(T a, T b) {
   else
     return std::pow(a, b);
 };
-// A root is what it says also for -0 and -inf, where it differs from the power.
+// The power 0.5 is computed by sqrt, which differs from std::pow for -0 and -inf.
 constexpr auto power_of_number = []<typename T>(T a, T b) {
   if constexpr (is_int<T>) {
     return integer_power(a, b);
@@ -109,7 +109,7 @@ constexpr auto atan2 = []<typename T>(T a, T b) {
     return std::atan2(a, b);
 };
 
-// Not a number wins, whichever side it is on.
+// NaN wins, on either side.
 constexpr auto minimum = [](auto a, auto b) { return a != a ? a : (b < a || b != b ? b : a); };
 constexpr auto maximum = [](auto a, auto b) { return a != a ? a : (b > a || b != b ? b : a); };
 
@@ -130,7 +130,7 @@ constexpr auto greater_or_equal = [](auto a, auto b) { return a >= b; };
 constexpr auto choose = [](auto condition, auto a, auto b) { return condition != 0 ? a : b; };
 constexpr auto fill_masked = [](auto x, auto mask, auto fill) { return mask != 0 ? fill : x; };
 
-// Bits of integers; a call on floats does not pass the op's rule for types.
+// Bitwise operations on integers; the op's type rule rejects floats.
 constexpr auto bit_and = []<typename T>(T a, T b) {
   return static_cast<std::int64_t>(a) & static_cast<std::int64_t>(b);
 };
@@ -140,7 +140,7 @@ constexpr auto bit_or = []<typename T>(T a, T b) {
 constexpr auto bit_xor = []<typename T>(T a, T b) {
   return static_cast<std::int64_t>(a) ^ static_cast<std::int64_t>(b);
 };
-// Shifts of 64 places and more move all bits out; so do those of a negative number.
+// Shifts by 64 or more, or by a negative number, move all bits out.
 constexpr auto shift_left = []<typename T>(T a, T b) -> std::int64_t {
   auto places = static_cast<std::uint64_t>(static_cast<std::int64_t>(b));
   if (places > 63) return 0;
@@ -151,7 +151,7 @@ constexpr auto shift_right = []<typename T>(T a, T b) -> std::int64_t {
   return static_cast<std::int64_t>(a) >> std::min<std::uint64_t>(places, 63);
 };
 
-// Rounding leaves integers as they are.
+// Rounding returns integers unchanged.
 template <auto fn>
 constexpr auto on_floats = []<typename T>(T x) {
   if constexpr (is_int<T>)
@@ -160,9 +160,9 @@ constexpr auto on_floats = []<typename T>(T x) {
     return fn(x);
 };
 
-// --- kernels with a rule of their own
+// --- kernels with rules of their own
 
-// Integers are divided only when no divisor is zero.
+// Fails for a division of integers by zero.
 template <auto fn>
 Contents division(const KernelCall& call) {
   TRY(Domain domain, domain_of(call.compute_type()));
@@ -183,13 +183,13 @@ Contents divide_with_mode(const KernelCall& call) {
   return division<divide>(call);
 }
 
-// Bools are not one bit of an integer.
+// Bools are inverted logically, not as bits of an integer.
 Contents bitwise_not(const KernelCall& call) {
   if (call.result_type() == ScalarType::Bool) return unary<[](auto x) { return x == 0; }>(call);
   return unary<[](auto x) { return ~static_cast<std::int64_t>(x); }>(call);
 }
 
-// A missing bound is the operand itself.
+// A missing bound has no effect.
 Contents clamp(const KernelCall& call) {
   bool has_low = !call.is_none("min");
   bool has_high = !call.is_none("max");

@@ -1,4 +1,4 @@
-// What all kernels share that compute element by element: types, broadcasting, and when the bytes are made.
+// Shared by all elementwise kernels: types, broadcasting, and lazy evaluation.
 #include "kernels/pointwise_call.h"
 #include "support/try.h"
 
@@ -25,7 +25,7 @@ template <typename T>
 std::vector<std::byte> compute(PointwiseLoop<T> loop, std::span<const TensorData> inputs,
                                const std::vector<T>& numbers, ScalarType dtype) {
   std::vector<Elements<T>> elements;
-  elements.reserve(inputs.size());  // they point into themselves
+  elements.reserve(inputs.size());  // elements contain pointers to themselves
   std::vector<const T*> starts;
   for (const TensorData& input : inputs) starts.push_back(elements.emplace_back(input).span().data());
   std::vector<T> results(elements.front().size());

@@ -1,9 +1,9 @@
-// Kernels that compute element by element, made from a function on numbers:
+// Builds kernels that compute element by element from a function on numbers:
 //
 //   {"aten.neg.default", unary<[](auto x) { return wrap_sub(decltype(x){0}, x); }>}
 //   {"aten.add.Tensor", binary<[](auto a, auto b, auto alpha) { return a + alpha * b; }, 1>}
 //
-// The function is called with float, double or std::int64_t, all arguments of the same type.
+// The function is called with float, double or std::int64_t; all arguments have the same type.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@
 
 namespace depute::internal {
 
-// A function applied along rows: results[n] = fn(inputs[0][n], inputs[1][n], ..., numbers[0], ...).
+// Applies a function along rows: results[n] = fn(inputs[0][n], inputs[1][n], ..., numbers[0], ...).
 template <typename T>
 using PointwiseLoop = void (*)(const T* const* inputs, const T* numbers, std::span<T> results);
 
-// The loops of one function, which are all that is compiled anew for each: what is around them is shared.
+// The loops of one function. Only they are compiled for each function; the code around them is shared.
 struct PointwiseLoops {
-  std::size_t numbers;  // of the call's arguments behind the inputs
+  std::size_t numbers;  // number arguments of the call after the inputs
   PointwiseLoop<float> floats;
   PointwiseLoop<double> doubles;
   PointwiseLoop<std::int64_t> ints;
@@ -40,8 +40,8 @@ constexpr PointwiseLoops pointwise_loops = {numbers, pointwise_loop<float, fn, i
                                             pointwise_loop<double, fn, inputs, numbers>,
                                             pointwise_loop<std::int64_t, fn, inputs, numbers>};
 
-// Runs the loop for the call's type over all elements of the inputs, broadcast. The numbers are the call's
-// arguments behind as many as there are inputs.
+// Runs the loop for the call's type over all elements of the broadcast inputs. The numbers are the call's
+// arguments after the inputs.
 Contents run_pointwise(const KernelCall& call, const PointwiseLoops& loops,
                        std::span<const TensorData> inputs);
 

@@ -1,4 +1,4 @@
-// Pools: the largest element or the mean of each window on an image.
+// Kernels of pools: the maximum or the mean of each window of an image.
 #include <cmath>
 #include <limits>
 
@@ -8,14 +8,14 @@
 namespace depute::internal {
 namespace {
 
-// The images of a tensor, all dimensions before the last `rank` ones.
+// A tensor as images: the last `rank` dimensions are spatial, all others count images.
 struct Images {
   TensorData data;
   Triple sizes{};
   std::size_t count = 0;
   std::size_t rank = 0;
 
-  // The tensor's sizes with other spatial ones.
+  // Returns the tensor's sizes with other spatial sizes.
   Shape with_sizes(const Triple& spatial) const {
     Shape all = sizes_of(data);
     for (std::size_t i = 0; i < rank; ++i) all[all.size() - rank + i] = spatial[spatial_rank - rank + i];
@@ -46,7 +46,7 @@ Result<Window> read_window(const KernelCall& call, std::size_t rank) {
   return window;
 }
 
-// Calls visit(places) for each move in order, with the places of the window's elements inside the image.
+// Calls visit(places) for each window position in order; `places` are the window's elements inside the image.
 template <typename Visit>
 void for_each_window(const Triple& sizes, const Window& window, const Triple& moves, Visit&& visit) {
   std::vector<std::int64_t> places;
@@ -76,7 +76,7 @@ void for_each_window(const Triple& sizes, const Window& window, const Triple& mo
   }
 }
 
-// The place of the first largest element; the last that is not a number, if there is one.
+// Returns the place of the first largest element, or of the last NaN if there is one.
 template <typename T>
 std::int64_t largest_place(const T* image, const std::vector<std::int64_t>& places) {
   std::int64_t best = places.front();
@@ -128,7 +128,7 @@ Contents max_pool_with_indices(const KernelCall& call) {
   });
 }
 
-// The indices are left out.
+// Returns the values without the indices.
 template <std::size_t rank>
 Contents max_pool(const KernelCall& call) {
   TRY(std::vector<Content> results, max_pool_with_indices<rank>(call));
@@ -138,13 +138,13 @@ Contents max_pool(const KernelCall& call) {
 
 // --- means
 
-// What the sum over a window is divided by.
+// Divisor of the sum over a window.
 struct Divisor {
   bool counts_padding = true;
-  std::int64_t fixed = 0;  // 0: the number of elements
+  std::int64_t fixed = 0;  // 0: divide by the number of elements
 };
 
-// The elements of a window, those of the padding counted, but not those that stick out behind it.
+// Counts the elements of a window including padding, but without elements beyond the padding.
 std::int64_t padded_count(const Triple& sizes, const Window& window, const Triple& move) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < spatial_rank; ++i) {
@@ -191,7 +191,7 @@ Contents avg_pool(const KernelCall& call) {
   }));
 }
 
-// Each result is the mean of its share of the image; shares may overlap.
+// Each result is the mean of its section of the image; sections may overlap.
 template <std::size_t rank>
 Contents adaptive_avg_pool(const KernelCall& call) {
   TRY(Images images, read_images(call.tensor("self"), rank));

@@ -1,5 +1,5 @@
-// Quantised integers from floats and back: scale * (q - zero_point), for a whole tensor, each channel or each
-// row (which PyTorch calls a token); scales and zero points for what comes; and tables of quantised rows.
+// Kernels of quantization: scale * (q - zero_point) per tensor, per channel or per row (PyTorch says per
+// token); dynamic scales and zero points; and quantized embedding tables.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 struct Quantisation {
   std::vector<double> scales;
   std::vector<double> zero_points;
-  std::size_t inner = 1;  // elements behind the channels' dimension
+  std::size_t inner = 1;  // elements per channel index, in the dimensions after it
 
   std::size_t channel(std::size_t i) const { return i / inner % scales.size(); }
 };
@@ -51,7 +51,7 @@ Result<Quantisation> per_channel(const KernelCall& call) {
   return q;
 }
 
-// One scale and zero point for each row: each place of all dimensions but the last.
+// Reads one scale and zero point per row: per position in all dimensions but the last.
 Result<Quantisation> per_row(const KernelCall& call) {
   const Shape sizes = sizes_of(call.tensor("input"));
   if (sizes.empty()) return bad_arguments("rows of a tensor of rank 0");
@@ -66,7 +66,7 @@ Result<Quantisation> per_row(const KernelCall& call) {
 
 using ReadQuantisation = Result<Quantisation> (*)(const KernelCall& call);
 
-// Rounded to nearest even, and clipped to what the call allows. The inverse scale is an f32, as torch has it.
+// Rounds to nearest even and clips to the call's range. The inverse scale is an f32, like in torch.
 template <ReadQuantisation read>
 Contents quantize(const KernelCall& call) {
   const TensorData& input = call.tensor("input");
@@ -89,7 +89,7 @@ Contents quantize(const KernelCall& call) {
   }));
 }
 
-// Rounded after the zero point is added, all in f64, which the scales are.
+// Rounds after adding the zero point, in f64, the type of the scales.
 Contents quantize_rows(const KernelCall& call) {
   const TensorData& input = call.tensor("input");
   TRY_STATUS(check_arithmetic(input.type.dtype));
@@ -128,13 +128,13 @@ Contents dequantize(const KernelCall& call) {
   }));
 }
 
-// --- scales and zero points of what comes
+// --- dynamic scales and zero points
 
 struct Choice {
   float scale, zero_point;
 };
 
-// As torch computes it, in f32: of all values from `low` to `high`, and of 0.
+// Computes the scale in f32 like torch, for the values from `low` to `high`, and 0.
 Choice choice_of_all(float low, float high, const KernelCall& call) {
   const auto least = static_cast<float>(call.integer("quant_min"));
   const auto most = static_cast<float>(call.integer("quant_max"));
@@ -142,7 +142,7 @@ Choice choice_of_all(float low, float high, const KernelCall& call) {
   return {scale, std::min(std::max(least - std::nearbyint(low / scale), least), most)};
 }
 
-// The zero point comes from the end of the range that it is more exact at.
+// Computes the zero point from the end of the range where it is more exact.
 Choice choice_of_row(float low, float high, const KernelCall&) {
   constexpr float least = -128, most = 127;
   const float scale = std::max((high - low) / (most - least), std::numeric_limits<float>::epsilon());
@@ -151,7 +151,7 @@ Choice choice_of_row(float low, float high, const KernelCall&) {
   return {scale, std::nearbyint(std::clamp(zero_point, least, most))};
 }
 
-// Scales as f64 and zero points as i64: of each `length` elements.
+// Returns scales as f64 and zero points as i64, one for each `length` elements.
 Contents chosen(const KernelCall& call, std::size_t length, const Shape& sizes,
                 Choice (*choice_of)(float low, float high, const KernelCall& call)) {
   const TensorData& input = call.tensor("input");
@@ -188,10 +188,10 @@ Contents choose_for_rows(const KernelCall& call) {
   return chosen(call, length, sizes, choice_of_row);
 }
 
-// --- rows of quantised tables
+// --- rows of quantized tables
 
-// Element `place` of a row whose bytes hold `per_byte` values: of two the first one lies above, of four
-// below.
+// Returns element `place` of a row with `per_byte` values per byte. Of two values the first is in the high
+// bits; of four it is in the low bits.
 template <int per_byte>
 double unpacked(std::span<const double> bytes, std::size_t place) {
   const double byte = bytes[place / per_byte];

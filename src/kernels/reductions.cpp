@@ -1,4 +1,4 @@
-// Ops that make one element of many: sums, means, extremes, where they are.
+// Kernels of reductions: sums, means, extremes and their positions.
 #include <cmath>
 #include <limits>
 
@@ -10,8 +10,7 @@ namespace {
 
 enum class Empty : std::uint8_t { Allowed, Refused };
 
-// fn(row of T) for every row. Rows are read in the type of the operand or in that of the result, if it is a
-// wider one; results that are places or truths are integers.
+// Calls fn(row of T) for every row. T is the domain of the result's type, or of the operand's for bools.
 template <auto fn, Empty empty = Empty::Allowed>
 Contents reduce(const KernelCall& call) {
   TensorData self = call.tensor("self");
@@ -61,7 +60,8 @@ constexpr auto all = []<typename T>(std::span<const T> row) {
   return true;
 };
 
-// The first place of the largest element; not a number is larger than all, and so smaller than all.
+// Returns the first position of the largest element; NaN counts as the largest, and for minima as the
+// smallest.
 constexpr auto place_of_max = []<typename T>(std::span<const T> row) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < row.size() && row[best] == row[best]; ++i) {
@@ -79,7 +79,7 @@ constexpr auto place_of_min = []<typename T>(std::span<const T> row) {
 template <auto place>
 constexpr auto element_at = []<typename T>(std::span<const T> row) { return row[place(row)]; };
 
-// The place in each row, as an integer.
+// Returns the position in each row, as an integer.
 template <auto place>
 Result<Content> places(const KernelCall& call, const Rows& rows) {
   TRY(Domain domain, domain_of(rows.data.type.dtype));
@@ -114,7 +114,7 @@ Contents with_place(const KernelCall& call) {
 
 enum class Spread : std::uint8_t { Variance, Deviation };
 
-// The sum of squared distances from the mean, over the number of elements less `correction`.
+// Returns the sum of squared distances from the mean, divided by (count - correction).
 template <Spread spread>
 Contents variance(const KernelCall& call) {
   const TensorData& self = call.tensor("self");
@@ -140,8 +140,7 @@ Contents variance(const KernelCall& call) {
   }));
 }
 
-// (sum |x|^ord)^(1/ord); of order 0 the number of elements that are not zero, of infinite order the extreme
-// one.
+// Returns (sum |x|^ord)^(1/ord). Order 0 counts the nonzero elements; an infinite order returns the extreme.
 double norm_of(std::span<const double> row, double order) {
   double total = order == -std::numeric_limits<double>::infinity() ? -order : 0;
   for (double x : row) {

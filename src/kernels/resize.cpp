@@ -1,4 +1,4 @@
-// Images of another size: nearest and linear upsampling, and pixels made of channels.
+// Kernels that resize images: nearest and linear upsampling, and pixel shuffles.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace depute::internal {
 namespace {
 
-// A dimension of the image, and how far a step of the result goes in it.
+// A dimension of the image; `step` is the distance in the input per element of the result.
 struct Axis {
   std::int64_t from = 1;
   std::int64_t to = 1;
@@ -26,7 +26,7 @@ struct Axis {
   }
 };
 
-// The last dimensions of `sizes`, resized to the call's sizes or by its factors.
+// Returns the last dimensions of `sizes`, resized to the call's sizes or by its factors.
 Result<std::vector<Axis>> read_axes(const KernelCall& call, const Shape& sizes, std::size_t rank) {
   bool align_corners = call.has("align_corners") && call.boolean("align_corners");
   Shape wanted = call.ints("output_size");
@@ -54,11 +54,11 @@ Result<std::vector<Axis>> read_axes(const KernelCall& call, const Shape& sizes, 
   return axes;
 }
 
-// One dimension resized: each result is a mean of two elements of `from` neighbours.
+// One dimension resized: each result is a weighted mean of two adjacent elements.
 struct Sample {
   std::int64_t low;
   std::int64_t high;
-  double share;  // of high
+  double share;  // weight of `high`
 };
 
 Sample nearest_sample(const Axis& axis, std::int64_t place) {
@@ -73,7 +73,7 @@ Sample linear_sample(const Axis& axis, std::int64_t place) {
 
 using MakeSample = Sample (*)(const Axis& axis, std::int64_t place);
 
-// Resizes the dimension behind which `inner` elements lie.
+// Resizes a dimension that is followed by `inner` elements per index.
 std::vector<double> resize_axis(const std::vector<double>& image, const Axis& axis, std::size_t inner,
                                 MakeSample make_sample) {
   std::vector<double> result;
@@ -111,9 +111,9 @@ Contents upsample(const KernelCall& call) {
   }));
 }
 
-// --- pixels made of channels
+// --- pixel shuffles
 
-// `data` as `sizes`, permuted by `order`, and its elements as `result`.
+// Views `data` as `sizes`, permutes it by `order`, and views the elements as `result`.
 TensorData regrouped(const TensorData& data, const Shape& sizes, const Shape& order, const Shape& result) {
   TensorData dense = data.contiguous();
   Shape strides = dense_strides(sizes);

@@ -1,4 +1,4 @@
-// Ops that make a row of a row, along one dimension: softmax, running sums, sorting.
+// Kernels that map rows to rows along one dimension: softmax, running sums, sorting.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace depute::internal {
 namespace {
 
-// fn(row, row of the result) for every row along `dim`; both are read and made as T.
+// Calls fn(row, row of the result) for every row along `dim`; both have elements of type T.
 template <typename T, typename Function>
 Contents map_rows(const KernelCall& call, const TensorData& self, std::int64_t dim, Function fn) {
   TRY(Rows rows, rows_along(self, dim));
@@ -28,7 +28,7 @@ Contents map_rows(const KernelCall& call, const TensorData& self, std::int64_t d
 
 enum class Scale : std::uint8_t { Plain, Logarithm };
 
-// exp(x - largest) over the sum of them all; or the logarithm of that.
+// Computes exp(x - largest) divided by the sum of all; or the logarithm of this.
 template <Scale scale>
 void softmax_row(std::span<const double> row, std::span<double> result) {
   double largest = row.empty() ? 0 : *std::ranges::max_element(row);
@@ -63,7 +63,7 @@ Contents cumsum(const KernelCall& call) {
 
 enum class Order : std::uint8_t { Ascending, Descending };
 
-// The places of a row's elements in order; equal ones stay as they were, not a number is the largest.
+// Returns the positions of a row's elements in order; the sort is stable, and NaN is the largest.
 template <typename T>
 std::vector<std::int64_t> sorted_places(std::span<const T> row, Order order) {
   std::vector<std::int64_t> places(row.size());
@@ -77,7 +77,7 @@ std::vector<std::int64_t> sorted_places(std::span<const T> row, Order order) {
   return places;
 }
 
-// The first `kept` elements of each row in order, and their places.
+// Returns the first `kept` elements of each sorted row, and their positions.
 Contents first_of_sorted(const KernelCall& call, std::int64_t dim, std::int64_t kept, Order order) {
   const TensorData& self = call.tensor("self");
   TRY(Domain domain, domain_of(self.type.dtype));

@@ -36,7 +36,7 @@ Result<Triple> window_moves(const Triple& sizes, const Window& window, Rounding 
     if (room < 0) return bad_arguments(fmt::format("a window of {} on {} elements", reach, sizes[i]));
     std::int64_t stride = window.stride[i];
     moves[i] = (room + (rounding == Rounding::Up ? stride - 1 : 0)) / stride + 1;
-    // A window that starts behind the elements, in the padding after them, sees none.
+    // Drops a window that starts in the padding after the elements.
     if (rounding == Rounding::Up && (moves[i] - 1) * stride >= sizes[i] + window.padding[i]) --moves[i];
   }
   return moves;

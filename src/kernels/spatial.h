@@ -1,6 +1,6 @@
-// Windows that move over the spatial dimensions of images: what convolutions and pools have in common.
+// Windows that move over the spatial dimensions of images, for convolutions and pools.
 //
-// One and two spatial dimensions are three, the first ones of size 1, so that one loop serves all.
+// One and two spatial dimensions are padded to three with leading sizes of 1, so that one loop serves all.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ inline std::int64_t volume(const Triple& sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
 
-// The last `rank` numbers of a shape behind ones.
+// Returns the last `rank` sizes of a shape, with leading ones.
 Triple last_dims(const Shape& sizes, std::size_t rank);
-// A list of one number a dimension, or of one for all, behind `lead`; `otherwise` when it is empty. Numbers
-// are from `least` on, and small enough to be multiplied.
+// Returns `lead` followed by one number per dimension from a list of `rank` numbers or one; `otherwise` for
+// an empty list. Fails for numbers below `least`, and for numbers whose product could overflow.
 Result<Triple> window_numbers(const Shape& list, std::size_t rank, std::int64_t lead, std::int64_t least,
                               const Triple& otherwise);
 
-// Moves of the window over an image of `sizes`, for each dimension; fails when there is none.
+// Returns the number of window positions per dimension in an image of `sizes`; fails if there is none.
 enum class Rounding : std::uint8_t { Down, Up };
 Result<Triple> window_moves(const Triple& sizes, const Window& window, Rounding rounding);
 

@@ -1,5 +1,5 @@
-// Arithmetic on sizes and other numbers, with Python's rules: // rounds down, % has the sign of the divisor,
-// and an integer that does not fit 64 bits is refused.
+// Kernels of arithmetic on sizes and other numbers, with Python's rules: // rounds down, % has the sign of
+// the divisor. Fails for integers above 64 bits.
 #include <cmath>
 
 #include "kernels/kernel_call.h"
@@ -19,7 +19,7 @@ Failure too_large() {
   return bad_arguments("the number does not fit 64 bits");
 }
 
-// The number as an integer, without its fraction.
+// Truncates the number to an integer.
 Contents whole(double real) {
   if (!(real >= -0x1p63 && real < 0x1p63)) return too_large();
   return number(static_cast<std::int64_t>(real));
@@ -158,7 +158,7 @@ Contents square_root(const KernelCall& call) {
   return number(std::sqrt(as_double(call.content(0))));
 }
 
-// --- of tensors
+// --- numbers from tensors
 
 Contents size(const KernelCall& call) {
   Shape sizes = sizes_of(call.tensor("self"));

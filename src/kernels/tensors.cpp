@@ -25,7 +25,7 @@ struct SmallFloat {
 template <typename T>
 concept IsSmallFloat = requires { T::dtype; };
 
-// visit(E{}) with E the type that an element lies in memory as.
+// Calls visit(E{}) with E the type of an element in memory.
 template <typename Visit>
 void visit_element(ScalarType dtype, Visit&& visit) {
   switch (dtype) {
@@ -72,8 +72,8 @@ void visit_element(ScalarType dtype, Visit&& visit) {
   CHECK(false) << "no arithmetic on " << name(dtype);
 }
 
-// A float as an integer, without its fraction. What no integer of type To can hold is, as on most processors,
-// the smallest 32-bit or 64-bit integer.
+// Truncates a float to an integer. A value out of range becomes the smallest 32-bit or 64-bit integer, as on
+// most processors.
 template <typename To>
 To truncate(double number) {
   using Wide = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, std::int32_t, std::int64_t>;
@@ -280,7 +280,7 @@ void copy_elements(const TensorData& data, std::span<std::byte> out, std::int64_
   StorageBytes storage(data.storage);
   auto item = static_cast<std::int64_t>(item_size(data.type.dtype));
   Shape sizes = sizes_of(data);
-  Shape from_rows;  // position and stride of each row to read; rows of both sides come in the same order
+  Shape from_rows;  // position and stride of each row to read, in the order of rows to write
   for_each_row(sizes, strides_of(data), data.offset,
                [&](std::int64_t position, std::int64_t stride, std::int64_t) {
                  from_rows.push_back(position);

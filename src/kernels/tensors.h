@@ -1,4 +1,4 @@
-// Elements of constant tensors as numbers to compute with, and numbers as elements again.
+// Reads elements of constant tensors as numbers to compute with, and converts numbers to elements.
 //
 //   Elements<float> x(data);                    // any element type, any strides: f32 in row-major order
 //   for (float number : x) ...
@@ -17,28 +17,28 @@
 
 namespace depute::internal {
 
-// Sizes, strides or dimensions, all known.
+// Sizes, strides or dimensions, all static.
 using Shape = SmallVector<std::int64_t, 6>;
 
 Shape sizes_of(const TensorData& data);
-Shape strides_of(const TensorData& data);  // also of a dense tensor
+Shape strides_of(const TensorData& data);  // also for a contiguous tensor
 Shape dense_strides(const Shape& sizes);
-std::size_t count_of(const TensorData& data);  // elements
+std::size_t count_of(const TensorData& data);  // number of elements
 Dims as_dims(const Shape& shape);
 
-// The same storage seen with other sizes and strides.
+// Returns a view of the same storage with other sizes and strides.
 TensorData with_shape(const TensorData& data, const Shape& sizes, const Shape& strides, std::int64_t offset);
-// `data` broadcast to `sizes`, which it fits.
+// Broadcasts `data` to `sizes`, which must be compatible.
 TensorData broadcast_to(const TensorData& data, const Shape& sizes);
 Result<Shape> broadcast_sizes(const Shape& a, const Shape& b);
 
-// A dimension of negative number counts from the end; a 0-d tensor has one dimension, 0.
+// Wraps a negative dimension, which counts from the end; a 0-d tensor has one dimension, 0.
 Result<std::size_t> checked_dim(std::int64_t dim, std::size_t rank);
 
-// A failure of a kernel: the message says what is wrong with its arguments.
+// Returns a kernel error; the message says which arguments are invalid.
 Failure bad_arguments(std::string_view message);
 
-// The bytes of a storage for one use. A lazy storage that no one else will ask is not left holding them.
+// Provides the bytes of a storage for one use. A lazy storage with no other users does not keep its bytes.
 class StorageBytes {
  public:
   explicit StorageBytes(const std::shared_ptr<const Storage>& storage);
@@ -49,7 +49,8 @@ class StorageBytes {
   std::span<const std::byte> view_;
 };
 
-// Calls row(position, stride, count) for the rows along the last dimension, in order; position in elements.
+// Calls row(position, stride, count) for the rows along the last dimension, in order. `position` counts
+// elements.
 template <typename Row>
 void for_each_row(const Shape& sizes, const Shape& strides, std::int64_t offset, Row&& row) {
   for (std::int64_t size : sizes) {
@@ -77,14 +78,14 @@ void for_each_row(const Shape& sizes, const Shape& strides, std::int64_t offset,
   }
 }
 
-// The types numbers are computed in: f32 also stands for the smaller floats, i64 for all integers and bools.
+// Types for computing: Float also covers smaller floats, Int covers all integers and bools.
 enum class Domain : std::uint8_t { Float, Double, Int };
 
-// Fails for element types that have no arithmetic here: complex numbers and u64.
+// Fails for element types without arithmetic here: complex numbers and u64.
 Result<Domain> domain_of(ScalarType dtype);
 Status check_arithmetic(ScalarType dtype);
 
-// visit(T{}) with T the domain's type.
+// Calls visit(T{}) with T the domain's type.
 template <typename Visit>
 auto in_domain(Domain domain, Visit&& visit) {
   switch (domain) {
@@ -98,8 +99,8 @@ auto in_domain(Domain domain, Visit&& visit) {
   return visit(float{});
 }
 
-// The elements in row-major order, converted to T: float, double or std::int64_t. Dense elements of that very
-// type are used where they lie. The element type must have a domain.
+// The elements in row-major order, converted to T: float, double or std::int64_t. Contiguous elements of type
+// T are not copied. The element type must have a domain.
 template <typename T>
 class Elements {
  public:
@@ -116,21 +117,21 @@ class Elements {
   std::span<const T> view_;
 };
 
-// The numbers as elements of a tensor: floats are rounded to nearest even, or truncated to integers; integers
-// wrap; bools are what is not zero.
+// Converts numbers to elements of a tensor. Floats are rounded to nearest even, or truncated to integers;
+// integers wrap; nonzero numbers are true.
 template <typename T>
 std::vector<std::byte> pack(ScalarType dtype, std::span<const T> numbers);
 
-// Copies the elements of `data`, as bytes, to out[offset + sum of index * stride], strides in elements.
+// Copies the elements of `data` to out[offset + sum of index * stride]; offset and strides count elements.
 void copy_elements(const TensorData& data, std::span<std::byte> out, std::int64_t offset,
                    const Shape& out_strides);
 
-// A 0-d tensor.
+// Returns a 0-d tensor.
 TensorData scalar_data(std::int64_t number);
 TensorData scalar_data(double number);
 TensorData scalar_data(bool truth);
 
-// --- integers that wrap
+// --- integers that wrap around
 
 inline std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -160,7 +161,7 @@ inline double wrap_mul(double a, double b) {
   return a * b;
 }
 
-// What sums of T are kept in.
+// Type of sums of T.
 template <typename T>
 using Sum = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, double>;
 

@@ -1,4 +1,4 @@
-// Ops that see the same elements with other sizes: their results share the storage of their first argument.
+// Kernels of views: results share the storage of the first argument, with other sizes.
 //
 //   aten.permute.default(f32[2, 3], [1, 0])  ->  f32[3, 2]{strides=[1, 3]}
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace depute::internal {
 namespace {
 
-// Sizes, strides and offset of a tensor, to be changed one dimension at a time.
+// Sizes, strides and offset of a tensor, edited one dimension at a time.
 struct Layout {
   TensorData data;
   Shape sizes;
@@ -45,11 +45,11 @@ Result<Shape> fill_in_size(Shape sizes, std::size_t count) {
   return sizes;
 }
 
-// Strides that let `sizes` walk the same elements in the same order; nothing when they have to be moved.
-// Dimensions are matched from the last: each group of old ones that lie densely is cut into new ones.
+// Returns strides with which `sizes` visit the same elements in the same order; nullopt if elements must
+// move. Matches dimensions from the last: each dense group of old dimensions is split into new ones.
 std::optional<Shape> view_strides(const Shape& old_sizes, const Shape& old_strides, const Shape& sizes) {
   Shape strides(sizes.size(), 1);
-  std::size_t next = sizes.size();  // new dimensions from here on have their strides
+  std::size_t next = sizes.size();  // new dimensions from here on have strides
   std::size_t dim = old_sizes.size();
   while (dim > 0) {
     std::int64_t stride = old_strides[dim - 1];
@@ -116,7 +116,7 @@ Contents unsqueeze(const KernelCall& call) {
   return one(layout.view());
 }
 
-// Drops the dimensions of size 1 among those named; all of them when there is no such argument.
+// Drops the named dimensions of size 1; all dimensions of size 1 if there is no such argument.
 Contents squeeze(const KernelCall& call) {
   Layout layout(call.tensor("self"));
   std::size_t rank = layout.sizes.size();
@@ -191,7 +191,7 @@ Contents expand(const KernelCall& call) {
   return one(with_shape(layout.data, sizes, strides, layout.offset));
 }
 
-// --- parts
+// --- slices
 
 Contents slice(const KernelCall& call) {
   Layout layout(call.tensor("self"));
@@ -240,7 +240,7 @@ Contents select(const KernelCall& call) {
   return one(layout.view());
 }
 
-// Consecutive parts of these lengths, which make up the whole dimension.
+// Splits a dimension into consecutive parts of these lengths, which must cover it.
 Contents parts(const TensorData& self, std::int64_t wanted_dim, const Shape& lengths) {
   Layout layout(self);
   if (layout.sizes.empty()) return bad_arguments("a split of a tensor without dimensions");
@@ -266,7 +266,7 @@ Contents split_sizes(const KernelCall& call) {
   return parts(call.tensor("self"), call.integer("dim"), call.ints("split_size"));
 }
 
-// Parts of `length`, the last one shorter; one empty part of an empty tensor.
+// Splits into parts of `length`, the last one shorter; an empty dimension becomes one empty part.
 Contents equal_parts(const KernelCall& call, std::int64_t length, std::size_t dim) {
   std::int64_t left = sizes_of(call.tensor("self"))[dim];
   if (length < 1 && left > 0) return bad_arguments("the parts of a split are empty");

@@ -26,7 +26,7 @@ Failure bad_op(std::string_view name, std::string_view message, std::string_view
                         hint);
 }
 
-// The pattern's nodes with these arguments, one per input; the values it returns.
+// Builds the nodes of `pattern`, with `inputs` in place of its inputs. Returns the pattern's outputs.
 Replacement build_pattern(Builder& b, const Method& pattern, std::span<const Argument> inputs) {
   std::unordered_map<const Value*, Argument> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[pattern.graph->inputs()[i]] = inputs[i];
@@ -50,7 +50,7 @@ const BackendOp& op_of(const OpCall& call) {
   return *call.def().backend_op;
 }
 
-// What the pattern's inputs are in this call.
+// The argument of the call for each input of the pattern.
 std::vector<Argument> pattern_inputs(const OpCall& call) {
   std::vector<Argument> inputs;
   for (std::size_t source : op_of(call).sources) inputs.push_back(call[source]);
@@ -72,13 +72,13 @@ std::string text_of(const Argument& argument) {
   }
 }
 
-// Also when one of the two is written as an int.
+// Numbers are equal by value, so that 1 equals 1.0.
 bool is_same_value(const Argument& a, const Argument& b) {
   if (a.is_number() && b.is_number() && a.kind != b.kind) return a.as_double() == b.as_double();
   return same_argument(a, b);
 }
 
-// An argument that the pattern does not have must be what the pattern was written for: the default.
+// Fails if an argument that the pattern does not use differs from its default, which the pattern assumes.
 Status check_other_arguments(const OpCall& call) {
   const BackendOp& op = op_of(call);
   for (std::size_t i = 0; i < call.args().size(); ++i) {
@@ -115,7 +115,7 @@ Result<std::vector<Type>> infer_from_pattern(const OpCall& call) {
   return types;
 }
 
-// The backend's own rule, held to the schema.
+// Infers types with the backend's own rule and checks them against the schema.
 Result<std::vector<Type>> infer_by_rule(const OpCall& call) {
   const BackendOp& op = op_of(call);
   TRY(std::vector<Type> types, op.spec.infer(call));
@@ -128,7 +128,7 @@ Result<std::vector<Type>> infer_by_rule(const OpCall& call) {
   return types;
 }
 
-// An argument that one call can be made from: no match.any, no match.rest.
+// False if the argument contains a wildcard (match.any, match.rest).
 bool is_spelled_out(const Argument& argument) {
   if (argument.kind == Argument::Kind::Operator) return false;
   if (argument.is_list()) return std::ranges::all_of(argument.as_list(), is_spelled_out);
@@ -229,7 +229,7 @@ Status check_argument(std::string_view name, const OpDef& def, const ArgDef& arg
   return {};
 }
 
-// The op as its schema says it.
+// Fills `def` from the schema.
 Status fill_def(const BackendOpSpec& spec, std::string_view schema, OpDef& def) {
   if (std::string fault = internal::read_schema(schema, def); !fault.empty()) {
     return bad_op(spec.name, fmt::format("its schema cannot be read: {}", fault),
@@ -269,7 +269,7 @@ bool may_stand_for(const Value& input, const ArgDef& arg) {
   }
 }
 
-// Which argument each input of the pattern is. The others must have a value when the op takes its place.
+// Finds the argument for each input of the pattern. Other arguments must be optional or have a default.
 Result<std::vector<std::size_t>> find_sources(const OpDef& def, const Method& pattern) {
   std::string_view name = def.name.str();
   std::vector<std::size_t> sources;
@@ -308,7 +308,7 @@ Status check_name(std::string_view name, std::span<const std::string> known) {
   return {};
 }
 
-// Where the nodes of a match come from, in the pattern's order; empty when that is one place.
+// Origins of the matched nodes, in the pattern's order. Empty if there are fewer than two.
 std::span<const NodeOrigin> origins_of(Graph& graph, const PatternMatch& match) {
   std::vector<NodeOrigin> origins;
   for (const Node* node : match.nodes)
@@ -316,11 +316,11 @@ std::span<const NodeOrigin> origins_of(Graph& graph, const PatternMatch& match) 
   return origins.size() < 2 ? std::span<const NodeOrigin>() : graph.add_origins(origins);
 }
 
-// What became of the results of replaced nodes, which later matches may still name as their inputs.
+// Maps results of replaced nodes to the new values. Later matches may still use the old results as inputs.
 using ReplacedValues = std::unordered_map<const Value*, Value*>;
 
-// The op's arguments for a match: what the pattern's inputs are, else the defaults. False when an input is
-// not what the schema takes.
+// Fills the op's arguments from the match, and the others from their defaults. Returns false if an input does
+// not fit the schema.
 bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match,
                     const ReplacedValues& replaced, std::vector<Argument>& args,
                     std::vector<NamedArgument>& kwargs) {
@@ -346,7 +346,7 @@ bool fill_arguments(Graph& graph, const BackendOp& op, const PatternMatch& match
   return true;
 }
 
-// Puts one op in the place of one match; false when no place in the order of nodes serves it.
+// Replaces one match by one op. Returns false if no position in the node order is valid for it.
 bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, NodeOrder& order,
              ReplacedValues& replaced) {
   std::vector<Node*> nodes;
@@ -383,8 +383,8 @@ bool replace(Graph& graph, const BackendOp& op, const PatternMatch& match, NodeO
   return true;
 }
 
-// What an op stood for, from `first` up to the op, gets back where each node comes from. Where there are more
-// or fewer nodes than the op replaced, each keeps what it has from the op: all of it.
+// Gives the nodes from `first` up to `op` the origins of the nodes that `op` had replaced. If the two counts
+// differ, each node keeps all origins of `op`.
 void restore_origins(const Node& op, Node* first) {
   std::size_t count = 0;
   for (const Node* node = first; node != &op; node = node->next()) ++count;
@@ -414,7 +414,7 @@ namespace {
 
 Result<std::optional<Pattern>> read_pattern(const BackendOpSpec& spec, const OpTable& ops) {
   if (spec.pattern.empty()) return std::nullopt;
-  // The pattern lies in the table that it names ops of, and does not keep it alive.
+  // A non-owning pointer: the pattern is stored in the table whose ops it names.
   const std::shared_ptr<const OpTable> alias(std::shared_ptr<const void>(), &ops);
   TRY(std::vector<Pattern> patterns, parse_patterns(spec.pattern, spec.name, alias));
   if (patterns.size() != 1) return bad_op(spec.name, fmt::format("it has {} patterns", patterns.size()));
@@ -468,7 +468,8 @@ void BackendOps::keep(std::unique_ptr<BackendOp> op) {
   ops_.push_back(std::move(op));
 }
 
-// What an op that writes to its arguments becomes in normalised programs has its kernel.
+// Adds the functional form of an op that writes to its arguments. Normalized programs use this form; it has
+// the op's kernel.
 void BackendOps::add_functional_form(BackendOp& op) {
   auto form = std::make_unique<BackendOp>();
   form->schema = functional_schema(op.schema);
@@ -535,8 +536,8 @@ Result<std::size_t> bind(Program& program, const std::shared_ptr<const BackendOp
   return count;
 }
 
-// Puts the pattern in the place of the node. Returns the node from which expansion goes on: the pattern may
-// have backends' ops, too.
+// Replaces the node by the pattern. Returns the first new node: the pattern may contain backend ops, which
+// are expanded in turn.
 Result<Node*> expand(Graph& graph, Node& node, SizeValues& sizes) {
   TRY_STATUS(check_call(node));
   Builder builder(graph, &node, &sizes);

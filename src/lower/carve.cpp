@@ -8,7 +8,7 @@
 namespace depute {
 namespace {
 
-// An empty copy of the method: its name and how arguments nest, and an empty graph for each that stays.
+// Creates an empty copy of the method: name, argument nesting, and an empty graph for each graph that stays.
 std::unique_ptr<Method> begin_method(const Method& method, const TagTable& table, BodyMap& bodies) {
   auto copy = std::make_unique<Method>();
   copy->name = method.name;

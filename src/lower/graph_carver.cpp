@@ -50,8 +50,8 @@ std::uint32_t GraphCarver::number_of(const Value& value) const {
   return first_result_[value.producer()->id()] + value.index();
 }
 
-// A constant stays when something outside of the delegates it moves into uses it. One that nothing uses, or a
-// buffer that is only written, lies in the first of them.
+// An input stays if a node outside its delegates uses it. An unused constant, or a buffer that is only
+// written, moves into the first of its delegates.
 void GraphCarver::find_inputs_kept() {
   input_kept_.assign(from_.inputs().size(), true);
   for (const Value* input : from_.inputs()) {
@@ -67,7 +67,7 @@ void GraphCarver::find_inputs_kept() {
   }
 }
 
-// An output that is a mutation inside of a delegate is not needed outside.
+// An output that is a mutation inside a delegate does not count as an outside use.
 void GraphCarver::find_outside_users() {
   for (const Node& node : from_.nodes()) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -90,7 +90,7 @@ void GraphCarver::use_outside(const Value& value) {
   if (tag != none) is_needed_[tag] = true;
 }
 
-// What no result tells is looked at only where no result is used.
+// Effects matter only for a partition without used results.
 void GraphCarver::find_effects() {
   for (std::uint32_t tag = 0; tag < tags_.tags.size(); ++tag) {
     if (is_needed_[tag]) continue;
@@ -144,7 +144,7 @@ void GraphCarver::add_child_inputs(Program& child, const Imports& imports) {
   }
 }
 
-// Copies of all bodies below the partition's nodes.
+// Copies all bodies below the partition's nodes.
 void GraphCarver::add_child_bodies(Program& child, std::uint32_t tag, BodyMap& bodies) const {
   if (method_.bodies.empty()) return;
   Method& method = *child.methods.front();
@@ -170,7 +170,7 @@ void GraphCarver::add_child_nodes(Program& child, std::uint32_t tag, const BodyM
   }
 }
 
-// Mutations first, as torch.export orders them.
+// Mutations come first, as in torch.export.
 void GraphCarver::add_child_outputs(Program& child, std::uint32_t tag,
                                     const std::vector<const Value*>& results) {
   Method& method = *child.methods.front();
@@ -186,7 +186,7 @@ void GraphCarver::add_child_outputs(Program& child, std::uint32_t tag,
   method.graph->set_outputs(outputs);
 }
 
-// Delegates of an earlier lowering that the partition calls: they are nested in the new one.
+// Adds the delegates of an earlier lowering that the partition calls: they are nested in the new delegate.
 void GraphCarver::add_child_delegates(Program& child) const {
   if (program_.delegates.empty()) return;
   std::unordered_set<Symbol> called;
@@ -215,7 +215,7 @@ std::shared_ptr<Program> GraphCarver::build_subprogram(std::uint32_t tag, const 
   return child;
 }
 
-// The delegate's name, or with the first suffix that leaves the user's values their names.
+// Returns the delegate's name, with a suffix if a value of the program has this name.
 Symbol GraphCarver::result_name(Symbol delegate, int& suffix) const {
   for (;;) {
     Symbol name = suffix == 0 ? delegate : Symbol(fmt::format("{}_{}", delegate.str(), suffix));

@@ -1,5 +1,4 @@
-// Cuts the tagged parts out of one graph; carve() calls it for the method's own graph and each body that
-// stays.
+// Carves one graph; carve() calls it for the method's own graph and for each body that stays.
 #pragma once
 
 #include <functional>
@@ -15,8 +14,7 @@ namespace depute {
 
 class GraphCarver {
  public:
-  // `to` is an empty graph of the method that is being built; `bodies` maps the bodies that stay to their
-  // copies.
+  // `to` is an empty graph of the method being built. `bodies` maps the bodies that stay to their copies.
   GraphCarver(const Program& program, const Effects& effects, const Method& method,
               const PartitionResult& partitions, const GraphTags& tags, Graph& to, const BodyMap& bodies);
 
@@ -24,16 +22,16 @@ class GraphCarver {
   Status run(const std::function<Symbol(Symbol tag)>& delegate_name,
              std::vector<CarvedPartition>& partitions);
 
-  // By graph input: false when no node that stays needs it. User inputs always stay.
+  // By graph input: false if no undelegated node needs it. User inputs always stay.
   const std::vector<bool>& input_kept() const { return input_kept_; }
 
  private:
   static constexpr std::uint32_t none = GraphTags::none;
 
-  // What flows into a partition, each value once.
+  // Values that a partition uses from outside, each once.
   struct Imports {
-    std::vector<const Value*> constants;  // that move in: parameters, buffers, constants
-    std::vector<const Value*> arguments;  // of the call, in the order in which nodes use them
+    std::vector<const Value*> constants;  // parameters, buffers and constants that move in
+    std::vector<const Value*> arguments;  // arguments of the call, in the order of their first use
   };
 
   std::uint32_t number_of(const Value& value) const;
@@ -63,10 +61,10 @@ class GraphCarver {
   Graph& to_;
   const BodyMap& bodies_;
   std::vector<std::uint32_t> first_result_;  // by node id: its first result's value number; inputs come first
-  std::vector<std::vector<std::size_t>> mutations_;  // by tag: outputs of the graph that it takes
-  std::vector<bool> used_outside_;                   // by value number: another tag, or what stays, needs it
-  std::vector<bool> is_needed_;                      // by tag: a result is used outside, or state changes
-  std::vector<std::vector<const Value*>> unused_;  // by tag: constants that move in, though nothing uses them
+  std::vector<std::vector<std::size_t>> mutations_;  // by tag: indices of graph outputs that move in
+  std::vector<bool> used_outside_;  // by value number: used by another tag or an undelegated node
+  std::vector<bool> is_needed_;     // by tag: a result is used outside, or it has effects
+  std::vector<std::vector<const Value*>> unused_;  // by tag: unused constants that move in
   std::vector<bool> input_kept_;
   std::vector<Value*> in_parent_;  // by value number
   std::vector<Value*> in_child_;   // by value number, valid where child_stamp_ is the tag

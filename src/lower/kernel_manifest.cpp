@@ -34,7 +34,7 @@ std::optional<QualifiedName> read_name(std::string_view whole) {
   return name;
 }
 
-// As ExecuTorch's own ahead-of-time flow looks it up.
+// The kernel name that ExecuTorch's own ahead-of-time flow looks up.
 std::string usual_kernel(std::string_view op, const QualifiedName& name, std::string_view schema) {
   const bool has_results = schema.find(" -> ") != schema.npos;
   const bool only_writes =

@@ -17,7 +17,7 @@ namespace depute {
 
 namespace {
 
-// Names the option that was meant, where the backend refused one that neither it nor every backend has.
+// Adds a "did you mean" hint if the backend rejected an option that neither it nor the common options have.
 Diagnostic with_meant_option(Diagnostic refused, const BackendEntry& entry, const BackendOptions& options) {
   std::vector<std::string> known;
   for (const auto& [key, meaning] : entry.options) known.push_back(key);

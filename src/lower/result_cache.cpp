@@ -32,12 +32,12 @@ constexpr std::size_t entry_header = 64;
 constexpr std::size_t blob_alignment = 64;
 
 struct EntryHeader {
-  std::uint64_t offset = 0;  // of the description
+  std::uint64_t offset = 0;  // position of the description in the file, in bytes
   std::uint64_t size = 0;
   Hash128 hash;
 };
 
-// Another build may give other results under the same version.
+// Hash of the compiler's binary: another build of the same version may give other results.
 Hash128 hash_of_compiler() {
   Hasher hasher;
   for (std::uint64_t number : {DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH})
@@ -63,7 +63,7 @@ void add_hash(Hasher& hasher, const Hash128& hash) {
   hasher.add(hash.high);
 }
 
-// Writes blobs and tells where they lie.
+// Writes blobs and returns their positions.
 class EntryWriter {
  public:
   explicit EntryWriter(OutputFile& out) : out_(out) {}
@@ -179,13 +179,13 @@ std::optional<PreprocessResult> ResultCache::find(const Hash128& key, const Prog
   Result<PreprocessResult> result = read(path, partition);
   if (!result) {
     ++use_.made;
-    if (!fs::exists(path, error)) return std::nullopt;  // another process has made room
+    if (!fs::exists(path, error)) return std::nullopt;  // another process removed it
     note(fmt::format("the cache's entry {} cannot be used ({}) and is made anew", path,
                      result.error().message));
     return std::nullopt;
   }
   ++use_.found;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // it was used now
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // marks it as used now
   return std::move(*result);
 }
 
@@ -221,7 +221,7 @@ void ResultCache::keep(const Hash128& key, const Program& partition, const Prepr
   make_room();
 }
 
-// Other processes may remove the same entries.
+// Other processes may remove the same entries at the same time.
 void ResultCache::make_room() {
   struct Entry {
     fs::file_time_type used;

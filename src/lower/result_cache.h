@@ -1,12 +1,12 @@
-// The folder of include/depute/result_cache.h: finds and keeps results of backends by content.
+// The folder of include/depute/result_cache.h: finds and stores backend results by content.
 //
 // An entry is the file KEY.result:
 //
 //   "DEPUTER1" | u64 offset, u64 size and 16-byte hash of the description | blobs | description (JSON)
 //
-// The description has the place and hash of each blob. Data that are a constant of the partition as it is are
-// named there and not stored: the next lowering has them, too. Files are mapped, so that a result that is
-// found is streamed from there like weights are.
+// The description has the position and hash of each blob. Data that equal a constant of the partition are
+// stored as its name only: the next lowering has the same constant. Files are mapped, so that cached results
+// are streamed like weights.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,14 @@ namespace depute {
 
 class ResultCache {
  public:
-  // Fails when the folder is no folder and cannot be made. Without one in `options`, there is nothing to
-  // find.
+  // Fails if the folder is not a directory and cannot be created. Caching is off if `options` has no folder.
   static Result<ResultCache> open(const CacheOptions& options);
 
   bool is_open() const { return !options_.folder.empty(); }
-  // Nothing for a result that is not kept: of a backend that says so, or of a partition with other delegates.
+  // Returns nullopt if results are not cached: the backend disables it, or the partition has delegates.
   std::optional<Hash128> key_of(const Backend& backend, const Partition& partition) const;
   std::optional<PreprocessResult> find(const Hash128& key, const Program& partition);
-  // A failure is a note, since the result itself is there.
+  // A write error only adds a note, since the result itself is valid.
   void keep(const Hash128& key, const Program& partition, const PreprocessResult& result);
 
   CacheUse take_use() && { return std::move(use_); }

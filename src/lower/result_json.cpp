@@ -13,10 +13,10 @@ namespace {
 
 using ResultJson = nlohmann::ordered_json;
 
-// So many nodes no program has; what claims more is wrong.
+// Upper bound on ids in one answer; more is treated as corrupt.
 constexpr std::int64_t max_told_ids = 10'000'000;
 
-// The constants of a partition by the storages that they are; of several with one storage, the first.
+// Maps the storages of a partition to their constant. If several constants share a storage, the first one.
 using ConstantNames = std::unordered_map<const Storage*, Symbol>;
 
 ConstantNames constant_names(const Program& partition) {
@@ -45,7 +45,7 @@ ResultJson json_of(const TensorType& type) {
   return {{"dtype", name(type.dtype)}, {"sizes", sizes}, {"strides", strides}};
 }
 
-// Three and more numbers that follow each other are told as [first, last].
+// Writes three or more consecutive numbers as [first, last].
 ResultJson json_of_handles(const std::vector<std::uint32_t>& handles) {
   ResultJson list = ResultJson::array();
   for (std::size_t i = 0; i < handles.size();) {
@@ -58,7 +58,7 @@ ResultJson json_of_handles(const std::vector<std::uint32_t>& handles) {
   return list;
 }
 
-// All handles of one result together are at most max_told_ids.
+// All handles of one result together are at most max_told_ids; `room` is the number still allowed.
 Result<std::vector<std::uint32_t>> handles_of(const ResultJson& list, std::int64_t& room) {
   std::vector<std::uint32_t> handles;
   for (const ResultJson& entry : list) {
@@ -75,7 +75,8 @@ Result<std::vector<std::uint32_t>> handles_of(const ResultJson& list, std::int64
   return handles;
 }
 
-// [0, [1, 2]] is the id 0 and its handles; [3, 7, 12] the ids from 3 to 7 with one handle each, from 12 on.
+// [0, [1, 2]] maps the id 0 to the handles 1 and 2. [3, 7, 12] maps the ids 3 to 7 to one handle each,
+// starting at 12.
 class MapRows {
  public:
   void add(const DelegateDebugId& id, const std::vector<std::uint32_t>& handles) {

@@ -1,12 +1,12 @@
-// What a backend made of a partition as JSON, for the cache of results and for workers; where bytes lie is
-// said by who keeps them.
+// Converts a PreprocessResult to JSON and back, for the result cache and for workers. The caller's functions
+// store the bytes and return their position.
 //
 //   {"payload": BYTES, "map": [[0, [1, 2]], ["tan", [3]], [1, 9, 4]], "info": "", "padding": 0,
-//    "data": [{"key": "w", "alignment": 16, "tag": "", "layout": {"dtype": "f32", "sizes": [2]}, "blob":
-//    BYTES},
+//    "data": [{"key": "w", "alignment": 16, "tag": "", "layout": {"dtype": "f32", "sizes": [2]},
+//              "blob": BYTES},
 //             {"key": "b", "alignment": 16, "constant": "conv.bias"}]}
 //
-// Data that are a constant of the partition as it is are named and not kept.
+// Data that equal a constant of the partition are stored as its name only.
 #pragma once
 
 #include <functional>
@@ -25,11 +25,11 @@ using ReadBytes = std::function<Result<std::shared_ptr<const Storage>>(const nlo
 
 Result<nlohmann::ordered_json> json_of_result(const PreprocessResult& result, const Program& partition,
                                               const WriteBytes& write);
-// Throws what nlohmann::json throws for JSON that is none of this. Only "payload" must be there.
+// Throws nlohmann::json exceptions for malformed JSON. Only "payload" is required.
 Result<PreprocessResult> result_of_json(const nlohmann::ordered_json& json, const Program& partition,
                                         const ReadBytes& read);
 
-// Calls use(bytes) and gives what it gives. Made bytes are not kept.
+// Returns use(bytes). Bytes that a lazy storage produces are freed afterwards.
 template <typename Use>
 auto with_bytes(const Storage& storage, Use&& use) {
   if (!storage.is_lazy()) return use(storage.bytes());

@@ -59,7 +59,7 @@ class BackendRun {
     return options_.cache != nullptr && options_.cache->is_open() && !options_.check_determinism;
   }
 
-  // Asks the backend only for what the cache does not have.
+  // Calls the backend only for partitions that the cache does not have.
   Result<std::vector<PreprocessResult>> cached_call() {
     if (!has_cache()) return call(jobs_);
     keys_.resize(jobs_.size());
@@ -87,14 +87,14 @@ class BackendRun {
     return results;
   }
 
-  // What was made now, and is sound.
+  // Stores the results that the backend made in this call and that passed all checks.
   void keep_made() const {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       if (keys_[i]) options_.cache->keep(*keys_[i], *jobs_[i]->partition->program, jobs_[i]->result);
     }
   }
 
-  // The results in the order of the jobs.
+  // Returns the results in the order of the jobs.
   Result<std::vector<PreprocessResult>> call(std::span<BackendJob* const> jobs) const {
     std::vector<MethodPartitions> methods;
     for (const BackendJob* job : jobs) {
@@ -170,7 +170,7 @@ class BackendRun {
     return {};
   }
 
-  // An identifier that the runtime logs leads to one entry, and the entry to a node.
+  // An identifier in the runtime's log must lead to one entry, and the entry to at least one node.
   Status check_identifiers(const BackendJob& job, const DebugHandleMap& map) const {
     std::set<DelegateDebugId> known;
     for (const auto& [id, handles] : map) {
@@ -204,7 +204,7 @@ class BackendRun {
                           "build the map with DelegateMappingBuilder from the nodes");
   }
 
-  // Their order says nothing; programs have them ascending, each once.
+  // Programs store handles ascending and without duplicates.
   static void sort_handles(DebugHandleMap& map) {
     for (auto& [id, handles] : map) {
       std::ranges::sort(handles);
@@ -249,7 +249,7 @@ class BackendRun {
   std::string id_;
   std::span<BackendJob* const> jobs_;
   RunBackendOptions options_;
-  std::vector<std::optional<Hash128>> keys_;  // of jobs whose results are to be kept
+  std::vector<std::optional<Hash128>> keys_;  // empty for results that are not cached
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Calls a backend for its partitions and checks what comes back.
+// Calls a backend for its partitions and checks the results.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// One partition on its way through its backend.
+// One partition, and its result after the backend's call.
 struct BackendJob {
   Symbol method;
   const CarvedPartition* partition;
@@ -21,11 +21,11 @@ struct BackendJob {
 
 struct RunBackendOptions {
   int jobs = 1;
-  bool check_determinism = false;  // then no result is taken from the cache
+  bool check_determinism = false;  // if true, the cache is not read
   ResultCache* cache = nullptr;
 };
 
-// Where a partition's first node stands: its tag and the user's line.
+// The partition's first node, its tag and the user's line.
 LoweringPlace partition_place(std::string_view method, const Partition& partition, std::string_view backend);
 
 // One preprocess_multimethod over all jobs, which have this backend (of a registry) and are in method order;

@@ -1,9 +1,9 @@
-// Checks that no delegate of an earlier lowering is torn apart with its state:
+// Checks that the calls of a stateful delegate of an earlier lowering stay together:
 //
-//   %a = delegate.call(@counter, %x) !t0      @counter nested in t0 would count for itself, and the one that
-//   %b = delegate.call(@counter, %x)          stays would, too: refused
+//   %a = delegate.call(@counter, %x) !t0      rejected: @counter in t0 would have a state of its own
+//   %b = delegate.call(@counter, %x)
 //
-// All calls of a delegate that keeps state go to one partition, or all stay.
+// All calls of such a delegate go to one partition, or all stay.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class StateOwners {
  public:
   explicit StateOwners(const StatefulDelegates& stateful) : stateful_(stateful) {}
 
-  // Notes the calls that stay in the method, then those in its partitions. It must live until check().
+  // Records the calls that stay, then those in partitions. `carved` must live until check().
   void add(const CarvedMethod& carved);
   Status check() const;
 
@@ -27,7 +27,7 @@ class StateOwners {
   struct Call {
     const Node* node;
     Symbol method;
-    const CarvedPartition* partition;  // null: it stays
+    const CarvedPartition* partition;  // null: the call stays
   };
 
   void add(const Graph& graph, Symbol method, const CarvedPartition* partition);

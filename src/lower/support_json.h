@@ -1,4 +1,4 @@
-// Lines of a support matrix as JSON: what `depute backends NAME --json` prints and workers tell.
+// Rows of a support matrix as JSON, for `depute backends NAME --json` and for workers.
 //
 //   {"op": "aten.tan.default", "conditions": "", "types": ["f32"], "mixes_types": false, "layouts": [],
 //    "forms": [[{"of": "x", "kind": "rank", "least": 1, "most": 4}]]}
@@ -11,7 +11,7 @@
 namespace depute {
 
 nlohmann::ordered_json json_of(const SupportRow& row);
-// Throws what nlohmann::json throws for JSON that is none of this. Only "op" must be there.
+// Throws nlohmann::json exceptions for malformed JSON. Only "op" is required.
 SupportRow support_row_of(const nlohmann::ordered_json& json);
 
 }  // namespace depute

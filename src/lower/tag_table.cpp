@@ -33,11 +33,11 @@ std::string_view kind_name(InputSpec::Kind kind) {
   return "input";
 }
 
-// A buffer or parameter that the method stores to. Several inputs may name it: they are one buffer.
+// A buffer or parameter that the method mutates. Several inputs may refer to the same buffer.
 struct MutatedBuffer {
   Symbol key;
   std::vector<const Value*> inputs;
-  std::vector<std::size_t> stores;  // outputs
+  std::vector<std::size_t> stores;  // indices of outputs
 };
 
 class TagReader {
@@ -75,7 +75,7 @@ class TagReader {
     for (const Graph* graph : graphs_of(method_)) all_tags_[graph].resize(graph->node_ids());
   }
 
-  // What the result speaks of is there, and of this method: all else relies on it.
+  // Checks that the result only names nodes and values of this method. All later code relies on this.
   Status check_references() const {
     if (partitions_.partition_tags.contains(Symbol())) {
       return lowering_error(LoweringFault::EmptyTag, place(), "the empty tag has a delegation spec",
@@ -135,7 +135,7 @@ class TagReader {
     return {};
   }
 
-  // What a node writes to its arguments would be seen on its own side of a delegate's border only.
+  // Rejects nodes that write to their arguments: across a delegate's border the write would not be visible.
   Status check_functional() const {
     for (const Graph* graph : graphs_of(method_)) {
       for (const Node& node : graph->nodes()) {
@@ -159,7 +159,7 @@ class TagReader {
     }
   }
 
-  // A node that is taken whole takes its bodies along: what they contain has the node's tag or none.
+  // A tagged node takes its bodies along: nodes in them have the same tag or none.
   Status check_taken_bodies() const {
     for (const GraphTags& kept : table_.graphs) {
       for (const Node& node : kept.graph->nodes()) {
@@ -171,7 +171,7 @@ class TagReader {
   }
   Status check_taken_bodies(const Node& taken) const {
     for (const Graph* graph : graphs_below(taken)) {
-      if (kept_.contains(graph)) continue;  // another node, which stays, uses it too
+      if (kept_.contains(graph)) continue;  // an undelegated node uses it too
       for (const Node& node : graph->nodes()) {
         Symbol tag = tag_of(node);
         if (tag.empty() || tag == tag_of(taken)) continue;
@@ -259,8 +259,8 @@ class TagReader {
     return {};
   }
 
-  // A mutated buffer has one owner. It moves, as all of its inputs, when that delegate has all its readers
-  // and writers; nobody has to read it.
+  // A mutated buffer has one owner: it moves, with all its inputs, if the owner contains all its readers and
+  // writers. A buffer without readers moves as well.
   Status move_buffer(const MutatedBuffer& buffer) {
     GraphTags& main = table_.graphs.front();
     std::uint32_t owner = owner_of(buffer);
@@ -272,7 +272,7 @@ class TagReader {
     return {};
   }
 
-  // The tag that some input of the buffer moves to; none when all stay.
+  // Returns the tag that some input of the buffer moves to, or none if all inputs stay.
   std::uint32_t owner_of(const MutatedBuffer& buffer) const {
     for (const Value* input : buffer.inputs) {
       const std::vector<std::uint32_t>& moved = table_.graphs.front().moved[input->index()];
@@ -292,7 +292,7 @@ class TagReader {
            std::ranges::all_of(buffer.stores, [&](std::size_t store) { return is_owner(writer_of(store)); });
   }
 
-  // The node that makes what an output stores; null for a value that comes in.
+  // Returns the node that computes the stored value, or null if the value is a graph input.
   const Node* writer_of(std::size_t output) const {
     const Argument& value = method_.graph->outputs()[output];
     return value.is_value() ? value.as_value()->producer() : nullptr;
@@ -329,7 +329,7 @@ class TagReader {
         tag == none ? "outside" : fmt::format("tag {}", table_.graphs.front().tags[tag].str()));
   }
 
-  // Each node once, in node order: "%a (tag t0), %b (outside)".
+  // Lists each node once, in node order: "%a (tag t0), %b (outside)".
   std::string nodes_text(std::vector<const Node*> nodes) const {
     const NodeOrder order(*method_.graph);
     std::ranges::sort(nodes, {}, [&](const Node* node) { return order[*node]; });

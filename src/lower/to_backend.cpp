@@ -27,7 +27,7 @@
 namespace depute {
 namespace {
 
-// A method on its way; `result` is empty for one that no partitioner was given for.
+// A method during lowering. `result` is empty if the method has no partitioner.
 struct PartitionedMethod {
   const Method* method;
   bool has_partitioner;
@@ -56,7 +56,7 @@ bool is_same(const PartitionResult& a, const PartitionResult& b) {
          a.constant_tags == b.constant_tags && a.no_copy == b.no_copy && a.verdicts == b.verdicts;
 }
 
-// Calls the partitioner and checks that it left the program as it was: that it still has the hash `before`.
+// Calls the partitioner and checks that the program still has the hash `before`.
 Result<PartitionResult> partition_method(const Program& program, const Method& method,
                                          const Partitioner& partitioner, const std::optional<Hash128>& before,
                                          const ToBackendOptions& options) {
@@ -75,7 +75,7 @@ Result<PartitionResult> partition_method(const Program& program, const Method& m
   return result;
 }
 
-// Delegate names: the tag, with a suffix where another graph or an earlier lowering took it.
+// Delegate names: the tag, with a suffix if another graph or an earlier lowering uses the name.
 class DelegateNames {
  public:
   explicit DelegateNames(const Program& program) {
@@ -113,7 +113,7 @@ std::unique_ptr<Delegate> make_delegate(const CarvedPartition& partition, Prepro
   return delegate;
 }
 
-// All jobs through their backends, which are asked in the order of their first job.
+// Runs all jobs. Backends are called in the order of their first job.
 Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& registry,
                               const ToBackendOptions& options) {
   TRY(ResultCache cache, ResultCache::open(options.cache));
@@ -139,7 +139,7 @@ Result<CacheUse> run_backends(std::vector<BackendJob>& jobs, const Registry& reg
   return std::move(cache).take_use();
 }
 
-// Which delegate each node of a method went to.
+// Maps each node of a method to its delegate.
 class NodeOwners {
  public:
   explicit NodeOwners(const PartitionedMethod& method) {
@@ -152,16 +152,15 @@ class NodeOwners {
     }
   }
 
-  // The tagged node itself, or the one that takes it along in a body; null for one that stays.
+  // Returns the tagged node itself or the one that takes it along in a body; null if it is undelegated.
   const Node* taken_with(const Node& node) const {
     if (tag_of_.contains(&node)) return &node;
     auto taken = taken_.find(&node.graph());
     return taken == taken_.end() ? nullptr : taken_with(*taken->second);
   }
-  // The tag of a tagged node.
   Symbol tag_of(const Node& tagged) const { return tag_of_.at(&tagged); }
 
-  // Empty for a partition that nobody needs.
+  // Empty for a partition without used results or effects.
   Symbol delegate_of(const Graph& graph, Symbol tag) const {
     auto delegates = delegate_of_.find(&graph);
     if (delegates == delegate_of_.end()) return {};
@@ -170,18 +169,18 @@ class NodeOwners {
   }
 
  private:
-  // A tag has a delegate in each graph where it is used and needed.
+  // A tag has one delegate in each graph that has needed nodes of this tag.
   std::unordered_map<const Graph*, std::unordered_map<Symbol, Symbol>> delegate_of_;
   std::unordered_map<const Node*, Symbol> tag_of_;
-  std::unordered_map<const Graph*, const Node*> taken_;  // bodies that went along with a node
+  std::unordered_map<const Graph*, const Node*> taken_;  // body -> the node that takes it along
 };
 
-// The graph's name, but empty for the method's own.
+// The graph's name. Empty for the method's own graph.
 Symbol body_name(const PartitionedMethod& method, const Graph& graph) {
   return &graph == method.method->graph.get() ? Symbol() : graph.name();
 }
 
-// The name under which a backend is registered; its id if it is not.
+// The name under which a backend is registered, or its id if it is not registered.
 std::string backend_name(const Registry& registry, std::string_view id) {
   for (const BackendEntry& entry : registry.entries()) {
     if (entry.backend->id() == id) return entry.name;
@@ -189,7 +188,7 @@ std::string backend_name(const Registry& registry, std::string_view id) {
   return std::string(id);
 }
 
-// Tags say who takes a node. The partitioner's verdict says why, if it agrees with the tags.
+// The tags decide which backend takes a node. The partitioner's verdict is used if it agrees with the tags.
 Verdict verdict_of(const PartitionedMethod& method, const Node* tagged, const NodeOwners& owners,
                    const Verdict* given, const Registry& registry) {
   if (given != nullptr && given->delegated == (tagged != nullptr)) return *given;
@@ -198,8 +197,8 @@ Verdict verdict_of(const PartitionedMethod& method, const Node* tagged, const No
   return {.delegated = true, .owner = backend_name(registry, spec.backend_id)};
 }
 
-// The verdicts that a partitioner gave, by node. Partitioners that plan give them in node order, and asking
-// in that order takes no look-up.
+// The partitioner's verdicts by node. Partitioners usually give them in node order; reading in that order
+// needs no look-up table.
 class GivenVerdicts {
  public:
   explicit GivenVerdicts(const PartitionResult& result) : verdicts_(result.verdicts) {}
@@ -219,7 +218,7 @@ class GivenVerdicts {
   std::unordered_map<const Node*, const Verdict*> by_node_;
 };
 
-// A verdict for every node, in graph and node order.
+// Records a verdict for every node, in graph and node order.
 void record_verdicts(const PartitionedMethod& method, const NodeOwners& owners, const Registry& registry,
                      std::vector<NodeVerdict>& verdicts) {
   GivenVerdicts given(method.result);
@@ -260,7 +259,7 @@ void record_apart(const Program& program, const PartitionedMethod& method, const
   for (WhyApart& why : all.pairs) {
     const Symbol first = owners.delegate_of(*why.graph, why.first);
     const Symbol second = owners.delegate_of(*why.graph, why.second);
-    if (first.empty() || second.empty()) continue;  // nobody needs one of them
+    if (first.empty() || second.empty()) continue;  // one of them was dropped as unneeded
     apart.pairs.push_back({.method = method.method->name,
                            .graph = body_name(method, *why.graph),
                            .first = first,
@@ -272,7 +271,7 @@ void record_apart(const Program& program, const PartitionedMethod& method, const
   }
 }
 
-// Only what some method still refers to.
+// Copies the data that some method still refers to.
 void copy_used_data(const Program& from, Program& to) {
   for (const auto& method : to.methods) {
     for (const InputSpec& spec : method->inputs) {
@@ -281,7 +280,7 @@ void copy_used_data(const Program& from, Program& to) {
   }
 }
 
-// Delegates of an earlier lowering, but for those that moved into new ones.
+// Copies the delegates of an earlier lowering that did not move into new delegates.
 void copy_called_delegates(const Program& from, Program& to) {
   if (from.delegates.empty()) return;
   std::unordered_set<Symbol> called;
@@ -329,7 +328,7 @@ MethodPartitioners for_all_methods(const Program& program, const Partitioner& pa
   return partitioners;
 }
 
-// Keys are shared by all delegates of a program.
+// Named data keys are shared by all delegates of a program, so they must not conflict.
 Status check_named_data(const Program& program) {
   auto merged = merge_named_data(program);
   if (!merged) return Failure(std::move(merged).error());

@@ -41,13 +41,14 @@ std::span<const Node* const> UnitOrder::members(std::uint32_t unit) const {
       .subspan(group_begin_[group], group_begin_[group + 1] - group_begin_[group]);
 }
 
-// What must come before the node: producers of its operands (null for graph inputs), then earlier effects.
+// The i-th node that must come before `node`: first producers of operands (null for graph inputs), then
+// earlier effects.
 const Node* UnitOrder::requirement(const Node& node, std::size_t i) const {
   if (i < node.operand_count()) return node.operand(i)->producer();
   return effects_.before(node)[i - node.operand_count()];
 }
 
-// The next producer outside of the unit that is not in the order yet; null when there is none.
+// Returns the next producer outside the unit that is not in the order yet, or null.
 const Node* UnitOrder::next_open_producer(Frame& frame) const {
   std::span<const Node* const> nodes = members(frame.unit);
   for (; frame.member < nodes.size(); ++frame.member, frame.operand = 0) {
@@ -62,7 +63,7 @@ const Node* UnitOrder::next_open_producer(Frame& frame) const {
   return nullptr;
 }
 
-// True if the frame's unit waits for an earlier effect, and not for a value.
+// True if the frame's unit waits for an earlier effect, not for a value.
 bool UnitOrder::waits_for_effect(const Frame& frame) const {
   return frame.operand > members(frame.unit)[frame.member]->operand_count();
 }
@@ -72,7 +73,7 @@ Failure UnitOrder::cycle(std::uint32_t unit) const {
     return number < nodes_.size() ? fmt::format("%{}", nodes_[number]->display_name())
                                   : fmt::format("partition {}", group_names_[number - nodes_.size()].str());
   };
-  // The stack holds who needs whom; values flow the other way.
+  // The stack goes from users to producers; the path is printed in the direction of the values.
   std::string path = name(unit);
   LoweringPlace place{.method = method_.str()};
   bool through_effects = false;

@@ -1,9 +1,8 @@
-// A topological order of a graph whose nodes are partly grouped: every group is one unit, all its nodes at
-// one place.
+// A topological order of a graph in which the nodes of each group are adjacent: a group is one unit.
 //
-// Nodes keep their order; a group stands where its first node stood, and what the group needs from later in
-// the list is pulled before it. Nodes with effects keep their order (ops/effects.h). Linear in nodes and
-// edges. If a group must run both before and after a node, there is no such order: the error prints the path.
+// Nodes keep their order. A group takes the position of its first node; later nodes that the group depends on
+// are moved before it. Nodes with effects keep their order (ops/effects.h). Linear in nodes and edges. If a
+// group must run both before and after a node, no such order exists: the error prints the path.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,13 @@ class UnitOrder {
     std::uint32_t group = no_group;
   };
 
-  // `group_of` by node id; `method` and `group_names` for the error.
+  // `group_of` is indexed by node id; `method` and `group_names` are used in the error message.
   UnitOrder(Symbol method, const Graph& graph, std::span<const std::uint32_t> group_of,
             std::span<const Symbol> group_names, const EffectOrder& effects);
   Result<std::vector<Unit>> run();
 
  private:
-  // A unit on the stack and how far its operands have been looked at.
+  // A unit on the stack, and the next member and operand to look at.
   struct Frame {
     std::uint32_t unit;
     std::size_t member = 0;
@@ -51,7 +50,7 @@ class UnitOrder {
   std::span<const std::uint32_t> group_of_;
   std::span<const Symbol> group_names_;
   const EffectOrder& effects_;
-  NodeOrder place_;                         // of nodes that are units of their own
+  NodeOrder place_;                         // order of single nodes, which are units
   std::vector<const Node*> nodes_;          // by place
   std::vector<std::uint32_t> group_begin_;  // members of group g: group_members_[begin[g] .. begin[g + 1])
   std::vector<const Node*> group_members_;

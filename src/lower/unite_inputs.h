@@ -1,16 +1,15 @@
-// Gives a delegate's program one input for each parameter, buffer or constant, however often the method had
-// it.
+// Merges the inputs of a delegate's program that refer to the same parameter, buffer or constant.
 //
 //   (%one = buffer "count", %two = buffer "count", %x)  ->  (%one = buffer "count", %x)
 //
-// A backend makes a state for each mutated buffer that comes in, and a copy for each constant.
+// Without this, a backend would create one state per mutated buffer input and one copy per constant input.
 #pragma once
 
 #include "depute/program.h"
 
 namespace depute {
 
-// Afterwards no two inputs of the method name the same data; the first one stays.
+// Keeps the first input of each parameter, buffer or constant.
 void unite_inputs(Method& method);
 
 }  // namespace depute

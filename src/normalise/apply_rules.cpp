@@ -14,7 +14,7 @@ namespace {
 
 constexpr int max_steps_per_node = 100'000;  // a rule that makes its own op again is a bug
 
-// The node's results rebuilt from simpler ops; empty when the rule leaves the node as it is.
+// Returns the values that replace the node's results; empty if the rule leaves the node unchanged.
 Replacement replacement_of(Method& method, Graph& graph, Node& node, DecomposeFunction rule,
                            SizeValues& sizes) {
   TRY_STATUS(check_call(node));
@@ -28,7 +28,7 @@ Replacement replacement_of(Method& method, Graph& graph, Node& node, DecomposeFu
   return values;
 }
 
-// Gives the new value the sizes of the old one, which the file may know better where they are symbolic.
+// Gives the new value the sizes of the old one, which may be more precise where they are symbolic.
 Status take_over_type(Graph& graph, const Node& node, const Value& old, Value& value) {
   if (value.type() == old.type()) return {};
   if (!value.type().is_tensor() || !may_agree(value.type(), old.type())) {

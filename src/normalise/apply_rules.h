@@ -1,4 +1,4 @@
-// Replaces nodes by what rules build for them: decompositions, and forms that the runtime's kernels take.
+// Replaces nodes by the values that rules build: decompositions, and forms that the runtime's kernels accept.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,12 @@
 
 namespace depute {
 
-// The rule for a node, null to let it be. A rule that gives no values leaves its node as it is.
+// Returns the rule for a node, or null to skip the node. A rule that returns no values leaves its node
+// unchanged.
 using RuleOfNode = std::function<DecomposeFunction(const Node& node)>;
 
-// Goes forward once. What a rule builds lies before the node and is visited in turn; the bodies that it makes
-// become the method's, and are not visited.
+// Visits the nodes once, in order. Nodes that a rule builds are inserted before the node and visited too. New
+// bodies are moved to the method and not visited.
 Status apply_rules(Method& method, Graph& graph, const Ranges& ranges, const RuleOfNode& rule_of);
 
 }  // namespace depute

@@ -36,7 +36,7 @@ Value* BodyOperands::in_graph(Value& constant, Graph& graph) {
   return value;
 }
 
-// The input of `graph` that holds `outer`, a value beside the node that runs the graph.
+// Returns the input of `graph` that holds `outer`, a value in the graph of the node that runs `graph`.
 Value* BodyOperands::operand(Value& outer, Node& node, Graph& graph) {
   auto operands = body_operands(node);
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -1,9 +1,9 @@
-// Replaces ops by their decompositions, until only core ops and those a backend asked for are left.
+// Decomposes ops until only core ops and those that a backend keeps remain.
 //
 //   %y = aten.silu.default(%x)       ->       %s = aten.sigmoid.default(%x)
 //                                             %y = aten.mul.Tensor(%x, %s)
 //
-// The rules stand in the op table. What a rule builds goes before the node and is visited in turn.
+// The op table holds the rules. Nodes that a rule builds are inserted before the node and visited in turn.
 #include "depute/op.h"
 #include "ir/walk.h"
 #include "normalise/apply_rules.h"
@@ -11,7 +11,7 @@
 #include "normalise/passes.h"
 
 namespace depute {
-// Afterwards no node has a decomposition, but for those kept by options.ops_to_not_decompose.
+// Afterwards no node has a decomposition, except nodes kept by options.ops_to_not_decompose.
 Status decompose(Program& program, const NormaliseOptions& options) {
   KeptOps kept(options.ops_to_not_decompose);
   auto rule_of = [&](const Node& node) -> DecomposeFunction {

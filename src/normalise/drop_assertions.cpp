@@ -1,11 +1,10 @@
-// Removes assertions, and gives views their one name.
+// Removes assertions, and renames ops that have a second name.
 //
 //   %_ = aten._assert_tensor_metadata.default(%x, ...)        gone
 //   %v = aten.view_copy.default(%x, [6])                 ->   %v = aten.view.default(%x, [6])
 //
-// Assertions were checked by torch when it traced the program; the runtime has no kernels for them. Copying
-// twins come from programs that were brought to the Edge dialect; in a functional program a view and its copy
-// are the same.
+// Torch checked the assertions when it traced the program, and the runtime has no kernels for them. Copy
+// variants of views come from programs in the Edge dialect; in a functional program a view equals its copy.
 #include "depute/op.h"
 #include "normalise/pass_error.h"
 #include "normalise/passes.h"
@@ -13,7 +12,7 @@
 namespace depute {
 namespace {
 
-// Another name of the same op, or the copying twin of a view.
+// True for a second name of an op, and for the copy variant of a view.
 bool has_one_name(const Graph& graph, const OpDef& def) {
   if (def.functional.empty() || def.mutates()) return false;
   const OpDef& functional = *graph.ops().find(def.functional);
@@ -38,7 +37,7 @@ Status drop_from(Graph& graph) {
 
 }  // namespace
 
-// Afterwards no node is an assertion, and copying twins of views (aten.view_copy) are views (aten.view).
+// Afterwards no node is an assertion, and copy variants of views (aten.view_copy) are views (aten.view).
 Status drop_assertions(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) { return drop_from(graph); });
 }

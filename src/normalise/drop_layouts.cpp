@@ -1,11 +1,11 @@
-// Makes every tensor contiguous and gives every known node the result types of its op.
+// Makes every tensor contiguous, and infers the result types of every known node.
 //
 //   %p: f32[4, 3]{strides=[1, 4]} = aten.permute.default(%x, [1, 0])     ->     %p: f32[4, 3] = ...
 //
-// In training IR views have the strides that torch traced. After functionalisation nothing depends on them,
-// and the runtime's tensors are dense. A file whose types its own ops contradict is refused: something is
-// wrong with it, or with the op table. A user input in channels_last order keeps that order, since the caller
-// passes such tensors, and is copied.
+// Views in training IR have the strides that torch traced. After functionalization no node depends on them,
+// and the runtime's tensors are dense. A file whose types contradict its ops is rejected: the file or the op
+// table is wrong. A user input in channels_last order keeps this order, since the caller passes such tensors;
+// it is copied.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace depute {
 namespace {
 
-// NHWC or NDHWC, and not also contiguous because dimensions have size 1.
+// True for NHWC or NDHWC that is not contiguous as well (because of dimensions of size 1).
 bool is_channels_last(const TensorType& type) {
   auto order = dim_order(type);
   if (!order || (type.rank() != 4 && type.rank() != 5)) return false;
@@ -33,7 +33,7 @@ bool is_channels_last(const TensorType& type) {
   return *order == wanted && has_space && !(type.sizes[1] == 1);
 }
 
-// The first node that reads the value; null when only the method's outputs do.
+// Returns the first node that reads the value; null if no node does.
 const Node* first_user(const Graph& graph, const Value& value) {
   for (const Node& node : graph.nodes()) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -43,7 +43,8 @@ const Node* first_user(const Graph& graph, const Value& value) {
   return nullptr;
 }
 
-// Puts a copy in row-major order behind the input and lets all users have that. It is made for the first.
+// Inserts a row-major copy of the input, which all users then read. The copy takes the first user's source
+// line.
 void copy_densely(Graph& graph, Value& input, TensorType dense) {
   const Node* user = first_user(graph, input);
   std::vector<std::int64_t> order(dense.rank());
@@ -77,7 +78,7 @@ Status drop_from_inputs(Method& method, Graph& graph) {
   return {};
 }
 
-// The inferred type, with the file's sizes where they are symbolic. Fails when the two disagree.
+// Returns the inferred type with the symbolic sizes of the file. Fails if the two disagree.
 Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred) {
   if (!may_agree(file, inferred)) {
     return node_error(
@@ -88,7 +89,7 @@ Result<Type> reconcile(const Node& node, const Type& file, const Type& inferred)
   return tensor_type(make_tensor(file.tensor.dtype, file.tensor.sizes));
 }
 
-// The file's types without strides.
+// Removes the strides from the file's types.
 void keep_types(Graph& graph, Node& node) {
   for (Value* result : node.results()) {
     if (!result->type().is_tensor() || result->tensor().is_contiguous()) continue;
@@ -113,15 +114,14 @@ Status retype(Graph& graph, Node& node) {
                                         node.results().size(), types->size()));
   }
   for (std::size_t i = 0; i < types->size(); ++i) {
-    if (node.result(i)->type().kind == Type::Kind::None) continue;  // a result torch did not compute
+    if (node.result(i)->type().kind == Type::Kind::None) continue;  // torch did not compute this result
     TRY(Type type, reconcile(node, node.result(i)->type(), (*types)[i]));
     graph.set_type(*node.result(i), std::move(type));
   }
   return {};
 }
 
-// as_strided counts elements in its argument's memory: the numbers are right only where that is dense
-// already.
+// Fails for as_strided on strided memory: it counts elements in its argument's memory, which must be dense.
 Status check_layout_is_known(const Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || !def->is(OpFlag::reads_layout)) return {};
@@ -136,8 +136,8 @@ Status check_layout_is_known(const Node& node) {
 
 }  // namespace
 
-// Afterwards all tensors are contiguous, and every known node has the result types that its op gives; a file
-// that says otherwise is refused. Only user inputs may be channels_last; a copy follows them.
+// Afterwards all tensors are contiguous, and every known node has the result types of its op; a contradicting
+// file is rejected. Only user inputs may be channels_last; a copy follows them.
 Status drop_layouts(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method& method, Graph& graph) -> Status {
     for (const Node& node : graph.nodes()) TRY_STATUS(check_layout_is_known(node));

@@ -1,5 +1,5 @@
-// Attention with a mask guards its softmax: a row that is masked whole would give NaN, and PyTorch gives
-// zeros. Where the mask is a constant, or some rows of one, it can be looked at.
+// Removes guards of the softmax in masked attention. A fully masked row would give NaN, and PyTorch returns
+// zeros for it. If the mask is constant, the pass checks that no row is fully masked.
 //
 //   %s = add(%scores, %mask)            with %mask a constant that leaves something in every row
 //   %h = amax(%s, [-1], true)
@@ -8,10 +8,11 @@
 //   %w = where(%e, 0, %p)               uses of %w become uses of %p
 //
 //   %f = any.dim(%seen, -1, true)       with %seen the slice of a constant that has a true in every row
-//   %w = mul(%p, to_f32(%f))            uses of %w become uses of %p
+//   %g = to_f32(%f)
+//   %w = mul(%p, %g)                    uses of %w become uses of %p
 //
-// A mask of zeros, which masks nothing, goes as well. Products of finite numbers are taken to be finite: a
-// row of scores that overflowed to -inf without the mask's help is not looked for.
+// A mask of zeros is removed as well. Products of finite numbers are assumed to be finite: a row of scores
+// that overflows to -inf without the mask is not considered.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -62,7 +63,7 @@ class GuardDropper {
     return data != nullptr && data->type.rank() == 0 && internal::Elements<float>(*data)[0] == 0;
   }
 
-  // The value whose rows' greatest elements are compared with -inf.
+  // Returns the scores whose row maximum is compared with -inf.
   static const Value* guarded_scores(const Value* is_masked) {
     const Node* eq = producer_of(is_masked, "aten.eq.Scalar");
     if (eq == nullptr) return nullptr;
@@ -85,7 +86,7 @@ class GuardDropper {
     const TensorData* data;
   };
 
-  // The sum that made `scores`, when one operand of it is constant.
+  // Returns the sum that computes `scores` if one of its operands is constant.
   std::optional<Mask> mask_of(const Value* scores) const {
     const Node* add = producer_of(scores, "aten.add.Tensor");
     if (add == nullptr) return std::nullopt;
@@ -116,7 +117,7 @@ class GuardDropper {
     drop_zeros(*mask);
   }
 
-  // weights * f, where f is 1 for rows of which something is seen
+  // Removes the factor f of weights * f, where f is 1 for rows that are not fully masked.
   void drop_factor(Node& product) {
     OpCall factors(product);
     const Value* weights = factors.value("self");
@@ -141,7 +142,7 @@ class GuardDropper {
     return call.integer("dim") == -1 && seen->tensor().rank() > 1 && sees_in_each_row(*seen);
   }
 
-  // Of a constant, or of rows of one.
+  // True if every row of a constant, or of a slice of one, has a true element.
   bool sees_in_each_row(const Value& seen) const {
     if (const Node* slice = producer_of(&seen, "aten.slice.Tensor")) {
       OpCall call(*slice);
@@ -155,7 +156,7 @@ class GuardDropper {
            each_row_has(*data, [](float element) { return element != 0; });
   }
 
-  // True when every row has an element that is not -inf (or NaN).
+  // True if every row has an element that is neither infinite nor NaN.
   static bool leaves_something(const TensorData& mask) {
     return each_row_has(mask, [](float element) { return std::isfinite(element); });
   }
@@ -172,7 +173,7 @@ class GuardDropper {
     return true;
   }
 
-  // A sum with zeros is its other operand, for a softmax and the comparison that is no longer used.
+  // Replaces a sum with zeros by its other operand in the softmax and in the unused comparison.
   void drop_zeros(const Mask& mask) {
     if (mask.scores->type() != mask.sum->type()) return;
     internal::Elements<float> elements(*mask.data);
@@ -191,7 +192,7 @@ class GuardDropper {
 
 }  // namespace
 
-// Afterwards no softmax is guarded against rows that are masked whole where a constant mask has none.
+// Afterwards no softmax is guarded against fully masked rows if a constant mask has none.
 Status drop_softmax_guards(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) GuardDropper(program, *method, *method->graph).run();
   return {};

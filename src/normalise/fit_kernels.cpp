@@ -1,10 +1,10 @@
-// Brings calls to forms that the runtime's kernels compute, and compute right.
+// Rewrites calls into forms that the runtime's kernels support and compute correctly.
 //
-//   %y: f32[4] = aten.gather.default(%x, 0, %i: i32[4])    ->    %c: i64[4] = aten._to_copy.default(%i, i64)
-//                                                                %y = aten.gather.default(%x, 0, %c)
+//   %y = aten.gather.default(%x, 0, %i: i32[4])    ->    %c: i64[4] = aten._to_copy.default(%i, dtype=.i64)
+//                                                        %y = aten.gather.default(%x, 0, %c)
 //
-// What a kernel takes stands in the row of its op (ops/kernel_rules.h). Only what no backend took is asked:
-// backends have rules of their own.
+// The row of an op states what its kernel supports (ops/kernel_rules.h). Only undelegated nodes are
+// rewritten: backends have rules of their own.
 #include "ir/walk.h"
 #include "normalise/apply_rules.h"
 #include "normalise/passes.h"
@@ -12,15 +12,16 @@
 
 namespace depute {
 
-// Afterwards a node that has a form its kernel takes is in that form.
+// Afterwards every node for which a supported form exists is in that form.
 Status fit_kernels(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [&](Method& method, Graph& graph) {
     const std::uint32_t first_made_here = graph.node_ids();
-    return apply_rules(method, graph, program.ranges, [first_made_here](const Node& node) -> DecomposeFunction {
-      const OpDef* def = node.def();
-      if (def == nullptr || def->origin != OpOrigin::Torch) return nullptr;
-      return node.id() < first_made_here ? fit_kernel : fit_types;
-    });
+    return apply_rules(method, graph, program.ranges,
+                       [first_made_here](const Node& node) -> DecomposeFunction {
+                         const OpDef* def = node.def();
+                         if (def == nullptr || def->origin != OpOrigin::Torch) return nullptr;
+                         return node.id() < first_made_here ? fit_kernel : fit_types;
+                       });
   });
 }
 

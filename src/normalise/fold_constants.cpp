@@ -1,4 +1,4 @@
-// Computes at compile time what does not depend on the user's inputs.
+// Computes values at compile time that do not depend on the user's inputs.
 //
 //   method f(%w: f32[4, 8] = param "w", %x: f32[2, 8]) {
 //     %t: f32[8, 4] = aten.permute.default(%w, [1, 0])
@@ -7,9 +7,9 @@
 //   method f(%x: f32[2, 8], %t_1: f32[8, 4] = constant "t") {        with "t" a view of w's storage
 //     %y: f32[2, 4] = aten.mm.default(%x, %t_1)
 //
-// The new constants come behind the other inputs; constant inputs may stand anywhere. Bodies of control flow
-// get theirs as operands; what is the same in all turns of a loop is computed here once. What is large is not
-// computed here, but when the bytes are written out. Weights in integers stay integers.
+// New constants follow the other inputs; constant inputs may stand anywhere. Bodies of control flow receive
+// them as operands, and values that are equal in all iterations are computed once. Large results are computed
+// lazily, when the file is written. Integer weights stay integers.
 #include <algorithm>
 #include <ranges>
 #include <unordered_map>
@@ -24,10 +24,11 @@
 namespace depute {
 namespace {
 
-// A node stays when its results are larger than this and more than max_folded_growth times its operands.
+// A node is not folded if its results exceed this many bytes and are more than max_folded_growth times its
+// operands.
 constexpr std::size_t max_folded_bytes = std::size_t{16} << 20;
 constexpr std::size_t max_folded_growth = 4;
-// Constants that wait for each other to be computed, at most; the next one is computed at once.
+// Maximum depth of lazy constants that depend on each other; the next one is computed at once.
 constexpr int max_folded_depth = 64;
 
 using DataKeys = std::unordered_set<Symbol>;
@@ -48,13 +49,13 @@ Content as_content(const Argument& number) {
   return number.as_double();
 }
 
-// What reads the integers goes on as the pattern that backends look for.
+// True if the result is a tensor of integers. Its readers keep the pattern that backends look for.
 bool is_quantised(const Node& node) {
   const Type& type = node.result(0)->type();
   return node.results().size() == 1 && type.is_tensor() && !is_floating(type.tensor.dtype);
 }
 
-// The tensors and numbers that inputs of a method's graph and its bodies are known to hold.
+// Known contents (tensors and numbers) of inputs of a method's graph and its bodies.
 using KnownInputs = std::unordered_map<const Value*, Content>;
 
 class Folder {
@@ -99,7 +100,7 @@ class Folder {
     }
   }
 
-  // What a body gets that is the same in all its turns.
+  // Reads the operands of a body that are equal in all its iterations.
   void read_operands(const Node& owner) {
     std::span<const Argument> operands = body_operands(owner);
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -113,11 +114,11 @@ class Folder {
     }
   }
 
-  // True when the node's results are known now.
+  // True if the node's results are now known.
   bool evaluate(Node& node) {
     const OpDef* def = node.def();
     if (def == nullptr || !def->is_pure() || node.results().empty()) return false;
-    // Scales that are found when the program runs are the runtime's own: what they quantise stays with them.
+    // Scales that are computed at run time belong to the runtime, and so does quantization with them.
     if (def->is(OpFlag::quantisation) && node.results().size() > 1) return false;
     if (def->is(OpFlag::quantisation) && !is_quantised(node)) return hold(node);
     if (def->is(OpFlag::symbolic) && is_number(node)) {
@@ -133,8 +134,8 @@ class Folder {
     return true;
   }
 
-  // Numbers that are integers in the program, and what is made of them, stay as they are for what reads them
-  // as numbers. What makes integers of them again has their values:
+  // Keeps values that are dequantized from integers, and values computed from these, for readers of floats. A
+  // node that quantizes them again is folded:
   //
   //   %a = dequantize_per_tensor(%w, ..)    %b = mul(%a, %gain)    %c = quantize_per_tensor(%b, ..)
   bool hold(const Node& node) {
@@ -157,7 +158,7 @@ class Folder {
     return false;
   }
 
-  // Computes what the node reads of what is held; false when a kernel fails.
+  // Computes the held values that the node needs; false if a kernel fails.
   bool compute_held(Node& node) {
     std::vector<Node*> pending = {&node};
     while (!pending.empty()) {
@@ -168,7 +169,7 @@ class Folder {
       }
       if (pending.size() > before) continue;
       pending.pop_back();
-      if (&next == &node || !held_.contains(next.result(0))) continue;  // two read it
+      if (&next == &node || !held_.contains(next.result(0))) continue;  // read by two nodes
       if (!run(next)) return false;
       for (const Value* result : next.results()) held_.erase(result);
     }
@@ -187,20 +188,20 @@ class Folder {
       auto found = known_.find(&value);
       return found == known_.end() ? nullptr : &found->second.content;
     });
-    if (!results) return false;  // it fails when it runs, if it ever does
+    if (!results) return false;  // it fails at run time, if it ever runs
     remember(node, std::move(*results));
     computed_.push_back(&node);
     return true;
   }
 
-  // A size that is known without its operands.
+  // True for a size that is a known number even if its operands are unknown.
   static bool is_number(const Node& node) {
     const Type& type = node.result()->type();
     return node.results().size() == 1 && type.kind == Type::Kind::SymInt && type.expr != nullptr &&
            type.expr->kind == SymExpr::Kind::Int;
   }
 
-  // Adds the bytes of a tensor; false when it has symbolic sizes.
+  // Adds the bytes of a tensor; false for symbolic sizes.
   static bool add_bytes(const Value& value, std::size_t& total) {
     if (!value.type().is_tensor()) return true;
     auto bytes = value.tensor().static_bytes();
@@ -235,7 +236,7 @@ class Folder {
     }
   }
 
-  // What is not kept here is not kept at all.
+  // Frees the content of operands after their last use.
   void let_go_of_operands(const Node& node) {
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
       Constant& operand = known_.at(node.operand(i));
@@ -251,7 +252,7 @@ class Folder {
     return std::ranges::any_of(value.uses(), [&](const Use& use) { return !is_folded_[use.user()->id()]; });
   }
 
-  // Lets all users have the value's content itself.
+  // Replaces the value by its content in all users.
   void replace(Value& value) {
     const Content& content = known_.at(&value).content;
     if (const auto* data = std::get_if<TensorData>(&content)) {
@@ -261,7 +262,8 @@ class Folder {
     while (value.has_uses()) graph_.set_operand(*value.uses().begin(), as_literal(content));
   }
 
-  // An input with this data: one that the value's node reads, if the node changes nothing, or a new one.
+  // Returns an input with this data: an input that the value's node reads, if the node changes nothing, or a
+  // new one.
   Value* constant_input(Value& value, const TensorData& data) {
     Node& node = *value.producer();
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -281,8 +283,8 @@ class Folder {
 
   struct Constant {
     Content content;
-    int depth;              // of contents that are computed when this one is
-    std::size_t uses_left;  // by nodes not folded yet
+    int depth;              // of lazy contents that are computed together with this one
+    std::size_t uses_left;  // uses by nodes that are not folded yet
   };
 
   Program& program_;
@@ -291,15 +293,15 @@ class Folder {
   KnownInputs& inputs_;
   Graph& graph_;
   std::unordered_map<const Value*, Constant> known_;
-  std::unordered_set<const Value*> held_;  // could be known
-  std::vector<Node*> computed_;            // after what they read
-  std::vector<bool> is_folded_;            // by node id; what is held is computed and may stay, too
+  std::unordered_set<const Value*> held_;  // could be computed, but kept for backends
+  std::vector<Node*> computed_;            // in topological order
+  std::vector<bool> is_folded_;            // by node id; held values may be computed and stay as nodes, too
 };
 
 }  // namespace
 
-// Afterwards no pure node of a method has only constant operands, but for those that are part of a quantised
-// pattern, have no reference kernel, would fail, or whose results are too large.
+// Afterwards no pure node of a method has only constant operands. Exceptions: nodes of a quantized pattern,
+// without a reference kernel, that would fail, or with too large results.
 Status fold_constants(Program& program, const NormaliseOptions&) {
   DataKeys mutated = mutated_data(program);
   for (auto& method : program.methods) {

@@ -1,28 +1,28 @@
-// Replaces ops that write to their arguments by ops that return a new value.
+// Functionalizes: replaces ops that write to their arguments by ops that return new values.
 //
 //   %v = aten.slice.Tensor(%x, 0, 0, 2)              %v = aten.slice.Tensor(%x, 0, 0, 2)
 //   %r = aten.add_.Tensor(%v, %y)             ->     %u = aten.add.Tensor(%v, %y)
 //   return %x                                        %w = aten.slice_scatter.default(%x, %u, 0, 0, 2)
 //                                                    return %w
 //
-// The graph is walked once, forward. Views are remembered with the value they look at. A write gives the
-// written value a new content, and through the views' write-back rules also every value below it, down to the
-// base; other views of the base are made again when they are next used.
+// Walks the graph once, forward, and records the base of each view. A write gives the written value a new
+// content. The write-back rules of views then update every value below it, down to the base. Other views of
+// the base are recomputed at their next use.
 //
-// What may be a view or a copy, as a reshape of open strides, can be written as long as nobody reads what it
-// may look at afterwards: then it is the same.
+// A value that may be a view or a copy (a reshape of dynamic sizes) can be written if its possible base is
+// not read afterwards. View and copy then give the same result.
 //
-// Ops of other libraries, of which only the schema is known, become their functional forms, which give new
-// contents of what they write behind their results (contents.h).
+// Custom ops, known only by their schema, become functional forms. These append the new contents of written
+// arguments to their results (contents.h).
 //
-// Where the base is a buffer, a parameter or a user input, its last content is state: it becomes an output in
-// front of the user's, as torch.export's own functional programs have it (buffers first, then inputs).
+// If the base is a buffer, a parameter or a user input, its final content is state. It becomes an output
+// before the user's outputs (buffers first, then inputs), as in torch.export's functional programs.
 //
 //   %r = aten.add_.Tensor(%count, 1)                 %u = aten.add.Tensor(%count, 1)
 //   return %r                                 ->     store buffer "count" = %u
 //                                                    return %u
 //
-// An out tensor of another size becomes a tensor of its own, as torch resizes it, unless others look at it.
+// An out tensor of another size is replaced, since torch resizes it, unless other values alias it.
 //
 //   %w = aten.empty.memory_format([0])
 //   %r = aten.add.out(%x, %y, out=%w)         ->     %u = aten.add.Tensor(%x, %y)
@@ -55,7 +55,7 @@ bool depends_on_memory(const OpDef& def) {
 
 class Functionaliser {
  public:
-  // Of a body of control flow, inputs from `first_writable` on may be written.
+  // For a body of control flow: inputs from `first_writable` on may be written.
   Functionaliser(Method& method, Graph& graph, const Ranges& ranges, std::size_t first_writable = 0)
       : method_(method),
         graph_(graph),
@@ -63,20 +63,20 @@ class Functionaliser {
         first_writable_(first_writable),
         sizes_(graph, &ranges) {}
   Status run();
-  // Of a body that was made functional.
+  // Returns the final contents of inputs, for a body that has been made functional.
   Result<InputContents> input_contents();
 
  private:
-  // How a value looks at another one's memory.
+  // A view: how a value aliases another one.
   struct View {
-    Value* parent;  // as it is named in the program, whatever its content has become
+    Value* parent;  // its value in the program, even if its content has changed
     Node* node;     // the op that made the view
     std::size_t result;
-    bool is_certain;  // false: torch may have made a copy, and the traced types do not tell
+    bool is_certain;  // false: torch may have copied, and the traced types do not show it
   };
   struct Content {
     Value* value;
-    std::uint64_t version;  // of the base when this became the content
+    std::uint64_t version;  // version of the base when this became the content
   };
 
   Value* base_of(Value* value) const;
@@ -106,11 +106,11 @@ class Functionaliser {
   std::size_t first_writable_;
   SizeValues sizes_;
   std::unordered_map<const Value*, View> views_;
-  std::unordered_map<const Value*, Content> contents_;        // of values whose base was written
-  std::unordered_map<const Value*, std::uint64_t> versions_;  // of written bases: the number of writes
-  std::unordered_map<const Value*, Diagnostic> lost_;         // of bases whose last content is not known: why
-  std::unordered_set<const Value*> viewed_;                   // the parents in views_
-  std::unordered_map<const Value*, Value*> resized_;  // out tensors: what stands for them from then on
+  std::unordered_map<const Value*, Content> contents_;        // values whose base was written
+  std::unordered_map<const Value*, std::uint64_t> versions_;  // written bases: number of writes
+  std::unordered_map<const Value*, Diagnostic> lost_;         // bases whose final content is unknown: why
+  std::unordered_set<const Value*> viewed_;                   // all View::parent of views_
+  std::unordered_map<const Value*, Value*> resized_;          // out tensors: their replacements from now on
 };
 
 Value* Functionaliser::base_of(Value* value) const {
@@ -119,11 +119,11 @@ Value* Functionaliser::base_of(Value* value) const {
   return value;
 }
 
-// What `value` holds at `before`: itself until its base is written.
+// Returns the content of `value` at `before`: the value itself until its base is written.
 Result<Value*> Functionaliser::content_of(Value* value, Node& before) {
   auto version = versions_.find(base_of(value));
   if (version == versions_.end()) return value;
-  std::vector<Value*> stale;  // from `value` down to the first that is up to date
+  std::vector<Value*> stale;  // from `value` down to the first up-to-date one
   Value* below = value;
   for (;;) {
     auto content = contents_.find(below);
@@ -168,12 +168,12 @@ Status Functionaliser::refresh_operands(Node& node) {
 
 namespace {
 
-// Whether a tensor of `sizes` can lie where `type` does: each of its dimensions runs over dimensions of
-// `type` that follow each other without a gap. Nothing where that depends on open sizes; what holds for most
-// of them also holds where one is 1.
+// Returns whether a tensor of `sizes` can be a view of memory with `type`: each of its dimensions must cover
+// dimensions of `type` without gaps. Nullopt if that depends on dynamic sizes. A true answer also holds if a
+// dynamic size is 1.
 std::optional<bool> can_be_viewed(const TensorType& type, const Dims& sizes) {
   struct Run {
-    SymInt count, stride;  // of the innermost place
+    SymInt count, stride;  // count and stride of the innermost dimension
   };
   std::vector<Run> runs;
   bool is_open = false;
@@ -201,7 +201,7 @@ std::optional<bool> can_be_viewed(const TensorType& type, const Dims& sizes) {
 
 }  // namespace
 
-// What each result may share memory with: the first argument, or of a list the element of its number.
+// Returns the argument that each result may alias: the first one, or the matching element if it is a list.
 std::vector<Value*> Functionaliser::viewed_by(const Node& node) const {
   OpCall call(node);
   std::vector<Value*> parents(node.results().size(), nullptr);
@@ -232,7 +232,7 @@ void Functionaliser::remember_views(Node& node, const std::vector<Value*>& paren
       if (lies_there == false) continue;
       is_certain = lies_there.has_value();
     }
-    if (call[0].is_list()) is_certain = false;  // a view is made again from one argument, not from a list
+    if (call[0].is_list()) is_certain = false;  // a view cannot be recomputed from a list
     views_[result] = {parent, &node, i, is_certain};
     viewed_.insert(parent);
     auto version = versions_.find(base_of(result));
@@ -259,7 +259,7 @@ Status Functionaliser::check_may_be_written(const Node& node, Value* written) co
                     "return the new value from the body, and write it to the buffer behind the call");
 }
 
-// The new content: the functional op's result in the type of what is written.
+// Computes the new content: the functional op's result in the type of the written value.
 Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const TensorType& target) {
   Builder builder(graph_, &node, &sizes_);
   builder.inherit(node);
@@ -267,7 +267,7 @@ Result<Value*> Functionaliser::compute(Node& node, const OpDef& def, const Tenso
   std::vector<Argument> args;
   const std::vector<ArgDef>& wanted = graph_.ops().find(def.functional)->args;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const int named = def.arg_index(wanted[i].name);  // else the one at its place: "self" for "input"
+    const int named = def.arg_index(wanted[i].name);  // else by position: "self" for "input"
     args.push_back(call[named < 0 ? i : static_cast<std::size_t>(named)]);
   }
   Value* content = builder.call(def.functional.str(), std::span<const Argument>(args));
@@ -291,7 +291,7 @@ Status Functionaliser::write_back(Node& node, Value* written, Value* content) {
                                   view.node->display_name(), view.node->op().str()),
                       "write .clone() or .contiguous() in the model");
   };
-  // The contents before the write, from the written value down to its base, or to what may be a copy.
+  // Collects the contents before the write, from the written value down to its base, or to a possible copy.
   std::vector<std::pair<Value*, Value*>> path;
   for (Value* value = written;; value = views_.at(value).parent) {
     TRY(Value * old, content_of(value, node));
@@ -336,7 +336,7 @@ Status Functionaliser::write(Node& node, const OpDef& def) {
   return {};
 }
 
-// Norms in training mode write to their running statistics, which not all their schemas say; those without a
+// Norms in training mode write to their running statistics, which some of their schemas omit; norms without a
 // mode always do.
 bool has_statistics(const OpDef& def) {
   return def.arg_index(Symbol("running_mean")) >= 0 && !def.functional.empty();
@@ -349,7 +349,7 @@ bool writes_statistics(const OpCall& call) {
   return true;
 }
 
-// The functional form has the new statistics behind the other results.
+// The functional form appends the new statistics to the other results.
 Status Functionaliser::write_statistics(Node& node, const OpDef& def) {
   OpCall given(node);
   Value* written[] = {graph_.own(*given.value("running_mean")), graph_.own(*given.value("running_var"))};
@@ -371,7 +371,7 @@ Status Functionaliser::write_statistics(Node& node, const OpDef& def) {
   return {};
 }
 
-// An op with results of its own that writes to any number of tensors.
+// Functionalizes an op with results of its own that writes to any number of tensors.
 Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef& functional) {
   std::vector<Value*> written;
   const OpCall given(node);
@@ -405,8 +405,8 @@ Status Functionaliser::write_contents(Node& node, const OpDef& def, const OpDef&
 
 namespace {
 
-// By torch's convention an out variant writes keyword arguments alone, one per result, and gives them back.
-// A custom op may write a keyword argument beside others, or leave it out: its call stays as it is.
+// By torch's convention an out variant writes only keyword arguments, one per result, and returns them. A
+// custom op may write or omit a keyword argument; its call stays unchanged.
 bool is_out_variant(const OpDef& def) {
   const auto is_written = [](const ArgDef& arg) { return arg.is_written; };
   const auto is_out = [](const ArgDef& arg) {
@@ -419,7 +419,7 @@ bool is_out_variant(const OpDef& def) {
 
 }  // namespace
 
-// torch gives an out tensor the size of what is written, and then it is that for all who have it.
+// Resizes an out tensor. torch gives it the size of the result, visible to all its aliases.
 Status Functionaliser::resize(const Node& node, Value* written, Value* content) {
   const bool is_seen =
       views_.contains(written) || viewed_.contains(written) || written->producer() == nullptr;
@@ -434,7 +434,7 @@ Status Functionaliser::resize(const Node& node, Value* written, Value* content) 
   return {};
 }
 
-// The functional op's results in the types of the out tensors.
+// Computes the functional op's results in the types of the out tensors.
 Status Functionaliser::write_out(Node& node, const OpDef& def, const OpDef& functional) {
   std::vector<Value*> written;
   const OpCall given(node);
@@ -454,7 +454,7 @@ Status Functionaliser::write_out(Node& node, const OpDef& def, const OpDef& func
     const int named = def.arg_index(wanted.name);
     Argument argument = wanted.default_value.value_or(Argument::none());
     if (named >= 0) argument = call[static_cast<std::size_t>(named)];
-    // An element type that is not told is that of the out tensor.
+    // A missing element type is that of the out tensor.
     if (wanted.type == ArgType::ScalarType && argument.is_none())
       argument = Argument::of(written[0]->tensor().dtype);
     args.push_back(argument);
@@ -494,7 +494,7 @@ void Functionaliser::rename_operands(Node& node) {
   }
 }
 
-// No other operand looks at the memory that a body writes to: it would not see the change.
+// Fails if another operand aliases the memory that a body writes to: it would not see the change.
 Status Functionaliser::check_apart(const Node& node, const Value* written) const {
   std::size_t users = 0;
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
@@ -507,9 +507,9 @@ Status Functionaliser::check_apart(const Node& node, const Value* written) const
                     "give the bodies one tensor, and make views of it inside");
 }
 
-// Bodies first; what they write to are further results, and written here.
+// Functionalizes bodies first; the contents that they write become additional results, and are written here.
 Status Functionaliser::visit_control_flow(Node& node) {
-  std::vector<Value*> operands;  // as they are named in the program
+  std::vector<Value*> operands;  // the values in the program
   for (const Argument& operand : body_operands(node))
     operands.push_back(operand.is_value() ? graph_.own(*operand.as_value()) : nullptr);
   TRY(ControlFlow flow, read_control_flow(node));
@@ -551,7 +551,7 @@ Status Functionaliser::visit(Node& node) {
     if (is_out_variant(*def)) return write_out(node, *def, *functional);
     if (!renewed_arguments(*functional).empty()) return write_contents(node, *def, *functional);
     if (!functional->is(OpFlag::view)) return write(node, *def);
-    // t_, unsqueeze_, detach_: nothing is written; from here on torch sees the tensor in another shape.
+    // t_, unsqueeze_, detach_: no data is written; only the tensor's shape changes from here on.
     graph_.set_op(node, def->functional);
   }
   if (depends_on_memory(*def)) {
@@ -584,12 +584,12 @@ Result<InputContents> Functionaliser::input_contents() {
   return contents;
 }
 
-// An output with what it is, to be sorted.
+// An output with its spec, for sorting.
 struct Output {
   OutputSpec spec;
   Argument value;
 
-  // torch's order: buffers and parameters, user inputs, then what the user returns.
+  // Sorts in torch's order: buffers and parameters, user inputs, then user outputs.
   int rank() const {
     if (spec.kind == OutputSpec::Kind::UserOutput) return 2;
     return spec.kind == OutputSpec::Kind::UserInputMutation ? 1 : 0;
@@ -609,13 +609,13 @@ bool has_store(const Method& method, const OutputSpec& store) {
   });
 }
 
-// Adds an output for every input that was written, but for those that have one.
+// Adds an output for every written input that has none yet.
 Status Functionaliser::store_inputs() {
   std::vector<Output> outputs;
   for (Value* input : graph_.inputs()) {
     if (!versions_.contains(input)) continue;
     InputSpec& spec = method_.inputs[input->index()];
-    if (spec.kind == InputSpec::Kind::Constant) {  // a tensor attribute that the model writes to
+    if (spec.kind == InputSpec::Kind::Constant) {  // the model writes to a tensor attribute
       spec.kind = InputSpec::Kind::Buffer;
       spec.persistent = false;
     }
@@ -658,8 +658,8 @@ Status check_signature(const Method& method) {
 
 }  // namespace
 
-// Afterwards no node writes to its arguments: what a method leaves in its buffers and inputs are outputs in
-// front of the user's. A buffer that some method writes is stored to by every method that reads it.
+// Afterwards no node writes to its arguments: final contents of buffers and inputs are outputs before the
+// user's. If a method writes a buffer, every method that reads it stores to it.
 Status functionalise(Program& program, const NormaliseOptions&) {
   for (const auto& method : program.methods) TRY_STATUS(check_signature(*method));
   for (auto& method : program.methods) {

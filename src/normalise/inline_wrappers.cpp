@@ -1,13 +1,16 @@
-// Puts bodies that only set a mode in the place of their call.
+// Replaces calls whose body only sets a mode by the body.
 //
-//   %y = higher_order.wrap_with_set_grad_enabled(false, @body, %x)        %a = aten.sin.default(%x)
-//   graph body(%x) { %a = aten.sin.default(%x)  return %a }          ->
+//   %y = higher_order.wrap_with_set_grad_enabled(false, @body, %x)    ->    %a = aten.sin.default(%x)
+//   graph @body(%x) { %a = aten.sin.default(%x)  return %a }
 //
-// Lowered programs compute no gradients, so the mode means nothing. Enabled, an autocast converts operands,
-// as the flags of their ops tell. Bodies of control flow stay.
+// Lowered programs compute no gradients, so grad mode is irrelevant. An enabled autocast converts operands
+// according to the flags of their ops. Bodies of control flow stay.
 //
-//   %y = higher_order.wrap_with_autocast("cpu", .bf16, true, true, @body, %x)   ->   %c = _to_copy(%x, .bf16)
-//   graph body(%x: f32) { %m: bf16 = aten.mm.default(%x, %x)  return %m }            %y = aten.mm(%c, %c)
+//   %y = higher_order.wrap_with_autocast("cpu", .bf16, true, true, @body, %x)
+//   graph @body(%x: f32[4, 4]) { %m: bf16[4, 4] = aten.mm.default(%x, %x)  return %m }
+//     ->
+//   %c: bf16[4, 4] = aten._to_copy.default(%x, dtype=.bf16)
+//   %m: bf16[4, 4] = aten.mm.default(%c, %c)
 #include <fmt/format.h>
 
 #include <optional>
@@ -28,7 +31,7 @@ namespace {
 constexpr std::string_view set_grad = "higher_order.wrap_with_set_grad_enabled";
 constexpr std::string_view autocast = "higher_order.wrap_with_autocast";
 
-// The position of the body among the arguments; the operands follow it.
+// Returns the position of the body among the arguments; the operands follow it.
 Result<std::size_t> body_position(const Node& node) {
   for (std::size_t i = 0; i < node.args().size(); ++i) {
     if (node.arg(i).kind == Argument::Kind::Graph) return i;
@@ -36,8 +39,8 @@ Result<std::size_t> body_position(const Node& node) {
   return node_error(node, "the call has no body");
 }
 
-// What an autocast converts to; nothing for a wrapper that converts nothing itself: it leaves the mode around
-// it (set_grad), or sets one that only tensors elsewhere than on a CPU notice.
+// The mode of a wrapper. `is_set` is false if the mode around it continues (set_grad, or an autocast for a
+// device other than the CPU); `type` is what an autocast converts to.
 struct Mode {
   bool is_set = false;
   std::optional<ScalarType> type = std::nullopt;  // none: disabled
@@ -45,7 +48,7 @@ struct Mode {
 
 Result<Mode> mode_of(const Node& node, std::size_t body) {
   if (node.op() == set_grad) return Mode{};
-  if (body < 3 || node.arg(2).kind != Argument::Kind::Bool)  // device, dtype, enabled, cache, body
+  if (body < 3 || node.arg(2).kind != Argument::Kind::Bool)  // arguments: device, dtype, enabled, cache, body
     return node_error(node, "an autocast that does not tell whether it is enabled");
   if (!node.arg(2).as_bool()) return Mode{.is_set = true};
   const Argument &device = node.arg(0), &type = node.arg(1);
@@ -63,7 +66,7 @@ bool is_converted(const Value& value) {
   return type == ScalarType::F32 || type == ScalarType::F16 || type == ScalarType::BF16;
 }
 
-// The element type that the region computes the node in; nothing where it converts no operand.
+// Returns the element type of the node's computation in the region; nullopt if no operand is converted.
 std::optional<ScalarType> autocast_type(const Node& node, ScalarType lower) {
   const OpDef* def = node.def();
   if (def == nullptr) return std::nullopt;
@@ -78,8 +81,7 @@ std::optional<ScalarType> autocast_type(const Node& node, ScalarType lower) {
   return lower;
 }
 
-// The node's operands become what torch's autocast makes of them. The node already has the types that its
-// results have in the region.
+// Converts the node's operands like torch's autocast. The node already has the result types of the region.
 Status convert_operands(Graph& graph, Node& node, ScalarType lower) {
   if (is_control_flow(node)) {
     return node_error(node, "control flow inside of an autocast region cannot be lowered",
@@ -102,7 +104,7 @@ Status convert_operands(Graph& graph, Node& node, ScalarType lower) {
   return {};
 }
 
-// An op that torch makes of others in the region may convert what it makes on the way.
+// Fails if the result types of a composite op differ from the region's: its inner conversions are unknown.
 Status check_types(const Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || def->infer == nullptr) return {};
@@ -124,7 +126,7 @@ bool is_wrapper(const Node& node) {
   return node.op() == set_grad || node.op() == autocast;
 }
 
-// Puts bodies in the place of their wrappers in one graph.
+// Inlines the wrappers of one graph.
 class Inliner {
  public:
   explicit Inliner(Graph& graph) : graph_(graph) {}
@@ -136,10 +138,10 @@ class Inliner {
                                           std::optional<ScalarType> lower);
 
   Graph& graph_;
-  std::unordered_map<const Node*, ScalarType> inside_;  // of wrappers that came out of an autocast region
+  std::unordered_map<const Node*, ScalarType> inside_;  // inlined wrappers -> type of their autocast region
 };
 
-// Copies the body's nodes before `node` and returns what its results become.
+// Copies the body's nodes before `node`, and returns the replacements of the node's results.
 Result<std::vector<Argument>> Inliner::copy_body(Node& node, const Graph& body, std::size_t first_operand,
                                                  std::optional<ScalarType> lower) {
   std::unordered_map<const Value*, Argument> values;
@@ -188,7 +190,7 @@ Status Inliner::inline_call(Node& node) {
   return {};
 }
 
-// Inlines until only control flow is left; a body may itself hold wrappers, which come in with it.
+// Inlines until only control flow remains. A body may contain wrappers, which are inlined later.
 Status Inliner::run() {
   Node* node = graph_.first();
   while (node != nullptr) {
@@ -210,8 +212,8 @@ Status Inliner::run() {
 
 }  // namespace
 
-// Afterwards no node wraps a body that only sets a mode (no_grad, autocast): the body stands in its place,
-// with what autocast converts. What has bodies is control flow that read_control_flow() accepts.
+// Afterwards no node wraps a body that only sets a mode (no_grad, autocast): the body replaces it, with the
+// conversions of autocast. All remaining bodies belong to control flow that read_control_flow() accepts.
 Status inline_wrappers(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     TRY_STATUS(Inliner(*method->graph).run());

@@ -1,4 +1,4 @@
-// Which nodes stay whole because someone asked for them (NormaliseOptions::ops_to_not_decompose).
+// Selects nodes that must not be decomposed (NormaliseOptions::ops_to_not_decompose).
 #pragma once
 
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace depute {
 
-// Looks at the wishes that it is made of for as long as it lives.
+// Keeps pointers into the list that it is constructed from.
 class KeptOps {
  public:
   explicit KeptOps(const std::vector<OpsToNotDecompose>& wishes) {

@@ -1,10 +1,10 @@
-// Lets buffers that hold the same as an earlier one of the method be that one, where no method writes to
-// them: models register masks and tables of angles anew in each layer, and what is computed from them is the
-// same only once they are one (see merge_repeated_calls.cpp).
+// Merges buffers of a method that have equal contents and are never written. Models register masks and tables
+// of angles again in each layer; repeated calls on them can be merged only once they are one buffer (see
+// merge_repeated_calls.cpp).
 //
 //   layers.0.mask, layers.1.mask: bool[64, 64], equal      uses of layers.1.mask become uses of layers.0.mask
 //
-// Parameters keep their names, by which users sort them into files; equal bytes are written once anyway.
+// Parameters keep their names, by which users assign them to files; equal bytes are written once anyway.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -18,7 +18,7 @@
 namespace depute {
 namespace {
 
-// So many bytes tell nearly all apart, so that large buffers are not read.
+// Number of bytes to hash; enough to distinguish most buffers without reading large ones as a whole.
 constexpr std::size_t look_bytes = 4096;
 
 using Names = std::unordered_set<Symbol>;
@@ -30,7 +30,7 @@ Names written_names(const Program& program) {
   return names;
 }
 
-// The bytes of a buffer that may be another's; nothing for what is written to, strided, or yet to be made.
+// Returns the bytes of a buffer that may equal another's; nullopt for written, strided or lazy ones.
 std::optional<std::span<const std::byte>> bytes_of(const Program& program, const Names& written,
                                                    const InputSpec& spec) {
   if (spec.kind != InputSpec::Kind::Buffer || written.contains(spec.target)) return std::nullopt;
@@ -61,7 +61,7 @@ void merge(const Program& program, const Names& written, Method& method) {
 
 }  // namespace
 
-// Afterwards no two buffers that a method only reads hold the same elements.
+// Afterwards no two buffers that a method only reads have the same elements.
 Status merge_equal_buffers(Program& program, const NormaliseOptions&) {
   const Names written = written_names(program);
   for (auto& method : program.methods) merge(program, written, *method);

@@ -1,16 +1,16 @@
-// Lets a call that repeats an earlier one use its results (common subexpression elimination): masks,
-// positions and shapes that a model computes anew in each layer are computed once.
+// Merges repeated calls (common subexpression elimination): masks, positions and shapes that a model
+// recomputes in each layer are computed once.
 //
 //   %a: f32[1, 8] = aten.where.self(%mask, %zero, %low)
 //   %b: f32[1, 8] = aten.where.self(%mask, %zero, %low)      uses of %b become uses of %a
 //
-// Torch gives each call with a result of unknown size or value a symbol of its own; of calls that repeat each
-// other they are one.
+// Torch gives each call with a result of unknown size or value a separate symbol; merging the calls merges
+// their symbols.
 //
 //   %p: sym_int[u0] = aten._local_scalar_dense.default(%position)
 //   %q: sym_int[u1] = aten._local_scalar_dense.default(%position)      u1 becomes u0
 //
-// What quantises stays with what it quantises: backends and kernels look for it there.
+// Quantizing ops are not merged: backends and kernels expect them next to the ops that they quantize.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -31,16 +31,17 @@ bool may_merge(const Node& node) {
   return def != nullptr && def->is_pure() && !def->is(OpFlag::quantisation);
 }
 
-// Symbols that are others by another name, as repeated calls tell.
+// Maps symbols to equal symbols, found through repeated calls.
 class SymbolNames {
  public:
-  // Bodies and delegates would have to be renamed as well; graphs with either keep all names.
+  // Graphs with bodies or delegates keep all names, since those would need renaming as well.
   SymbolNames(Program& program, const Method& method)
       : program_(program),
         graph_(*method.graph),
         is_fixed_(!method.bodies.empty() || !program.delegates.empty()) {}
 
-  // Whether the calls' results have the same types, once symbols that `later` brings in are those of `first`.
+  // True if both calls' results have the same types once symbols introduced by `later` are replaced by those
+  // of `first`.
   bool unite(const Node& first, const Node& later) {
     const std::size_t known = names_.size();
     for (std::size_t i = 0; i < later.results().size(); ++i) {
@@ -80,7 +81,7 @@ class SymbolNames {
     return is_found;
   }
 
-  // False where these cannot be the same by renaming a symbol that `later` brings in.
+  // False if renaming a symbol introduced by `later` cannot make the two expressions equal.
   bool add_name(const SymExpr* given, const SymExpr* other, const Node& later) {
     if (given == other) return true;
     if (given == nullptr || other == nullptr) return false;
@@ -91,7 +92,7 @@ class SymbolNames {
     return true;
   }
 
-  // The node whose results have the symbol first; null for the inputs'.
+  // Returns the node whose results introduce the symbol; null for symbols of inputs.
   const Node* definer(Symbol symbol) {
     if (definers_.empty()) {
       for (const Value* input : graph_.inputs()) define(*input, nullptr);
@@ -116,7 +117,7 @@ class SymbolNames {
     return false;
   }
 
-  // What is known of one name holds for the other.
+  // Intersects the ranges of both names.
   void narrow(const Name& name) {
     const auto known = program_.ranges.find(name.symbol.str());
     if (known == program_.ranges.end()) return;
@@ -132,12 +133,13 @@ class SymbolNames {
   std::unordered_map<Symbol, const Node*> definers_;
 };
 
-// The calls seen so far, by hash. One flat table: of 100,000 calls each costs a miss of the cache, not four.
+// Hash table of the calls seen so far. It is flat: a lookup costs one cache miss instead of four for 100,000
+// calls.
 class SeenCalls {
  public:
   SeenCalls(std::size_t most, SymbolNames& names) : slots_(std::bit_ceil(2 * most + 1)), names_(names) {}
 
-  // An earlier call that `node` repeats; null, and from then on `node` itself, when there is none.
+  // Returns an earlier call that `node` repeats; otherwise adds `node` and returns null.
   Node* find_or_add(Node& node) {
     const Hash128 hash = call_hash(node);
     std::size_t i = hash.low & (slots_.size() - 1);
@@ -150,7 +152,7 @@ class SeenCalls {
  private:
   struct Slot {
     Node* node = nullptr;
-    std::uint64_t hash = 0;  // the half that does not say the place
+    std::uint64_t hash = 0;  // the half of the hash that does not select the slot
   };
   bool repeats(const Node& first, const Node& later) {
     return same_call(first, later) && names_.unite(first, later);
@@ -175,7 +177,7 @@ void merge(Program& program, const Method& method, Graph& graph) {
 
 }  // namespace
 
-// Afterwards no two pure calls of a graph have the same op, arguments and types, but for those that quantise.
+// Afterwards no two pure calls of a graph have the same op, arguments and types, except quantizing ones.
 Status merge_repeated_calls(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [&](const Method& method, Graph& graph) -> Status {
     merge(program, method, graph);

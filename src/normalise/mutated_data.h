@@ -1,4 +1,4 @@
-// Constants that the program itself changes.
+// Finds constants that the program changes.
 #pragma once
 
 #include <unordered_set>
@@ -7,7 +7,7 @@
 
 namespace depute {
 
-// The keys of the data that some method stores to.
+// Returns the keys of the data that some method stores to.
 std::unordered_set<Symbol> mutated_data(const Program& program);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// The types that a node's op gives, where they can be told.
+// Infers the result types of a node where possible.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace depute {
 
-// Fails for a call that is wrong. Nothing where the op's rule does not see what torch has proved of symbolic
-// sizes (two that are equal, say): then the node's own types hold. The call must have been checked.
+// Fails for an invalid call. Returns nullopt if the op's rule lacks facts that torch proved about symbolic
+// sizes (that two are equal, for instance); the node's own types then hold. Call check_call() first.
 Result<std::optional<std::vector<Type>>> node_types(const Node& node);
 
 }  // namespace depute

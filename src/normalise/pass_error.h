@@ -1,4 +1,4 @@
-// Errors of passes; those at a node carry the user's line.
+// Errors of passes; an error at a node has the user's source line.
 #pragma once
 
 #include <string_view>
@@ -7,12 +7,12 @@
 
 namespace depute {
 
-// What a pass refuses; run_passes() puts the name of the pass in front.
+// Returns an error of a pass; run_passes() prefixes it with the name of the pass.
 inline Failure pass_error(std::string_view where, std::string_view message, std::string_view hint = {}) {
   return failure("normalise", where, message, hint);
 }
 
-// The same at a node: "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
+// Returns an error at a node: "method forward, %add_1 (aten.add_.Tensor)" with the node's source line.
 inline Failure node_error(const Node& node, std::string_view message, std::string_view hint = {}) {
   return node_failure(node, "normalise", message, hint, place_of(node));
 }

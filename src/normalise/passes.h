@@ -1,5 +1,5 @@
-// The passes of normalisation, in their order. Each is one function in a file of its name; what is true
-// afterwards stands above it there. A new pass is a file and a line here.
+// Lists the passes of normalization in order. Each is a function in a file of its name, with its
+// postcondition above it. To add a pass, add a file and a line here.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@
 
 // clang-format off
 
-// Dead code goes early, so that what nobody needs is not refused, and again after folding. Mutation is undone
-// while the traced strides still tell what shares memory; only then are layouts dropped. Types are promoted
-// after decomposition, which makes ops that promote. Batches of torch.vmap are unfolded when types are explicit and
-// ops few, so that a dimension more changes neither. Noops are removed before folding, which then meets
-// constants through them and makes masks that can be looked at. Repeated calls are merged when
-// their forms are settled, and before each becomes a constant of its own.
+// Dead code is removed early, so that unused nodes are not refused, and again after folding. Mutation is
+// undone while the traced strides still show which tensors share memory; only then are layouts dropped. Types
+// are promoted after decomposition, which creates ops that promote. Batches of torch.vmap are unfolded when
+// types are explicit and few ops are left, so that an extra dimension changes neither. Noops are removed
+// before folding, so that folding reaches constants behind them and computes masks that later passes read.
+// Repeated calls are merged once their forms are final, and before each becomes a separate constant.
 #define DEPUTE_PASSES(pass)                           \
   pass("inline-wrappers", inline_wrappers)            \
   pass("split-bodies", split_bodies)                  \
@@ -40,9 +40,9 @@
   pass("prune-constants", prune_constants)            \
   pass("write-edge-forms", write_edge_forms)
 
-// Of normalise_leftovers(): what no backend took. It may come from outside, with bodies that several nodes
-// have. Forms that kernels take are found when types are explicit, and may be made of ops that decompose and
-// promote.
+// Passes of normalise_leftovers(), for undelegated nodes. The program may come from outside, with bodies that
+// several nodes share. Kernel forms are chosen once types are explicit; they may contain ops that decompose
+// and promote.
 #define DEPUTE_LEFTOVER_PASSES(pass)                  \
   pass("split-leftover-bodies", split_bodies)         \
   pass("decompose-leftovers", decompose)              \
@@ -66,7 +66,7 @@ DEPUTE_LEFTOVER_PASSES(DEPUTE_DECLARE)
 #undef DEPUTE_DECLARE
 
 struct Pass {
-  std::string_view name;  // as in --dump-after: "fold-constants"
+  std::string_view name;  // name for --dump-after: "fold-constants"
   Status (*run)(Program& program, const NormaliseOptions& options);
 };
 

@@ -1,13 +1,15 @@
-// Makes type promotion explicit: arguments that an op computes in one element type are brought to it.
+// Makes type promotion explicit: converts the arguments of an op to the element type of its computation.
 //
-//   %y: f32 = aten.add.Tensor(%x: f32, 2)           %two: f32[] = constant
-//                                             ->    %y = aten.add.Tensor(%x, %two)
-//   %z: f32 = aten.mul.Tensor(%x: f32, %i: i64)     %f = dim_order_ops._to_dim_order_copy.default(%i,
-//   dtype=f32)
-//                                                   %z = aten.mul.Tensor(%x, %f)
+//   %y: f32[4] = aten.add.Tensor(%x: f32[4], 2)
+//     ->  %two: f32[] = constant "two"
+//         %y: f32[4] = aten.add.Tensor(%x, %two)
 //
-// A number becomes a constant of the right type at once, so that nothing is converted when the program runs.
-// Conversions get their Edge name here, dim_order_ops._to_dim_order_copy.
+//   %z: f32[4] = aten.mul.Tensor(%x: f32[4], %i: i64[4])
+//     ->  %f: f32[4] = dim_order_ops._to_dim_order_copy.default(%i, dtype=.f32)
+//         %z: f32[4] = aten.mul.Tensor(%x, %f)
+//
+// A number becomes a constant of the final type, so it is not converted at run time. Conversions get their
+// Edge name, dim_order_ops._to_dim_order_copy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +42,7 @@ std::int64_t to_integer(const Argument& number) {
                                               : number.as_int();
 }
 
-// The number as one element; nothing for complex types and floats that no integer holds.
+// Encodes the number as one element; nullopt for complex types, and for floats in an integer type.
 std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& number) {
   if (is_small_float(dtype)) {
     std::vector<std::byte> bytes = bytes_of(encode_small_float(dtype, number.as_double()));
@@ -58,8 +60,8 @@ std::optional<std::vector<std::byte>> element(ScalarType dtype, const Argument& 
   return bytes;
 }
 
-// PyTorch brings numbers to the element type as C does: -1 as u8 is 255, 1.01 as bf16 is 1.0078125. Kernels
-// compare and clamp with the number itself, or refuse it.
+// Converts a number to the element type like PyTorch, with C rules: -1 as u8 is 255, 1.01 as bf16 is
+// 1.0078125. Kernels compare and clamp with the unconverted number, or reject it.
 Argument within_type(const Argument& number, ScalarType dtype) {
   if (number.kind == Argument::Kind::Float && internal::is_half_precision(dtype))
     return Argument::of(decode_small_float(dtype, encode_small_float(dtype, number.as_double())));
@@ -101,7 +103,7 @@ class Promoter {
     std::vector<Argument> args(call.args().begin(), call.args().end());
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!def.args[i].is_promoted || args[i].is_none()) continue;
-      if (def.args[i].type != ArgType::Tensor) {  // a slot for numbers
+      if (def.args[i].type != ArgType::Tensor) {  // this argument is a number
         const Argument wrapped = within_type(args[i], dtype);
         changed = changed || (wrapped.is_number() && wrapped.as_double() != args[i].as_double());
         args[i] = wrapped;
@@ -135,7 +137,7 @@ class Promoter {
     return node_error(node, fmt::format("a number cannot be written as {}", name(dtype)));
   }
 
-  // A size, say, that becomes a tensor when the program runs.
+  // Builds a tensor for a number that is known only at run time, such as a size.
   Result<Argument> run_time_number(Node& node, const Argument& argument, ScalarType dtype) {
     Builder builder(*graph_, &node);
     builder.inherit(node);
@@ -144,7 +146,8 @@ class Promoter {
     return Argument::of(tensor);
   }
 
-  // One input per number and type in each method; one tensor for all of them.
+  // Returns the constant for a number: one input per number and type in each method, one tensor for all
+  // methods.
   Value* constant_of(const Argument& number, ScalarType dtype) {
     auto bytes = element(dtype, number);
     if (!bytes) return nullptr;
@@ -168,14 +171,14 @@ class Promoter {
     return operands_.in_graph(*constant, *graph_);
   }
 
-  // A model may have a buffer of this name.
+  // True if a model has a mutable buffer of this name.
   bool is_state(Symbol key) const {
     return std::ranges::any_of(program_.methods, [&](const auto& method) {
       return is_mutated(*method, {.kind = InputSpec::Kind::Buffer, .target = key, .constant = std::nullopt});
     });
   }
 
-  // Arguments in schema order become positional up to the keyword-only ones.
+  // Sets arguments in schema order: positional up to the keyword-only ones.
   void set_args(Node& node, const OpDef& def, const std::vector<Argument>& all) {
     std::vector<Argument> args;
     std::vector<NamedArgument> kwargs;
@@ -206,16 +209,16 @@ class Promoter {
   Program& program_;
   Method& method_;
   BodyOperands operands_;
-  Graph* graph_ = nullptr;  // the one at hand
+  Graph* graph_ = nullptr;  // the graph being visited
   Symbol to_copy_{"aten._to_copy.default"};
   std::map<std::string, Value*> constants_;
-  std::map<std::pair<const Value*, ScalarType>, Value*> conversions_;  // looked up only
+  std::map<std::pair<const Value*, ScalarType>, Value*> conversions_;  // never iterated
 };
 
 }  // namespace
 
-// Afterwards the tensor arguments that an op computes in one element type have that type, and no number
-// stands in a tensor's place.
+// Afterwards tensor arguments have the element type of the op's computation, and tensor arguments are never
+// numbers.
 Status promote_types(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) TRY_STATUS(Promoter(program, *method).run());
   return {};

@@ -1,13 +1,13 @@
-// Drops parameters, buffers and constants that no node uses: the float weights beside quantised ones, heads
-// cut off, ... A buffer that is only written to stays: its content is what the program leaves.
+// Drops parameters, buffers and constants that no node uses, such as the float weights of quantized layers or
+// removed heads. A buffer that is only written stays, since its content is an effect of the program.
 #include <unordered_set>
 
 #include "normalise/passes.h"
 
 namespace depute {
 
-// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data
-// holds no others.
+// Afterwards every parameter, buffer and constant of every method is used or stored to, and Program::data has
+// no others.
 Status prune_constants(Program& program, const NormaliseOptions&) {
   std::unordered_set<Symbol> used;
   for (auto& method : program.methods) {

@@ -1,12 +1,12 @@
-// Reads numbers from tensors that are known, and gives the sizes that depend on them their values.
+// Reads numbers from constant tensors, and replaces the sizes that depend on them by their values.
 //
 //   %i: i64[5] = aten.arange.default(5)
 //   %m: i64[] = aten.max.default(%i)
 //   %n: sym_int[u0] = aten._local_scalar_dense.default(%m)
-//   %z: f32[u0, 3] = aten.full.default([%n, 3], 0)             ->    %z: f32[4, 3] = aten.full.default([4, 3], 0)
+//   %z: f32[u0, 3] = aten.full.default([%n, 3], 0)         ->    %z: f32[4, 3] = aten.full.default([4, 3], 0)
 //
-// Folding would come too late: decompositions ask for sizes. What a number is computed from is copied to a
-// program of its own, which is normalised.
+// Folding would come too late, since decompositions need sizes. The nodes that compute a number are copied
+// into a separate program, which is normalized.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,7 +23,8 @@
 namespace depute {
 namespace {
 
-// Numbers that sizes of others depend on need a round more. What is left then is read when the program runs.
+// Maximum number of rounds: a number that depends on other sizes needs another round. Further numbers are
+// read at run time.
 constexpr int max_rounds = 8;
 
 bool is_number_of_own(const Node& node) {
@@ -44,7 +45,7 @@ class Reader {
     if (wanted.empty()) return false;
     Program part(program_.ops);
     copy_part(wanted, part);
-    if (!run_passes(part, all_passes(), {})) return false;  // what fails here is told when its turn comes
+    if (!run_passes(part, all_passes(), {})) return false;  // a failing pass reports it later
     bool is_found = false;
     for (std::size_t i = 0; i < wanted.size(); ++i) is_found = take_number(*wanted[i], part, i) || is_found;
     if (!numbers_.empty()) replace_symbols_by_numbers();
@@ -52,7 +53,7 @@ class Reader {
   }
 
  private:
-  // Nodes that read a number from what is known. What needs the number itself is not known yet.
+  // Returns nodes that read a number from known values. A node that depends on the number is not known yet.
   std::vector<Node*> find_wanted() {
     std::vector<Node*> wanted;
     if (std::ranges::none_of(graph_.nodes(), is_number_of_own)) return wanted;
@@ -82,7 +83,7 @@ class Reader {
     });
   }
 
-  // A method whose outputs are what the numbers are read from.
+  // Copies the nodes into a method whose outputs are the tensors that the numbers are read from.
   void copy_part(const std::vector<Node*>& wanted, Program& part) const {
     std::unordered_set<const Node*> needed;
     std::vector<const Node*> pending(wanted.begin(), wanted.end());
@@ -130,7 +131,7 @@ class Reader {
     Value& result = *node.result();
     const SymExpr* symbol = result.type().expr;
     const Range range = bounds(symbol, program_.ranges);
-    if (*number < range.min || *number > range.max) return false;  // torch refuses the program when it runs
+    if (*number < range.min || *number > range.max) return false;  // torch rejects the program at run time
     numbers_.emplace(symbol->name, *number);
     while (result.has_uses()) graph_.set_operand(*result.uses().begin(), Argument::of(*number));
     graph_.erase(node);
@@ -163,9 +164,9 @@ class Reader {
 
 }  // namespace
 
-// Afterwards no number is read from a tensor that is known without running the program.
+// Afterwards no number is read from a tensor whose content is known at compile time.
 Status read_constant_sizes(Program& program, const NormaliseOptions&) {
-  if (!program.delegates.empty()) return {};  // their programs know the symbols, too
+  if (!program.delegates.empty()) return {};  // their programs use the same symbols
   const std::unordered_set<Symbol> mutated = mutated_data(program);
   for (auto& method : program.methods) {
     int rounds = 0;

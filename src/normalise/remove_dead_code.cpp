@@ -1,11 +1,10 @@
-// Erases pure nodes that nobody uses, from the end, so that what they alone needed goes with them.
+// Erases pure nodes without users, from the end, so that their operands become dead in turn.
 //
-//   %y, %z = higher_order.cond(%p, @yes, @no, [%x, %w])      %y, %z: none = higher_order.cond(%p, @yes, @no,
-//   [%x]) graph @yes(%a, %b) { ... return %c, %d }             ->  graph @yes(%a) { ... return %c, none }
+//   %y, %z = higher_order.cond(%p, @yes, @no, [%x, %w])   %y, %z: none = higher_order.cond(%p, .., [%x])
+//   graph @yes(%a, %b) { ... return %c, %d }         ->   graph @yes(%a) { ... return %c, none }
 //
-// Control flow goes when all it runs is pure. In bodies that stay, results that nobody uses are no longer
-// computed
-// (%z above), and operands that no body uses (%w) are no longer passed.
+// Control flow is erased if all its bodies are pure. In other bodies, unused results (%z above) are no longer
+// computed, and operands that no body uses (%w) are no longer passed.
 #include <algorithm>
 #include <unordered_set>
 
@@ -34,7 +33,7 @@ bool is_dead(const Node& node) {
   return true;
 }
 
-// Only of cond: what a loop gives without being asked, it may need itself.
+// Only for cond: a loop may need an unused result in later iterations.
 void drop_unused_results(Node& node) {
   if (control_flow_kind(node) != ControlFlow::Kind::Cond) return;
   std::vector<Graph*> bodies = node.bodies();
@@ -89,7 +88,7 @@ void drop_unused_bodies(Method& method) {
 
 }  // namespace
 
-// Afterwards no pure node is without users, and no body has an input that none of its node's bodies uses.
+// Afterwards every pure node has users, and every input of a body is used by some body of its node.
 Status remove_dead_code(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     clean(*method->graph);

@@ -1,13 +1,12 @@
-// Lets users of a node that changes nothing, or that takes back what the views before it did, use its
-// argument.
+// Bypasses nodes that change nothing or that revert the views before them: their users read the argument.
 //
 //   %d = aten.expand.default(%x, [2, 3])     with %x: f32[2, 3]     uses of %d become uses of %x
 //
 //   %p = aten.permute.default(%x, [0, 2, 1])
 //   %q = aten.permute.default(%p, [0, 2, 1])                        uses of %q become uses of %x
 //
-// An op is asked (OpDef::identity) only when its result has its argument's type. Attention that is given
-// caches in one order and reads them in another copies them whole for each token where such pairs stay.
+// OpDef::identity is called only if the result has its argument's type. Pairs of inverse permutes matter in
+// attention with caches: each pair would copy a whole cache for each token.
 #include <algorithm>
 
 #include "depute/op.h"
@@ -20,7 +19,7 @@ namespace {
 
 using internal::permutation;
 
-// Views before a node that are looked at.
+// Maximum number of views before a node that are searched.
 constexpr int most_views = 8;
 
 bool is_noop(const Node& node) {
@@ -31,7 +30,7 @@ bool is_noop(const Node& node) {
   return call[0].as_value()->type() == node.result()->type() && def->identity(call);
 }
 
-// The node's argument if the node is a view of that kind.
+// Returns the node's argument if the node is a view of this kind.
 const Value* viewed(const Node* node, ViewKind kind) {
   const OpDef* def = node == nullptr ? nullptr : node->def();
   if (def == nullptr || def->view_kind != kind || node->results().size() != 1) return nullptr;
@@ -64,7 +63,7 @@ const Value* before_permutes(const Node& node) {
   return nullptr;
 }
 
-// The value that the node's result equals.
+// Returns the value that the node's result equals, or null.
 const Value* same_as(const Node& node) {
   if (is_noop(node)) return OpCall(node)[0].as_value();
   const Value* value = before_reshapes(node);
@@ -73,7 +72,7 @@ const Value* same_as(const Node& node) {
 
 }  // namespace
 
-// Afterwards no node returns its first argument unchanged, or what the views before it were made of.
+// Afterwards no node returns its first argument unchanged, or the source of the views before it.
 Status remove_noops(Program& program, const NormaliseOptions&) {
   return for_each_graph(program, [](Method&, Graph& graph) -> Status {
     for (Node& node : graph.nodes()) {

@@ -1,4 +1,4 @@
-// Runs passes, shows what each of them made, and checks their work.
+// Runs passes, dumps their results, and verifies them.
 #include <fmt/format.h>
 
 #include "ir/verify.h"
@@ -9,7 +9,7 @@
 namespace depute {
 namespace {
 
-// Changes whenever an edit function of some graph was called.
+// Returns a number that changes whenever a graph is edited.
 std::uint64_t total_revision(const Program& program) {
   std::uint64_t total = 0;
   for (const auto& method : program.methods) {

@@ -1,13 +1,12 @@
-// A buffer that one method writes is no constant for the others:
+// A buffer that one method writes is not a constant in the other methods:
 //
 //   method encode(%count = buffer "count") {         method decode(%count = buffer "count", %x) {
 //     %n = aten.add.Tensor(%count, 1)                  %y = aten.mul.Tensor(%x, %count)
 //     store buffer "count" = %n                        store buffer "count" = %count     <- added here
 //
-// Two names for the same bytes are harmless while nobody writes them. In PyTorch a write to one is seen
-// through the other; here each key has memory of its own, so such a program would mean something else.
-// (Buffers that are one tensor under two names are one input in torch.export's programs: the other name is
-// not used.)
+// Two names for the same bytes are harmless while they are not written. In PyTorch a write through one name
+// is visible through the other. Here each key has its own memory, so such a program is rejected. (A buffer
+// registered under two names is one input in torch.export's programs; its second name is unused.)
 #include "normalise/share_state.h"
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@
 namespace depute {
 namespace {
 
-// How a key is stored to by the methods that do.
+// The kind of store to each key.
 using Stores = std::unordered_map<Symbol, OutputSpec::Kind>;
 
 Stores stores_of(const Program& program) {
@@ -58,7 +57,7 @@ Status store_what_is_read(Method& method, const Stores& stores) {
   return {};
 }
 
-// The bytes of a storage that a constant lies in.
+// The range of bytes of a constant in its storage.
 struct Extent {
   Symbol key;
   std::uint64_t begin = 0;
@@ -77,7 +76,7 @@ Extent extent_of(Symbol key, const TensorData& data) {
   return {key, static_cast<std::uint64_t>(data.offset) * item, static_cast<std::uint64_t>(last + 1) * item};
 }
 
-// By storage, the constants that some method uses.
+// Returns the constants that some method uses, by storage.
 std::unordered_map<const Storage*, std::vector<Extent>> used_extents(const Program& program) {
   std::unordered_map<Symbol, bool> is_used;
   for (const auto& method : program.methods) {

@@ -1,4 +1,4 @@
-// State that several names or several methods see.
+// Makes state consistent between names and between methods.
 #pragma once
 
 #include "depute/program.h"
@@ -6,9 +6,9 @@
 
 namespace depute {
 
-// Afterwards every method that has a buffer which some method stores to stores to it as well (what it found
-// there, if it only reads it), so that nobody takes the buffer for a constant. A buffer that changes and
-// shares its memory with another constant is refused.
+// Afterwards, if some method stores to a buffer, every method that has the buffer stores to it; a method that
+// only reads it stores the old content. So no method treats the buffer as a constant. Fails if a changed
+// buffer shares memory with another constant.
 Status share_state(Program& program);
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// Writes sizes as simply as the ranges of their symbols allow, and learns ranges from assertions and from ops
-// that choose some of a tensor's elements.
+// Simplifies sizes by the ranges of their symbols. Learns ranges from assertions and from ops that select
+// elements of a tensor.
 //
 //   dim s0 in [2, 24]
 //   %y: f32[Max(1, s0)] = ...                                        %y: f32[s0] = ...
@@ -8,13 +8,13 @@
 //   %_ = aten._assert_scalar.default(%e, ...)
 //   %z: f32[u0 + u1, 8] = aten.cat.default(...)                      %z: f32[16, 8] = ...
 //
-// Two symbols whose equality is asserted become one:
+// Two symbols that are asserted to be equal are merged:
 //
 //   %e: sym_bool[Eq(u0, u1)] = _operator.eq(%a, %b)           ->     dim "u0 - u1" in [0, 0]
 //   %_ = aten._assert_scalar.default(%e, ...)
 //   %z: f32[u1] = ...                                                %z: f32[u0] = ...
 //
-// torch refuses inputs for which an assertion does not hold, and so may the runtime.
+// torch rejects inputs that fail an assertion, and the runtime may do the same.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -34,7 +34,7 @@
 namespace depute {
 namespace {
 
-// The numbers that a relation to `number` leaves; everything for another function.
+// Returns the range of numbers in this relation to `number`; the full range for other functions.
 Range range_of_relation(SymFunction relation, std::int64_t number) {
   Range range;
   const bool is_above = relation == SymFunction::Eq || relation == SymFunction::Ge;
@@ -46,7 +46,7 @@ Range range_of_relation(SymFunction relation, std::int64_t number) {
   return range;
 }
 
-// What contradicts what is known tells nothing.
+// Narrows `known`; ignores a contradiction.
 void narrow(Range& known, const Range& told) {
   const Range both{std::max(known.min, told.min), std::min(known.max, told.max)};
   if (both.min <= both.max) known = both;
@@ -168,7 +168,7 @@ bool is_symbol(const SymExpr* expr) {
   return expr->kind == SymExpr::Kind::Symbol;
 }
 
-// The two symbols whose difference the key of a range is.
+// Returns the two symbols if the key of a range is their difference.
 std::optional<std::pair<std::string, std::string>> difference_of_symbols(const std::string& key) {
   if (key.find('-') == std::string::npos) return std::nullopt;
   const auto expr = parse_sym(key);
@@ -182,7 +182,7 @@ std::optional<std::pair<std::string, std::string>> difference_of_symbols(const s
   return std::pair(std::string(a->name.str()), std::string(other->name.str()));
 }
 
-// Names that stand for others: the one that an input's size has, else the first in text order.
+// Chooses one name for equal symbols: that of an input's size, otherwise the first in text order.
 class UnitedSymbols {
  public:
   explicit UnitedSymbols(const Program& program) {
@@ -224,7 +224,7 @@ void for_each_value(Graph& graph, Visit&& visit) {
   }
 }
 
-// Symbols that are equal become one in all types; its range is what is known of any of them.
+// Merges equal symbols in all types, and intersects their ranges.
 Status unite_equal_symbols(Program& program) {
   UnitedSymbols names(program);
   for (const auto& [key, range] : program.ranges) {
@@ -250,7 +250,7 @@ Status unite_equal_symbols(Program& program) {
   });
 }
 
-// torch writes (a // b) // c as a // (b*c), which is another number where c is negative: 3 // 5 // -8 is 0.
+// Restores (a // b) // c, which torch writes as a // (b*c). The two differ for negative c: 3 // 5 // -8 is 0.
 void correct_quotients(const Graph& graph, SizeFacts& facts) {
   for (const Node& node : graph.nodes()) {
     if (sym::function_of_op(node.op().str()) != SymFunction::FloorDiv || !check_call(node)) continue;
@@ -267,7 +267,7 @@ void correct_quotients(const Graph& graph, SizeFacts& facts) {
 
 }  // namespace
 
-// Afterwards no size of a value has a part that the ranges of its symbols make superfluous.
+// Afterwards no size has a part that the ranges of its symbols make redundant.
 Status simplify_sizes(Program& program, const NormaliseOptions&) {
   learn_ranges(program);
   TRY_STATUS(unite_equal_symbols(program));

@@ -1,4 +1,4 @@
-// Gives each control-flow node bodies of its own, so that a change in a body is made for that node alone.
+// Copies bodies so that each control-flow node owns its bodies, and a change affects only that node.
 //
 //   %a = higher_order.cond(%p, @f, @f, [%x])      ->      %a = higher_order.cond(%p, @f, @f_1, [%x])
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace depute {
 namespace {
 
-// Gives every control-flow node bodies of its own, and drops those that no node has.
+// Copies shared bodies of a method, and drops unused ones.
 class BodyOwners {
  public:
   explicit BodyOwners(Method& method) : method_(method) {
@@ -69,7 +69,7 @@ class BodyOwners {
     return method_.bodies.back().get();
   }
 
-  // A graph may run one that runs one ... twice each: more copies than memory holds.
+  // Limits copies: a graph that runs a nested one twice, and so on, would need exponential memory.
   static constexpr std::size_t max_copied_nodes = 1'000'000;
   Method& method_;
   std::vector<std::pair<Graph*, std::size_t>> graphs_;  // with their depth, a body behind its node's graph
@@ -81,7 +81,7 @@ class BodyOwners {
 
 }  // namespace
 
-// Afterwards each body belongs to one node, and to one of its arguments.
+// Afterwards each body belongs to one argument of one node.
 Status split_bodies(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     if (!method->bodies.empty()) TRY_STATUS(BodyOwners(*method).run());

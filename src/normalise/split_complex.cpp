@@ -1,11 +1,10 @@
-// Computes complex tensors by their real and imaginary parts, of which the runtime has kernels.
+// Replaces complex tensors by their real and imaginary parts, for which the runtime has kernels.
 //
-//   %z = aten.view_as_complex.default(%x)             %a = aten.select.int(%x, -1, 0)
-//   %w = aten.mul.Tensor(%z, %rotation)         ->    %b = aten.select.int(%x, -1, 1)
-//   %y = aten.view_as_real.default(%w)                %y = stack([a * c - b * s, a * s + b * c], -1)
+//   %z = aten.view_as_complex.default(%x)             a = x[..., 0], b = x[..., 1]
+//   %w = aten.mul.Tensor(%z, %rotation)         ->    c = real(rotation), s = imag(rotation)
+//   %y = aten.view_as_real.default(%w)                y = stack([a * c - b * s, a * s + b * c], -1)
 //
-// The rules stand in the op table (ops/complex_forms.h). A complex constant becomes two, views of its
-// storage.
+// The op table holds the rules (ops/complex_forms.h). A complex constant becomes two views of its storage.
 #include <algorithm>
 
 #include "depute/builder.h"
@@ -32,7 +31,7 @@ bool is_complex_node(const Node& node) {
   return std::ranges::any_of(node.results(), is_complex_tensor) || has_complex_operand(node);
 }
 
-// Every second number of the storage, from `which` on.
+// Returns a view of every second number of the storage, starting at `which`.
 TensorData part_of_data(const TensorData& data, std::int64_t which) {
   Dims strides;
   const TensorType& type = data.type;
@@ -93,8 +92,8 @@ class ConstantParts {
 
 }  // namespace
 
-// Afterwards no node has a complex operand or result for which a rule is known. The users of aten.complex are
-// what gives tensors back: returns and control flow.
+// Afterwards no node has a complex operand or result if a rule exists for it. aten.complex is used only by
+// returns and control flow.
 Status split_complex(Program& program, const NormaliseOptions&) {
   for (auto& method : program.methods) {
     const std::vector<Graph*> graphs = graphs_of(*method);

@@ -1,21 +1,20 @@
-// Ends regions of torch.vmap: what a function computes of each element of a batch is computed of the batch.
+// Removes regions of torch.vmap: a function of one element of a batch becomes a function of the whole batch.
 //
 //   %a: f32[4] = _add_batch_dim(%x, 0, 1)
 //   %s: f32[] = aten.sum.dim_IntList(%a, [0])         ->    %y: f32[3] = aten.sum.dim_IntList(%x, [1])
 //   %y: f32[3] = _remove_batch_dim(%s, 1, 3, 0)
 //
-// Inside of a region a value stands for a batch of tensors, of which its type is that of one. Here each gets
-// a value of its own that has the batch as its first dimension. Ops follow by what the op table tells of
-// them:
+// Inside a region, a value has the type of one element but represents a batch. Here each value gets a
+// counterpart with the batch as its first dimension. The op table decides how ops follow:
 //
-//   pointwise              dimensions of size 1 line up the operands behind the batch
-//   `dim` of views, reductions and of what works along a dimension: one more
-//   `size` of views        the batch in front
-//   products, indexing     rules of their own
-//   all others             once for each element, joined again
+//   pointwise ops                  operands get dimensions of size 1 behind the batch, to align their ranks
+//   views, reductions, softmax     `dim` grows by one
+//   views with a `size`            the batch size is put in front
+//   products, indexing             separate rules
+//   all others                     one call per element; the results are joined
 //
-// Regions lie in each other (level 2 in level 1) and end from the innermost on; the values of one level are
-// those of a function to the next.
+// Regions nest (level 2 in level 1) and are removed from the innermost out. Batches of one level are ordinary
+// values of the next.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,13 +39,13 @@ constexpr std::string_view begin_region = "torch._functorch.predispatch._vmap_in
 constexpr std::string_view end_region = "torch._functorch.predispatch._vmap_decrement_nesting";
 constexpr std::string_view torchs_own = "call exported.run_decompositions() before torch.export.save";
 
-constexpr std::int64_t max_unrolled = 256;  // elements of a batch that are computed one by one
+constexpr std::int64_t max_unrolled = 256;  // maximum batch size for computing element by element
 
 std::int64_t rank_of(const Value& value) {
   return static_cast<std::int64_t>(value.tensor().rank());
 }
 
-// The dimensions of a tensor with the one at `from` moved to `to`.
+// Returns the order of dimensions with dimension `from` moved to `to`.
 std::vector<std::int64_t> moved(std::int64_t rank, std::int64_t from, std::int64_t to) {
   std::vector<std::int64_t> dims;
   for (std::int64_t i = 0; i < rank; ++i) {
@@ -69,14 +68,14 @@ class Unfolder {
   void remove_batch(Node& node);
   Status unfold(Node& node);
 
-  // A call in the place of the node: its operands and arguments, and what becomes of its results.
+  // A call that replaces the node: its operands and arguments, and its results.
   struct Call {
     Node& node;
     const OpDef& def;
     Builder b;
-    std::vector<Argument> args;   // as the schema has them
-    SymInt batch = 0;             // its size
-    std::vector<Value*> results;  // with the batch in front
+    std::vector<Argument> args;   // in schema order
+    SymInt batch = 0;             // size of the batch
+    std::vector<Value*> results;  // with the batch dimension first
   };
   bool is_batched(const Argument& argument) const {
     return argument.is_value() && batched_.contains(argument.as_value());
@@ -98,11 +97,11 @@ class Unfolder {
 
   Graph& graph_;
   SizeValues sizes_;
-  std::unordered_map<const Value*, Value*> batched_;  // at the level that ends: the same with its batch
+  std::unordered_map<const Value*, Value*> batched_;  // for the current level: the counterpart with the batch
   std::vector<Node*> replaced_;
 };
 
-// A tensor with the batch in front; one that is the same for all elements is repeated.
+// Returns the tensor with the batch first; a tensor common to all elements is repeated.
 Value* Unfolder::with_batch(Call& call, const Argument& argument) const {
   if (is_batched(argument)) return batched(argument);
   Value* value = graph_.own(*argument.as_value());
@@ -111,7 +110,7 @@ Value* Unfolder::with_batch(Call& call, const Argument& argument) const {
   return call.b.call("aten.expand.default", {call.b.call("aten.unsqueeze.default", {value, 0}), sizes});
 }
 
-// A tensor that broadcasts with results of `rank` dimensions behind the batch.
+// Returns the tensor so that it broadcasts with results of `rank` dimensions behind the batch.
 Value* Unfolder::aligned(Call& call, const Argument& argument, std::int64_t rank) const {
   if (!is_batched(argument)) return graph_.own(*argument.as_value());
   Value* value = batched(argument);
@@ -122,7 +121,7 @@ Value* Unfolder::aligned(Call& call, const Argument& argument, std::int64_t rank
   return call.b.view(value, sizes);
 }
 
-// Calls function(argument) for the tensors among the arguments, those in lists included.
+// Calls function(argument) for the tensors among the arguments, including those in lists.
 template <typename Function>
 void Unfolder::for_each_tensor(Call& call, Function&& function) const {
   const auto visit = [&](const Argument& argument) {
@@ -137,13 +136,13 @@ void Unfolder::for_each_tensor(Call& call, Function&& function) const {
   }
 }
 
-// The same op on other arguments.
+// Calls the same op with other arguments.
 bool Unfolder::give(Call& call, const std::vector<Argument>& args) const {
   call.results = call.b.call_all(call.node.op().str(), std::span<const Argument>(args));
   return true;
 }
 
-// The arguments with each tensor as `function` has it, those in lists included.
+// Returns the arguments with each tensor replaced by function(tensor), including those in lists.
 template <typename Function>
 std::vector<Argument> with_tensors(Graph& graph, const std::vector<Argument>& args, Function&& function) {
   const auto replaced = [&](const Argument& argument) {
@@ -175,14 +174,14 @@ bool Unfolder::pointwise(Call& call) const {
                                  [&](const Argument& argument) { return aligned(call, argument, rank); }));
 }
 
-// Dimensions that the call names count behind the batch.
+// Shifts dimension arguments by one, for the batch dimension.
 bool Unfolder::along_dims(Call& call) const {
   const bool is_view = call.def.view_kind != ViewKind::None;
   if (!is_view && !call.def.is(OpFlag::reduction) && !call.def.is(OpFlag::along_dim)) return false;
   int at = call.def.arg_index(Symbol("dim"));
   if (at < 0) at = call.def.arg_index(Symbol("dims"));
   if (at < 0) return false;
-  std::int64_t rank = -1;  // of the first tensor
+  std::int64_t rank = -1;  // rank of the first tensor
   for_each_tensor(call,
                   [&](const Argument& argument) { rank = rank < 0 ? rank_of(*argument.as_value()) : rank; });
   const bool makes_dim = call.node.op() == "aten.unsqueeze.default";
@@ -209,7 +208,7 @@ bool Unfolder::along_dims(Call& call) const {
   return give(call, args);
 }
 
-// Sizes that the call names have the batch in front.
+// Prepends the batch to size arguments.
 bool Unfolder::sized(Call& call) const {
   const int at = call.def.arg_index(Symbol("size"));
   if (call.def.view_kind == ViewKind::None || at < 0 || !is_batched(call.args[0])) return false;
@@ -224,7 +223,7 @@ bool Unfolder::sized(Call& call) const {
   return true;
 }
 
-// Ops of which one operand may have any dimensions in front, when it alone has a batch.
+// Handles ops with an operand that may have leading dimensions, if only that operand has a batch.
 bool Unfolder::leading(Call& call) const {
   constexpr std::pair<std::string_view, std::size_t> operands[] = {{"aten.linear.default", 0},
                                                                    {"aten.native_layer_norm.default", 0},
@@ -246,7 +245,7 @@ bool is_one(const Argument& number) {
                          : number.kind == Argument::Kind::Float && number.as_double() == 1.0;
 }
 
-// Products of matrices: rows of several elements are rows of one matrix, where the other matrix is the same.
+// Handles matrix products: if the other matrix is common, the rows of all elements form one matrix.
 bool Unfolder::product(Call& call) const {
   Builder& b = call.b;
   const auto folded = [&](Value* value) {
@@ -279,7 +278,7 @@ bool Unfolder::product(Call& call) const {
   return true;
 }
 
-// Elements at places: the batch is one more index, or a dimension more of the places.
+// Handles indexing: the batch becomes another index, or another dimension of the indices.
 //
 //   x: [a, b], i: [B][k], x[:, i]                 ->   x[:, i: [B, k]] is [a, B, k]
 //   x: [B][a, b], i: [B][k], x[:, i]              ->   x[0..B: [B, 1], :, i: [B, k]] is [B, k, a]
@@ -287,7 +286,7 @@ bool Unfolder::index(Call& call) const {
   if (call.node.op() != "aten.index.Tensor") return false;
   Builder& b = call.b;
   const std::span<const Argument> given = call.args[1].as_list();
-  std::int64_t rank = 0;  // of the places
+  std::int64_t rank = 0;  // rank of the indices
   bool has_batch = false, is_split = false, is_behind = false;
   std::int64_t first = -1;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -305,7 +304,7 @@ bool Unfolder::index(Call& call) const {
   std::vector<Value*> places;
   Value* self = is_batched(call.args[0]) ? batched(call.args[0]) : graph_.own(*call.args[0].as_value());
   if (is_batched(call.args[0])) {
-    Value* numbers = nullptr;  // of the elements
+    Value* numbers = nullptr;  // the numbers of the elements in the batch
     if (has_batch) {
       numbers = b.call("aten.arange.start_step", {0, b.size(call.batch), 1, ScalarType::I64});
       Dims sizes{call.batch};
@@ -325,7 +324,7 @@ bool Unfolder::index(Call& call) const {
   } else if (!has_batch) {
     if (is_split) result = b.call("aten.permute.default", {result, moved(rank_of(*result), rank, 0)});
   } else if (!is_split && first > 0) {
-    std::vector<std::int64_t> dims{0};  // places stood between dimensions, and stand before them now
+    std::vector<std::int64_t> dims{0};  // index dimensions stood in the middle, and stand first now
     for (std::int64_t i = 0; i < first; ++i) dims.push_back(1 + rank + i);
     for (std::int64_t i = 0; i < rank; ++i) dims.push_back(1 + i);
     for (std::int64_t i = 1 + rank + first; i < rank_of(*result); ++i) dims.push_back(i);
@@ -467,7 +466,7 @@ Status Unfolder::end_level(std::int64_t level) {
   return {};
 }
 
-// Before anything is changed: what cannot be unfolded is refused.
+// Fails, before any change, for ops that cannot be unfolded.
 Status Unfolder::check(Node& node) {
   const std::string_view op = node.op().str();
   if (!op.starts_with(library) || node.def() != nullptr) return {};
@@ -477,8 +476,8 @@ Status Unfolder::check(Node& node) {
 }
 
 Status Unfolder::run() {
-  std::set<std::int64_t, std::greater<>> levels;  // the innermost first
-  std::vector<bool> differ;  // whether random ops in the regions around a node are others for each element
+  std::set<std::int64_t, std::greater<>> levels;  // innermost first
+  std::vector<bool> differ;  // whether random ops in the regions around a node differ for each element
   for (Node& node : graph_.nodes()) {
     TRY_STATUS(check(node));
     const Symbol op = node.op();

@@ -1,4 +1,4 @@
-// Gives results that are chosen by equal masks one size. Torch gives each of them a symbol of its own.
+// Unifies the sizes of results selected by equal masks. Torch gives each of them a separate symbol.
 //
 //   %a: bool[4] = aten.logical_not.default(%m)
 //   %b: bool[4] = aten.logical_not.default(%m)                   uses of %b become uses of %a
@@ -6,7 +6,7 @@
 //   %y: f32[u1] = aten.index.Tensor(%h, [%b])                    u1 becomes u0
 //   %z: f32[u0] = aten.add_.Tensor(%x, %y)
 //
-// Mutation is not undone yet, so only values count whose memory no node writes.
+// Mutation is not undone yet, so only values whose memory is never written are considered.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -23,7 +23,7 @@
 namespace depute {
 namespace {
 
-// Which values may share memory with one that some node writes.
+// Finds values that may share memory with a value that some node writes.
 class Writes {
  public:
   explicit Writes(const Graph& graph) {
@@ -33,10 +33,11 @@ class Writes {
   bool is_written(const Value* value) const { return written_.contains(root_of(value)); }
 
  private:
-  // A known op writes the arguments that its schema names; one without a schema may write all.
+  // Records writes: a known op writes the arguments that its schema names; one without a schema may write
+  // all.
   void visit(const Node& node) {
     const OpDef* def = node.def();
-    std::vector<const Value*> together;  // in memory
+    std::vector<const Value*> together;  // may share memory
     const bool is_known = def != nullptr && check_call(node).has_value();
     const bool is_pure = is_known && def->is_pure();
     if (is_known && !is_pure) {
@@ -58,7 +59,7 @@ class Writes {
     for (const Argument& each : argument.as_list()) add_values(each, values);
   }
 
-  // Halves the path on the way, so that long chains of views stay near-linear.
+  // Halves paths on the way, so that long chains of views stay near-linear.
   const Value* root_of(const Value* value) const {
     for (auto up = above_.find(value); up != above_.end(); up = above_.find(value)) {
       const auto next = above_.find(up->second);
@@ -79,8 +80,7 @@ class Writes {
   std::unordered_set<const Value*> written_;  // roots
 };
 
-// The tensor whose elements other than 0 are counted by a size of the node's results; null where no such
-// tensor is known.
+// Returns the tensor whose nonzero elements are counted by a size of the node's results, or null.
 Value* mask_of(Graph& graph, const Node& node) {
   const OpDef* def = node.def();
   if (def == nullptr || def->chosen_from.empty()) return nullptr;
@@ -89,7 +89,7 @@ Value* mask_of(Graph& graph, const Node& node) {
   const OpCall call(node);
   const Argument& argument = call[choosing];
   const Value* mask = argument.is_value() ? argument.as_value() : nullptr;
-  if (argument.is_list()) {  // one mask among indices, the others being None
+  if (argument.is_list()) {  // one mask among indices; the others are None
     std::size_t count = 0;
     for (const Argument& each : argument.as_list()) {
       if (!each.is_value()) continue;
@@ -101,13 +101,13 @@ Value* mask_of(Graph& graph, const Node& node) {
     if (dtype != ScalarType::Bool && dtype != ScalarType::U8) return nullptr;
   }
   if (mask == nullptr || !mask->type().is_tensor()) return nullptr;
-  if (choosing != def->chosen_from.str() && !argument.is_list()) {  // a mask that is broadcast counts more
+  if (choosing != def->chosen_from.str() && !argument.is_list()) {  // a broadcast mask counts more elements
     if (call.tensor(def->chosen_from.str()).sizes != mask->tensor().sizes) return nullptr;
   }
   return graph.own(*mask);
 }
 
-// Merges repeated calls among those that the masks are computed by.
+// Merges repeated calls among the nodes that compute masks.
 class MaskCalls {
  public:
   MaskCalls(Graph& graph, const Writes& writes) : graph_(graph), writes_(writes) {}
@@ -161,7 +161,7 @@ class MaskCalls {
 
 using EarlierSymbols = std::unordered_map<Symbol, Symbol>;
 
-// The symbols that are equal to earlier ones, with those.
+// Maps symbols to equal earlier symbols.
 class ChoiceSizes {
  public:
   ChoiceSizes(Graph& graph, const Writes& writes, Ranges& ranges)
@@ -202,7 +202,7 @@ class ChoiceSizes {
     return fresh;
   }
 
-  // A size in which the symbol is a part counts something else.
+  // True if the symbol is a whole size; a size that contains it as a part counts something else.
   static bool is_size(Symbol symbol, const Node& node) {
     const SymInt whole(sym_symbol(symbol.str()));
     return std::ranges::all_of(node.results(), [&](const Value* result) {
@@ -214,7 +214,7 @@ class ChoiceSizes {
     for (Symbol symbol : symbols_in(value)) met_.insert(symbol);
   }
 
-  // The range of one holds for the other. False if they contradict each other.
+  // Intersects both ranges. False if they are disjoint.
   bool narrow(Symbol symbol, Symbol other) {
     const auto known = ranges_.find(symbol.str());
     if (known == ranges_.end()) return true;
@@ -259,8 +259,8 @@ void unify(Graph& graph, Ranges& ranges) {
 
 }  // namespace
 
-// Afterwards results chosen by equal masks that no node writes have the same size. Bodies and delegates would
-// have to be renamed as well; methods with either keep all symbols.
+// Afterwards results selected by equal masks have the same size if no node writes the masks. Methods with
+// bodies or delegates keep all symbols, since those would need renaming as well.
 Status unify_choice_sizes(Program& program, const NormaliseOptions&) {
   if (!program.delegates.empty()) return {};
   return for_each_graph(program, [&](const Method& method, Graph& graph) -> Status {

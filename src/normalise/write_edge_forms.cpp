@@ -1,10 +1,10 @@
-// Writes core ops as ExecuTorch's Edge dialect has them, where options.edge_forms asks for it: last of all
-// passes, for those before it have forms of their own.
+// Converts core ops to the forms of ExecuTorch's Edge dialect if options.edge_forms is set. It is the last
+// pass, since earlier passes use other forms.
 //
 //   %y = aten.linear.default(%x, %w, %b)     ->     %t = aten.permute.default(%w, [1, 0])
 //                                                   %y = aten.addmm.default(%b, %x, %t)
 //
-// Ops that a partitioner wants whole stay.
+// Ops that a partitioner keeps whole stay.
 #include "ir/walk.h"
 #include "normalise/apply_rules.h"
 #include "normalise/kept_ops.h"

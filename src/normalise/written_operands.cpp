@@ -14,7 +14,7 @@ std::size_t first_operand(const ControlFlow& flow) {
   return flow.carried.size() + flow.mapped.size();
 }
 
-// The numbers of the operands that some body writes.
+// Returns the numbers of the operands that some body writes.
 std::vector<std::size_t> written_operands(const ControlFlow& flow,
                                           const std::vector<InputContents>& contents) {
   std::vector<std::size_t> written;
@@ -36,7 +36,7 @@ void add_outputs(Graph& body, const InputContents& contents, std::size_t first,
   body.set_outputs(outputs);
 }
 
-// The numbers of all operands, the written ones first.
+// Returns the numbers of all operands, the written ones first.
 std::vector<std::size_t> written_first(std::size_t count, const std::vector<std::size_t>& written) {
   std::vector<std::size_t> order = written;
   for (std::size_t i = 0; i < count; ++i) {
@@ -45,7 +45,7 @@ std::vector<std::size_t> written_first(std::size_t count, const std::vector<std:
   return order;
 }
 
-// Puts the inputs from `first` on in another order.
+// Reorders the inputs from `first` on.
 void reorder_inputs(Graph& body, std::size_t first, const std::vector<std::size_t>& order) {
   const std::vector<Value*> old(body.inputs().begin() + static_cast<std::ptrdiff_t>(first),
                                 body.inputs().end());
@@ -56,7 +56,7 @@ void reorder_inputs(Graph& body, std::size_t first, const std::vector<std::size_
   for (std::size_t i = old.size(); i-- > 0;) body.erase_input(first + i);
 }
 
-// The lists of a loop that carries what it writes.
+// Rewrites the argument lists of a loop that carries the operands that it writes.
 void carry(Graph& graph, const ControlFlow& flow, const std::vector<std::size_t>& written,
            std::vector<Argument>& args) {
   std::vector<Argument> carried(flow.carried.begin(), flow.carried.end());
@@ -98,7 +98,7 @@ Node* give_contents(Graph& graph, Node& node, const ControlFlow& flow,
   if (flow.kind == Kind::WhileLoop) {
     carry(graph, flow, operands, args);
   } else {
-    args.back() = graph.list(flow.operands);  // two nodes share no cells
+    args.back() = graph.list(flow.operands);  // lists must not share cells between nodes
   }
   Node* call = graph.add(node.op(), args, {}, results, &node);
   inherit(*call, node);

@@ -1,12 +1,11 @@
-// Control flow whose bodies write to operands: what these become are further results.
+// Makes bodies of control flow that write to operands functional: the new contents become additional results.
 //
-//   %y = higher_order.cond(%p, @yes, @no, [%b, %x])           %y, %b_1 = higher_order.cond(%p, @yes, @no,
-//   [%b, %x]) graph @yes(%b, %x) { aten.add_.Tensor(%b, %x) ...   ->    graph @yes(%b, %x) { %n =
-//   aten.add.Tensor(%b, %x) ...
-//     return %x }                                               return %x, %n }
-//   graph @no(%b, %x) { return %x }                           graph @no(%b, %x) { return %x, %b }
+//   %y = higher_order.cond(%p, @yes, @no, [%b, %x])     %y, %b_1 = higher_order.cond(%p, @yes, @no, [%b, %x])
+//   graph @yes(%b, %x) { aten.add_.Tensor(%b, %x)   ->  graph @yes(%b, %x) { %n = aten.add.Tensor(%b, %x)
+//     return %x }                                         return %x, %n }
+//   graph @no(%b, %x) { return %x }                     graph @no(%b, %x) { return %x, %b }
 //
-// A while_loop carries them from turn to turn.
+// A while_loop carries them from iteration to iteration.
 #pragma once
 
 #include <vector>
@@ -17,15 +16,16 @@
 
 namespace depute {
 
-// Which inputs of the node's body number `body` may be written, from this one on: the operands, but not in
-// what a loop does more or less often than the others see.
+// Returns the index of the first writable input of the body with number `body`. Operands are writable in
+// branches of a cond and in the body of a while_loop, no inputs elsewhere.
 std::size_t first_writable_input(const ControlFlow& flow, std::size_t body);
 
-// What a body has at its end in the place of its inputs; null where it was not written.
+// The final contents of a body's inputs; null for inputs that the body does not write.
 using InputContents = std::vector<Value*>;
 
-// Puts a node with further results in front of `node`, which is left without uses; null when nothing was
-// written. `operands` gets the numbers of the operands that were, of which the last results are the contents.
+// Inserts a node with additional results before `node`, whose uses move to the new node. Returns null if no
+// operand is written. Sets `operands` to the numbers of the written operands; the last results are their
+// contents.
 Node* give_contents(Graph& graph, Node& node, const ControlFlow& flow,
                     const std::vector<InputContents>& contents, std::vector<std::size_t>& operands);
 

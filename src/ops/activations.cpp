@@ -20,7 +20,7 @@ Replacement silu(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {call["self"], b.call("aten.sigmoid.default", {call["self"]})}));
 }
 
-// Above its upper limit the lower one does not count: clamp knows that, unlike the kernel.
+// If the limits are reversed, the lower one has no effect: clamp handles this, unlike the kernel.
 Replacement hardtanh_between(Builder& b, const OpCall& call) {
   const Argument &low = call["min_val"], &high = call["max_val"];
   if (!low.is_number() || !high.is_number() || !(low.as_double() > high.as_double()))
@@ -50,7 +50,7 @@ Replacement celu(Builder& b, const OpCall& call) {
   return one(b.call("aten.elu.default", {call["self"], alpha, 1.0, 1.0 / alpha}));
 }
 
-// log(1 + exp(beta * x)) / beta, and x itself where that could overflow
+// log(1 + exp(beta * x)) / beta, or x itself where this could overflow
 Value* softplus_of(Builder& b, Value* x, double beta, double threshold) {
   Value* scaled = beta == 1 ? x : b.call("aten.mul.Tensor", {x, beta});
   Value* soft = b.call("aten.log1p.default", {b.call("aten.exp.default", {scaled})});
@@ -103,7 +103,7 @@ Replacement prelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {is_positive, x, b.call("aten.mul.Tensor", {weight, x})}));
 }
 
-// Integers are compared with a whole number.
+// Returns the threshold; for integer tensors a float is truncated.
 Argument limit_of(const OpCall& call) {
   const Argument& limit = call["threshold"];
   const bool is_cut = limit.kind == Argument::Kind::Float && is_integral(call.tensor("self").dtype) &&
@@ -134,7 +134,7 @@ Replacement glu(Builder& b, const OpCall& call) {
   return one(b.call("aten.mul.Tensor", {halves[0], b.call("aten.sigmoid.default", {halves[1]})}));
 }
 
-// A slope between the limits, which is random in training.
+// The slope is the mean of both limits; in training mode it is random, which fails.
 Replacement rrelu(Builder& b, const OpCall& call) {
   if (call.boolean("training")) {
     return type_error("rrelu in training mode is random; export the model after model.eval()");
@@ -147,14 +147,14 @@ Replacement rrelu(Builder& b, const OpCall& call) {
   return one(b.call("aten.leaky_relu.default", {call["self"], slope}));
 }
 
-// prelu with a weight that broadcasts already
+// prelu with a weight that already broadcasts
 Replacement prelu_kernel(Builder& b, const OpCall& call) {
   Value* is_positive = b.call("aten.gt.Scalar", {call["self"], 0});
   Value* scaled = b.call("aten.mul.Tensor", {call["weight"], call["self"]});
   return one(b.call("aten.where.self", {is_positive, call["self"], scaled}));
 }
 
-// --- softmax: computed in `dtype` when that is given
+// --- softmax: computed in `dtype` if that is given
 
 Types infer_softmax(const OpCall& call) {
   const TensorType& self = call.tensor("self");

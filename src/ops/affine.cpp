@@ -1,13 +1,15 @@
-// Quantisation as torchao writes it: each block of a tensor has a scale and a zero point. Backends look for
-// these ops; what none took is computed by kernels of the runtime, which knows rows instead of blocks.
+// Quantization ops of torchao: each block of a tensor has a scale and a zero point. Backends match these ops.
+// Undelegated ones are computed by kernels of the runtime, which support rows instead of blocks.
 //
 //   %w: f32[8, 64] = torchao.dequantize_affine.default(%q, [1, 32], %scale, %zero, .i8, -8, 7)
-//
+//     ->
 //   %v = aten.view.default(%q, [16, 32])
-//   %d = quantized_decomposed.dequantize_per_channel.default(%v, %scale', %zero', 0, -8, 7, i8)
+//   %s = aten.view.default(%scale, [16])
+//   %z = aten.view.default(%zero, [16])
+//   %d = quantized_decomposed.dequantize_per_channel.default(%v, %s, %z, 0, -8, 7, .i8)
 //   %w = aten.view.default(%d, [8, 64])
 //
-// A table that only an embedding reads stays as it is, since there is a kernel that looks up quantised rows.
+// A table that only an embedding reads stays quantized, since a kernel looks up quantized rows.
 #include <fmt/format.h>
 
 #include "ops/affine.h"
@@ -22,11 +24,11 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 struct Blocks {
-  Dims split;     // the tensor's sizes, where a dimension of several blocks is two: blocks, and places in one
-  Dims counts;    // the same with one place for each block
+  Dims split;     // the tensor's sizes; several blocks split a dimension into blocks and places
+  Dims counts;    // like split, with one place per block
   Dims per_dim;   // blocks along each dimension of the tensor
   Ints inside;    // the dimensions of `split` that lie in a block
-  bool has_rows;  // a block is consecutive elements
+  bool has_rows;  // each block consists of consecutive elements
 };
 
 Result<Blocks> blocks_of(const OpCall& call) {
@@ -83,7 +85,7 @@ Result<Limits> limits_of(const OpCall& call, std::string_view type_name) {
   return limits;
 }
 
-// --- scales and zero points of values that come
+// --- dynamic scales and zero points
 
 Types infer_choice(const OpCall& call) {
   TRY(const Blocks blocks, blocks_of(call));
@@ -147,7 +149,7 @@ Replacement choose(Builder& b, const OpCall& call) {
   return results(scale, scale.call("aten.full_like.default", {middle}));
 }
 
-// --- to integers, and back
+// --- quantization and dequantization
 
 Types infer_affine_integers(const OpCall& call) {
   return tensor_result(call["output_dtype"].as_scalar_type(), call.tensor("input").sizes);
@@ -170,7 +172,7 @@ Types infer_affine_floats(const OpCall& call) {
   return tensor_result(call["output_dtype"].as_scalar_type(), call.tensor("input").sizes);
 }
 
-// One kernel for constants, which would be large as floats; what is computed goes element by element.
+// Uses one kernel for constants, which would be large as floats; computed values are converted elementwise.
 Value* rows_to_floats(Builder& b, const OpCall& call, const Blocks& blocks, const Limits& limits) {
   const SymInt count = product(blocks.per_dim);
   const Dims& sizes = call.tensor("input").sizes;
@@ -206,9 +208,9 @@ constexpr OpRules affine(InferFunction infer, DecomposeFunction fit) {
   return {.flags = core | quantisation, .infer = infer, .fit = fit};
 }
 
-// --- rows that an embedding looks up
+// --- embedding lookups
 
-// Two values to a byte, the first one above: [rows, n] to u8[rows, n / 2]
+// Packs two values per byte, the first in the high bits: [rows, n] to u8[rows, n / 2]
 Value* packed(Builder& b, Value* table, std::int64_t columns) {
   const auto half = [&](std::int64_t start) {
     Value* part = b.call("aten.slice.Tensor", {table, 1, start, columns, 2});

@@ -1,12 +1,12 @@
-// Tables in quantised blocks (affine.cpp), as other ops see them.
+// Lookups in tables that are quantized in blocks (affine.cpp), for embeddings.
 #pragma once
 
 #include "depute/op.h"
 
 namespace depute::internal {
 
-// An embedding that looks up rows of a dequantised table, by the kernel that dequantises the rows it finds;
-// empty for any other.
+// Replaces an embedding that reads a dequantized table by the kernel that dequantizes only the rows it reads;
+// empty for other embeddings.
 Replacement embedding_of_blocks(Builder& b, const OpCall& call);
 
 }  // namespace depute::internal

@@ -1,4 +1,4 @@
-// Ops that repeat a tensor's elements or put them in another order.
+// Ops that repeat or reorder a tensor's elements.
 //
 //   aten.tile.default(f32[2, 3], [2])             ->  repeat [1, 2]
 //   aten.roll.default(f32[5], [2])                ->  cat of slices 3:5 and 0:3
@@ -31,7 +31,7 @@ Types infer_repeat(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// Ones stand for the leading dimensions that are not named.
+// Missing leading dimensions have the count 1.
 Dims tile_counts(const OpCall& call) {
   Dims counts = as_dims(call["dims"]);
   std::size_t rank = call.tensor("self").rank();
@@ -75,14 +75,14 @@ Replacement repeat_interleave(Builder& b, const OpCall& call) {
   return one(b.view(wide, merged));
 }
 
-// The number of elements that `repeats` asks for: given, or as the program was traced.
+// Returns the number of elements after repeating: given by the call, or taken from the traced result.
 SymInt repeated_size(const OpCall& call, std::size_t dim) {
   if (!call["output_size"].is_none()) return as_sym_int(call["output_size"]);
   const Type* told = call.node() == nullptr ? nullptr : &call.node()->result()->type();
   const bool is_told = told != nullptr && told->is_tensor() && dim < told->tensor.rank();
   return is_told ? told->tensor.sizes[dim] : SymInt::symbol("repeated");
 }
-// The index of each element as often as it is repeated.
+// Each element's index occurs as often as the element is repeated.
 Types infer_repeated_indices(const OpCall& call) {
   return tensor_result(ScalarType::I64, {repeated_size(call, 0)});
 }
@@ -139,15 +139,15 @@ Replacement meshgrid(Builder& b, const OpCall& call) {
 
 // --- order
 
-// Where the element is that comes first when a dimension of `size` is rolled.
+// Returns the position of the element that comes first after rolling a dimension of `size`.
 SymInt rolled_start(const SymInt& size, const SymInt& shift) {
   if (size == 0) return 0;
   const SymInt back = mod(shift * SymInt(-1), size);
-  // Torch's own sizes of the parts are those of a remainder of what is not negative.
+  // Matches torch's own expression for the sizes, which takes the remainder of a nonnegative number.
   return shift.is_constant() && shift.value() > 0 && !size.is_constant() ? size - mod(shift, size) : back;
 }
 
-// The last elements come first: two slices and a cat per dimension.
+// Moves the last elements to the front: two slices and a cat per dimension.
 Replacement roll(Builder& b, const OpCall& call) {
   const Dims shifts = as_dims(call["shifts"]);
   Ints dims = call.ints("dims");
@@ -182,7 +182,7 @@ Replacement flipud(Builder& b, const OpCall& call) {
   return one(b.call("aten.flip.default", {call["self"], Ints{0}}));
 }
 
-// The two dimensions of a rotation, and how many quarters it turns.
+// The two dimensions of a rotation, and the number of quarter turns.
 struct Rotation {
   std::int64_t from, to, quarters;
 };
@@ -212,7 +212,7 @@ Replacement rot90(Builder& b, const OpCall& call) {
   return one(b.call("aten.transpose.int", {flipped, from, to}));
 }
 
-// [N, g * c, ...] as [N, c * g, ...]
+// Views [N, g * c, ...] as [N, c * g, ...].
 Replacement channel_shuffle(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   Dims sizes = x->tensor().sizes;
@@ -231,7 +231,7 @@ Replacement channel_shuffle(Builder& b, const OpCall& call) {
 
 // --- triangles
 
-// Below (or above) the diagonal the elements stay, the others become 0.
+// Keeps the elements below (or above) the diagonal; the others become 0.
 Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison) {
   const TensorType& self = call.tensor("self");
   if (self.rank() < 2) return argument_error("a triangle of a tensor without two dimensions");
@@ -241,7 +241,7 @@ Replacement triangle(Builder& b, const OpCall& call, std::string_view comparison
   Value* column = b.call("aten.arange.start_step", {0, columns});
   Value* distance = b.call("aten.sub.Tensor", {column, row});
   Value* is_kept = b.call(comparison, {distance, call["diagonal"]});
-  if (self.dtype == ScalarType::Bool) {  // a number would make it a tensor of numbers
+  if (self.dtype == ScalarType::Bool) {  // a number would promote bools
     return one(b.call("aten.logical_and.default", {is_kept, call["self"]}));
   }
   return one(b.call("aten.where.self", {is_kept, call["self"], 0}));

@@ -15,8 +15,8 @@ namespace depute::internal {
 namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-// Added to a score it makes a weight of exactly 0, as -inf does, unless all of the row are masked: then the
-// weights are numbers nevertheless.
+// Adding this to a score gives a weight of exactly 0, like -inf. If all scores of a row are masked, the
+// weights are still numbers instead of NaN.
 constexpr double hidden = -std::numeric_limits<float>::max() / 2;
 
 Types infer_attention(const OpCall& call) {
@@ -28,7 +28,7 @@ Types infer_attention(const OpCall& call) {
   if (is_integral(query.dtype)) return argument_error("attention of integers");
   const auto batch = [](const TensorType& type) { return Dims(type.sizes.begin(), type.sizes.end() - 2); };
   Dims sizes = batch(query);
-  if (!call.boolean("enable_gqa")) {  // else the batches' last size is the heads', of which keys have fewer
+  if (!call.boolean("enable_gqa")) {  // with GQA, the last batch size counts heads, and keys have fewer
     TRY(sizes, broadcast(sizes, batch(key)));
     TRY(sizes, broadcast(sizes, batch(value)));
   }
@@ -37,7 +37,7 @@ Types infer_attention(const OpCall& call) {
   return tensor_result(query.dtype, std::move(sizes));
 }
 
-// Each key head serves several query heads: [b, h, s, e] is repeated to [b, h * n, s, e].
+// Repeats each key head for several query heads: [b, h, s, e] becomes [b, h * n, s, e].
 Value* repeat_heads(Builder& b, Value* x, const SymInt& heads) {
   std::size_t place = x->tensor().rank() - 3;
   const SymInt& own = x->tensor().sizes[place];
@@ -46,7 +46,7 @@ Value* repeat_heads(Builder& b, Value* x, const SymInt& heads) {
                 {x, b.size(floor_div(heads, own)), static_cast<std::int64_t>(place)});
 }
 
-// 0 where a query may see a key.
+// Returns 0 where a query may attend to a key, `hidden` elsewhere.
 Value* as_bias(Builder& b, Value* is_seen, ScalarType dtype) {
   Value* zero = b.call("aten.full.default", {Dims{}, 0, dtype});
   return b.call("aten.where.self", {is_seen, zero, hidden});
@@ -60,7 +60,7 @@ Value* causal_bias(Builder& b, const TensorType& query, const TensorType& key) {
   return as_bias(b, b.call("aten.le.Tensor", {column, row}), compute_type(query.dtype));
 }
 
-// softmax over a dimension, with zeros for rows that are all -inf.
+// Computes softmax over a dimension; rows of -inf become zeros.
 Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
   if (b.failed() || scores->tensor().static_numel() == 0) return scores;
   Value* highest = b.call("aten.amax.default", {scores, std::vector<std::int64_t>{dim}, true});
@@ -69,7 +69,7 @@ Value* guarded_softmax(Builder& b, Value* scores, std::int64_t dim) {
   return b.call("aten.where.self", {is_masked, 0, weights});
 }
 
-// With zeros for rows of which nothing is seen.
+// Computes softmax with a bool mask; fully masked rows become zeros.
 Value* masked_softmax(Builder& b, Value* scores, Value* is_seen) {
   const ScalarType dtype = scores->tensor().dtype;
   Value* sum = b.call("aten.add.Tensor", {scores, as_bias(b, is_seen, dtype)});
@@ -130,7 +130,7 @@ Replacement safe_softmax(Builder& b, const OpCall& call) {
   return one(guarded_softmax(b, x, call.integer("dim")));
 }
 
-// Half precision is computed in f32, as eager does.
+// Half precision is computed in f32, like in eager PyTorch.
 Replacement attention(Builder& b, const OpCall& call) {
   if (call.number("dropout_p") != 0) return type_error("attention with dropout is random");
   Value* query = to_compute_type(b, call.value("query"));

@@ -1,12 +1,12 @@
-// torch's form of calls that write to their arguments, in programs that run_decompositions() has made
-// functional:
+// Rewrites calls that write to their arguments, in the form that torch's run_decompositions() gives them in
+// functional programs:
 //
 //   %_, %n = higher_order.auto_functionalized_v2(shop.append.default, value=%k, at=%p,
 //                                                _cache_base_index=0, _all_bases=[%cache])
 //       ->
 //   %_, %n = shop.append.functional(%k, %cache, %p)
 //
-// What is written may be a slice of a base; then the slice is taken before the call and put back behind it.
+// A written slice of a base is sliced before the call and written back after it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +25,10 @@ const Argument* find_keyword(const Node& node, std::string_view name) {
   return found == node.kwargs().end() ? nullptr : &found->value;
 }
 
-// An argument that the op writes: a base, or a slice of one.
+// A written argument: a base, or a slice of one.
 struct Written {
-  std::string prefix;    // of what the call tells of it: "_cache"
-  std::size_t base = 0;  // its number among _all_bases
+  std::string prefix;    // prefix of its arguments in the call: "_cache"
+  std::size_t base = 0;  // index in _all_bases
   bool is_none = false;
   bool is_slice = false;
 };
@@ -118,7 +118,7 @@ class Call {
                             : content;
   }
 
-  // Those of the op, for which one without any has None, and then the bases.
+  // Returns the op's results (a None if there are none), followed by the bases.
   Replacement all_results(Node& call, std::size_t own) const {
     std::vector<Value*> results(call.results().begin(),
                                 call.results().begin() + static_cast<std::ptrdiff_t>(own));
@@ -132,7 +132,7 @@ class Call {
   const Node& node_;
   const OpDef& op_;
   const OpDef& functional_;
-  std::vector<Value*> bases_;  // with their contents of now
+  std::vector<Value*> bases_;  // with their current contents
   std::vector<Written> written_;
 };
 

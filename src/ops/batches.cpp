@@ -1,4 +1,4 @@
-// What torch.export leaves of torch.vmap: a region in which values have a dimension less than their tensors.
+// Ops of a region of torch.vmap in exported programs, where values have a dimension less than their tensors.
 //
 //   torch._functorch.predispatch._vmap_increment_nesting(3, "error")
 //   %a: f32[4] = torch._functorch.predispatch._add_batch_dim(%x, 0, 1)        %x: f32[3, 4], level 1
@@ -6,7 +6,8 @@
 //   %y: f32[3] = torch._functorch.predispatch._remove_batch_dim(%s, 1, 3, 0)
 //   torch._functorch.predispatch._vmap_decrement_nesting()
 //
-// The types in a region are those that the user's function sees. src/normalise/unfold_batches.cpp ends it.
+// Types in a region are those of one element, as the user's function sees them.
+// src/normalise/unfold_batches.cpp removes the regions.
 #include "ops/op_table.h"
 #include "support/try.h"
 
@@ -32,7 +33,7 @@ Types infer_remove_batch_dim(const OpCall& call) {
 }  // namespace
 
 std::span<const OpLine> batch_ops() {
-  // The ends of a region keep their place beside random ops, whose meaning they tell.
+  // The marks of a region stay in order with random ops, whose meaning depends on the region.
   static constexpr OpLine lines[] = {
       {"torch._functorch.predispatch._add_batch_dim(Tensor(a) self, int in_dim, int level) -> Tensor(a)",
        {.flags = view, .infer = infer_add_batch_dim}},

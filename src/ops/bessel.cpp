@@ -1,6 +1,6 @@
-// Bessel's and Airy's functions, by series that are as exact as the element type: one near zero, where an
-// even function remains when powers and logarithms are taken off, and one far from it, where an amplitude and
-// a phase remain of what oscillates, and a slow function of what grows or vanishes.
+// Bessel's and Airy's functions, by series in the precision of the element type. Near zero the series is of
+// the even function that remains without powers and logarithms. Far from zero it is of the amplitude and
+// phase of an oscillation, or of the slow factor of growth or decay.
 //
 //   %y = aten.special_bessel_j0.default(%x)
 //   ->  where(abs(x) <= 5, (x^2 - z^2) * series(x^2), (p * cos(abs(x) - pi / 4) - ...) / sqrt(abs(x)))
@@ -18,7 +18,7 @@ namespace {
 constexpr double two_by_pi = 2 / std::numbers::pi;
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-// --- of the first and second kind. The phase is computed in the element type, as eager does it.
+// --- first and second kind; the phase is computed in the element type, like in eager PyTorch
 
 struct Order {
   double phase;
@@ -77,7 +77,7 @@ Replacement spherical_bessel_j0(Builder& b, const OpCall& call) {
   return result(call, where(x == 0, 1.0, where(abs(x) == infinity, 0.0, sin(x) / x)));
 }
 
-// --- modified ones, of the second kind
+// --- modified functions of the second kind
 
 constexpr double modified_near_end = 2;
 
@@ -111,7 +111,7 @@ Replacement scaled_bessel_k1(Builder& b, const OpCall& call) {
   return modified_k1(call, float_operand(b, call, "x"), true);
 }
 
-// --- Airy's function. Above the last argument eager gives 0, and of infinities no number.
+// --- Airy's function; eager PyTorch returns 0 above the last argument, and NaN for infinities
 
 Replacement airy_ai(Builder& b, const OpCall& call) {
   constexpr double left = -4, right = 2, last = 103.892;

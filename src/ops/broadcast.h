@@ -1,5 +1,4 @@
-// The sizes that two tensors have when they are computed with element by element: of types, whose sizes may
-// be symbolic, and of data.
+// Computes the broadcast sizes of two tensors, for types (whose sizes may be symbolic) and for data.
 //
 //   [3, 1, 4] and [2, 1]  ->  [3, 2, 4]
 #pragma once
@@ -11,8 +10,8 @@
 
 namespace depute {
 
-// `clash(size, other)` gives the Status for two sizes that do not broadcast; one that it lets pass stays
-// `size`.
+// `clash(size, other)` decides about two sizes that do not broadcast: it fails, or accepts them and `size` is
+// kept.
 template <typename Sizes, typename Clash>
 Result<Sizes> broadcast_sizes(const Sizes& a, const Sizes& b, Clash&& clash) {
   const Sizes& longer = a.size() >= b.size() ? a : b;

@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-// FX names a value after its op: aten.mul.Tensor makes "mul".
+// Names a value after its op like FX: aten.mul.Tensor gives "mul".
 Symbol result_name(Symbol op) {
   std::string_view text = op.str();
   std::size_t overload = text.rfind('.');
@@ -53,8 +53,8 @@ bool is_default(const ArgDef& def, const Argument& argument) {
   return def.default_value.has_value() && same(*def.default_value, argument);
 }
 
-// What a node is written with: positional arguments up to the last that differs from its default, and the
-// keyword-only ones that differ.
+// The arguments of a new node: positional ones up to the last that differs from its default, and keyword-only
+// ones that differ.
 struct WrittenCall {
   std::vector<Argument> args;
   std::vector<NamedArgument> kwargs;
@@ -74,7 +74,7 @@ WrittenCall write_call(const OpDef& def, std::span<const Argument> args) {
   return call;
 }
 
-// Of a call that a rule or a user of the library writes.
+// Checks a call from a rule or a user of the library.
 Status check_buildable(std::string_view op, const OpDef* def, std::span<const Argument> args,
                        bool has_types) {
   if (def == nullptr) return argument_error(fmt::format("there is no op {}", op));
@@ -140,7 +140,7 @@ std::vector<Value*> Builder::call_all(std::string_view op, std::span<const Argum
   return add_node(op, copies);
 }
 
-// `args` are all in this graph's arena.
+// All `args` must be in this graph's arena.
 std::vector<Value*> Builder::add_node(std::string_view op, std::span<const Argument> args) {
   if (failed()) return {};
   const OpDef* def = graph_->ops().find(Symbol(op));
@@ -205,7 +205,7 @@ Value* Builder::view(Value* x, const Dims& sizes) {
   Dims written = sizes;
   const auto symbolic = std::ranges::count_if(sizes, [](const SymInt& size) { return !size.is_constant(); });
   const bool is_empty = std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; });
-  if (symbolic == 1 && !is_empty) {  // one size may be left to the view: no arithmetic is needed
+  if (symbolic == 1 && !is_empty) {  // one size can be -1: no arithmetic is needed
     for (SymInt& size : written) {
       if (!size.is_constant()) size = -1;
     }
@@ -235,7 +235,7 @@ Range Builder::range_of(const SymInt& size) const {
 Argument Builder::make_argument(const BuilderArgument& argument) {
   std::vector<Argument> elements;
   switch (argument.kind) {
-    case BuilderArgument::Kind::Ready:  // lists are copied: two nodes may not share cells
+    case BuilderArgument::Kind::Ready:  // lists are copied: nodes must not share cells
       return graph_->import(argument.ready, [&](const Value* value) { return Argument::of(own(value)); });
     case BuilderArgument::Kind::Value:
       return Argument::of(own(argument.single));

@@ -1,4 +1,4 @@
-// Ops whose results are some elements of a tensor, or their positions: how many, only the data tell.
+// Ops that select elements of a tensor, or their positions: the size of their results depends on data.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace depute {
 
-// The argument whose elements other than 0 tell which are chosen: "mask" of masked_select; empty for ops that
-// choose otherwise.
+// Returns the argument whose nonzero elements select: "mask" for masked_select; empty for ops that select
+// otherwise.
 std::string_view choosing_argument(const OpDef& def);
 
 }  // namespace depute

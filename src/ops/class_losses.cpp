@@ -1,4 +1,4 @@
-// Losses of scores against classes. Half precision is computed in f32.
+// Losses between scores and classes. Half precision is computed in f32.
 //
 //   aten.nll_loss_nd.default(%x: f32[n, c, ..], %y: i64[n, ..])
 //     ->  -gather(%x, 1, %y), zero where %y is ignore_index; the mean counts the others
@@ -26,7 +26,7 @@ Dims without(Dims sizes, std::size_t dim) {
   return sizes;
 }
 
-// Targets are classes by number, without the dimension of classes. Only a cross entropy takes probabilities.
+// Targets are class indices, without the dimension of classes. Only cross entropy accepts probabilities.
 Status check_targets(const OpCall& call) {
   const TensorType &self = call.tensor("self"), &target = call.tensor("target");
   if (self.rank() == 0) return argument_error("a loss of scores without a dimension of classes");
@@ -52,7 +52,7 @@ Types infer_nll_forward(const OpCall& call) {
   return types;
 }
 
-// Elements to look up: the class of each, class 0 where it is to be ignored.
+// The class of each element, or class 0 where the element is ignored.
 struct Targets {
   Value* classes;
   Value* is_counted;
@@ -64,7 +64,7 @@ Targets read_targets(Builder& b, const OpCall& call) {
   return {zero_unless(b, is_counted, target), is_counted};
 }
 
-// Of each element the score of its class.
+// Returns the score of each element's class.
 Value* pick(Builder& b, Value* scores, Value* classes) {
   if (scores == nullptr || classes == nullptr) return nullptr;
   auto dim = static_cast<std::int64_t>(class_dim(scores->tensor()));
@@ -77,7 +77,7 @@ Value* weights_of(Builder& b, Value* weight, Value* classes) {
   return b.call("aten.index.Tensor", {weight, std::vector<Value*>{classes}});
 }
 
-// What the mean divides by: the weights of the elements that count, or their number.
+// Returns the divisor of the mean: the sum of weights of counted elements, or their number.
 Value* total_weight(Builder& b, Value* weight, const Targets& targets, ScalarType dtype) {
   Value* counts = weight != nullptr
                       ? zero_unless(b, targets.is_counted, weights_of(b, weight, targets.classes))
@@ -85,7 +85,7 @@ Value* total_weight(Builder& b, Value* weight, const Targets& targets, ScalarTyp
   return b.call("aten.sum.default", {counts});
 }
 
-// The elements' losses summed over all that count, and divided as the mean asks.
+// Reduces the losses of counted elements; the mean divides by total_weight().
 Value* reduce(Builder& b, const OpCall& call, Value* loss, Value* weight, const Targets& targets,
               ScalarType dtype) {
   std::int64_t reduction = call.integer("reduction");
@@ -116,7 +116,7 @@ Replacement nll_loss(Builder& b, const OpCall& call) {
   return one(results[0]);
 }
 
-// --- cross entropy: of classes by number, or of their probabilities; smoothing mixes in equal ones
+// --- cross entropy of class indices or of probabilities; smoothing mixes in a uniform distribution
 
 Value* class_row(Builder& b, Value* weight, const TensorType& scores) {
   return along(b, weight, class_dim(scores), scores.rank());
@@ -131,7 +131,7 @@ Value* weighted_sum(Builder& b, Value* elements, Value* weight) {
   return b.call("aten.neg.default", {b.call("aten.sum.dim_IntList", {elements, Ints{dim}})});
 }
 
-// What smoothing gives each class.
+// Returns the weight that smoothing gives each class.
 BuilderArgument even_share(Builder& b, double smoothing, const SymInt& classes, ScalarType dtype) {
   if (classes.is_constant()) return smoothing / static_cast<double>(classes.value());
   return b.call("aten.reciprocal.default",
@@ -183,12 +183,12 @@ Replacement cross_entropy_loss(Builder& b, const OpCall& call) {
 
 // --- margins between the scores of classes
 
-// One row for each element: [n, c].
+// Returns the scores as [n, c].
 Value* as_rows(Builder& b, Value* x) {
   return x != nullptr && x->tensor().rank() < 2 ? b.view(x, {1, x->tensor().numel()}) : x;
 }
 
-// One loss for each row; of a single row without its dimension, if the target has none either.
+// Returns a loss per row, or a scalar for a single row and a target without dimensions.
 Types infer_multi_margin(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() > 2 || call.tensor("target").rank() > 1)
@@ -206,7 +206,7 @@ Types infer_multilabel_margin(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// The mean over the classes of each row's terms, reduced over the rows.
+// Returns the mean over the classes of each row's terms, reduced over the rows.
 Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints& dims, Value* scores) {
   if (b.failed()) return failure_of(b);
   TRY(std::vector<Type> types, call.def().infer(call));
@@ -217,12 +217,12 @@ Replacement reduce_rows(Builder& b, const OpCall& call, Value* terms, const Ints
   return one(reduce_loss(b, call, loss, types[0].tensor.dtype));
 }
 
-// `x` above 0, else 0, which NaN gives, too.
+// Returns max(x, 0), and 0 for NaN.
 Value* if_positive(Builder& b, Value* x) {
   return zero_unless(b, b.call("aten.gt.Scalar", {x, 0}), x);
 }
 
-// max(margin - x[y] + x[i], 0)^p of each class i but y
+// max(margin - x[y] + x[i], 0)^p for each class i other than y
 Replacement multi_margin(Builder& b, const OpCall& call) {
   TRY(double power, constant_number(call, "p"));
   power = std::trunc(power);
@@ -241,7 +241,7 @@ Replacement multi_margin(Builder& b, const OpCall& call) {
   return reduce_rows(b, call, zero_unless(b, is_other, terms), {1}, scores);
 }
 
-// max(1 - x[y] + x[i], 0) of each label y, which end at the first -1, and each class i that is no label
+// max(1 - x[y] + x[i], 0) for each label y before the first -1, and each class i that is no label
 Replacement multilabel_margin(Builder& b, const OpCall& call) {
   Value* scores = as_rows(b, to_compute_type(b, call.value("self")));
   Value* target = as_rows(b, to_dtype(b, b.own(call.value("target")), ScalarType::I64));

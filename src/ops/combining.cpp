@@ -1,4 +1,4 @@
-// Ops that put tensors together, and pad them.
+// Ops that join and pad tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// torch lets a one-dimensional empty tensor be joined with anything.
+// torch allows joining an empty tensor of one dimension with anything.
 bool is_ignored(const Value* part) {
   return part->tensor().rank() == 1 && part->tensor().sizes[0] == 0;
 }
@@ -50,8 +50,8 @@ Types infer_cat(const OpCall& call) {
   return tensor_result(dtype, total ? total->sizes : Dims{0});
 }
 
-// Parts get the type of the result, empty parts go, and one part alone is the result. The runtime's kernel
-// copies the bytes of all parts when the first one has the result's type.
+// Converts parts to the result's type, drops empty parts, and returns a single part itself. The runtime's
+// kernel checks only the first part's type and copies the bytes of all.
 Replacement cat(Builder& b, const OpCall& call) {
   TRY(const std::vector<Type> types, infer_cat(call));
   const TensorType& whole = types[0].tensor;
@@ -62,7 +62,7 @@ Replacement cat(Builder& b, const OpCall& call) {
     is_changed |= part->tensor().dtype != whole.dtype || part->tensor().static_numel() == 0;
     if (part->tensor().static_numel() != 0) kept.push_back(to_dtype(b, b.own(part), whole.dtype));
   }
-  // The kernel does not look at empty parts, and would miss the sizes.
+  // The kernel skips empty parts, so it would not set the sizes.
   if (kept.empty()) return one(b.call("aten.full.default", {whole.sizes, 0, whole.dtype}));
   if (b.failed()) return failure_of(b);
   if (kept.size() == 1 && whole.sizes == kept[0]->tensor().sizes)
@@ -115,8 +115,8 @@ bool is_no_padding(const OpCall& call) {
   return std::ranges::all_of(pad, [](const SymInt& size) { return size == 0; });
 }
 
-// Negative numbers cut: what is left of the padding goes first, since it may mirror what is cut. A number
-// that may be negative pads or cuts by what the program finds when it runs.
+// Negative padding removes elements. The positive padding is applied first, since it may mirror elements that
+// are then removed. A dynamic number may do either, depending on its value at run time.
 Replacement pad_and_cut(Builder& b, const OpCall& call) {
   Dims added = as_dims(call[1]);
   Dims cut(added.size());
@@ -141,7 +141,7 @@ Replacement pad_and_cut(Builder& b, const OpCall& call) {
   return one(x);
 }
 
-// The last elements in front of the first ones and the other way round, dimension by dimension.
+// Copies the last elements to the front and the first ones to the end, dimension by dimension.
 Replacement pad_circular(Builder& b, const OpCall& call) {
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   if (!call.is_constant_ints("pad")) return type_error("circular padding by numbers that are not constant");
@@ -149,9 +149,8 @@ Replacement pad_circular(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
   TRY(std::vector<Type> types, infer_pad(call));
   const TensorType& type = types[0].tensor;
-  if (std::ranges::any_of(type.sizes, [](const SymInt& size) {
-        return size == 0;
-      })) {  // cat passes over parts without elements
+  // The parts may be empty, and cat skips these.
+  if (std::ranges::any_of(type.sizes, [](const SymInt& size) { return size == 0; })) {
     return one(b.call("aten.full.default", {type.sizes, 0, type.dtype}));
   }
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {

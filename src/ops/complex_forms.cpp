@@ -50,7 +50,8 @@ Replacement product_of_parts(Builder& b, const ComplexParts& x, const ComplexPar
   return one(complex_value_of(b, real, imaginary));
 }
 
-// The argument in the call for one part. What selects and measures stays; what is added or stored has parts.
+// Returns the argument of the call for one part. Selectors and dimensions are unchanged; added or stored
+// values have parts.
 BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& argument, bool is_imaginary) {
   const auto of_value = [&](const Argument& element) -> Value* {
     Value* x = b.own(element.as_value());
@@ -65,8 +66,8 @@ BuilderArgument argument_of_part(Builder& b, const ArgDef& def, const Argument& 
     for (const Argument& element : argument.as_list()) values.push_back(of_value(element));
     return values;
   }
-  const bool is_added = def.is_promoted || (def.type == ArgType::Scalar &&
-                                            def.name != "alpha");  // of add and sub, which multiplies
+  const bool is_added =
+      def.is_promoted || (def.type == ArgType::Scalar && def.name != "alpha");  // a factor in add and sub
   if (!is_added || argument.is_none()) return argument;
   if (argument.is_value() && argument.as_value()->type().is_tensor()) return of_value(argument);
   return is_imaginary ? BuilderArgument(0) : BuilderArgument(argument);
@@ -118,7 +119,7 @@ Replacement each_part(Builder& b, const OpCall& call) {
   const bool is_real = types && std::ranges::none_of(*types, [](const Type& type) {
                          return type.is_tensor() && is_complex(type.tensor.dtype);
                        });
-  if (is_real && !types->empty()) return real;  // complex operands told no more than sizes
+  if (is_real && !types->empty()) return real;  // complex operands only provided sizes
   if (b.failed()) return failure_of(b);
   std::vector<Value*> imaginary;
   if (std::ranges::any_of(call.args(), has_complex_parts)) {
@@ -147,7 +148,7 @@ Replacement of_truth(Builder& b, const OpCall& call) {
 
 Replacement complex_product(Builder& b, const OpCall& call) {
   const auto product = [&](const BuilderArgument& x, const BuilderArgument& y) {
-    const bool is_tensor = x.kind == BuilderArgument::Kind::Value;  // else a number times a tensor
+    const bool is_tensor = x.kind == BuilderArgument::Kind::Value;  // otherwise x is a number
     return is_tensor ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.mul.Tensor", {y, x});
   };
   return product_of_parts(b, parts_of(b, call["self"]), parts_of(b, call["other"]), product);
@@ -188,7 +189,7 @@ Replacement complex_convolution(Builder& b, const OpCall& call) {
   return one(b.call("aten.add.Tensor", {sum[0], bias}));
 }
 
-// That of both parts together.
+// The variance is the sum of the variances of both parts.
 Replacement complex_variance(Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   Value* x = b.own(call.value("self"));
@@ -216,7 +217,7 @@ Replacement complex_conversion(Builder& b, const OpCall& call) {
   return one(complex_value_of(b, real, to_dtype(b, imaginary_part(b, x), part_of(target))));
 }
 
-// Of (a, -b, 0, 0) the second of its frequencies is a + bi, without a rounding.
+// The second frequency of (a, -b, 0, 0) is a + bi, without rounding.
 Replacement complex_by_transform(Builder& b, const OpCall& call) {
   Value* real = b.own(call.value("real"));
   Value* minus = b.call("aten.neg.default", {call["imag"]});

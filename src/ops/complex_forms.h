@@ -1,12 +1,12 @@
-// Complex tensors as pairs of real ones: the runtime has hardly a kernel for complex numbers.
+// Rewrites complex tensors as pairs of real ones, since the runtime has few kernels for complex numbers.
 //
 //   %z = aten.complex.default(%a, %b)                %z = aten.complex.default(%a, %b)
-//   %y = aten.mul.Tensor(%z, %w)               ->    %r = sub(mul(%a, real(%w)), mul(%b, imag(%w)))
-//                                                    %i = add(mul(%a, imag(%w)), mul(%b, real(%w)))
+//   %y = aten.mul.Tensor(%z, %w)               ->    r = a * real(w) - b * imag(w)
+//                                                    i = a * imag(w) + b * real(w)
 //                                                    %y = aten.complex.default(%r, %i)
 //
-// A rule takes the parts of its operands, which aten.complex holds when it is their producer, and gives
-// aten.complex of the results' parts. What is left of aten.complex in the end has no users.
+// A rule takes the parts of its operands (directly from aten.complex, if that produced them) and returns
+// aten.complex of the results' parts. In the end the remaining aten.complex nodes are unused.
 #pragma once
 
 #include <optional>
@@ -17,32 +17,32 @@
 
 namespace depute {
 
-// How a call with complex operands or results is replaced; null when no rule is known.
+// Returns the rule that replaces a call with complex operands or results, or null.
 DecomposeFunction complex_form(const OpDef& def);
-// A complex tensor of its parts, from which rules take them.
+// Builds a complex tensor from its parts, from which rules take them.
 Value* complex_value_of(Builder& b, const Value* real, const Value* imaginary);
 
 namespace internal {
 
-// Of a complex value, a real one or a number. A real one has no imaginary part.
+// Parts of a complex value, a real value or a number; a real one has no imaginary part.
 struct ComplexParts {
   BuilderArgument real;
   std::optional<BuilderArgument> imaginary;
 };
 ComplexParts parts_of(Builder& b, const Argument& operand);
-// Of what aten.complex made: its argument; else null.
+// Returns a part of a value that aten.complex produced; null for other values.
 Value* known_part(Builder& b, const Value* x, std::size_t which);
 Value* real_part(Builder& b, Value* x);
-Value* imaginary_part(Builder& b, Value* x);  // of a real value: zeros
+Value* imaginary_part(Builder& b, Value* x);  // zeros for a real value
 
-// Result types: the first argument's sizes, and the type of its parts.
+// Infers the first argument's sizes, and the type of its parts.
 Types infer_part(const OpCall& call);
 
-// The op on the real and on the imaginary parts: what moves, adds or scales elements.
+// Applies the op to the real and to the imaginary parts; for ops that move, add or scale elements.
 Replacement each_part(Builder& b, const OpCall& call);
-// The same of add and sub, whose alpha may be complex.
+// Like each_part(), for add and sub, whose alpha may be complex.
 Replacement complex_sum(Builder& b, const OpCall& call);
-// The op on what is not zero.
+// Applies the op to whether elements are nonzero.
 Replacement of_truth(Builder& b, const OpCall& call);
 
 Replacement complex_product(Builder& b, const OpCall& call);         // mul
@@ -54,7 +54,7 @@ Replacement complex_variance(Builder& b, const OpCall& call);
 Replacement complex_equal(Builder& b, const OpCall& call);
 Replacement complex_unequal(Builder& b, const OpCall& call);
 Replacement complex_conversion(Builder& b, const OpCall& call);  // _to_copy
-// What a method gives back: the runtime has one kernel that makes complex tensors of real ones.
+// Builds a complex tensor that the method returns, by the only kernel of the runtime that creates one.
 Replacement complex_by_transform(Builder& b, const OpCall& call);
 
 }  // namespace internal

@@ -1,5 +1,5 @@
-// Formulas are those of the books on elementary functions, in forms that neither lose digits for large or
-// small numbers nor mistake the side of a branch cut, where -0 and 0 differ.
+// Standard formulas of the elementary functions, in forms that lose no digits for large or small numbers and
+// respect branch cuts, where -0 and 0 differ.
 #include "ops/complex_functions.h"
 
 #include <numbers>
@@ -13,7 +13,7 @@ namespace {
 ComplexTerm operator+(const ComplexTerm& x, const ComplexTerm& y) {
   return {x.real + y.real, x.imaginary + y.imaginary};
 }
-// Not by neg, of which backends may make 0 of 0: branch cuts have two sides.
+// Multiplies instead of using neg, whose -0 backends may turn into 0: branch cuts depend on the sign.
 Term minus(const Term& x) {
   return x * -1.0;
 }
@@ -53,7 +53,7 @@ Term is_zero(const ComplexTerm& z) {
   return (z.real == 0) & (z.imaginary == 0);
 }
 
-// By the size of the divisor, whose square may be out of range.
+// Scales by the size of the divisor, whose square could overflow.
 ComplexTerm quotient(const ComplexTerm& x, const ComplexTerm& y) {
   const Term scale = 1.0 / (abs(y.real) + abs(y.imaginary));
   const Term a = x.real * scale, c = y.real * scale, d = y.imaginary * scale;
@@ -65,7 +65,7 @@ ComplexTerm square(const ComplexTerm& z) {
   return {(z.real - z.imaginary) * (z.real + z.imaginary), z.real * z.imaginary * 2.0};
 }
 
-// z * z * ... for a small whole number, which PyTorch computes more exactly than others.
+// z * z * ... for small integers, which PyTorch also computes more precisely than other powers.
 ComplexTerm whole_power(const ComplexTerm& z, int exponent) {
   ComplexTerm result = z;
   for (int i = 1; i < exponent; ++i) result = result * z;
@@ -118,7 +118,7 @@ ComplexTerm log1p(const ComplexTerm& z) {
   return {log1p(above_one) * 0.5, angle_of(z + 1.0)};
 }
 
-// With t = sqrt((|z| + |a|) / 2) the parts are t and |b| / 2t, the larger one of which belongs to a >= 0.
+// With t = sqrt((|z| + |a|) / 2) the parts are t and |b| / 2t. The larger one is the real part for a >= 0.
 ComplexTerm sqrt(const ComplexTerm& z) {
   const Term height = abs(z.imaginary);
   const Term larger = sqrt(length_of(z) * 0.5 + abs(z.real) * 0.5);
@@ -150,7 +150,7 @@ ComplexTerm sinh(const ComplexTerm& z) {
 ComplexTerm cosh(const ComplexTerm& z) {
   return {cosh(z.real) * cos(z.imaginary), sinh(z.real) * sin(z.imaginary)};
 }
-// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b), which no longer changes where cosh would be out of range.
+// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b), clamped where cosh would overflow and tanh is constant.
 ComplexTerm tanh(const ComplexTerm& z) {
   const Term a = z.real.call("aten.clamp.default", {-40, 40}) * 2.0, b = z.imaginary * 2.0;
   const Term divisor = cosh(a) + cos(b);
@@ -166,7 +166,7 @@ ComplexTerm tan(const ComplexTerm& z) {
   return by_i(tanh(times_i(z)));
 }
 
-// log(z + sqrt(z^2 + 1)) of the half of the plane where nothing cancels: asinh(-z) = -asinh(z).
+// log(z + sqrt(z^2 + 1)) in the half-plane without cancellation: asinh(-z) = -asinh(z).
 ComplexTerm asinh(const ComplexTerm& z) {
   const Term is_left = z.real < 0;
   const ComplexTerm right = where(is_left, -z, z);

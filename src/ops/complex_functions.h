@@ -1,4 +1,4 @@
-// Functions of complex numbers by real and imaginary parts, written as formulas (formula.h):
+// Functions of complex numbers in terms of real and imaginary parts, as formulas (formula.h):
 //
 //   tan(z) = -i tanh(iz)
 //
@@ -14,9 +14,9 @@ struct ComplexTerm {
   Term real, imaginary;
 };
 
-// The call's argument, complex, real or a number, in the type of the parts that the call computes.
+// Returns the call's argument (complex, real or a number) in the part type of the call's computation.
 ComplexTerm complex_operand(Builder& b, const OpCall& call, std::string_view name);
-// aten.complex of the parts.
+// Returns aten.complex of the parts.
 Replacement result(const ComplexTerm& z);
 
 ComplexTerm exp(const ComplexTerm& z);

@@ -1,8 +1,8 @@
-// What makes complex tensors of real ones, and the other way round.
+// Ops that build complex tensors from real ones, or the reverse.
 //
-//   %z = aten.view_as_complex.default(f32[4, 2])     ->    aten.complex(select(-1, 0), select(-1, 1))
-//   %s = aten.polar.default(%r, %phi)                ->    aten.complex(r * cos(phi), r * sin(phi))
-//   %y = aten.view_as_real.default(%s)               ->    stack([r * cos(phi), r * sin(phi)], -1)
+//   %z = aten.view_as_complex.default(%x: f32[4, 2])     ->    complex(select(x, -1, 0), select(x, -1, 1))
+//   %s = aten.polar.default(%r, %phi)                    ->    complex(r * cos(phi), r * sin(phi))
+//   %y = aten.view_as_real.default(%s)                   ->    stack([r * cos(phi), r * sin(phi)], -1)
 #include <fmt/format.h>
 
 #include "depute/builder.h"
@@ -16,12 +16,12 @@
 namespace depute::internal {
 namespace {
 
-// Of a real tensor the op is its argument, and of a complex one what on_complex says.
+// Returns a real tensor unchanged; on_complex handles complex tensors.
 Replacement alias_of_real(Builder& b, const OpCall& call) {
   if (is_complex(call.tensor("self").dtype)) return std::vector<Value*>{};
   return to_alias(b, call);
 }
-// From a first argument of the parts' type.
+// Infers a complex result from a first argument of the part type.
 Types infer_of_parts(const OpCall& call) {
   TRY(std::vector<Type> types, infer_like_first(call));
   return tensor_result(complex_of(types[0].tensor.dtype), types[0].tensor.sizes);
@@ -40,7 +40,7 @@ Types infer_as_complex(const OpCall& call) {
   return tensor_result(complex_of(self.dtype), Dims(self.sizes.begin(), self.sizes.end() - 1));
 }
 
-// Of an argument of the program, which has no parts yet.
+// Returns a part of an input of the program.
 Value* leaf_part(Builder& b, Value* x, int which) {
   return b.call("aten.select.int", {b.call("aten.view_as_real_copy.default", {x}), -1, which});
 }
@@ -64,7 +64,7 @@ Replacement view_as_complex(Builder& b, const OpCall& call) {
 }
 Replacement conjugated(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("self"));
-  Value* negative = b.call("aten.mul.Tensor", {imaginary_part(b, x), -1.0});  // 0 becomes -0 everywhere
+  Value* negative = b.call("aten.mul.Tensor", {imaginary_part(b, x), -1.0});  // 0 becomes -0 for all elements
   return one(complex_value_of(b, real_part(b, x), negative));
 }
 Replacement of_angle(Builder& b, const OpCall& call) {
@@ -99,7 +99,7 @@ constexpr OpRules reading_part(DecomposeFunction form, WriteBackFunction write) 
           .write_back = write,
           .on_complex = form};
 }
-// Of real tensors these are their argument.
+// Ops that return real tensors unchanged.
 constexpr OpRules resolving(DecomposeFunction form, OpFlag flags = may_view,
                             WriteBackFunction write = write_whole) {
   return {.flags = flags,

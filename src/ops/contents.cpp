@@ -19,14 +19,14 @@ std::string functional_name(std::string_view op) {
 
 namespace {
 
-// What stands in brackets behind "Tensor": "a!" of "Tensor(a!)? cache"; nothing of a plain one.
+// Returns the alias mark of a tensor: "a!" for "Tensor(a!)? cache"; empty if there is none.
 std::string_view mark_of(std::string_view tensor) {
   constexpr std::string_view start = "Tensor(";
   return tensor.starts_with(start) ? tensor.substr(start.size(), tensor.find(')') - start.size())
                                    : std::string_view();
 }
 
-// "Tensor(a!) cache", "SymInt at=0", .. of "(Tensor(a!) cache, SymInt at=0)", or of one without brackets.
+// Splits "(Tensor(a!) cache, SymInt at=0)" into "Tensor(a!) cache", "SymInt at=0"; the brackets are optional.
 std::vector<std::string_view> parts_of(std::string_view list) {
   if (list.starts_with('(')) list = list.substr(1, list.size() - 2);
   std::vector<std::string_view> parts;
@@ -40,7 +40,7 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 }
 
 struct SchemaParts {
-  std::string_view name, args, results;  // lists with their brackets
+  std::string_view name, args, results;  // lists including their brackets
 };
 SchemaParts split_schema(std::string_view schema) {
   constexpr std::string_view between = " -> ";

@@ -1,4 +1,4 @@
-// Ops that run graphs. Their types are those the file gives; normalisation works inside the bodies.
+// Ops that run graphs. Their types are those of the file; normalization checks the bodies.
 #include "ops/control_flow.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ std::span<const OpLine> control_flow_ops() {
   static constexpr OpLine lines[] = {
       {"higher_order.cond(Any pred, Graph true_graph, Graph false_graph, Any operands) -> Any",
        opaque(core | control_flow)},
-      // What its body writes is seen in the body.
+      // The body shows which operands it writes.
       {"higher_order.while_loop(Graph cond, Graph body, Any carried, Any additional, *, Any "
        "mutated_arg_indices=None) -> Any",
        opaque(core | control_flow)},
@@ -39,7 +39,7 @@ Failure broken(std::string message) {
 
 constexpr std::string_view mutated = "mutated_arg_indices";
 
-// The arguments by their kinds; `shape` has a letter for each: p predicate, g graph, c, m, o the lists.
+// Reads the arguments by kind; each letter of `shape` is one: p predicate, g graph, c, m and o the lists.
 Status take_arguments(const Node& node, std::string_view shape, ControlFlow& flow) {
   const bool is_plain = std::ranges::all_of(
       node.kwargs(), [&](const NamedArgument& argument) { return argument.name == mutated; });
@@ -61,8 +61,8 @@ Status take_arguments(const Node& node, std::string_view shape, ControlFlow& flo
   return {};
 }
 
-// The element types and ranks are the same, and so are the sizes, as far as they are known. A tensor of
-// `skipped` more dimensions stands for its elements along them.
+// True if element types and ranks are equal, and sizes agree as far as they are known. `given` may have
+// `skipped` additional leading dimensions.
 bool agrees(const TensorType& given, const TensorType& wanted, std::size_t skipped = 0) {
   if (given.dtype != wanted.dtype || given.rank() != wanted.rank() + skipped) return false;
   for (std::size_t i = 0; i < wanted.rank(); ++i) {
@@ -85,7 +85,7 @@ Status check_inputs(const Graph& body, const ControlFlow& flow) {
   }
   for (std::size_t i = 0; i < given; ++i) {
     const Type& wanted = body.inputs()[i]->type();
-    std::size_t mapped = i - flow.carried.size();  // wraps around for what is carried
+    std::size_t mapped = i - flow.carried.size();  // wraps around for carried values
     bool is_mapped = mapped < flow.mapped.size();
     const Argument& argument = i < flow.carried.size() ? flow.carried[i]
                                : is_mapped             ? flow.mapped[mapped]
@@ -103,7 +103,7 @@ Status check_inputs(const Graph& body, const ControlFlow& flow) {
   return {};
 }
 
-// Results behind the first `carried` ones are stacks of what the body gives.
+// Checks results; those after the first `carried` ones stack the outputs of the body.
 Status check_outputs(const Node& node, const Graph& body, std::size_t carried) {
   if (body.outputs().size() != node.results().size()) {
     return broken(fmt::format("graph @{} gives {} results, the node has {}", body.name().str(),
@@ -124,7 +124,7 @@ Status check_outputs(const Node& node, const Graph& body, std::size_t carried) {
   return {};
 }
 
-// A condition is one truth value.
+// Fails unless the condition is a single bool.
 Status check_condition(const Argument& condition) {
   bool fits = condition.kind == Argument::Kind::Bool;
   if (condition.is_value()) {
@@ -136,7 +136,7 @@ Status check_condition(const Argument& condition) {
   return broken(fmt::format("the condition is {}, not a truth value", spelled(condition)));
 }
 
-// All mapped tensors have as many elements as the stacked results.
+// Fails unless all mapped tensors and stacked results have the same number of elements.
 Status check_turns(const Node& node, const ControlFlow& flow) {
   if (flow.mapped.empty()) return broken("there is nothing to go along");
   const SymInt& turns = flow.mapped[0].as_value()->tensor().sizes[0];

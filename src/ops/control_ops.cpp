@@ -9,7 +9,7 @@
 namespace depute {
 namespace {
 
-// In the order of ControlOp, behind None.
+// In the order of ControlOp, without None.
 constexpr std::array<internal::OpLine, 11> lines = {{
     {"control.variable() -> Any", internal::own_op()},
     {"control.set(Any variable, Any content) -> ()", internal::own_op()},

@@ -1,10 +1,10 @@
-// The nodes that take the place of control flow in a flat method (flatten.h). Most say only where to go on.
+// Ops that replace control flow in a flat method (flatten.h). Most only mark where execution continues.
 //
-//   control.variable() -> %v            a place that is written more than once; holds nothing yet
-//   control.set(%v, %x)                 from here on it holds what %x holds
-//   control.set_item(%v, %i, %x)        its element %i along the first dimension becomes %x
-//   control.resize(%v, [%n, 3])         a tensor of these sizes, whose content does not matter
-//   control.copy(%x) -> %y              in memory of its own
+//   %v = control.variable()             declares a variable without content
+//   control.set(%v, %x)                 assigns %x
+//   control.set_item(%v, %i, %x)        assigns %x to the element %i along the first dimension
+//   control.resize(%v, [%n, 3])         makes it a tensor of these sizes with undefined content
+//   %y = control.copy(%x)               copies %x into memory of its own
 //   control.if(%p)  control.else()  control.end_if()
 //   control.loop()  control.leave_unless(%p)  control.end_loop(%p)      repeats unless %p holds at the end
 #pragma once
@@ -32,7 +32,7 @@ enum class ControlOp : std::uint8_t {
 
 ControlOp control_op(const Node& node);  // None for all other nodes
 Symbol control_symbol(ControlOp op);
-// The node writes its first argument, a variable.
+// True if the node writes its first argument, a variable.
 bool writes_variable(const Node& node);
 
 }  // namespace depute

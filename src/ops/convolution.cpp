@@ -1,4 +1,4 @@
-// Convolutions: every spelling becomes aten.convolution.default with a number per spatial dimension.
+// Convolutions: all variants become aten.convolution.default with one number per spatial dimension.
 //
 //   aten.conv2d.default(%x, %w, %b, [2, 2], [1, 1])
 //   aten.convolution.default(%x, %w, %b, [2, 2], [1, 1], [1, 1], false, [0, 0], 1)
@@ -17,7 +17,7 @@
 namespace depute::internal {
 namespace {
 
-// A list argument with one number per spatial dimension; a single number serves all.
+// Returns a list argument with one number per spatial dimension; a single number applies to all.
 Result<Dims> one_per_dimension(const OpCall& call, std::string_view name, std::size_t count) {
   Dims values = as_dims(call[name]);
   if (values.size() == 1) values.resize(count, values[0]);
@@ -49,7 +49,7 @@ SymInt transposed_size(const SymInt& size, const SymInt& kernel, const Convoluti
   return (size - 1) * c.stride[i] - c.padding[i] * 2 + c.dilation[i] * (kernel - 1) + c.output_padding[i] + 1;
 }
 
-// The groups share out the weight's first dimension, and the input's channels are those the weight is for.
+// Fails unless the groups divide the weight's first dimension, and the input's channels match the weight.
 Status check_groups(const OpCall& call, const TensorType& weight, const SymInt& channels, bool transposed) {
   const Argument& groups = call["groups"];
   const SymInt& first = weight.sizes[0];
@@ -106,7 +106,7 @@ Types infer_convolution(const OpCall& call) {
   return call.boolean("transposed") ? infer_conv_transpose(call) : infer_conv(call);
 }
 
-// The call on a batched input; one without a batch dimension gets one.
+// Builds the convolution; an input without a batch dimension gets one.
 Replacement convolve(Builder& b, const OpCall& call, Value* input, const ConvolutionCall& c,
                      bool transposed) {
   bool is_batched = input->tensor().rank() == c.spatial + 2;
@@ -131,11 +131,11 @@ Replacement conv_transpose(Builder& b, const OpCall& call) {
   return convolve(b, call, b.own(call.value("input")), c, true);
 }
 
-// --- padding="same": as many zeros as keep the size, the odd one behind
+// --- padding="same": zeros that preserve the size; an odd one is added at the end
 
 struct SamePadding {
   Dims both;                         // at each end
-  std::vector<std::int64_t> behind;  // one more at the end; last dimension first, as pad counts
+  std::vector<std::int64_t> behind;  // one more at the end; last dimension first, as for pad
   bool is_uneven = false;
 };
 

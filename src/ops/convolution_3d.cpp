@@ -1,9 +1,9 @@
-// Convolutions over three dimensions by one over two. The slices that meet a kernel are read as channels:
+// Rewrites 3-d convolutions as 2-d ones. Slices that meet the same kernel position become channels:
 //
 //   x [n, c, d, h, w], weight [o, c, k, ..]
 //     ->  x by index [n, c, d', k, h, w]  ->  images [n * d', c * k, h, w], weight [o, c * k, ..]
 //
-// A transposed one gives the slices of its kernel as channels, which are then added where they overlap.
+// A transposed one computes the slices of its kernel as channels, and adds them where they overlap.
 #include "ops/convolution_3d.h"
 
 #include "ops/idioms.h"
@@ -53,14 +53,14 @@ Value* convolve_images(Builder& b, const Convolution& c, Value* images, Value* w
                  transposed, image_part(c.output_padding), c.groups});
 }
 
-// [steps, kernel]: where each slice of the kernel lies in the depth, step by step.
+// Returns [steps, kernel]: the depth index of each slice of the kernel at each step.
 Value* depth_index(Builder& b, const Convolution& c, const SymInt& steps, const SymInt& kernel) {
   Value* start = b.call("aten.mul.Tensor", {range(b, steps), c.stride[0]});
   Value* offset = b.call("aten.mul.Tensor", {range(b, kernel), c.dilation[0]});
   return b.call("aten.add.Tensor", {b.call("aten.unsqueeze.default", {start, 1}), offset});
 }
 
-// [n, c, d, ..] as [n * d, c, ..], and back
+// Views [n, c, d, ..] as [n * d, c, ..].
 Value* slices(Builder& b, Value* x) {
   x = b.call("aten.permute.default", {x, Ints{0, 2, 1, 3, 4}});
   if (x == nullptr) return nullptr;
@@ -74,7 +74,7 @@ Value* volumes(Builder& b, Value* images, const SymInt& batch, const SymInt& dep
   return b.call("aten.permute.default", {apart, Ints{0, 2, 1, 3, 4}});
 }
 
-// The weight with the kernel's slices among its channels.
+// Returns the weight with the kernel's slices merged into its channels.
 Value* flat_weight(Builder& b, const Convolution& c) {
   const Dims& w = c.weight->tensor().sizes;
   return b.view(c.weight, {w[0], w[1] * w[2], w[3], w[4]});

@@ -4,8 +4,8 @@
 
 namespace depute::internal {
 
-// aten.convolution over three dimensions, as convolutions of images; see the file. An empty vector for
-// others.
+// Returns aten.convolution over three dimensions as convolutions of images (see convolution_3d.cpp). Empty
+// for other calls.
 Replacement convolution_3d(Builder& b, const OpCall& call);
 
 }  // namespace depute::internal

@@ -1,4 +1,4 @@
-// Tensors made from numbers. All constants become aten.full.default, all ranges aten.arange.start_step.
+// Tensors created from numbers. All constants become aten.full.default, all ranges aten.arange.start_step.
 #include <cmath>
 #include <limits>
 
@@ -27,7 +27,7 @@ Types infer_scalar_tensor(const OpCall& call) {
   return tensor_result(dtype_or(call, ScalarType::F32), {});
 }
 
-// A filled tensor of the call's result type.
+// Returns a filled tensor of the call's result type.
 Replacement filled(Builder& b, const OpCall& call, const Argument& value) {
   TRY(std::vector<Type> types, call.def().infer(call));
   const TensorType& type = types[0].tensor;
@@ -43,7 +43,7 @@ Replacement with_value(Builder& b, const OpCall& call) {
   return filled(b, call, call["fill_value"]);
 }
 
-// Like another tensor: of its sizes when they are known, else left to the kernel that looks at the tensor.
+// Fills like another tensor: with its sizes if they are static; otherwise the kernel reads them.
 Replacement like(Builder& b, const OpCall& call, const Argument& value) {
   if (call.tensor("self").is_static()) return filled(b, call, value);
   TRY(std::vector<Type> types, infer_like(call));
@@ -81,7 +81,7 @@ struct RangeArguments {
   Argument start = Argument::of(0), end, step = Argument::of(1);
 };
 
-// With a result of i64, torch drops the fractions of the three numbers first.
+// For an i64 result, torch truncates the three numbers first.
 void drop_fractions(Argument& number) {
   if (number.kind != Argument::Kind::Float || std::fabs(number.as_double()) >= 0x1p63) return;
   number = Argument::of(static_cast<std::int64_t>(number.as_double()));
@@ -101,7 +101,7 @@ RangeArguments range_arguments(const OpCall& call) {
   return range;
 }
 
-// ceil((end - start) / step)
+// Returns ceil((end - start) / step).
 Result<SymInt> range_size(const RangeArguments& r) {
   if (is_float(r.start) || is_float(r.end) || is_float(r.step)) {
     if (!r.start.is_number() || !r.end.is_number() || !r.step.is_number() || r.step.as_double() == 0) {
@@ -135,7 +135,7 @@ Replacement arange(Builder& b, const OpCall& call) {
   return one(b.call("aten.arange.start_step", {range.start, range.end, range.step, types[0].tensor.dtype}));
 }
 
-// The kernel computes start + i * step in floats of 64 bits, and would not drop the fractions.
+// Truncates the numbers: the kernel computes start + i * step in f64 and keeps fractions.
 Replacement whole_range(Builder& b, const OpCall& call) {
   const RangeArguments range = range_arguments(call);
   const bool had_fractions = is_float(call["start"]) || is_float(call["end"]) || is_float(call["step"]);

@@ -1,4 +1,4 @@
-// Derivatives from both neighbours of an element, and at the ends from the last two or three elements.
+// Derivatives from both neighbors of an element, and at the ends from the last two or three elements.
 //
 //   aten.gradient.scalarint(%x, dim=0)   ->   inner = (x[2:] - x[:-2]) / 2
 //                                             cat([x[1:2] - x[0:1], inner, x[-1:] - x[-2:-1]])
@@ -38,7 +38,7 @@ Term gradient_evenly(const Term& x, std::size_t dim, double step, bool is_second
   }
   return cat({first, inner, last}, dim);
 }
-// `places` are the coordinates of the elements along the dimension.
+// `places` holds the coordinates of the elements along the dimension.
 Term gradient_at_places(const Term& x, std::size_t dim, const Term& places, bool is_second_order) {
   auto at = [&](const Term& y, std::int64_t place) {
     return slice(y, dim, place, place == -1 ? to_the_end : place + 1);
@@ -62,7 +62,7 @@ Term gradient_at_places(const Term& x, std::size_t dim, const Term& places, bool
   return cat({first, inner, last}, dim);
 }
 
-// The spacing along dimension number `index` of those asked for: a number, or coordinates.
+// Returns the spacing along the requested dimension number `index`: a number, or coordinates.
 Argument spacing_of(const OpCall& call, std::size_t index) {
   if (call.def().arg_index(Symbol("spacing")) < 0 || call["spacing"].is_none()) return Argument::of(1);
   const Argument& spacing = call["spacing"];

@@ -1,4 +1,4 @@
-// Diagonals: taken out, put in, and made. What puts elements on a diagonal is a choice by a mask:
+// Diagonals: extracting, inserting and creating them. Elements are placed on a diagonal by a mask:
 //
 //   aten.diag_embed.default(f32[3])   ->   where(arange(3)[:, None] == arange(3), x[:, None], 0)
 #include <fmt/format.h>
@@ -17,14 +17,14 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// --- where a diagonal lies
+// --- position of a diagonal
 
 Result<std::int64_t> read_offset(const OpCall& call, std::string_view name) {
   const std::int64_t offset = call.integer(name);
   if (offset >= -max_static_size && offset <= max_static_size) return offset;
   return argument_error(fmt::format("'{}' is {}", name, offset));
 }
-// The dimensions and the offset that a call names; torch's schemas call them alike.
+// The dimensions and the offset of a diagonal; torch's schemas use the same names.
 struct Plane {
   std::size_t rows, columns;  // dimensions
   std::int64_t offset;
@@ -44,7 +44,7 @@ SymInt diagonal_length(const SymInt& rows, const SymInt& columns, std::int64_t o
   return sym_max(sym_min(below, beside), 0);
 }
 
-// --- taking it out
+// --- extracting
 
 Types infer_diagonal(const OpCall& call) {
   const TensorType& self = call[0].as_value()->tensor();
@@ -72,20 +72,20 @@ Replacement trace(Builder& b, const OpCall& call) {
   return one(b.call("aten.sum.dim_IntList", {diagonal, Ints{0}}));
 }
 
-// --- putting it in
+// --- inserting
 
-// bool[rows, columns], true on the diagonal.
+// Returns bool[rows, columns], true on the diagonal.
 Value* diagonal_mask(Builder& b, const SymInt& rows, const SymInt& columns, std::int64_t offset) {
   Value* row = b.call("aten.arange.start_step", {offset, b.size(rows + offset)});
   Value* column = b.call("aten.arange.start_step", {0, b.size(columns)});
   return b.call("aten.eq.Tensor", {b.call("aten.unsqueeze.default", {row, -1}), column});
 }
 
-// `line`, whose last dimension is the diagonal, where the diagonal of `sizes` is; elsewhere `others`.
+// Returns `line` (its last dimension is the diagonal) on the diagonal of `sizes`, and `others` elsewhere.
 Replacement on_diagonal(Builder& b, Value* line, const Dims& sizes, const Plane& plane,
                         const BuilderArgument& others) {
   auto [rows, columns, offset] = plane;
-  // An element lies in the row of its own number, or where the diagonal starts lower, in that column.
+  // An element lies in the row of its index; if the diagonal starts lower, in the column of its index.
   std::size_t own = offset >= 0 ? rows : columns, other = offset >= 0 ? columns : rows;
   SymInt missing = sizes[own] - line->tensor().sizes.back();
   if (missing != 0) line = b.call("aten.constant_pad_nd.default", {line, Dims{0, missing}});
@@ -135,7 +135,7 @@ Replacement diagonal_scatter(Builder& b, const OpCall& call) {
   return on_diagonal(b, b.own(call.value("src")), call.tensor("self").sizes, plane, call["self"]);
 }
 
-// Of a matrix its diagonal, of a row the matrix that has it as its diagonal.
+// Returns the diagonal of a matrix, or the diagonal matrix of a vector.
 Types infer_diag(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::int64_t offset, read_offset(call, "diagonal"));
@@ -161,7 +161,7 @@ Replacement diagflat(Builder& b, const OpCall& call) {
   return one(b.call("aten.diag_embed.default", {b.view(x, {x->tensor().numel()}), call["offset"]}));
 }
 
-// --- making it
+// --- creating
 
 Types infer_eye(const OpCall& call) {
   SymInt rows = as_sym_int(call["n"]);
@@ -176,12 +176,12 @@ Replacement eye(Builder& b, const OpCall& call) {
   return one(b.call("aten._to_copy.default", {mask, type.dtype}));
 }
 
-// The number of elements of a row x column matrix on and below the diagonal, or on and above it.
+// The part of a rows x columns matrix on and below a diagonal, or on and above it.
 struct Triangle {
   std::int64_t rows, columns, offset;
   bool is_upper;
 
-  // First column and the one behind the last that are in it.
+  // Returns the columns of a row inside it: [first, last).
   std::pair<std::int64_t, std::int64_t> row(std::int64_t i) const {
     std::int64_t edge = std::clamp<std::int64_t>(i + offset + (is_upper ? 0 : 1), 0, columns);
     return is_upper ? std::pair(edge, columns) : std::pair(std::int64_t{0}, edge);
@@ -206,7 +206,7 @@ Types infer_triangle_indices(const OpCall& call) {
   }
   return tensor_result(dtype_or(call, ScalarType::I64), {2, count});
 }
-// One run of row numbers and one of column numbers for each row, which are folded into a constant.
+// Builds one run of row numbers and one of column numbers per row; they are folded into a constant.
 Replacement triangle_indices(Builder& b, const OpCall& call) {
   TRY(Triangle triangle, read_triangle(call));
   TRY(std::vector<Type> types, infer_triangle_indices(call));

@@ -1,9 +1,9 @@
-// A linear layer in ExecuTorch's Edge dialect is what torch decomposes it to.
+// Writes a linear layer like ExecuTorch's Edge dialect, in torch's decomposition.
 //
 //   %y = aten.linear.default(%x, %w, %b)     ->     %t = aten.permute.default(%w, [1, 0])
 //                                                   %y = aten.addmm.default(%b, %x, %t)
 //
-// Inputs of more dimensions become rows first.
+// Inputs with more dimensions are viewed as rows first.
 #include "ops/edge_forms.h"
 
 #include "depute/builder.h"

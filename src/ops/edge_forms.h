@@ -1,12 +1,12 @@
-// Core ops that ExecuTorch's Edge dialect writes in others, unless a partitioner wants them whole: what
-// partitioners that are written for it look for.
+// Forms of core ops in ExecuTorch's Edge dialect, in which they are composed of other ops. Partitioners
+// written for the dialect expect these forms, unless they keep the op whole.
 #pragma once
 
 #include "depute/op.h"
 
 namespace depute {
 
-// The rule that writes the op so; null: the dialect has it as it is here.
+// Returns the rule that writes the op's Edge form; null if the dialect has the op unchanged.
 DecomposeFunction edge_form(Symbol op);
 
 }  // namespace depute

@@ -24,7 +24,7 @@ Effects::Effects(const Program& program) : stateful_(program) {
   }
 }
 
-// Effects other than state, of the node without its bodies.
+// True if the node itself, without its bodies, has effects other than state.
 bool Effects::acts(const Node& node) const {
   if (const Symbol delegate = called_delegate(node); !delegate.empty()) return acting_.contains(delegate);
   const OpDef* def = node.def();

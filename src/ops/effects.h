@@ -1,12 +1,11 @@
-// Effects: what a node does beside giving its results, and the order in which nodes with effects must stay.
+// Effects: side effects of nodes, and the order in which nodes with effects must stay.
 //
 //   %a = aten.rand_like.default(%x)          %b gets other numbers if it runs before %a, though no value
 //   %b = aten.rand_like.default(%y)          says so
 //
-// A node has an effect if its op takes random numbers, is unknown, asserts or writes to its arguments, or if
-// it calls a delegate in which such a node lies or which keeps state. A control-flow node has the effects of
-// its bodies. Calls of one delegate that keeps state depend on each other; so do all other nodes with
-// effects.
+// A node has an effect if its op is random, unknown, an assertion or writes to its arguments. A call of a
+// delegate has one if the delegate contains such a node or keeps state. A control-flow node has the effects
+// of its bodies. Calls of one delegate with state depend on each other; so do all other nodes with effects.
 #pragma once
 
 #include <span>
@@ -19,14 +18,14 @@
 
 namespace depute {
 
-// The effects of the nodes of one program.
+// Finds the effects of the nodes of a program.
 class Effects {
  public:
   explicit Effects(const Program& program);
 
   const StatefulDelegates& stateful() const { return stateful_; }
   bool has_effects(const Node& node) const { return !of(node).empty(); }
-  // Names what the node's effects are on: delegates that keep state; the empty name stands for all else.
+  // Returns the names of the node's effects: delegates with state, and the empty name for all other effects.
   std::vector<Symbol> of(const Node& node) const;
 
  private:
@@ -34,10 +33,10 @@ class Effects {
   bool acts_with_bodies(const Node& node) const;
 
   StatefulDelegates stateful_;
-  std::unordered_set<Symbol> acting_;  // delegates in which nodes lie that have effects other than state
+  std::unordered_set<Symbol> acting_;  // delegates that contain nodes with effects other than state
 };
 
-// In one graph: for a node with effects, the last nodes before it that have the same ones.
+// For each node of a graph with effects: the last earlier node of each of these effects.
 class EffectOrder {
  public:
   EffectOrder() = default;

@@ -1,9 +1,9 @@
-// Einstein sums: operands are contracted from left to right, each pair by one bmm.
+// Einstein sums: operands are contracted from left to right, each pair with one bmm.
 //
 //   "bhld,bhmd->bhlm"   ->   permute and view both to [b*h, l, d] and [b*h, d, m], bmm, view, permute
 //
-// Labels are letters. A label twice in one operand is its diagonal; "..." stands for as many dimensions as
-// the operands have left, which get digits as labels; a size of 1 meets any other.
+// Labels are letters. A label that occurs twice in an operand selects its diagonal. "..." covers the
+// remaining dimensions, which get digits as labels; a size of 1 broadcasts.
 #include "ops/einsum.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct Equation {
 };
 
 constexpr char ellipsis = '.';
-constexpr std::size_t max_ellipsis = 10;  // its dimensions have the labels 0 to 9
+constexpr std::size_t max_ellipsis = 10;  // its dimensions are labeled 0 to 9
 
 // Without "->" the output has the dimensions of "..." and the labels that occur once, in alphabetical order.
 std::string implicit_output(const std::vector<std::string>& operands) {
@@ -76,7 +76,7 @@ void replace_ellipsis(std::string& labels, std::size_t count) {
   labels.replace(place, 1, digits);
 }
 
-// The call's equation with digits for "...": the last ones, since dimensions are matched from the end.
+// Returns the call's equation with digits for "...": the last ones, since dimensions are aligned at the end.
 Result<Equation> equation_of(const OpCall& call) {
   TRY(Equation equation, read_equation(call.text("equation")));
   std::vector<const Value*> tensors = call.values("tensors");
@@ -98,8 +98,8 @@ Result<Equation> equation_of(const OpCall& call) {
 
 using LabelSizes = std::map<char, SymInt>;
 
-// Two sizes of one label may be unlike each other in writing, and be equal all the same: torch has proved it
-// of a program that it exported, and only a constant tells otherwise.
+// True unless the sizes are different constants. Other expressions may differ and still be equal: torch has
+// proved it for an exported program.
 bool may_be_equal(const SymInt& a, const SymInt& b) {
   return a == b || !a.is_constant() || !b.is_constant();
 }
@@ -152,7 +152,7 @@ Value* reorder(Builder& b, const Labelled& x, const std::string& order) {
   return b.call("aten.permute.default", {x.value, dims});
 }
 
-// Each label once, and none for a size of 1 where the label has another.
+// Reduces repeated labels to one, and drops dimensions of size 1 whose label is larger elsewhere.
 Labelled prepare(Builder& b, Labelled x, const LabelSizes& sizes) {
   for (std::size_t i = 0; i < x.labels.size();) {
     char label = x.labels[i];
@@ -174,7 +174,7 @@ Labelled prepare(Builder& b, Labelled x, const LabelSizes& sizes) {
   return x;
 }
 
-// Sums over the labels that no one needs.
+// Sums over labels that are not needed.
 Labelled reduce(Builder& b, Labelled x, const std::string& needed) {
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
@@ -189,7 +189,7 @@ class Contraction {
  public:
   Contraction(Builder& b, const LabelSizes& sizes) : b_(b), sizes_(sizes) {}
 
-  // The product of two operands; labels in both that `needed` lacks are summed over.
+  // Returns the product of two operands; shared labels not in `needed` are summed over.
   Labelled contract(Labelled left, Labelled right, const std::string& needed) {
     left = reduce(b_, left, needed + right.labels);
     right = reduce(b_, right, needed + left.labels);

@@ -1,4 +1,4 @@
-// aten.einsum.default as views and matrix products.
+// Decomposes aten.einsum.default into views and matrix products.
 #pragma once
 
 #include "depute/infer.h"

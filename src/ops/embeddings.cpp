@@ -1,8 +1,8 @@
-// Bags of embeddings, and norms of embeddings that are kept below a limit.
+// Embedding bags, and embeddings with a maximum norm.
 //
-//   aten.embedding_bag.default(%w, %i, %offsets)        sums rows of %w between offsets
-//     ->  %bag = sum(%offsets[:, none] <= arange(%i), 0) - 1
-//         index_put(zeros, [%bag], embedding(%w, %i), accumulate=True)
+//   aten.embedding_bag.default(%w, %i, %offsets)        sums the rows of %w between two offsets
+//     ->  bag = sum(offsets[:, None] <= arange(i), 0) - 1
+//         index_put(zeros, [bag], embedding(w, i), accumulate=True)
 #include <limits>
 
 #include "depute/builder.h"
@@ -22,8 +22,8 @@ SymInt bag_count(const OpCall& call) {
   return call.boolean("include_last_offset") ? offsets - 1 : offsets;
 }
 
-// The bags, and three tensors for the backward pass, whose sizes depend on how torch computes: the file's are
-// taken for them.
+// Returns the bags, and three tensors for the backward pass. The sizes of those depend on torch's algorithm,
+// so they are taken from the file.
 Types infer_embedding_bag(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   if (weight.rank() != 2 || call.tensor("indices").rank() != 1 || call.tensor("offsets").rank() != 1) {
@@ -40,8 +40,8 @@ Types infer_embedding_bag(const OpCall& call) {
 
 struct Bags {
   Value* rows;       // [indices, width]
-  Value* is_behind;  // [bags, indices]: at or behind the bag's start
-  Value* is_kept;    // [indices]; null when all are
+  Value* is_behind;  // [bags, indices]: at or after the start of the bag
+  Value* is_kept;    // [indices]; null if all are kept
   SymInt count;
 };
 
@@ -69,7 +69,7 @@ Result<Bags> read_bags(Builder& b, const OpCall& call) {
   return bags;
 }
 
-// [bags, width] of sums over the rows of each bag.
+// Returns [bags, width]: the sums over the rows of each bag.
 Value* sums(Builder& b, const Bags& bags, Value* bag, Value* rows) {
   if (bags.is_kept != nullptr) {
     rows = zero_unless(b, b.call("aten.unsqueeze.default", {bags.is_kept, 1}), rows);
@@ -111,7 +111,7 @@ Replacement embedding_bag(Builder& b, const OpCall& call) {
   return std::vector<Value*>{to_dtype(b, result, dtype), nullptr, nullptr, nullptr};
 }
 
-// Rows that are looked up and are longer than the limit are shortened to it.
+// Scales rows that are looked up to the maximum norm if they exceed it.
 Replacement embedding_renorm(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() != 2) return argument_error("an embedding's weight has rank 2");

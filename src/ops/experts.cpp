@@ -1,17 +1,17 @@
-// Rows that go to one of many matrices: what mixtures of experts are made of. offs[e] is where the rows of
-// expert e end.
+// Products of rows with one of several matrices, for mixtures of experts. offs[e] is the end of the rows of
+// expert e.
 //
 //   aten._grouped_mm.default(f32[6, 16], f32[4, 16, 8], i32[4])     few rows: each gets its own matrix
 //   ->
-//   %e = sum(ge([0 .. 5], offs))                                    of each row
+//   e = sum(ge([0 .. 5], offs))                                     the expert of each row
 //   bmm(x as [6, 1, 16], weight[e])
 //
 //   aten._grouped_mm.default(f32[s0, 16], f32[4, 16, 8], i32[4])    many: each matrix gets all rows
 //   ->
 //   where(eq(e, 3), mm(x, weight[3]), where(eq(e, 2), mm(x, weight[2]), ..))
 //
-// A matrix that all rows are multiplied by is a constant of mm, which backends take; copies of matrices are
-// not. Rows after the last end are zeros.
+// The matrix of an mm is a constant, which backends support; gathered copies of matrices are not. Rows after
+// the last end are zeros.
 #include <fmt/format.h>
 
 #include "depute/builder.h"
@@ -22,7 +22,7 @@
 namespace depute::internal {
 namespace {
 
-constexpr std::int64_t most_experts = 4096;  // each is some nodes
+constexpr std::int64_t most_experts = 4096;  // each needs several nodes
 
 Status expect_rows_and_matrices(const TensorType& rows, const TensorType& matrices) {
   if (rows.rank() == 2 && matrices.rank() == 3) return {};
@@ -30,7 +30,7 @@ Status expect_rows_and_matrices(const TensorType& rows, const TensorType& matric
                                     rows.rank(), matrices.rank()));
 }
 
-// Of each row, as [rows, 1]; the number of experts for rows of none.
+// Returns the expert of each row as [rows, 1]; the number of experts for rows after the last end.
 Value* expert_of_rows(Builder& b, const SymInt& rows, const Value* ends) {
   Value* row = along(b, range(b, rows), 0, 2);
   Value* end = along(b, to_dtype(b, b.own(ends), ScalarType::I64), 1, 2);

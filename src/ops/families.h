@@ -1,8 +1,8 @@
-// The families that ops and reference kernels are kept in, a file each: NAME_ops() gives the lines
-// of one (src/ops), NAME_kernels() of the other (src/kernels). A new family is a word here and its file.
+// Lists the families of ops and of reference kernels, one file each: NAME_ops() returns the lines of one
+// (src/ops), NAME_kernels() of the other (src/kernels). To add a family, add its name here and its file.
 #pragma once
 
-// In the order in which all_ops() lists them.
+// In the order of all_ops().
 #define DEPUTE_OP_FAMILIES(FAMILY)                                  \
   FAMILY(pointwise)                                                 \
   FAMILY(numeric)                                                   \
@@ -64,7 +64,7 @@
   FAMILY(control)                                                   \
   FAMILY(own)
 
-// `row` has what works on one row of a tensor after the other: softmax, sorting, cumulative sums.
+// Family `row` has ops on one row of a tensor at a time: softmax, sorting, cumulative sums.
 #define DEPUTE_KERNEL_FAMILIES(FAMILY) \
   FAMILY(pointwise)                    \
   FAMILY(activation)                   \

@@ -1,11 +1,11 @@
-// Formulas over tensors, read as they are written in a book:
+// Formulas over tensors in mathematical notation:
 //
 //   Term x = float_operand(b, call, "self");
 //   return result(call, where(x == 0, 1.0, sin(x) / x));
 //
-// Operands are brought to the type that eager computes in, and the result to the type of the op: half
-// precision is computed in f32 and rounded once. After a failure terms have no value, and all goes on without
-// effect.
+// Operands are converted to the type that eager PyTorch computes in, and the result to the type of the op:
+// half precision is computed in f32 and rounded once. After a failure terms are null, and further operations
+// have no effect.
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ class Term {
   const Dims& sizes() const;
   std::size_t rank() const { return sizes().size(); }
   Term to(ScalarType dtype) const;
-  // op(this, rest...)
+  // Returns op(this, rest...).
   Term call(std::string_view op, std::initializer_list<BuilderArgument> rest = {}) const;
 
  private:
@@ -43,24 +43,24 @@ struct Operand {
   BuilderArgument argument;
   bool is_number = true;
 
-  Operand(const Term& term)
-      : argument(term.value()), is_number(false) {}   // NOLINT: conversions are the point
-  Operand(int number) : argument(number) {}           // NOLINT
-  Operand(std::int64_t number) : argument(number) {}  // NOLINT
-  Operand(double number) : argument(number) {}        // NOLINT
-  Operand(bool number) : argument(number) {}          // NOLINT
+  // Conversions are intended.
+  Operand(const Term& term) : argument(term.value()), is_number(false) {}               // NOLINT
+  Operand(int number) : argument(number) {}                                             // NOLINT
+  Operand(std::int64_t number) : argument(number) {}                                    // NOLINT
+  Operand(double number) : argument(number) {}                                          // NOLINT
+  Operand(bool number) : argument(number) {}                                            // NOLINT
   Operand(const Argument& number) : argument(number), is_number(!number.is_value()) {}  // NOLINT
 };
 
-// f32 for half precision, f32 for integers, else the type itself.
+// Returns f32 for half precision and integers, otherwise the type itself.
 ScalarType computing_type(ScalarType dtype);
-// The argument as it is, a number as a tensor of the call's promoted type.
+// Returns the argument; a number becomes a tensor of the call's promoted type.
 Term operand(Builder& b, const OpCall& call, std::string_view name);
-// The same in the computing type of the call's promoted type.
+// Like operand(), in the computing type of the call's promoted type.
 Term float_operand(Builder& b, const OpCall& call, std::string_view name);
-// The call's argument, whatever its type.
+// Returns the call's argument without conversion.
 Term tensor_operand(Builder& b, const OpCall& call, std::string_view name);
-// The term in the type of the call's first result.
+// Returns the term in the type of the call's first result.
 Replacement result(const OpCall& call, const Term& term);
 
 Term operator+(const Term& a, const Operand& b);
@@ -137,7 +137,7 @@ inline Term floor(const Term& x) {
 inline Term trunc(const Term& x) {
   return x.call("aten.trunc.default");
 }
-// Along one dimension.
+// slice() takes [start, end) along one dimension.
 inline constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 inline Term slice(const Term& x, std::size_t dim, std::int64_t start, std::int64_t end = to_the_end) {
   return x.call("aten.slice.Tensor", {static_cast<std::int64_t>(dim), start, end});
@@ -146,26 +146,28 @@ inline Term is_nan(const Term& x) {
   return x.call("aten.isnan.default");
 }
 
-// log(exp(a) + exp(b)): the larger one and what the smaller adds. Equal infinities have no distance.
+// Returns log(exp(a) + exp(b)): the larger one plus the contribution of the smaller. Equal infinities are
+// handled separately.
 Term log_add(const Term& self, const Term& other, double log_of_base = 1);
 
 // --- series and polynomials
 
-// c[0] + c[1] * T1(t) + c[2] * T2(t) + ... by Clenshaw's sum, of the terms that the element type can tell.
+// Returns c[0] + c[1] * T1(t) + c[2] * T2(t) + ... by Clenshaw's sum, with only the terms that matter in the
+// element type.
 Term chebyshev(const Term& t, std::span<const double> series);
-// c[0] + c[1] * x + c[2] * x^2 + ...
+// Returns c[0] + c[1] * x + c[2] * x^2 + ...
 Term polynomial(const Term& x, std::span<const double> c);
 
-// --- rules of classes
+// --- rules for classes of ops
 
-// One operand; integers become floats.
+// One operand; integers are promoted to floats.
 constexpr OpRules float_formula(DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = pointwise | promotes_to_float | flags,
           .promotes = "self",
           .infer = infer_promoted,
           .decompose = decompose};
 }
-// Operands that are broadcast and promoted to one type, which the result has.
+// Operands are broadcast and promoted to one type, which is the result's.
 constexpr OpRules formula(DecomposeFunction decompose, OpFlag flags = no_flags,
                           const char* promotes = "self other") {
   return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};

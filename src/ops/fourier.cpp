@@ -1,11 +1,11 @@
-// Discrete Fourier transforms by matrices, since the runtime's kernels give complex tensors, which hardly
-// anything takes. A matrix is a constant of mm, which backends compute.
+// Discrete Fourier transforms by matrix products: the runtime's FFT kernels return complex tensors, which few
+// ops accept. A matrix is a constant of mm, which backends compute.
 //
 //   %y = aten.fft_rfft.default(%x: f32[8, 64])    ->    complex(mm(%x, C), mm(%x, S))
 //
-// With w = exp(-2 pi i / n), C + iS = w^(j k). A size n = n1 * n2 that is large is taken apart (Cooley and
-// Tukey): transforms of size n1, a factor w^(j2 k1), transforms of size n2. Bins of a real signal that are real
-// by symmetry are exactly so where one matrix does it.
+// With w = exp(-2 pi i / n), C + iS = w^(j k). A large size n = n1 * n2 is split (Cooley-Tukey): transforms
+// of size n1, a factor w^(j2 k1), transforms of size n2. For a real signal, bins that are real by symmetry
+// are exactly real if one matrix computes them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,12 +23,12 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// One matrix up to this size; larger ones when they are prime, as long as constants of it can be made.
+// One matrix is used up to largest_direct, for primes up to largest_prime; larger sizes are split.
 constexpr std::int64_t largest_direct = 256;
 constexpr std::int64_t largest_prime = 1024;
 constexpr std::int64_t largest_size = std::int64_t{1} << 24;
 
-// Real tensors; the imaginary one is null for a real signal.
+// A signal as real tensors; `imaginary` is null for a real signal.
 struct Signal {
   Value* real = nullptr;
   Value* imaginary = nullptr;
@@ -38,7 +38,7 @@ class Transform {
  public:
   Transform(Builder& b, ScalarType type, bool is_forward) : b_(b), type_(type), sign_(is_forward ? -1 : 1) {}
 
-  // Along the last dimension, of which the first `kept` frequencies are computed; divided by `divisor`.
+  // Transforms the last dimension; computes the first `kept` frequencies, divided by `divisor`.
   Signal along_last(const Signal& x, std::int64_t kept, double divisor) {
     const std::int64_t n = x.real->tensor().sizes.back().value();
     const bool is_direct = n <= largest_direct || n > largest_size;
@@ -60,8 +60,8 @@ class Transform {
     return factor;
   }
 
-  // cos and sin of 2 pi j k / n, for j below `rows` and k below `columns`; computed from j k mod n in f64.
-  // The sine of a multiple of pi is 0, and not a number near 0 whose sign a bin would have.
+  // Returns cos and sin of 2 pi j k / n, for j < rows and k < columns, computed in f64 from j k mod n. The
+  // sine of a multiple of pi is exactly 0, so no bin gets a spurious sign.
   Signal roots(std::int64_t n, std::int64_t rows, std::int64_t columns, double divisor, double sign) {
     const auto line = [&](std::int64_t count, std::size_t dim) {
       return Term(b_, along(b_, range(b_, count), dim, 2));
@@ -93,7 +93,7 @@ class Transform {
     const Dims own = x.real->tensor().sizes;
     const SymInt rows = product({own.data(), own.size() - 1});
     const Signal flat = both(x, [&](Value* part) { return b_.view(part, {rows, n}); });
-    // torch goes back from a real signal by the way forward and a change of sign, also of zeros.
+    // torch inverts a real signal by the forward transform and negation, which also affects signs of zeros.
     const bool is_turned = x.imaginary == nullptr && sign_ > 0;
     Signal y = times(flat, roots(n, n, kept, divisor, is_turned ? -sign_ : sign_), "aten.mm.default");
     if (is_turned) y.imaginary = b_.call("aten.neg.default", {y.imaginary});
@@ -103,7 +103,7 @@ class Transform {
     return both(y, [&](Value* part) { return b_.view(part, sizes); });
   }
 
-  // x[j1 n2 + j2] gives y[k1 + n1 k2].
+  // Splits the transform: x[j1 n2 + j2] gives y[k1 + n1 k2].
   Signal in_two_steps(const Signal& x, std::int64_t n1, std::int64_t n2, double divisor) {
     const Dims own = x.real->tensor().sizes;
     const SymInt rows = product({own.data(), own.size() - 1});
@@ -138,7 +138,7 @@ Signal signal_of(Builder& b, const Value* x) {
   return {to_dtype(b, own, part_of(complex_of(x->tensor().dtype))), nullptr};
 }
 
-// The value with dimensions `a` and `c` exchanged.
+// Returns the value with dimensions `a` and `c` exchanged.
 Value* exchanged(Builder& b, Value* x, std::size_t a, std::size_t c) {
   if (x == nullptr || a == c) return x;
   return b.call("aten.transpose.int", {x, static_cast<std::int64_t>(a), static_cast<std::int64_t>(c)});
@@ -153,9 +153,9 @@ Signal along_dim(Builder& b, Transform& transform, const Signal& x, std::size_t 
   return {exchanged(b, y.real, dim, last), exchanged(b, y.imaginary, dim, last)};
 }
 
-// --- torch's three ops, of which the others are made
+// --- torch's three base ops, of which the others are composed
 
-// aten: 0 not at all, 1 by the root of the number of elements, 2 by their number.
+// aten's mode: 0 no scaling, 1 by the square root of the number of elements, 2 by their number.
 double divisor_of(std::int64_t normalization, double count) {
   return normalization == 0 ? 1 : normalization == 1 ? std::sqrt(count) : count;
 }
@@ -212,7 +212,7 @@ Types infer_r2c(const OpCall& call) {
   if (call.boolean("onesided")) sizes[dims.back()] = floor_div(sizes[dims.back()], SymInt(2)) + 1;
   return tensor_result(complex_of(self.dtype), std::move(sizes));
 }
-// What a method gives back as it comes: the runtime's kernel makes no detour.
+// True for a value that the method only returns: the runtime's kernel can compute it directly.
 bool is_only_returned(const Value& value) {
   for (const Use& use : value.uses())
     if (!use.user()->is_return()) return false;
@@ -231,7 +231,7 @@ Replacement r2c(Builder& b, const OpCall& call) {
   double divisor = divisor_of(call.integer("normalization"), product_of(self, dims));
   Transform transform(b, part_of(types[0].tensor.dtype), true);
   Signal x = signal_of(b, call.value("self"));
-  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {  // the one that is cut comes first
+  for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {  // the truncated dimension first
     x = along_dim(b, transform, x, *dim, types[0].tensor.sizes[*dim].value(), divisor);
     divisor = 1;
   }
@@ -249,7 +249,7 @@ Types infer_c2r(const OpCall& call) {
   sizes[dims.back()] = last;
   return tensor_result(part_of(self.dtype), std::move(sizes));
 }
-// The frequencies above the middle are those below it, conjugated.
+// Extends the frequencies: those above the middle are the conjugates of those below.
 Value* mirrored(Builder& b, Value* x, std::int64_t n, bool is_negative) {
   const std::int64_t own = n / 2 + 1;
   if (b.failed() || n - own <= 0) return x;
@@ -260,7 +260,7 @@ Value* mirrored(Builder& b, Value* x, std::int64_t n, bool is_negative) {
 }
 Replacement c2r(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
-  if (call.value("self")->producer() == nullptr) return std::vector<Value*>{};  // as it comes from outside
+  if (call.value("self")->producer() == nullptr) return std::vector<Value*>{};  // an input of the program
   TRY(const std::vector<std::size_t> dims, transformed_dims(call));
   TRY_STATUS(expect_constant(self, dims));
   TRY(std::vector<Type> types, infer_c2r(call));
@@ -288,12 +288,12 @@ Replacement c2r(Builder& b, const OpCall& call) {
 enum class FourierKind : std::uint8_t { Complex, ToHalf, FromHalf };
 
 struct FourierPlan {
-  Ints dims;   // counted from the front
+  Ints dims;   // nonnegative
   Dims sizes;  // of the signal along them
   std::int64_t normalization = 0;
 };
 
-// "backward" divides the inverse by n, "ortho" both by its root, "forward" the forward one by n.
+// "backward" divides the inverse by n, "ortho" both by sqrt(n), "forward" the forward transform by n.
 Result<std::int64_t> normalization_of(const OpCall& call, bool is_forward) {
   const std::string_view norm = call["norm"].is_none() ? "backward" : call.text("norm");
   if (norm == "ortho") return 1;
@@ -333,7 +333,7 @@ Result<FourierPlan> fourier_plan(const OpCall& call, FourierKind kind, bool is_f
   return plan;
 }
 
-// Cut or filled up with zeros to the sizes that are transformed.
+// Truncates the input or pads it with zeros to the transformed sizes.
 Value* resized(Builder& b, Value* x, const FourierPlan& plan, FourierKind kind) {
   for (std::size_t i = 0; i < plan.dims.size() && !b.failed(); ++i) {
     SymInt size = plan.sizes[i];
@@ -394,9 +394,9 @@ constexpr OpRules transform() {
   return {.infer = infer_fft<kind, is_forward>, .decompose = fft<kind, is_forward>};
 }
 
-// --- places of frequencies
+// --- order of frequencies
 
-// Brings the middle to the front, or back.
+// Rotates the middle to the front, or back.
 Replacement shifted(Builder& b, const OpCall& call, bool is_back) {
   const Dims& sizes = call.tensor("self").sizes;
   TRY(const std::vector<std::size_t> dims, wrap_dims(call["dim"], sizes.size()));

@@ -1,12 +1,11 @@
-// The incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), in f64: the smaller one of them is
-// computed, in one of three ways that all take the same number of steps for every element.
+// The incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), in f64. The smaller of the two is
+// computed, in one of three ways that take the same number of steps for every element.
 //
 //   x < 2        power series in x
-//   a < 1e8      x^a exp(-x) / gamma(a) times the integral of exp(a v - x (exp(v) - 1)), from 0 to where it
-//   has
-//                vanished: to the left for P where x <= a, to the right for Q where x > a. In steps that fit
-//                the integrand it is a smooth one, and Gauss's rule takes few points.
-//   otherwise    the normal distribution and what it lacks for large a
+//   a < 1e8      x^a exp(-x) / gamma(a) times the integral of exp(a v - x (exp(v) - 1)), from 0 to where
+//                the integrand vanishes: to the left for P (x <= a), to the right for Q (x > a).
+//                In suitable steps the integrand is smooth, so Gauss's rule needs few points.
+//   otherwise    the normal distribution and corrections for large a
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -21,7 +20,7 @@ namespace {
 
 constexpr double series_end = 2, integral_end = 1e8, stirling_start = 10;
 
-// Points y and weights of an integral from 0 to 60 by Gauss's and Legendre's rule in y / (y + 9).
+// Returns points y and weights of an integral from 0 to 60, by Gauss-Legendre quadrature in y / (y + 9).
 std::vector<std::pair<double, double>> rule_of_gauss(int count) {
   constexpr double middle = 9, end = 60, part = end / (end + middle);
   std::vector<std::pair<double, double>> rule;
@@ -69,7 +68,7 @@ struct IncompleteGamma {
     const Term small = exp(a * log(x) - x - a.call("aten.lgamma.default"));
     return where(a >= stirling_start, large, small);
   }
-  // The smaller one of P and Q for x >= 2.
+  // Returns the smaller one of P and Q for x >= 2.
   Term by_integral() const {
     const Term width = 1.0 / (abs(a - x) + sqrt(min(a, x)) + 1.0), step = where(is_below, -width, width);
     const Term rate = a * step;
@@ -90,7 +89,7 @@ struct IncompleteGamma {
   }
   Term smaller() const { return where(a < integral_end, by_integral(), by_normal_distribution()); }
 
-  // log(x^a / gamma(a + 1)), for small a by a power series, without which Q would be lost
+  // log(x^a / gamma(a + 1)); for small a by a power series, which preserves the precision of Q
   Term log_power() const {
     static constexpr double series[] = {-0.57721566490153286, 0.82246703342411322,   -0.40068563438653143,
                                         0.27058080842778455,  -0.20738555102867399,  0.16955717699740819,
@@ -119,7 +118,7 @@ struct IncompleteGamma {
     return -expm1(logarithm) - exp(logarithm) * a * sum;
   }
 
-  // `first` is the function for x = 0 and for infinite a, `last` for infinite x and for a = 0.
+  // Sets the limits: `first` for x = 0 and for infinite a, `last` for infinite x and for a = 0.
   Term with_limits(const Term& y, double first, double last) const {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     const Term is_end = x == infinity, is_large = a == infinity;

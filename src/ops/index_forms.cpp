@@ -1,10 +1,9 @@
-// Reading and writing by index in other forms than those of indexing.cpp, which they become: index, gather,
-// index_put on the whole tensor or on its elements in a row.
+// Rewrites variants of indexing as the ops of indexing.cpp: index, gather, and index_put on the tensor or on
+// its flattened elements.
 //
 //   aten.take.default(f32[2, 3], i64[4])                  ->   view [6], index
 //   aten.index_fill.int_Scalar(f32[2, 3], 1, i64[2], 5)   ->   index_put(x, [None, index], 5)
-//   aten.nonzero_static.default(x, size=4)                ->   the number of each set element, by cumsum;
-//   index_put
+//   aten.nonzero_static.default(x, size=4)                ->   cumsum of x != 0, index_put of the positions
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +34,7 @@ Replacement take(Builder& b, const OpCall& call) {
   return one(b.call("aten.index.Tensor", {elements, std::vector<Value*>{b.own(call.value("index"))}}));
 }
 
-// Sizes of self and of indices, broadcast against each other in all dimensions but `dim`.
+// Sizes of self and of indices, broadcast in all dimensions but `dim`.
 struct Aligned {
   std::size_t dim = 0;
   Dims self, indices;
@@ -97,12 +96,12 @@ Replacement unsafe_index_put(Builder& b, const OpCall& call) {
   return one(b.call("aten.index_put.default", call.args()));
 }
 
-// Indices that a mask lets pass may point anywhere: they are kept inside.
+// Clamps indices: masked-out ones may be out of range.
 std::vector<Value*> clamped_indices(Builder& b, const OpCall& call) {
   std::vector<Value*> indices;
   const TensorType& self = call.tensor("self");
   for (Value* index : b.own(call.values("indices"))) {
-    if (indices.size() == self.rank()) {  // masks without dimensions take none
+    if (indices.size() == self.rank()) {  // 0-d masks index no dimension
       b.fail(type_error("more clamped indices than dimensions").error());
       return {};
     }
@@ -139,7 +138,7 @@ Replacement put(Builder& b, const OpCall& call) {
   return one(reshape(b, written, call.tensor("self").sizes));
 }
 
-// One value at all indices along a dimension.
+// Writes one value at all indices along a dimension.
 Replacement index_fill(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
@@ -153,7 +152,7 @@ Replacement index_fill(Builder& b, const OpCall& call) {
   return one(reshape(b, b.call("aten.index_put.default", {x, indices, value}), self.sizes));
 }
 
-// Whether strides step over everything that smaller strides reach, or tell only when the program runs.
+// True if no two positions share an element, or if that is known only at run time.
 bool may_lie_apart(const Dims& sizes, const Dims& strides) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride, size
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -171,7 +170,7 @@ bool may_lie_apart(const Dims& sizes, const Dims& strides) {
   return true;
 }
 
-// Elements of the memory of a dense tensor, counted by sizes and strides.
+// Writes to the elements that sizes and strides select in a contiguous tensor.
 Replacement as_strided_scatter(Builder& b, const OpCall& call) {
   Dims sizes = as_dims(call["size"]), strides = as_dims(call["stride"]);
   if (sizes.size() != strides.size()) return argument_error("as_strided_scatter with unequal lists");
@@ -192,7 +191,7 @@ Replacement as_strided_scatter(Builder& b, const OpCall& call) {
   return one(reshape(b, written, call.tensor("self").sizes));
 }
 
-// --- where elements are not zero
+// --- positions of nonzero elements
 
 Types infer_nonzero(const OpCall& call) {
   auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
@@ -208,7 +207,7 @@ Replacement argwhere(Builder& b, const OpCall& call) {
   return one(indices);
 }
 
-// One tensor of indices for each dimension.
+// Returns one index tensor per dimension.
 Types infer_nonzero_numpy(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of elements that are not zero is not known");
   const std::span<const Value* const> results = call.node()->results();
@@ -240,8 +239,8 @@ Types infer_nonzero_static(const OpCall& call) {
   auto rank = static_cast<std::int64_t>(call.tensor("self").rank());
   return tensor_result(ScalarType::I64, {as_sym_int(call["size"]), rank});
 }
-// Each set element is written at its place among them; what is not set goes to a place behind the last, which
-// is cut off.
+// Writes each nonzero element's position at its rank among them. The others are written to an extra position
+// after the last, which is removed.
 Replacement nonzero_static(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(std::vector<Type> types, infer_nonzero_static(call));

@@ -13,14 +13,14 @@
 namespace depute::internal {
 namespace {
 
-// --- x[i, :, j]: index tensors are broadcast; their sizes stand where they are, or in front when apart
+// --- x[i, :, j]: index sizes replace the indexed dimensions, or come first if those are not adjacent
 
 bool is_mask(const Value* index) {
   return index != nullptr &&
          (index->tensor().dtype == ScalarType::Bool || index->tensor().dtype == ScalarType::U8);
 }
 
-// How many elements masks choose, only the data tells: of a node the file says it, as a symbol.
+// The number of elements that masks select depends on data: the file gives it as a symbol.
 Types infer_index_by_masks(const OpCall& call) {
   if (call.node() == nullptr || !call.node()->result()->type().is_tensor())
     return type_error("an index by a mask has a size that only the data tells");
@@ -65,7 +65,7 @@ Replacement put_in_type(Builder& b, const OpCall& call) {
   return one(b.call("aten.index_put.default", {call["self"], call["indices"], values, call["accumulate"]}));
 }
 
-// A mask becomes the indices of its set elements, one tensor for each of its dimensions.
+// Replaces a mask by the indices of its true elements, one tensor per dimension.
 Replacement index_by_masks(Builder& b, const OpCall& call) {
   const std::vector<const Value*> given = call.values("indices");
   const auto masks = std::ranges::count_if(given, is_mask);
@@ -94,7 +94,7 @@ Types infer_index_select(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// index_copy and index_add are index_put with the index in its dimension's place. One number is a row of one.
+// Writes index_copy and index_add as index_put along the dimension. A 0-d index is a list of one.
 Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumulate) {
   const TensorType& self = call.tensor("self");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
@@ -109,8 +109,8 @@ Replacement put_along(Builder& b, const OpCall& call, Value* source, bool accumu
   Value* written = b.call("aten.index_put.default", {x, indices, source, accumulate});
   return one(reshape(b, written, self.sizes));
 }
-// Whether the runtime's kernel for writing along a dimension in place can do it: whole slices of the same
-// type, one for each index.
+// True if the runtime's in-place kernel for writing along a dimension supports the call: whole slices of the
+// same type, one per index.
 bool is_plain_index_copy(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   const TensorType& source = call.tensor("source");
@@ -141,7 +141,7 @@ Replacement index_add(Builder& b, const OpCall& call) {
   return put_along(b, call, source, true);
 }
 
-// --- embedding: what only training needs is dropped
+// --- embedding: arguments for training are dropped
 
 Types infer_embedding(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
@@ -169,13 +169,13 @@ Types infer_topk(const OpCall& call) {
                            tensor_type({.dtype = ScalarType::I64, .sizes = sizes})};
 }
 
-// What is written over the whole tensor is all that is left of it.
+// Returns the source if it overwrites the whole tensor.
 Replacement slice_scatter(Builder& b, const OpCall& call) {
   if (call.tensor("src") == call.tensor("self")) return one(b.own(call.value("src")));
   return std::vector<Value*>{};
 }
 
-// Self and the mask are broadcast against each other.
+// Self and the mask are broadcast together.
 Types infer_masked_scatter(const OpCall& call) {
   TRY(Dims sizes, broadcast(call.tensor("self").sizes, call.tensor("mask").sizes));
   return tensor_result(call.tensor("self").dtype, std::move(sizes));

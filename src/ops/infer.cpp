@@ -12,7 +12,7 @@
 namespace depute {
 namespace {
 
-// The first tensor argument; null when the call has none.
+// Returns the first tensor argument, or null.
 const Value* first_tensor(const OpCall& call) {
   for (std::size_t i = 0; i < call.args().size(); ++i) {
     const Argument& argument = call[i];
@@ -40,7 +40,7 @@ Result<Dims> broadcast_arguments(const OpCall& call) {
 
 // --- promotion
 
-// torch's combination of two kinds of operands: the first decides unless the second is of a higher category.
+// Combines two kinds of operands like torch: the first decides unless the second has a higher category.
 std::optional<ScalarType> combine(std::optional<ScalarType> higher, std::optional<ScalarType> lower) {
   if (!higher) return lower;
   if (!lower || is_complex(*higher)) return higher;
@@ -64,7 +64,7 @@ bool has_argument(const OpCall& call, std::string_view name) {
   return std::ranges::any_of(call.def().args, [&](const ArgDef& arg) { return arg.name == name; });
 }
 
-// The sizes after reducing over `dim` (all dimensions when there is no such argument) with `keepdim`.
+// Returns the sizes after reducing over `dim` (all dimensions if there is no such argument) with `keepdim`.
 Result<Dims> reduce(const OpCall& call, const TensorType& self) {
   std::vector<std::size_t> dims = all_dims(self.rank());
   bool keepdim = false;

@@ -1,11 +1,11 @@
-// Interpolation. The nearest neighbours are read by index. Other kinds are separable: along each dimension a
-// product with a matrix of weights, which is made of a few pointwise ops. They are folded where sizes are
-// known.
+// Interpolation. Nearest neighbors are read by index. Other modes are separable: a product with a matrix of
+// weights along each dimension. The weights are computed by a few pointwise ops, which are folded for static
+// sizes.
 //
 //   aten.upsample_linear1d.vec(%x: f32[1, 2, 3], [6], false, none)
-//     ->  %at = clamp((arange(6) + 0.5) * 0.5 - 0.5, 0)                   where the results lie
-//         %w: f32[3, 6] = clamp(1 - abs(%at - arange(3)[:, none]), 0)
-//         matmul(%x, %w)
+//     ->  at = clamp((arange(6) + 0.5) * 0.5 - 0.5, 0)            positions of the results in x
+//         w = clamp(1 - abs(at - arange(3)[:, None]), 0)          f32[3, 6]
+//         matmul(x, w)
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@
 namespace depute::internal {
 namespace {
 
-// One dimension of the image: its size before and after, and the factor between them if that was given.
+// A dimension of the image: its size before and after, and the given factor, if any.
 struct Axis {
   SymInt from, to;
   std::optional<double> factor;
@@ -30,7 +30,7 @@ bool is_vec(const OpCall& call) {
   return call.def().args[0].name == "input";
 }
 
-// The factor as an argument of a plain form: the last ones of the schema, one per dimension.
+// Returns the scale factor from the last arguments of the schema, one per dimension.
 std::optional<double> factor_of(const OpCall& call, std::size_t count, std::size_t i) {
   const Argument* factor = nullptr;
   if (!is_vec(call)) {
@@ -42,7 +42,7 @@ std::optional<double> factor_of(const OpCall& call, std::size_t count, std::size
   return factor->as_double();
 }
 
-// The whole part of size * factor, where an open size needs a factor that is a whole number of 1024ths.
+// Returns floor(size * factor); a dynamic size requires a factor that is a multiple of 1/1024.
 Result<SymInt> scaled_size(const SymInt& size, double factor) {
   constexpr double largest = 1e15;
   if (size.is_constant()) {
@@ -59,7 +59,7 @@ Result<SymInt> scaled_size(const SymInt& size, double factor) {
   return floor_div(size * (whole / common), SymInt(parts / common));
 }
 
-// The last `count` dimensions: their sizes are given, or the input's times the factors.
+// Reads the last `count` dimensions: their sizes are given, or computed from the input's sizes and factors.
 Result<std::vector<Axis>> read_axes(const OpCall& call, std::size_t count) {
   const TensorType& input = call[0].as_value()->tensor();
   if (input.rank() != count + 2) return argument_error("an image of the wrong rank");
@@ -87,9 +87,9 @@ Types infer_upsample(const OpCall& call) {
   return tensor_result(input.dtype, std::move(sizes));
 }
 
-// --- where the elements of the result lie in the input
+// --- positions of result elements in the input
 
-// A number that is known now, or one that sizes tell when the program runs.
+// Returns a / c, as a number if it is known now, otherwise computed at run time.
 BuilderArgument ratio(Builder& b, const SymInt& a, const SymInt& c, ScalarType dtype) {
   if (a.is_constant() && c.is_constant()) {
     if (dtype == ScalarType::F64) return static_cast<double>(a.value()) / static_cast<double>(c.value());
@@ -105,7 +105,7 @@ BuilderArgument step_of(Builder& b, const Axis& axis, bool align_corners, Scalar
   return dtype == ScalarType::F64 ? step : static_cast<double>(static_cast<float>(step));
 }
 
-// [i * step], or of the elements' middles [(i + 0.5) * step - 0.5].
+// Returns [i * step], or with half-pixel centers [(i + 0.5) * step - 0.5].
 Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
   Value* place = range(b, axis.to, dtype);
   BuilderArgument step = step_of(b, axis, align_corners, dtype);
@@ -114,7 +114,7 @@ Value* positions(Builder& b, const Axis& axis, bool align_corners, ScalarType dt
   return b.call("aten.sub.Tensor", {middle, 0.5});
 }
 
-// --- the nearest neighbour
+// --- nearest neighbor
 
 Value* nearest_index(Builder& b, const Axis& given, bool exact, bool takes_copies) {
   Axis axis = given;
@@ -194,7 +194,7 @@ Value* lanczos(Builder& b, Value* d) {
   return zero_unless(b, b.call("aten.lt.Scalar", {d, 3}), product);
 }
 
-// |places - at|: [places, at]
+// |places - at| as [places, at]
 Value* distances(Builder& b, Value* places, Value* at) {
   Value* column = b.call("aten.unsqueeze.default", {places, 1});
   return b.call("aten.abs.default", {b.call("aten.sub.Tensor", {column, at})});
@@ -202,7 +202,7 @@ Value* distances(Builder& b, Value* places, Value* at) {
 
 Value* linear_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
   Value* at = positive_part(b, positions(b, axis, align_corners, dtype));
-  // Behind the last element there is that element alone.
+  // After the last element, the last element is used.
   if (axis.from.is_constant()) {
     at = b.call("aten.clamp.default", {at, Argument::none(), axis.from.value() - 1});
   } else {
@@ -211,7 +211,7 @@ Value* linear_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTy
   return tent(b, distances(b, range(b, axis.from, dtype), at));
 }
 
-// Gives the weights of the four elements around each position; an element outside has the value at the edge.
+// Returns the weights of the four elements around each position; outside, the edge element is used.
 Value* cubic_weights(Builder& b, const Axis& axis, bool align_corners, ScalarType dtype) {
   constexpr double a = -0.75;
   Value* at = positions(b, axis, align_corners, dtype);
@@ -229,7 +229,7 @@ Value* cubic_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTyp
   return weights;
 }
 
-// Anti-aliased: the filter is as wide as the step between results, and weights sum to 1, or are all 0.
+// Anti-aliasing: the filter is as wide as the step between results, and weights sum to 1, or are all 0.
 using Filter = Value* (*)(Builder& b, Value* d);
 Value* tent_filter(Builder& b, Value* d) {
   return tent(b, d);
@@ -252,14 +252,14 @@ Value* smooth_weights(Builder& b, const Axis& axis, bool align_corners, ScalarTy
   Value* places = b.call("aten.add.Tensor", {range(b, axis.from, dtype), 0.5});
   Value* weights = filter(b, over_width(b, distances(b, places, at), step, dtype));
   Value* sum = b.call("aten.sum.dim_IntList", {weights, std::vector<std::int64_t>{0}, true});
-  // No element lies near a place far outside.
+  // A position far outside has no element nearby.
   Value* divisor = b.call("aten.where.ScalarSelf", {b.call("aten.eq.Scalar", {sum, 0}), 1, sum});
   return b.call("aten.div.Tensor", {weights, divisor});
 }
 
 // --- products along each dimension
 
-// The last dimension goes to the front of the image's, so that the next one is last.
+// Moves the last dimension to the front of the image dimensions, so that the next one is last.
 Value* rotate(Builder& b, Value* x, std::size_t count) {
   if (count == 1) return x;
   std::vector<std::int64_t> order{0, 1, static_cast<std::int64_t>(count) + 1};
@@ -267,7 +267,7 @@ Value* rotate(Builder& b, Value* x, std::size_t count) {
   return b.call("aten.permute.default", {x, order});
 }
 
-// With `takes_copies` an axis that keeps its size is copied, whatever factor stands beside the size.
+// With `takes_copies`, an axis with unchanged size is copied, even if a factor is given.
 template <typename Weights>
 Replacement separable(Builder& b, const OpCall& call, std::size_t count, bool takes_copies,
                       Weights weights_of) {
@@ -310,9 +310,9 @@ Replacement upsample_smooth(Builder& b, const OpCall& call) {
   });
 }
 
-// --- the forms that the runtime has kernels for, which take sizes or factors
+// --- forms of the runtime's kernels, which take sizes or factors
 
-// The call in the form of a kernel; nothing when the kernel would take other factors than the call's.
+// Builds the call in the form of a kernel; empty if the kernel would use other factors.
 Replacement by_kernel(Builder& b, const OpCall& call, std::string_view op, bool has_corners) {
   TRY(std::vector<Axis> axes, read_axes(call, 2));
   if (axes[0].factor || axes[1].factor) return std::vector<Value*>{};
@@ -328,7 +328,7 @@ Replacement upsample_nearest2d(Builder& b, const OpCall& call) {
   TRY(std::vector<Value*> results, by_kernel(b, call, "aten.upsample_nearest2d.vec", false));
   return results.empty() ? upsample_nearest<2>(b, call) : Replacement(results);
 }
-// The kernel rounds integers as no other does.
+// Fails for integers: torch computes them in fixed point.
 Replacement keep_floats(Builder&, const OpCall& call) {
   if (is_floating(call.tensor("input").dtype)) return std::vector<Value*>{};
   return type_error("interpolation of integers is computed by torch in fixed point; convert to float");

@@ -1,4 +1,4 @@
-// Forms of calls that the runtime's kernels compute right.
+// Rewrites calls into forms that the runtime's kernels compute correctly.
 //
 //   aten.remainder.Tensor(%a: i64, %b)    ->    aten.div.Tensor_mode(%a, %b, "floor"), mul by %b, sub from %a
 //   aten.sum.dim_IntList(%x: f32[], [0])  ->    aten.view.default(%x, [1]), the sum, and a view to []
@@ -24,7 +24,7 @@ bool is_without_dimensions(const Argument& argument) {
   return is_tensor_argument(argument) && argument.as_value()->tensor().rank() == 0;
 }
 
-// The results with the sizes that the call's own have.
+// Views the results in the sizes of the call's results.
 Replacement in_sizes_of(Builder& b, const OpCall& call, std::vector<Value*> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i] = b.view(results[i], call.node()->result(i)->tensor().sizes);
@@ -32,14 +32,14 @@ Replacement in_sizes_of(Builder& b, const OpCall& call, std::vector<Value*> resu
   return results;
 }
 
-// The tensor an argument is or becomes: numbers turn into tensors of `dtype`.
+// Returns the argument as a tensor of `dtype`.
 Value* as_tensor(Builder& b, const Argument& argument, ScalarType dtype) {
   if (!is_tensor_argument(argument)) return b.call("aten.scalar_tensor.default", {argument, dtype});
   Value* value = b.own(argument.as_value());
   return value->tensor().dtype == dtype ? value : b.call("aten._to_copy.default", {value, dtype});
 }
 
-// The bits of an exponent that is not negative.
+// Returns the number of bits of a nonnegative exponent.
 int exponent_bits(ScalarType dtype) {
   const int bits = static_cast<int>(item_size(dtype)) * 8;
   return dtype == ScalarType::U8 ? bits : bits - 1;
@@ -57,8 +57,8 @@ Value* constant_power(Builder& b, Value* base, std::int64_t exponent) {
   return product == nullptr ? b.call("aten.full_like.default", {base, 1}) : product;
 }
 
-// The same for exponents that the run tells. Of the negative ones, only those of 1 and -1 give anything but
-// 0.
+// Like constant_power(), for exponents known at run time. Negative exponents give 0 for all bases but 1 and
+// -1.
 Value* power_of(Builder& b, Value* base, Value* exponent) {
   const ScalarType dtype = exponent->tensor().dtype;
   Value* product = nullptr;
@@ -77,7 +77,7 @@ Value* power_of(Builder& b, Value* base, Value* exponent) {
   return b.call("aten.where.self", {is_fraction, 0, product});
 }
 
-// Powers that torch computes by other functions, which are faster, and differ at -inf.
+// Powers that torch computes by other, faster functions, which differ at -inf.
 Replacement power_by_root(Builder& b, const OpCall& call) {
   const Argument& exponent = call["exponent"];
   if (!exponent.is_number() || !call["self"].is_value()) return as_it_is();
@@ -128,7 +128,7 @@ bool may_be_one(const SymInt& size) {
   return !size.is_constant() || size.value() == 1;
 }
 
-// Of more dimensions, all of those that the other has not may be 1; and stretched to the other in some.
+// True if x has more dimensions, and a dimension that may be 1 and is broadcast against `other`.
 bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
   if (x.rank() <= other.rank()) return false;
   const std::size_t more = x.rank() - other.rank();
@@ -139,8 +139,8 @@ bool is_wrapped_and_stretched(const TensorType& x, const TensorType& other) {
   return false;
 }
 
-// By what a number of elements is not known to be more than one is multiplied apart, and by what the kernel
-// refuses: a negative number of unsigned ones.
+// True if the kernel may apply alpha to the wrong operand (self may have one element), or rejects alpha
+// because it does not fit the type.
 bool takes_wrong_alpha(const OpCall& call) {
   const int place = call.def().arg_index(Symbol("alpha"));
   if (place < 0) return false;
@@ -174,11 +174,11 @@ Replacement of_equal_ranks(Builder& b, const OpCall& call) {
 
 namespace {
 
-// By how many places a call shifts, if the kernel may be asked for as many: below the width, above 0.
+// Number of places of a shift for the kernel: at least 0 and below the width of the type.
 struct Places {
-  Value* count = nullptr;  // null: the call is fine as it is
+  Value* count = nullptr;  // null: the call needs no change
   Value* is_within = nullptr;
-  std::int64_t last = 0;  // the most places
+  std::int64_t last = 0;  // the largest valid number
 };
 Places places_of(Builder& b, const OpCall& call) {
   const ScalarType dtype = promoted_type(call);
@@ -288,13 +288,13 @@ Replacement select_broadcast(Builder& b, const OpCall& call) {
   const Dims& own = call.tensor("self").sizes;
   const Dims& mask = call.tensor("mask").sizes;
   const Result<Dims> known = broadcast(own, mask);
-  if (!known || (own == *known && mask == *known)) return as_it_is();  // the kernel broadcasts, too
+  if (!known || (own == *known && mask == *known)) return as_it_is();  // the kernel broadcasts correctly
   const Dims& sizes = *known;
   if (product(sizes) != product(own)) {
     return argument_error(
         "the mask is larger than the tensor, and torch bounds the result by the tensor's size");
   }
-  // How many elements it selects only the file can tell, so the node stays.
+  // The node stays, since only the file gives the number of selected elements.
   Argument args[] = {call["self"], call["mask"]};
   for (Argument& arg : args) {
     Value* wide = b.call("aten.expand.default", {arg, sizes});

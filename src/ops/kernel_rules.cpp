@@ -16,14 +16,14 @@ namespace {
 
 struct Clause {
   std::string_view argument;
-  std::vector<ScalarType> types;  // empty: any real one
+  std::vector<ScalarType> types;  // empty: any real type
   bool takes_complex = false;
   bool gives_complex = false;
   std::size_t min_rank = 0;
   std::size_t max_rank = depute::max_rank;
 };
 
-// Takes the part of the text before `separator`, and both off the text.
+// Removes the text up to `separator`, and the separator; returns the removed text.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, end);
@@ -39,7 +39,7 @@ std::size_t number(std::string_view text) {
   return result;
 }
 
-// "self f32 f16 rank 1-3"
+// Parses "self f32 f16 rank 1-3".
 Clause parse_clause(std::string_view text) {
   Clause clause{.argument = take(text, ' '), .types = {}};
   while (!text.empty()) {
@@ -73,7 +73,7 @@ bool accepts_type(const Clause& clause, ScalarType type) {
   return clause.types.empty() || std::ranges::find(clause.types, type) != clause.types.end();
 }
 
-// The first type of the clause that holds every value of `type` and computes alike.
+// Returns the first type of the clause that holds every value of `type` and computes alike.
 std::optional<ScalarType> wider_type(const Clause& clause, ScalarType type) {
   for (ScalarType wide : clause.types) {
     if (is_floating(wide) == is_floating(type) && wide != type && promote(wide, type) == wide) return wide;
@@ -81,7 +81,7 @@ std::optional<ScalarType> wider_type(const Clause& clause, ScalarType type) {
   return std::nullopt;
 }
 
-// The tensors that stand in an argument: one, or the elements of a list.
+// Returns the tensors of an argument: itself, or the elements of a list.
 std::vector<const Value*> tensors_of(const Argument& argument) {
   std::vector<const Value*> tensors;
   auto add = [&](const Argument& item) {
@@ -117,7 +117,7 @@ BuilderArgument converted(Builder& b, const Clause& clause, const Argument& argu
   return items;
 }
 
-// The call on converted tensors; results that are not of the call's own types are brought to them.
+// Builds the call on converted tensors; converts results back to the call's own types.
 Replacement with_converted(Builder& b, const OpCall& call, const std::vector<Clause>& clauses) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   for (const Clause& clause : clauses) {
@@ -138,7 +138,7 @@ Replacement with_converted(Builder& b, const OpCall& call, const std::vector<Cla
 
 namespace {
 
-// Results without elements are made of their types alone: many kernels refuse such calls. Nothing for others.
+// Builds empty results from their types, since many kernels reject such calls. Does nothing for other calls.
 Replacement without_elements(Builder& b, const OpCall& call) {
   if (call.node() == nullptr || call.def().out_name.empty() || !call.def().is_pure())
     return std::vector<Value*>{};
@@ -182,7 +182,7 @@ bool is_complex_tensor(const Value* value) {
   return value->type().is_tensor() && is_complex(value->tensor().dtype);
 }
 
-// Few kernels take complex tensors; their rows say so.
+// Returns the reason to refuse complex tensors; nullopt if the op's row allows them, or if there are none.
 std::optional<std::string> refused_as_complex(const OpCall& call, std::span<const Clause> clauses) {
   for (std::size_t i = 0; i < call.args().size(); ++i) {
     const std::string_view argument = call.def().args[i].name.str();

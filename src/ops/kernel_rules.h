@@ -1,13 +1,14 @@
-// What the runtime's kernel of an op takes, as the op's row says, and how other calls are brought to that.
+// Describes the calls that the runtime's kernel of an op accepts, from the op's row, and converts other
+// calls.
 //
-//   .accepts = "self f32 f16 bf16; index i64"     element types, the one that others become first
-//   .accepts = "input rank 4"                     or 3-5; both may stand together: "self f32 rank 1-16"
-//   .accepts = "self any"                         complex numbers, too, which else no kernel takes or gives
-//   .accepts = "self f32 to_complex"              it gives complex numbers
-//   .fit = by_shifting                            another form of a call that the kernel would get wrong
+//   .accepts = "self f32 f16 bf16; index i64"     element types; other types are converted
+//   .accepts = "input rank 4"                     ranks, also as a range: "self f32 rank 1-16"
+//   .accepts = "self any"                         all element types, including complex ones
+//   .accepts = "self f32 to_complex"              the result may be complex, the argument not
+//   .fit = by_shifting                            rewrites calls that the kernel would compute wrongly
 //
-// A tensor of another type becomes the first one named that holds all its values, and results that come out
-// in that type are brought back. What remains outside is refused when calls are planned.
+// A tensor of another type is converted to the first listed type that holds all its values, and results are
+// converted back. Calls that remain unsupported are refused in planning.
 #pragma once
 
 #include <optional>
@@ -23,15 +24,16 @@ struct KernelRules {
   DecomposeFunction fit = nullptr;
 };
 
-// Of an op of PyTorch's table; nothing of any other.
+// Returns the rules of an op in PyTorch's table; empty rules for other ops.
 KernelRules kernel_rules(const OpDef& def);
 
-// The call in a form that its kernel takes, built with `b`; empty when it is one, or when there is none.
+// Builds the call in a form that its kernel accepts. Empty if the call is accepted already, or if there is no
+// such form.
 Replacement fit_kernel(Builder& b, const OpCall& call);
-// The same by conversions of types alone.
+// Like fit_kernel(), with type conversions only.
 Replacement fit_types(Builder& b, const OpCall& call);
 
-// Why the kernel does not take the call: "its kernel takes index as i64, not u8".
+// Returns the reason why the kernel rejects the call: "its kernel takes index as i64, not u8".
 std::optional<std::string> refused_by_kernel(const OpCall& call);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// Matrix products. aten.linear stays whole; matmul and its relatives become mm and bmm on views.
+// Matrix products. aten.linear stays whole; matmul and its variants become mm and bmm on views.
 //
 //   aten.matmul.default(f32[2, 5, 3], f32[3, 4])  ->  view [10, 3], mm, view [2, 5, 4]
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ Types infer_linear(const OpCall& call) {
   return tensor_result(input.dtype, std::move(sizes));
 }
 
-// The kernel wants rows.
+// Views a vector as a row, which the kernel requires.
 Replacement linear(Builder& b, const OpCall& call) {
   Value* x = b.own(call.value("input"));
   if (x->tensor().rank() != 1) return std::vector<Value*>{};
@@ -60,9 +60,9 @@ Types infer_mm(const OpCall& call) {
   return tensor_result(a.dtype, {a.sizes[0], b.sizes[1]});
 }
 
-// The weight that `matrix` is the transpose of, where a linear is to read it as it is: something else reads
-// it as well (an embedding that is the output layer's weight, too), and folding the transpose would store its
-// numbers twice; or it is made of integers, which backends look for in linears.
+// Returns the weight whose transpose is `matrix`, if a linear should read it directly. That is the case if
+// another node reads it as well (an embedding tied to the output layer): folding the transpose would store it
+// twice. It is also the case for quantized weights, which backends match in linears.
 Value* linear_weight(Builder& b, const Value* matrix) {
   const Node* transpose = matrix->producer();
   if (transpose == nullptr || transpose->op() != "aten.permute.default") return nullptr;
@@ -76,7 +76,7 @@ Value* linear_weight(Builder& b, const Value* matrix) {
   return order && order->front() == 1 ? b.own(weight) : nullptr;
 }
 
-// What `rows` are the rows of: a view has made a matrix of a tensor with more dimensions.
+// Returns the tensor whose leading dimensions a view has flattened to `rows`.
 Value* unflattened(Builder& b, const Value* rows) {
   const Node* view = rows->producer();
   if (view == nullptr || view->op() != "aten.view.default") return b.own(rows);
@@ -85,21 +85,21 @@ Value* unflattened(Builder& b, const Value* rows) {
   return sizes.size() > 2 && sizes.back() == rows->tensor().sizes.back() ? b.own(x) : b.own(rows);
 }
 
-// [m, k] with a weight [n, k]
+// Multiplies [m, k] with a weight [n, k].
 Replacement linear_of_rows(Builder& b, const Value* rows, Value* weight, const Argument& bias) {
   Value* result = b.call("aten.linear.default", {unflattened(b, rows), weight, bias});
   if (b.failed()) return failure_of(b);
   return one(b.view(result, {rows->tensor().sizes[0], weight->tensor().sizes[0]}));
 }
 
-// mm(x, permute(w, [1, 0]))  ->  linear(x, w)
+// Rewrites mm(x, permute(w, [1, 0])) as linear(x, w).
 Replacement mm(Builder& b, const OpCall& call) {
   Value* weight = linear_weight(b, call.value("mat2"));
   if (weight == nullptr) return std::vector<Value*>{};
   return linear_of_rows(b, call.value("self"), weight, Argument::none());
 }
 
-// addmm(bias, x, permute(w, [1, 0]))  ->  linear(x, w, bias)
+// Rewrites addmm(bias, x, permute(w, [1, 0])) as linear(x, w, bias).
 Replacement addmm(Builder& b, const OpCall& call) {
   Value* weight = linear_weight(b, call.value("mat2"));
   auto is_one = [&](std::string_view name) { return call[name].is_number() && call.number(name) == 1; };
@@ -156,7 +156,7 @@ Types infer_matmul(const OpCall& call) {
   return tensor_result(a.dtype, std::move(sizes));
 }
 
-// `x` with its batch dimensions broadcast to `batch`, as one dimension.
+// Returns `x` with its batch dimensions broadcast to `batch`, flattened to one.
 Value* flat_batch(Builder& b, Value* x, const Dims& batch) {
   Dims sizes = batch;
   const Dims& own = x->tensor().sizes;
@@ -166,12 +166,12 @@ Value* flat_batch(Builder& b, Value* x, const Dims& batch) {
   return b.view(x, {product_of(batch), sizes[sizes.size() - 2], sizes.back()});
 }
 
-// The product of two tensors of rank 2 or more, by one mm or bmm.
+// Returns the product of two tensors of rank 2 or more, by one mm or bmm.
 Value* batched_product(Builder& b, Value* left, Value* right) {
   const TensorType& a = left->tensor();
   const TensorType& c = right->tensor();
   if (a.rank() == 2 && c.rank() == 2) return b.call("aten.mm.default", {left, right});
-  if (c.rank() == 2) {  // the batch is more rows
+  if (c.rank() == 2) {  // the batch becomes rows
     Dims rows(a.sizes.begin(), a.sizes.end() - 1);
     Dims sizes = rows;
     sizes.push_back(c.sizes[1]);
@@ -207,7 +207,7 @@ Replacement matmul(Builder& b, const OpCall& call) {
 Replacement baddbmm(Builder& b, const OpCall& call) {
   auto scaled = [&](Value* value, std::string_view factor) {
     Argument number = call[factor];
-    // of integers torch takes the integer part
+    // For integers torch truncates the factor.
     if (number.is_number() && is_integral(call.tensor("self").dtype))
       number = Argument::of(static_cast<std::int64_t>(number.as_double()));
     if (number.is_number() && number.as_double() == 1) return value;
@@ -215,13 +215,13 @@ Replacement baddbmm(Builder& b, const OpCall& call) {
   };
   Value* product = scaled(b.call("aten.bmm.default", {call["batch1"], call["batch2"]}), "alpha");
   const Argument& beta = call["beta"];
-  if (beta.is_number() && beta.as_double() == 0) return one(product);  // what self holds does not count
+  if (beta.is_number() && beta.as_double() == 0) return one(product);  // self is ignored, even NaN
   return one(b.call("aten.add.Tensor", {scaled(b.own(call.value("self")), "beta"), product}));
 }
 
-// --- many factors
+// --- products of several matrices
 
-// sizes[i] and sizes[i + 1] are those of matrix i.
+// Matrix i has sizes[i] rows and sizes[i + 1] columns.
 Result<Dims> chain_sizes(const std::vector<const Value*>& factors) {
   if (factors.empty()) return argument_error("a product of no matrices");
   Dims sizes;
@@ -246,7 +246,7 @@ Types infer_chain(const OpCall& call) {
   return tensor_result(factors[0]->tensor().dtype, std::move(sizes));
 }
 
-// Where to cut the products of matrices i to j so that fewest numbers are multiplied.
+// Finds the order of products of matrices i to j with the fewest multiplications.
 class ChainOrder {
  public:
   explicit ChainOrder(const Dims& sizes) : count_(sizes.size() - 1), cuts_(count_ * count_, 0) {
@@ -268,7 +268,7 @@ class ChainOrder {
   std::size_t cut(std::size_t i, std::size_t j) const { return cuts_[i * count_ + j]; }
 
  private:
-  static double number(const SymInt& size) {  // one that is not known is taken for large
+  static double number(const SymInt& size) {  // a dynamic size is assumed to be large
     return size.is_constant() ? static_cast<double>(size.value()) : 1024;
   }
   std::size_t count_;
@@ -293,7 +293,7 @@ Replacement chain_product(Builder& b, const OpCall& call) {
   return one(reshape(b, product, types[0].tensor.sizes));
 }
 
-// By squaring: x^5 = (x^2)^2 x
+// Computes powers by squaring: x^5 = (x^2)^2 x
 Replacement matrix_power(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   std::int64_t power = call.integer("n");
@@ -333,7 +333,7 @@ Types infer_mv(const OpCall& call) {
   TRY_STATUS(expect_rank(call.tensor("self"), 2));
   return tensor_result(call.tensor("self").dtype, {call.tensor("self").sizes[0]});
 }
-// Of complex vectors the first is conjugated.
+// Conjugates the first of two complex vectors.
 Replacement vdot(Builder& b, const OpCall& call) {
   Value* self = b.own(call.value("self"));
   if (is_complex(self->tensor().dtype)) self = b.call("aten._conj.default", {self});
@@ -343,7 +343,7 @@ Replacement by_matmul(Builder& b, const OpCall& call) {
   return one(b.call("aten.matmul.default", call.args()));
 }
 
-// x1 [b, i], x2 [b, j], weight [o, i, j]: x1 @ weight is [b, o, j], and its rows meet x2
+// x1 [b, i], x2 [b, j], weight [o, i, j]: x1 @ weight is [b, o, j], whose rows are multiplied with x2
 Types infer_bilinear(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   const TensorType& input = call.tensor("input1");

@@ -1,18 +1,18 @@
-// Operators of ExecuTorch's own library for language models.
+// Operators of ExecuTorch's library for language models.
 //
 //   %_ = llama.update_cache.default(%k, %cache, %at)
 //       ->
 //   %_, %n = llama.update_cache.functional(%k, %cache, %at)
 //
-// Where %n becomes the buffer's content, the kernel writes the rows of %k into the buffer, and nothing is
-// copied (contents.h).
+// If %n becomes the buffer's content, the kernel writes the rows of %k into the buffer without copying
+// (contents.h).
 #include "ops/macs.h"
 #include "ops/op_table.h"
 
 namespace depute::internal {
 namespace {
 
-// Its one result is a placeholder.
+// The only result is a placeholder.
 constexpr OpRules writing(const char* functional) {
   return {.functional = functional};
 }

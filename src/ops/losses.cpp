@@ -1,6 +1,5 @@
-// Losses between tensors of the same sizes, and the similarities they are made of. Each is a pointwise
-// expression and a reduction: 0 leaves the elements, 1 takes their mean, 2 their sum. Half precision is
-// computed in f32.
+// Losses between tensors of equal sizes, and similarity measures. Each is a pointwise expression and a
+// reduction: 0 none, 1 mean, 2 sum. Half precision is computed in f32.
 //
 //   aten.mse_loss.default(%x, %y)  ->  mean((x - y)^2)
 #include <cmath>
@@ -32,7 +31,7 @@ Types infer_loss(const OpCall& call) {
 
 using Expression = Value* (*)(Builder& b, const OpCall& call, Value* x, Value* y);
 
-// The expression on the first two arguments, in the type that torch promotes them to.
+// Applies the expression to the first two arguments, in their promoted type.
 template <Expression expression>
 Replacement loss(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
@@ -63,7 +62,7 @@ Value* mse(Builder& b, const OpCall&, Value* x, Value* y) {
   return times(b, d, d);
 }
 
-// d^2 / 2 near 0, and further out its tangent at `bend`
+// Returns d^2 / 2 near 0, and beyond `bend` its tangent at `bend`.
 Value* bent_square(Builder& b, Value* d, double bend) {
   Value* near = times(b, times(b, d, d), 0.5);
   Value* far = times(b, b.call("aten.sub.Tensor", {d, 0.5 * bend}), bend);
@@ -109,14 +108,14 @@ Value* cross_entropy_of_logits(Builder& b, const OpCall& call, Value* x, Value* 
   return weighted(b, call, b.call("aten.sub.Tensor", {times(b, complement(b, y), x), log_sigmoid}));
 }
 
-// y * (log(y) - x), 0 where y is; or exp(y) * (y - x) when y is a logarithm
+// y * (log(y) - x), 0 where y is 0; or exp(y) * (y - x) if y is a logarithm
 Value* kl_div(Builder& b, const OpCall& call, Value* x, Value* y) {
   if (call.boolean("log_target")) return times(b, b.call("aten.exp.default", {y}), difference(b, y, x));
   Value* own = zero_unless(b, b.call("aten.ne.Scalar", {y, 0}), times(b, y, b.call("aten.log.default", {y})));
   return b.call("aten.sub.Tensor", {own, times(b, y, x)});
 }
 
-// exp(x) - y * x, or x - y * log(x + eps); in full with Stirling's formula for log(y!) where y > 1
+// exp(x) - y * x, or x - y * log(x + eps); `full` adds Stirling's formula for log(y!) where y > 1
 Value* poisson(Builder& b, const OpCall& call, Value* x, Value* y) {
   Value* log_x = x;
   if (call.boolean("log_input")) {
@@ -138,7 +137,7 @@ Value* soft_margin(Builder& b, const OpCall&, Value* x, Value* y) {
   return b.call("aten.log1p.default", {decay});
 }
 
-// max(margin - x, 0) but where y is 1, and x but where y is -1
+// max(margin - x, 0) except where y is 1, plus x except where y is -1
 Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
   if (call.tensor("self").dtype == ScalarType::U8)
     b.fail(type_error("a hinge loss of bytes, whose differences from the margin wrap around").error());
@@ -148,7 +147,7 @@ Value* hinge(Builder& b, const OpCall& call, Value* x, Value* y) {
   return b.call("aten.add.Tensor", {near, far});
 }
 
-// max(margin - y * (x1 - x2), 0); what comes before the margin is computed of integers as integers.
+// max(margin - y * (x1 - x2), 0); for integers, y * (x1 - x2) is computed in integers
 Value* margin_ranking(Builder& b, const OpCall& call, Value* x1, Value* x2) {
   const auto own = [&](std::string_view name, Value* wide) {
     Value* given = b.own(call.value(name));
@@ -165,7 +164,7 @@ Value* dot(Builder& b, Value* x, Value* y, const BuilderArgument& dim) {
   return b.call("aten.sum.dim_IntList", {times(b, x, y), dim});
 }
 
-// 1 - cos for alike pairs, max(cos - margin, 0) for others
+// 1 - cos for similar pairs, max(cos - margin, 0) for others
 Value* cosine_embedding(Builder& b, const OpCall& call, Value* x1, Value* x2) {
   constexpr double eps = 1e-12;
   std::vector<std::int64_t> dim{static_cast<std::int64_t>(call.tensor("target").rank())};
@@ -189,7 +188,7 @@ Types infer_cosine_similarity(const OpCall& call) {
   type.sizes.erase(type.sizes.begin() + static_cast<std::ptrdiff_t>(dim));
   return types;
 }
-// the product of x1 / max(|x1|, eps) and x2 / max(|x2|, eps)
+// Returns the dot product of x1 / max(|x1|, eps) and x2 / max(|x2|, eps).
 Replacement cosine_similarity(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
   TRY(Dims sizes, broadcast(call.tensor("x1").sizes, call.tensor("x2").sizes));
@@ -201,7 +200,7 @@ Replacement cosine_similarity(Builder& b, const OpCall& call) {
     std::int64_t dim = static_cast<std::int64_t>(wrapped) - static_cast<std::int64_t>(sizes.size());
     if (dim < -rank) x = with_rank(b, x, sizes.size());
     if (b.failed()) return x;
-    // The norm is taken over the broadcast length: one element counts as often as it is repeated.
+    // Takes the norm over the broadcast length: a broadcast element counts repeatedly.
     if (x->tensor().sizes[x->tensor().rank() + dim] != sizes[wrapped])
       x = b.call("aten.expand.default", {x, sizes});
     Value* norm = b.call("aten.linalg_vector_norm.default", {x, 2, std::vector<std::int64_t>{dim}, true});
@@ -224,10 +223,10 @@ Types infer_pairwise_distance(const OpCall& call) {
   }
   return types;
 }
-// the norm of x1 - x2 + eps
+// Returns the norm of x1 - x2 + eps.
 Replacement pairwise_distance(Builder& b, const OpCall& call) {
   ScalarType dtype = promoted_type(call);
-  // integers are subtracted as integers: 1 - 2 of bytes is 255
+  // Subtracts integers as integers: 1 - 2 of bytes is 255.
   Value* apart = to_dtype(b, difference(b, b.own(call.value("x1")), b.own(call.value("x2"))), dtype);
   Value* d = b.call("aten.add.Tensor", {to_compute_type(b, apart), call["eps"]});
   Value* norm = b.call("aten.linalg_vector_norm.default",

@@ -1,11 +1,11 @@
-// What the families of losses share.
+// Shared by the families of losses.
 #pragma once
 
 #include "depute/builder.h"
 
 namespace depute::internal {
 
-// The loss of each element reduced as the call's `reduction` says, in `dtype`.
+// Reduces the elementwise loss by the call's `reduction`, in `dtype`.
 Value* reduce_loss(Builder& b, const OpCall& call, Value* loss, ScalarType dtype);
 
 }  // namespace depute::internal

@@ -1,5 +1,5 @@
-// What calls cost: the multiplications with additions (MACs) of the ops that are made of products, as the
-// factors of their number. All other ops count none: they are bound by memory.
+// Cost of calls: the number of multiply-accumulates (MACs) of product-like ops, as a list of factors. All
+// other ops count none, since memory bounds them.
 //
 //   aten.mm.default(f32[8, 16], f32[16, 4])                 8 * 4 * 16
 //   aten.convolution.default(.., f32[32, 3, 3, 3], ..)      result * 3 * 3 * 3
@@ -24,8 +24,8 @@ Dims macs_of_product(const OpCall& call) {
   return macs_of_sizes(call.node()->result()->tensor(), {&sizes[sizes.size() - 1], 1});
 }
 
-// Each element of the result is a sum over a filter; of a transposed one each element of the input goes into
-// one.
+// Each element of the result is a sum over a filter; for a transposed convolution, each element of the input
+// is multiplied by one.
 inline Dims macs_of_convolution(const OpCall& call) {
   const TensorType& weight = call.tensor("weight");
   const TensorType& counted =
@@ -34,7 +34,7 @@ inline Dims macs_of_convolution(const OpCall& call) {
   return macs_of_sizes(counted, {weight.sizes.data() + 1, weight.rank() - 1});
 }
 
-// Each query meets each key of the cache, and then each value.
+// Each query is multiplied with each key of the cache, and with each value.
 inline Dims macs_of_attention(const OpCall& call) {
   const TensorType& key = call.tensor("key");
   if (key.rank() < 2) return {};

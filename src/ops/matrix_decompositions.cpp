@@ -1,9 +1,8 @@
-// Small matrices, unrolled: solve, inv, det by an LU decomposition with partial pivoting; cholesky; qr by
-// Householder's reflections; matrix_exp by scaling and squaring.
+// Small matrices, unrolled: solve, inv and det by an LU decomposition with partial pivoting; cholesky; qr by
+// Householder reflections; matrix_exp by scaling and squaring.
 //
-// A step takes the first row and column of what remains, so the matrix becomes smaller with each step. What
-// torch refuses when it runs, a singular matrix to invert or one without a Cholesky factor, gives infinities
-// and NaN.
+// Each step removes the first row and column of the remaining matrix. Matrices that torch rejects at run time
+// (a singular matrix to invert, one without a Cholesky factor) give infinities and NaN.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Steps of one decomposition. Each costs about ten nodes.
+// Maximum number of steps of a decomposition. Each costs about ten nodes.
 constexpr std::int64_t max_unrolled_steps = 8;
 
 // --- matrices, in the last two dimensions
@@ -81,7 +80,7 @@ Status expect_matrix(const TensorType& type, bool is_square) {
   return {};
 }
 
-// Fails unless a decomposition of so many steps is to be unrolled.
+// Fails unless a decomposition with this number of steps is small enough to unroll.
 Status expect_small(const TensorType& type, bool is_square) {
   TRY_STATUS(expect_matrix(type, is_square));
   const SymInt &count = type.sizes[type.rank() - 2], &width = type.sizes.back();
@@ -92,17 +91,17 @@ Status expect_small(const TensorType& type, bool is_square) {
                                 count.value(), width.value(), max_unrolled_steps, max_unrolled_steps));
 }
 
-// --- LU with partial pivoting, as LAPACK's getrf
+// --- LU with partial pivoting, like LAPACK's getrf
 
 struct Eliminated {
-  std::vector<Term> rows;     // row i from column i on, of U and of what stood beside the matrix
+  std::vector<Term> rows;     // row i from column i on, of U and of the columns beside the matrix
   std::optional<Term> sign;   // of the permutation: [.., 1, 1]
-  std::optional<Term> zeros;  // the number of the first pivot that is 0, from 1 on, or 0: [.., 1, 1]
+  std::optional<Term> zeros;  // the number of the first zero pivot, from 1, or 0: [.., 1, 1]
 
   Term pivot(std::size_t i) const { return columns(rows[i], 0, 1); }
 };
 
-// `x` is [.., n, n + m]. A column of zeros is left as it is.
+// `x` is [.., n, n + m]. A column of zeros is left unchanged.
 Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
   Eliminated done;
   for (std::int64_t step = 0; step < n && !b.failed(); ++step) {
@@ -128,7 +127,7 @@ Eliminated eliminate(Builder& b, Term x, std::int64_t n) {
   return done;
 }
 
-// The solution of U x = y, the right sides standing beside U.
+// Returns the solution of U x = y, where the right sides stand beside U.
 Term substitute(Builder& b, const Eliminated& lu) {
   const auto n = static_cast<std::int64_t>(lu.rows.size());
   std::optional<Term> below;
@@ -148,7 +147,7 @@ struct System {
   bool is_vector;  // the right side has no columns
 };
 
-// Reads both sides of a linear system. As in numpy, a right side is a batch of vectors if its sizes are
+// Reads both sides of a linear system. Like in numpy, a right side is a batch of vectors if its sizes are
 // those of the matrices without the last one.
 Result<System> read_system(Builder& b, const OpCall& call, bool is_left) {
   const TensorType &a = call.tensor("A"), &y = call.tensor("B");
@@ -227,7 +226,7 @@ Types infer_solve_ex(const OpCall& call) {
   return with_info(infer_solve(call), batch_of(call.tensor("A")));
 }
 
-// The first argument, whatever its name.
+// Returns the name of the first argument.
 std::string_view matrix_name(const OpCall& call) {
   return call.def().args[0].name.str();
 }
@@ -322,10 +321,10 @@ Replacement logdet(Builder& b, const OpCall& call) {
 
 struct Factor {
   Term lower;
-  std::optional<Term> info;  // the first leading minor that is not positive, from 1 on: [.., 1, 1]
+  std::optional<Term> info;  // the first leading minor that is not positive, from 1: [.., 1, 1]
 };
 
-// Of the lower triangle of `x`.
+// Decomposes the lower triangle of `x`.
 Factor cholesky(Builder& b, Term x, std::int64_t n) {
   if (n == 0) return {x, std::nullopt};
   std::vector<Term> columns_done;
@@ -363,12 +362,12 @@ Replacement linalg_cholesky_ex(Builder& b, const OpCall& call) {
                              info_of(b, {factor.lower, factor.info}, batch)};
 }
 
-// --- triangles
+// --- triangular systems
 
-// The solution of T x = y for a triangle T.
+// Returns the solution of T x = y for a triangular matrix T.
 Term solve_triangle(Builder& b, const Term& t, const Term& y, bool is_upper, bool has_unit_diagonal,
                     std::int64_t n) {
-  std::optional<Term> known;  // of the rows above, or below
+  std::optional<Term> known;  // solution of the rows above, or below
   for (std::int64_t step = 0; step < n && !b.failed(); ++step) {
     const std::int64_t i = is_upper ? n - 1 - step : step;
     const Term row = rows(t, i, i + 1);
@@ -409,7 +408,7 @@ Replacement solve_triangular(Builder& b, const OpCall& call) {
   return one(x.call("aten.alias.default").value());
 }
 
-// Both triangles of a symmetric matrix, of which `factor` is one.
+// Solves with both triangular factors of a symmetric matrix; `factor` is one of them.
 Term solve_by_factor(Builder& b, const Term& factor, const Term& y, bool is_upper, std::int64_t n) {
   const Term lower = is_upper ? transposed(factor) : factor, upper = is_upper ? factor : transposed(factor);
   return solve_triangle(b, upper, solve_triangle(b, lower, y, false, false, n), true, false, n);
@@ -440,7 +439,7 @@ Replacement cholesky_inverse(Builder& b, const OpCall& call) {
   return one(x.call("aten.alias.default").value());
 }
 
-// --- QR by Householder's reflections, with LAPACK's signs
+// --- QR by Householder reflections, with LAPACK's signs
 
 enum class QrMode : std::uint8_t { Reduced, Complete, R };
 
@@ -470,7 +469,7 @@ struct Reflection {
 Reflection reflect(const Term& column) {
   const Term alpha = rows(column, 0, 1), below = rows(column, 1);
   const Term scale = abs(column).call("aten.amax.default", {Ints{-2}, true});
-  const Term scaled = column / where(scale == 0, 1.0, scale);  // squares neither overflow nor vanish
+  const Term scaled = column / where(scale == 0, 1.0, scale);  // squares neither overflow nor underflow
   const Term norm = sqrt((scaled * scaled).call("aten.sum.dim_IntList", {Ints{-2}, true})) * scale;
   const Term is_done = abs(below).call("aten.amax.default", {Ints{-2}, true}) == 0;
   const Term beta = where(is_done, alpha, where(alpha < 0, norm, -norm));
@@ -497,7 +496,7 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
   std::vector<Reflection> reflections;
   for (std::int64_t k = 0; k < std::min(m, n) && !b.failed(); ++k) {
     Term row = rows(x, 0, 1);
-    if (k + 1 < m) {  // a column of one element is as it is
+    if (k + 1 < m) {  // a single element needs no reflection
       const Reflection& by = reflections.emplace_back(reflect(columns(x, 0, 1)));
       if (k + 1 < n) {
         const Term others = reflected(by, columns(x, 1));
@@ -528,7 +527,7 @@ Replacement linalg_qr(Builder& b, const OpCall& call) {
 
 // --- the exponential: exp(x) = exp(x / 2^s)^(2^s)
 
-// Squarings that are computed; of a matrix whose norm needs more the result is NaN.
+// Maximum number of squarings; a matrix whose norm needs more gives NaN.
 constexpr int max_squarings = 16;
 constexpr int taylor_degree = 18;
 constexpr double taylor_norm = 0.5;

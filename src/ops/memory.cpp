@@ -1,5 +1,5 @@
-// Copies and conversions. In a normalised program a copy is there for its element type alone, as
-// dim_order_ops._to_dim_order_copy.default; memory formats are the planner's business.
+// Copies and conversions. In a normalized program a copy only converts the element type, by
+// dim_order_ops._to_dim_order_copy.default; the planner handles memory formats.
 #include <algorithm>
 
 #include "depute/builder.h"
@@ -37,7 +37,7 @@ Replacement contiguous(Builder& b, const OpCall& call) {
   return one(b.call("aten.alias.default", {call["self"]}));
 }
 
-// self with the elements of src: src in the type and sizes of self.
+// Returns src in the type and sizes of self.
 Replacement copy(Builder& b, const OpCall& call) {
   Value* src = b.own(call.value("src"));
   const TensorType& self = call.tensor("self");
@@ -45,7 +45,7 @@ Replacement copy(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {src, self.sizes}));
 }
 
-// Tensors of a normalised program are contiguous: a copy in another order is one that keeps the order.
+// Replaces other dimension orders: tensors of a normalized program are contiguous.
 Replacement keep_order(Builder& b, const OpCall& call) {
   std::vector<std::int64_t> order = call.ints("dim_order");
   if (std::ranges::is_sorted(order) && !call.boolean("non_blocking")) return std::vector<Value*>{};

@@ -1,7 +1,7 @@
-// The next number of the element type towards another one.
+// Computes nextafter: the next number of the element type toward another one.
 //
-// Adding 5/8 to 5/4 of the distance to the next number, and rounding, gives the next number: that is what a
-// fixed part of the number is. Types narrower than f64 are rounded when the sum becomes one of them.
+// Adding between 5/8 and 5/4 of the distance to the next number and rounding gives the next number; a fixed
+// fraction of the number is such an amount. Types narrower than f64 are rounded when the sum is converted.
 //
 //   %y = aten.nextafter.default(%x, %z)       ->       d = max(abs(x) * part, smallest)
 //                                                      where(x < z, x + d, x - d)
@@ -12,7 +12,7 @@
 namespace depute::internal {
 namespace {
 
-// Of the type's numbers: the distance above 1, and the smallest and the largest above 0.
+// For a type: the distance between 1 and the next number, the smallest and the largest positive number.
 struct Numbers {
   double distance, smallest, largest;
 };
@@ -27,7 +27,7 @@ Replacement next_after(Builder& b, const OpCall& call) {
   const Numbers numbers = numbers_of(promoted_type(call));
   const Term x = operand(b, call, "self").to(ScalarType::F64);
   const Term towards = operand(b, call, "other").to(ScalarType::F64);
-  // Parts of the smallest numbers of f64 would be rounded, so these are raised.
+  // Fractions of the smallest f64 numbers would be rounded, so these are scaled up first.
   const bool is_raised = numbers.smallest < 0x1p-1000;
   const Term is_tiny = abs(x) < 0x1p-900;
   const Term raised = is_raised ? where(is_tiny, x * 0x1p128, x) : x;

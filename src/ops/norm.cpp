@@ -1,5 +1,5 @@
-// Normalisation layers. Those in training mode have functional forms, which give the new running statistics
-// behind their other results.
+// Normalization layers. In training mode they have functional forms, which append the new running statistics
+// to their results.
 //
 //   aten.batch_norm.default(%x, %w, %b, %mean, %var, false, ...)
 //   aten._native_batch_norm_legit_no_training.default(%x, %w, %b, %mean, %var, 0.1, 1e-05)
@@ -24,7 +24,8 @@ std::vector<Type> with_statistics(const TensorType& input, Dims statistics) {
   return {own, extra, extra};
 }
 
-// Per channel: one number of each that is given. Running statistics are given both or not at all.
+// Fails unless given parameters have one number per channel, and running statistics are given both or not at
+// all.
 Status check_channels(const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("a norm of a tensor without channels");
@@ -66,7 +67,7 @@ Replacement first_of(Builder& b, std::string_view op, std::initializer_list<Buil
   return one(results.empty() ? nullptr : results[0]);
 }
 
-// With the input's own statistics, or with the running ones.
+// Uses the input's own statistics, or the running ones.
 Types infer_native_batch_norm(const OpCall& call) {
   return call.boolean("training") ? infer_batch_norm_training(call) : infer_batch_norm_inference(call);
 }
@@ -119,21 +120,21 @@ Replacement batch_norm(Builder& b, const OpCall& call) {
   return one(results.empty() ? nullptr : results[0]);
 }
 
-// The running statistics move by `momentum` to those of the input.
+// Moves the running statistics toward those of the input by `momentum`.
 Value* moved(Builder& b, const OpCall& call, std::string_view running, Value* current) {
   Value* kept = b.call("aten.mul.Tensor", {call[running], 1 - call.number("momentum")});
   Value* added = b.call("aten.mul.Tensor", {current, call.number("momentum")});
   return to_dtype(b, b.call("aten.add.Tensor", {kept, added}), call.tensor(running).dtype);
 }
 
-// The mean or the variance of each channel: over all other dimensions.
+// Returns the mean or variance of each channel, over all other dimensions.
 Value* channel_statistic(Builder& b, const OpCall& call, std::string_view op) {
   std::vector<std::int64_t> dims{0};
   for (std::size_t i = 2; i < call.tensor("input").rank(); ++i) dims.push_back(static_cast<std::int64_t>(i));
   return b.call(op, {call["input"], dims});
 }
 
-// The running statistics stand behind the other results.
+// Appends the running statistics to the other results.
 std::vector<Type> with_running(std::vector<Type> types, const OpCall& call) {
   for (std::string_view running : {"running_mean", "running_var"}) {
     const TensorType& type = call.tensor(running);
@@ -159,7 +160,7 @@ Replacement batch_norm_functional(Builder& b, const OpCall& call) {
   return results;
 }
 
-// The same with a reserve behind the input's statistics, which is empty on CPUs.
+// Also has a reserve after the input's statistics, which is empty on CPUs.
 constexpr std::size_t reserve_at = 3;
 
 Types infer_batch_norm_with_update(const OpCall& call) {
@@ -262,7 +263,7 @@ Replacement group_norm(Builder& b, const OpCall& call) {
   return grouped(b, call, as_sym_int(call["num_groups"]));
 }
 
-// With the input's own statistics, an instance norm is a group norm with a group per channel.
+// With the input's own statistics, an instance norm is a group norm with one group per channel.
 Replacement instance_norm(Builder& b, const OpCall& call) {
   const TensorType& input = call.tensor("input");
   if (input.rank() < 2) return argument_error("instance norm of a tensor without channels");
@@ -272,7 +273,7 @@ Replacement instance_norm(Builder& b, const OpCall& call) {
                    call["momentum"], call["eps"]});
 }
 
-// Its running statistics move to the means of those that each instance has.
+// The running statistics move toward the means of the statistics of all instances.
 Types infer_instance_norm_functional(const OpCall& call) {
   TRY(std::vector<Type> types, infer_channel_norm(call));
   for (std::string_view running : {"running_mean", "running_var"}) {
@@ -295,7 +296,7 @@ Replacement instance_norm_functional(Builder& b, const OpCall& call) {
   return results;
 }
 
-// --- weight norm: v * (g / |v|), the norm over all dimensions but one
+// --- weight norm: v * (g / |v|), with the norm over all dimensions but one
 
 Types infer_weight_norm(const OpCall& call) {
   return tensor_result(call.tensor("v").dtype, call.tensor("v").sizes);
@@ -307,7 +308,7 @@ Replacement weight_norm(Builder& b, const OpCall& call) {
   for (std::size_t i = 0; i < rank; ++i) {
     if (call.integer("dim") == -1 || i != kept) dims.push_back(static_cast<std::int64_t>(i));
   }
-  // A list without dimensions would be all of them.
+  // An empty list would mean all dimensions.
   Value* norm = dims.empty() ? b.call("aten.abs.default", {call["v"]})
                              : b.call("aten.linalg_vector_norm.default", {call["v"], 2, dims, true});
   return one(b.call("aten.mul.Tensor", {call["v"], b.call("aten.div.Tensor", {call["g"], norm})}));

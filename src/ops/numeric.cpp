@@ -1,5 +1,5 @@
-// Functions of single elements that the runtime has no kernel for: tests of numbers, signs, roundings, means
-// of two numbers, divisors.
+// Elementwise functions without a kernel in the runtime: tests, signs, rounding, means of two numbers,
+// divisors.
 //
 //   %y = aten.frac.default(%x)       ->       %t = aten.trunc.default(%x)
 //                                             %y = aten.sub.Tensor(%x, %t)
@@ -41,7 +41,7 @@ Replacement isreal(Builder& b, const OpCall& call) {
   return result(call, filled_like(x, true));
 }
 
-// |a - b| <= atol + |rtol * b|, or a = b, which infinities are only then.
+// |a - b| <= atol + |rtol * b|. Infinities are close only to themselves, hence the extra `a == b`.
 Replacement isclose(Builder& b, const OpCall& call) {
   Term self = operand(b, call, "self"), other = operand(b, call, "other");
   double rtol = call.number("rtol"), atol = call.number("atol");
@@ -55,7 +55,7 @@ Replacement isclose(Builder& b, const OpCall& call) {
   return result(call, is_close | (is_near & (distance < infinity)));
 }
 
-// Each element against all others: one comparison of a column with a row.
+// Compares each element with all others: a column with a row.
 Replacement isin(const OpCall& call, const Term& elements, const Term& tests) {
   Term row = tests.rank() == 1 ? tests : tests.call("aten.view.default", {std::vector<std::int64_t>{-1}});
   Term is_equal = elements.call("aten.unsqueeze.default", {-1}) == row;
@@ -85,7 +85,7 @@ Replacement sgn(Builder& b, const OpCall& call) {
   return one(b.call("aten.sign.default", {call["self"]}));
 }
 
-// The angle of (-1, x) tells -0 from 0.
+// The angle of (-1, x) distinguishes -0 from 0.
 Term is_negative(const Term& x) {
   if (!is_floating(x.dtype())) return x < 0;
   Term minus_one(x.builder(), x.builder().call("aten.scalar_tensor.default", {-1, x.dtype()}));
@@ -139,7 +139,7 @@ Replacement frac(Builder& b, const OpCall& call) {
   return result(call, x - trunc(x));
 }
 
-// torch's way: the power of ten is of the type that is computed in.
+// Like torch: the power of ten has the type of the computation.
 Replacement round_decimals(Builder& b, const OpCall& call) {
   std::int64_t decimals = call.integer("decimals");
   if (decimals == 0) return one(b.call("aten.round.default", {call["self"]}));
@@ -151,7 +151,7 @@ Replacement round_decimals(Builder& b, const OpCall& call) {
   return result(call, decimals > 0 ? rounded / power : rounded * power);
 }
 
-// 2 to the power of integers, which is exact.
+// Returns 2 to the power of integers, which is exact.
 Term power_of_two(const Term& exponent) {
   return {exponent.builder(), exponent.builder().call("aten.pow.Scalar", {2.0, exponent.value()})};
 }
@@ -161,8 +161,8 @@ Types infer_frexp(const OpCall& call) {
   return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
                            tensor_type({.dtype = ScalarType::I32, .sizes = self.sizes})};
 }
-// The logarithm gives the exponent but for its last bit, which the mantissa mends. All is done in f64, and in
-// two steps, where no power of two is too large.
+// The logarithm gives the exponent except for its last bit, which the mantissa corrects. Computed in f64 and
+// in two steps, so that no power of two overflows.
 Replacement frexp(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
   Term wide = x.to(ScalarType::F64);
@@ -179,7 +179,7 @@ Replacement frexp(Builder& b, const OpCall& call) {
   };
 }
 
-// self * 2^other, where the power of an integer is f32
+// self * 2^other; the power of an integer is f32
 ScalarType ldexp_type(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   const TensorType& other = call.tensor("other");
@@ -222,7 +222,7 @@ Types infer_float_power(const OpCall& call) {
 
 // --- two numbers
 
-// Not a number loses.
+// Ignores NaN.
 Replacement fmax(Builder& b, const OpCall& call) {
   Term self = operand(b, call, "self"), other = operand(b, call, "other");
   if (!is_floating(self.dtype())) return result(call, max(self, other));
@@ -256,7 +256,7 @@ Replacement rad2deg(Builder& b, const OpCall& call) {
   return result(call, degrees(b, call, 180 / std::numbers::pi));
 }
 
-// From the nearer end, so that a weight of 1 gives the end itself.
+// Starts from the nearer end, so that a weight of 1 returns the end exactly.
 Replacement lerp(Builder& b, const OpCall& call) {
   Term self = float_operand(b, call, "self"), end = float_operand(b, call, "end");
   Term distance = end - self;
@@ -277,8 +277,8 @@ Replacement logaddexp2(Builder& b, const OpCall& call) {
   return result(call, log_add(self, other, std::numbers::ln2));
 }
 
-// Euclid's algorithm, as many steps as the longest run of divisions takes (Fibonacci numbers). What is done
-// stays: a divisor of 0 is replaced by 1 and its remainder not looked at.
+// Number of steps of Euclid's algorithm in the worst case (Fibonacci numbers). Finished elements stay
+// unchanged: a divisor of 0 is replaced by 1, and its remainder is ignored.
 int steps_of_euclid(ScalarType dtype) {
   return static_cast<int>(std::ceil(static_cast<double>(item_size(dtype)) * 8 / 0.694)) + 1;
 }

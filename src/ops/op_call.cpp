@@ -1,4 +1,4 @@
-// Calls seen through their schema, and the check that they fit it.
+// Access to calls through their schema, and the check that they match it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ SymInt as_sym_int(const Argument& argument) {
   if (!argument.is_value()) return SymInt(argument.as_int());
   const Value* value = argument.as_value();
   if (value->type().expr != nullptr) return SymInt(value->type().expr);
-  return SymInt::symbol(value->name().str());  // a number no expression is known for stands for itself
+  return SymInt::symbol(value->name().str());  // a number without an expression is a symbol of its own
 }
 
 Dims as_dims(const Argument& list) {
@@ -165,8 +165,8 @@ Dims as_dims(const Argument& list) {
 
 namespace {
 
-// How the arguments do not fit the schema; empty if they do. Defaults fit by themselves, so that only the
-// given arguments are looked at.
+// Returns how the arguments violate the schema; empty if they match. Defaults always match, so only given
+// arguments are checked.
 std::string misfit_of(const OpDef& def, std::span<const Argument> args,
                       std::span<const NamedArgument> kwargs) {
   if (def.is(OpFlag::variadic)) return {};

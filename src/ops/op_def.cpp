@@ -25,12 +25,12 @@ namespace {
 using internal::OpLine;
 using internal::OpRules;
 
-// An op with "_copy" is its view: memory is shared or not as the planner likes.
+// Decomposes an op with "_copy" into its view: the planner decides whether memory is shared.
 Result<std::vector<Value*>> call_functional(Builder& b, const OpCall& call) {
   return b.call_all(call.def().functional.str(), call.args());
 }
 
-// --- the table: lines are parsed when first asked for
+// --- the table: lines are parsed on first use
 
 enum class Twin : std::uint8_t { None, InPlace, Copy, Out };
 
@@ -122,7 +122,7 @@ class TorchOps final : public OpTable {
     return entry == nullptr ? nullptr : &parsed(*entry);
   }
 
-  // Of an op that has a line of its own.
+  // Only ops with a line of their own have rules; variants have none.
   KernelRules kernel_rules(Symbol op) const {
     const Entry* entry = entry_of(op);
     if (entry == nullptr || entry->twin != Twin::None) return {};
@@ -173,11 +173,11 @@ class TorchOps final : public OpTable {
     return found == by_name_.end() ? nullptr : &found->second;
   }
 
-  // Out variants are named when the first op without a line is met: few programs have any.
+  // Out variants are named when the first op without a line is looked up: few programs have any.
   Entry* out_variant(Symbol op) const {
     if (!op.str().starts_with("aten.")) return nullptr;
     std::call_once(out_named_, [&] {
-      // Names that a line or its kernel tells go before those that follow from the functional op's.
+      // Names given by a line or its kernel take precedence over derived names.
       for (const bool is_told : {true, false}) {
         for (const Entry* entry : entries_) {
           if (entry->twin != Twin::None) continue;
@@ -198,8 +198,8 @@ class TorchOps final : public OpTable {
     return *entry.def;
   }
 
-  std::pmr::monotonic_buffer_resource memory_{expected_bytes};  // a thousand entries, made and kept together
-  // By text, not by Symbol: each process would intern a thousand names of which it needs twenty.
+  std::pmr::monotonic_buffer_resource memory_{expected_bytes};  // about a thousand entries, freed together
+  // Keyed by text, not by Symbol: a process uses few of these names, and interning all would cost time.
   mutable std::pmr::unordered_map<std::string_view, Entry> by_name_{&memory_};
   std::deque<std::string> twin_names_;
   std::vector<Entry*> entries_;  // in the order of their lines
@@ -260,7 +260,7 @@ DecomposeFunction complex_form(const OpDef& def) {
 }
 
 const std::shared_ptr<const OpTable>& torch_ops() {
-  // Never destroyed, as its ops.
+  // Never destroyed, like its ops.
   static const auto* ops = new std::shared_ptr<const OpTable>(std::shared_ptr<const void>(), &table());
   return *ops;
 }

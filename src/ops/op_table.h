@@ -1,9 +1,9 @@
-// What the families' tables are written in: a schema line and the rules of one op.
+// The notation of the families' tables: a schema line and the rules of one op.
 //
 //   {"aten.relu.default(Tensor self) -> Tensor", unary("relu.out", inplace_twin)},
 //
-// The functions unary, binary, ... give the rules of whole classes, so that most lines are no more than this.
-// Names of out variants without a namespace belong to aten.
+// The functions unary, binary, ... return the rules of whole classes, so most lines need nothing else. Names
+// of out variants without a namespace belong to aten.
 #pragma once
 
 #include <span>
@@ -21,24 +21,24 @@ struct OpRules {
   OpOrigin origin = OpOrigin::Torch;
   ViewKind view_kind = ViewKind::None;
   const char* out = nullptr;  // ExecuTorch's kernel: "add.out"
-  // torch's overload with out tensors and their names, "max.dim_max: max max_values", where they do not
-  // follow from the kernel's name, or the op's: "aten.add.Scalar_out" and "out" or the names of the results.
+  // The torch overload with out tensors, and their names: "max.dim_max: max max_values". Needed only if they
+  // differ from the kernel's name or the default: "aten.add.Scalar_out", and "out" or the result names.
   const char* out_variant = nullptr;
-  const char* promotes = nullptr;  // arguments that are brought to one type: "self other"
+  const char* promotes = nullptr;  // arguments promoted to one type: "self other"
   InferFunction infer = nullptr;
   DecomposeFunction decompose = nullptr;
   IdentityFunction identity = nullptr;
   WriteBackFunction write_back = nullptr;
-  const char* chosen_from = nullptr;  // an argument's name: OpDef::chosen_from
-  const char* chosen_by = nullptr;    // the argument whose elements other than 0 choose
-  const char* functional = nullptr;   // of an in-place op that has a line of its own
-  const char* accepts = nullptr;      // what the kernel takes: "self f32 f64; index i64" (kernel_rules.h)
-  DecomposeFunction fit = nullptr;    // the form of a call that the kernel computes right
-  DecomposeFunction on_complex = nullptr;  // the call by real and imaginary parts (complex_forms.h)
-  MacsFunction macs = nullptr;             // of what is made of products (macs.h)
+  const char* chosen_from = nullptr;  // name of an argument: OpDef::chosen_from
+  const char* chosen_by = nullptr;    // the argument whose nonzero elements select
+  const char* functional = nullptr;   // functional op of an in-place op with a line of its own
+  const char* accepts = nullptr;      // what the kernel accepts: "self f32 f64; index i64" (kernel_rules.h)
+  DecomposeFunction fit = nullptr;    // rewrites calls that the kernel computes wrongly
+  DecomposeFunction on_complex = nullptr;  // rewrites a call in real and imaginary parts (complex_forms.h)
+  MacsFunction macs = nullptr;             // for product-like ops (macs.h)
 };
 
-// An IdentityFunction: calls of these ops are always their argument.
+// An IdentityFunction for ops that always return their argument.
 inline bool always(const OpCall&) {
   return true;
 }
@@ -48,18 +48,18 @@ struct OpLine {
   OpRules rules;
 };
 
-// pointwise_ops() and so on.
+// Declares pointwise_ops() and so on.
 #define DEPUTE_DECLARE_OPS(family) std::span<const OpLine> family##_ops();
 DEPUTE_OP_FAMILIES(DEPUTE_DECLARE_OPS)
 #undef DEPUTE_DECLARE_OPS
 
-// --- rules of classes
+// --- rules for classes of ops
 
-// One tensor in, the same type out.
+// One tensor; the result has its type.
 constexpr OpRules unary(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .infer = infer_like_first};
 }
-// One tensor in, the same sizes out; integers become floats.
+// One tensor; the result has its sizes, and integers become floats.
 constexpr OpRules unary_float(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | promotes_to_float | flags,
           .out = out,
@@ -69,73 +69,73 @@ constexpr OpRules unary_float(const char* out, OpFlag flags = no_flags) {
 constexpr OpRules unary_bool(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .infer = infer_bool};
 }
-// Two operands that are broadcast and promoted to one type, which the result has.
+// Two operands, broadcast and promoted to one type, which is the result's.
 constexpr OpRules binary(const char* out, OpFlag flags = no_flags) {
   return {.flags = core | pointwise | flags, .out = out, .promotes = "self other", .infer = infer_promoted};
 }
-// Two operands that are broadcast and promoted to one type; a result of bools.
+// Two operands, broadcast and promoted to one type; the result is bool.
 constexpr OpRules comparison(const char* out) {
   return {
       .flags = core | pointwise | inplace_twin, .out = out, .promotes = "self other", .infer = infer_bool};
 }
-// Rules, and the name of the overload with out tensors: OpRules::out_variant.
+// Adds the overload with out tensors: OpRules::out_variant.
 constexpr OpRules written_by(const char* out_variant, OpRules rules) {
   rules.out_variant = out_variant;
   return rules;
 }
-// An op that torch defines by others.
+// An op that torch composes of others.
 constexpr OpRules composite(InferFunction infer, DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = flags, .infer = infer, .decompose = decompose};
 }
 constexpr OpRules composite_pointwise(DecomposeFunction decompose, OpFlag flags = no_flags) {
   return {.flags = pointwise | flags, .infer = infer_like_first, .decompose = decompose};
 }
-// An op that stays as it is and has its own rule for result types.
+// An op that is not decomposed, with a rule of its own for result types.
 constexpr OpRules kernel(const char* out, InferFunction infer, OpFlag flags = no_flags) {
   return {.flags = core | flags, .out = out, .infer = infer};
 }
-// Rules, and what the kernel takes (kernel_rules.h).
+// Adds what the kernel accepts (kernel_rules.h).
 constexpr OpRules accepting(const char* accepts, OpRules rules) {
   rules.accepts = accepts;
   return rules;
 }
-// Rules, and the form of calls that the kernel does not compute right.
+// Adds the form of calls that the kernel computes wrongly.
 constexpr OpRules fitted(DecomposeFunction fit, OpRules rules) {
   rules.fit = fit;
   return rules;
 }
-// Rules, and the form of calls of complex tensors.
+// Adds the form of calls with complex tensors.
 constexpr OpRules on_complex(DecomposeFunction form, OpRules rules) {
   rules.on_complex = form;
   return rules;
 }
-// Rules, and what the call costs in multiplications.
+// Adds the cost of calls in multiplications.
 constexpr OpRules counting(MacsFunction macs, OpRules rules) {
   rules.macs = macs;
   return rules;
 }
-// Rules, and the argument that the result has some elements of. `by` is the argument whose elements other
-// than 0 tell which.
+// Adds the argument from which the result selects elements. `by` is the argument whose nonzero elements
+// select them.
 constexpr OpRules choosing(const char* argument, OpRules rules, const char* by = nullptr) {
   rules.chosen_from = argument;
   rules.chosen_by = by;
   return rules;
 }
-// Rules, and the element type inside of torch.autocast: autocast_lower, autocast_f32, ...
+// Adds the element type inside torch.autocast: autocast_lower, autocast_f32, ...
 constexpr OpRules in_autocast(OpFlag type, OpRules rules) {
   rules.flags = rules.flags | type;
   return rules;
 }
-// Rules of an op that works along a dimension alone: along_dim.
+// Marks an op that works along one dimension only: along_dim.
 constexpr OpRules row_by_row(OpRules rules) {
   rules.flags = rules.flags | along_dim;
   return rules;
 }
-// A line without rules: the op is known, its nodes keep the types their file gave them.
+// A known op without rules; its nodes keep the types of their file.
 constexpr OpRules opaque(OpFlag flags = no_flags, const char* out = nullptr) {
   return {.flags = flags, .out = out};
 }
-// An op of the compiler's own: what it means is up to the steps that make and read it.
+// An op of the compiler; the steps that create and read it define its meaning.
 constexpr OpRules own_op(OpFlag flags = no_flags) {
   return {.flags = flags, .origin = OpOrigin::Compiler};
 }

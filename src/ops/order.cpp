@@ -1,14 +1,15 @@
-// Sorting and what follows from it: medians, quantiles, modes, places in sorted rows.
+// Sorting and derived ops: medians, quantiles, modes, positions in sorted rows.
 //
-// All is made of the runtime's topk over the whole length, in n log n steps. It leaves equal elements in any
-// order, while torch keeps theirs, so a second topk puts the indices of equal elements in order: each element
-// gets the number of its run of equal ones, times n, plus its index. Small integers take part in that key
-// themselves.
+// All are built on the runtime's topk over the whole length, in O(n log n). It orders equal elements
+// arbitrarily, but torch sorts stably. So a second topk sorts the indices of equal elements by a key: the
+// number of the element's run of equal ones, times n, plus its index. For small integers the element itself
+// replaces the run number.
 //
-//   %v, %i = aten.sort.stable(%x)      ->      %t, %u = aten.topk.default(%x, n, -1, false)
-//                                              key = run * n + %u     ; run counts the changes along %t
-//                                              %k, %j = aten.topk.default(key, n, -1, false)
-//                                              %i = %k - run * n,  %v = aten.gather.default(%x, -1, %i)
+//   %v, %i = aten.sort.stable(%x)      ->      t, u = topk(x, n, -1, false)
+//                                              key = run * n + u        run: the number of changes along t
+//                                              k, j = topk(key, n, -1, false)
+//                                              i = k - run * n
+//                                              v = gather(x, -1, i)
 #include "ops/order.h"
 
 #include <fmt/format.h>
@@ -41,19 +42,20 @@ Term places(const Term& x, std::size_t dim) {
   return {b, b.view(b.call("aten.arange.start_step", {0, size}), column)};
 }
 
-// What stands one place before, along the dimension; the first element stands before itself.
+// Returns the previous element along the dimension; the first element precedes itself.
 Term earlier_of(const Term& x, std::size_t dim) {
   Builder& b = x.builder();
   Term index(b, b.call("aten.arange.start_step", {0, b.size(x.sizes()[dim])}));
   index = (index - 1).call("aten.clamp.default", {0});
   return x.call("aten.index_select.default", {static_cast<std::int64_t>(dim), index.value()});
 }
-// The number of each element's run of equal ones. `differs` tells an element from the one before it.
+// Returns the number of each element's run of equal ones. `differs` is true where an element differs from the
+// previous one.
 Term runs(const Term& differs, std::size_t dim) {
   return differs.to(ScalarType::I64).call("aten.cumsum.default", {static_cast<std::int64_t>(dim)});
 }
 
-// The indices of all elements in order, equal ones as they stand.
+// Returns the indices of all elements in stable order.
 Term stable_order(const Term& x, std::size_t dim, bool descending) {
   Term size(x.builder(), x.builder().call("aten.scalar_tensor.default",
                                           {x.builder().size(x.sizes()[dim]), ScalarType::I64}));
@@ -65,7 +67,7 @@ Term stable_order(const Term& x, std::size_t dim, bool descending) {
   Sorted sorted = order_of(x, dim, descending);
   Term earlier = earlier_of(sorted.values, dim);
   Term differs = sorted.values != earlier;
-  // what is not a number equals its like here
+  // Here NaN equals NaN.
   if (is_floating(x.dtype())) differs = differs & !is_nan(descending ? sorted.values : earlier);
   Term run = runs(differs, dim) * size;
   return order_of(run + sorted.indices, dim, false).values - run;
@@ -103,9 +105,9 @@ Replacement msort(Builder& b, const OpCall& call) {
   return one(order_of(x, 0, false).values.value());
 }
 
-// --- one element of the order
+// --- selecting one element of the order
 
-// What `place`, of size 1 along `dim`, names of the values and of the indices.
+// Selects the value and the index at `place`, which has size 1 along `dim`.
 Replacement pick(const OpCall& call, const Sorted& sorted, std::size_t dim, const Term& place) {
   Term value = gather(sorted.values, dim, place), index = gather(sorted.indices, dim, place);
   if (!call.boolean("keepdim")) {
@@ -136,8 +138,8 @@ Replacement kthvalue(Builder& b, const OpCall& call) {
   return std::vector<Value*>{value.value(), index.value()};
 }
 
-// The lower of the two in the middle. What is not a number stands last, and the first of it is found when it
-// counts.
+// Returns the position of the median: the lower of the two middle elements. NaN is sorted last; the first NaN
+// is returned unless NaN is ignored.
 Term middle(const Sorted& sorted, std::size_t dim, bool ignores_nan) {
   const Term& x = sorted.values;
   Builder& b = x.builder();
@@ -185,8 +187,8 @@ Replacement nanmedian(Builder& b, const OpCall& call) {
   return median_of_all(b, call, true);
 }
 
-// The element that is there most often, the smallest of several; its index is the last. No two that are not
-// numbers are equal.
+// Returns the most frequent element, the smallest if there are several, with its last index. NaNs are never
+// equal.
 Replacement mode(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
   if (x.rank() == 0) return scalar_and_index(x);
@@ -194,17 +196,17 @@ Replacement mode(Builder& b, const OpCall& call) {
   auto axis = static_cast<std::int64_t>(dim);
   Sorted sorted = sorted_of(x, dim, false);
   Term run = runs(sorted.values != earlier_of(sorted.values, dim), dim);
-  run = run - slice(run, dim, 0, 1);  // an element that differs from itself begins no second run
+  run = run - slice(run, dim, 0, 1);  // a first NaN begins no second run
   Term zeros = run.call("aten.full_like.default", {0});
   Term counts = zeros.call("aten.scatter_add.default",
                            {axis, run.value(), zeros.call("aten.full_like.default", {1}).value()});
   Term most = counts.call("aten.argmax.default", {axis, true});
-  // the last place of a run: how many elements stand in it and in those before
+  // The last position of a run: the number of elements in it and in earlier runs, minus 1.
   Term last = counts.call("aten.cumsum.default", {axis}) - 1;
   return pick(call, sorted, dim, gather(last, dim, most));
 }
 
-// --- quantiles: between two elements of the order
+// --- quantiles: interpolated between two elements of the order
 
 Types infer_quantile(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -215,7 +217,7 @@ Types infer_quantile(const OpCall& call) {
   if (has_many) sizes.insert(sizes.begin(), q->tensor().sizes[0]);
   return tensor_result(self.dtype, std::move(sizes));
 }
-// The rows last, sorted: [..., n].
+// Returns sorted rows in the last dimension: [..., n].
 Term sorted_rows(Builder& b, const OpCall& call) {
   Term x = tensor_operand(b, call, "self");
   if (call["dim"].is_none() || x.rank() == 0) return {b, b.view(x.value(), {x.value()->tensor().numel()})};
@@ -254,7 +256,7 @@ Replacement quantile_of(Builder& b, const OpCall& call, bool ignores_nan) {
     low = low.call("aten.lerp.Tensor", {high.value(), weight.value()});
   }
   bool is_along_dim = !call["dim"].is_none() && call.tensor("self").rank() > 0;
-  if (is_along_dim) {  // [..., q] -> [q, ..., 1] -> the reduced dimension where it was
+  if (is_along_dim) {  // [..., q] -> [q, ..., 1] -> the reduced dimension in its place
     TRY(std::size_t dim, wrap_dim(call.integer("dim"), call.tensor("self").rank()));
     low = low.call("aten.unsqueeze.default", {0}).call("aten.transpose.int", {0, -1});
     low = low.call("aten.transpose.int", {static_cast<std::int64_t>(dim) + 1, -1});
@@ -268,9 +270,9 @@ Replacement nanquantile(Builder& b, const OpCall& call) {
   return quantile_of(b, call, true);
 }
 
-// --- places in sorted rows: how many elements are smaller, or not larger
+// --- positions in sorted rows: the number of elements that are smaller, or not larger
 //
-// Each value is compared with its whole row, and the hits are counted.
+// Each value is compared with its whole row, and matches are counted.
 
 Types infer_places(const OpCall& call) {
   const Argument& self = call["self"];
@@ -291,7 +293,7 @@ Types infer_places(const OpCall& call) {
                        is_tensor ? self.as_value()->tensor().sizes : Dims{});
 }
 Term count_below(const OpCall& call, const Term& row, const Operand& values, bool is_right) {
-  // what is not a number stands behind all others
+  // NaN is larger than all other values.
   Term is_below = is_right ? row <= values : row < values;
   Term count = is_below.call("aten.sum.dim_IntList", {Ints{-1}});
   return count.to(call.boolean("out_int32") ? ScalarType::I32 : ScalarType::I64);

@@ -1,4 +1,4 @@
-// The elements of a tensor in order along a dimension, by the runtime's topk over the whole length.
+// Sorts the elements of a tensor along a dimension, by the runtime's topk over the whole length.
 #pragma once
 
 #include "ops/formula.h"
@@ -9,7 +9,7 @@ struct Sorted {
   Term values, indices;
 };
 
-// Equal elements in any order, what is not a number as the largest. The tensor has dimensions.
+// Equal elements are in any order, and NaN is the largest. `x` must have at least one dimension.
 Sorted order_of(const Term& x, std::size_t dim, bool descending);
 
 }  // namespace depute::internal

@@ -9,7 +9,7 @@
 namespace depute::internal {
 namespace {
 
-// The words of "max max_values".
+// Splits "max max_values" into words.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -20,8 +20,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// The names of the results of "... -> (Tensor values, Tensor indices)"; "out" for a single one. Empty where
-// the results have no names, or are no tensors.
+// Returns the result names of "... -> (Tensor values, Tensor indices)"; "out" for a single result. Empty if
+// the results have no names, or are not tensors.
 std::vector<std::string_view> result_names(std::string_view schema) {
   std::string_view results = schema.substr(schema.rfind(" -> ") + 4);
   if (results == "Tensor") return {"out"};
@@ -38,7 +38,7 @@ std::vector<std::string_view> result_names(std::string_view schema) {
   return names;
 }
 
-// The parts of "Tensor self, int[2] pad=[0, 0], *, str mode=\"a, b\"" between commas.
+// Splits "Tensor self, int[2] pad=[0, 0], *, str mode=\"a, b\"" at commas outside brackets and quotes.
 std::vector<std::string_view> arguments_of(std::string_view text) {
   std::vector<std::string_view> arguments;
   std::size_t first = 0;

@@ -1,4 +1,4 @@
-// The overload of an op that writes its results to tensors of the caller: torch.add(x, y, out=z).
+// The out variant of an op, which writes its results to tensors of the caller: torch.add(x, y, out=z).
 //
 //   aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 //   aten.add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -15,14 +15,16 @@ namespace depute::internal {
 
 struct OutVariant {
   std::string name;                         // "aten.add.out"
-  std::vector<std::string_view> arguments;  // of the out tensors, one for each result: "out"
-  bool is_told = false;                     // by the line or its kernel; else it follows from the op's name
+  std::vector<std::string_view> arguments;  // names of the out tensors, one for each result: "out"
+  // True if the line or its kernel names it; otherwise the name is derived from the op's.
+  bool is_told = false;
 };
 
-// Nothing for an op of which torch has none: one that writes already, or gives views, lists or numbers.
+// Returns nullopt for an op without an out variant: one that writes already, or returns views, lists or
+// numbers.
 std::optional<OutVariant> out_variant(const OpLine& line);
 
-// Its schema: the op's arguments, but for those that the out tensors stand for, and these.
+// Returns its schema: the op's arguments, without those that out tensors replace, and the out tensors.
 std::string out_schema(const OpLine& line, const OutVariant& variant);
 
 }  // namespace depute::internal

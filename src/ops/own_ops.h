@@ -1,11 +1,11 @@
-// Ops of the compiler's own that stand in programs between its steps. Those of flat methods are in
+// Ops of the compiler that appear in programs between its steps. The ops of flat methods are in
 // control_ops.h.
 //
-//   %y = delegate.call(@xnnpack0, %x, 2)    what delegate xnnpack0 computes of the arguments
-//   %y = depute.masked(%x)                  a node that a partitioner is not shown (masked_program.h), or
-//   %y = depute.masked_effect(%x)           one that has effects (effects.h)
+//   %y = delegate.call(@xnnpack0, %x, 2)    runs the delegate xnnpack0 with %x and 2
+//   %y = depute.masked(%x)                  stands for a node hidden from a partitioner (masked_program.h)
+//   %y = depute.masked_effect(%x)           stands for a hidden node with effects (effects.h)
 //
-// A program from outside may have calls of delegates that it has itself, and none of the others.
+// An input program may call delegates that it contains; it may not use the other ops.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@
 
 namespace depute {
 
-// The name that torch has for a call of a delegate.
+// Torch's name for a call of a delegate.
 inline constexpr std::string_view torch_delegate_call = "higher_order.executorch_call_delegate";
 
 Symbol delegate_call_symbol();
@@ -24,8 +24,9 @@ bool is_delegate_call(const Node& node);
 Symbol masked_symbol(bool has_effects);
 bool is_masked(const Node& node);
 
-// Fails for a call that does not fit the delegate: its program, where it is known, takes what has no data of
-// its own and gives what is not stored. The message starts with the reason.
+// Fails for a call that does not match the delegate. If the delegate's program is known, the operands must be
+// its inputs without data, and the results its outputs that are not stored. The message starts with the
+// reason.
 Status check_delegate_call(const Node& call, const Delegate& delegate);
 
 }  // namespace depute

@@ -1,9 +1,9 @@
-// Patches of images: unfold and fold, unpooling, and channels in another order. All is reading and writing by
-// index; the indices are constants where sizes are known.
+// Patches of images: unfold and fold, unpooling, and channel shuffles. All read and write by index; for
+// static sizes the indices are constants.
 //
 //   aten.im2col.default(%x: f32[n, c, h, w], [2, 2], [1, 1], [0, 0], [1, 1])
-//     ->  %p = aten.index.Tensor(%x, [none, none, %rows[2, 1, h - 1, 1], %columns[2, 1, w - 1]])
-//         view(%p, [n, c * 4, (h - 1) * (w - 1)])
+//     ->  p = x[:, :, rows[2, 1, h - 1, 1], columns[2, 1, w - 1]]
+//         view(p, [n, c * 4, (h - 1) * (w - 1)])
 #include <fmt/format.h>
 
 #include "depute/builder.h"
@@ -18,7 +18,7 @@ using Ints = std::vector<std::int64_t>;
 
 struct Patches {
   Ints kernel, dilation, padding, stride;  // of rows and columns
-  Dims counts;                             // places that a patch can have
+  Dims counts;                             // number of patch positions
 };
 
 Result<Ints> pair_of(const OpCall& call, std::string_view name) {
@@ -44,8 +44,8 @@ Result<Patches> read_patches(const OpCall& call, const SymInt& height, const Sym
   return p;
 }
 
-// Where the elements of the patches lie along one dimension of the padded image: [kernel, 1, count, 1] or,
-// for columns, [kernel, 1, count], which broadcast to [kernel, kernel, rows, columns].
+// Returns the positions of patch elements along one dimension of the padded image. For rows [kernel, 1,
+// count, 1], for columns [kernel, 1, count]; they broadcast to [kernel, kernel, rows, columns].
 Value* patch_index(Builder& b, const Patches& p, std::size_t i) {
   Value* offset = b.call("aten.mul.Tensor", {range(b, p.kernel[i]), p.dilation[i]});
   Value* start = b.call("aten.mul.Tensor", {range(b, p.counts[i]), p.stride[i]});
@@ -93,7 +93,7 @@ Types infer_col2im(const OpCall& call) {
   sizes.insert(sizes.end(), wanted.begin(), wanted.end());
   return tensor_result(self.dtype, std::move(sizes));
 }
-// Patches are added where they came from; what fell on the padding is cut off.
+// Adds patches at their positions; the padding is then removed.
 Replacement col2im(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_col2im(call));
   Dims sizes = types[0].tensor.sizes;
@@ -119,7 +119,7 @@ Replacement col2im(Builder& b, const OpCall& call) {
   return one(image);
 }
 
-// --- unpooling: each element goes to the place that its index names
+// --- unpooling: writes each element to the position in its index
 
 template <std::size_t count>
 Types infer_unpool(const OpCall& call) {

@@ -1,4 +1,4 @@
-// Element-by-element arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
+// Elementwise arithmetic, comparisons and logic: operands are broadcast and promoted to one type.
 //
 //   aten.add.Tensor(f32[2, 3], i64[3])  ->  f32[2, 3]
 #include "depute/builder.h"
@@ -11,7 +11,7 @@
 namespace depute::internal {
 namespace {
 
-// An op on a Python number is the op on a tensor: the number becomes a constant when types are promoted.
+// Treats an op on a Python number as the op on a tensor: type promotion makes the number a constant.
 Replacement add_scalar(Builder& b, const OpCall& call) {
   return one(b.call("aten.add.Tensor", call.args()));
 }
@@ -77,7 +77,7 @@ Replacement clamp_max(Builder& b, const OpCall& call) {
   return one(b.call("aten.clamp.default", {call["self"], Argument::none(), call["max"]}));
 }
 
-// A power of bools is an integer.
+// A power of bools is i64.
 Types infer_square(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   return tensor_result(self.dtype == ScalarType::Bool ? ScalarType::I64 : self.dtype, self.sizes);
@@ -90,7 +90,7 @@ Replacement where_number(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", call.args()));
 }
 
-// The fill takes the tensor's type, whatever the number's is.
+// The fill is converted to the tensor's type.
 Replacement masked_fill(Builder& b, const OpCall& call) {
   ScalarType dtype = call.tensor("self").dtype;
   Argument value = call["value"];
@@ -103,7 +103,7 @@ Replacement masked_fill(Builder& b, const OpCall& call) {
   return one(b.call("aten.where.self", {call["mask"], value, call["self"]}));
 }
 
-// self + value * (a * b), or self + value * (a / b), all in the type of the result
+// self + value * (a * b), or self + value * (a / b), computed in the type of the result
 Replacement add_scaled(Builder& b, const OpCall& call, std::string_view op) {
   const Value* first = call.value("tensor1");
   const BuilderArgument factor_in_type =
@@ -127,7 +127,7 @@ Types infer_masked_fill(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
 
-// Division with rounding keeps integers; plain division computes in floats.
+// Division with rounding keeps integers; plain division returns floats.
 Types infer_div_mode(const OpCall& call) {
   TRY(std::vector<Type> types, infer_promoted(call));
   ScalarType& dtype = types[0].tensor.dtype;
@@ -136,7 +136,7 @@ Types infer_div_mode(const OpCall& call) {
   return types;
 }
 
-// Without rounding it is plain division.
+// Replaces division without a rounding mode by plain division.
 Replacement div_without_mode(Builder& b, const OpCall& call) {
   if (!call["rounding_mode"].is_none()) return std::vector<Value*>{};
   return one(b.call("aten.div.Tensor", {call["self"], call["other"]}));
@@ -150,12 +150,12 @@ constexpr OpRules div_mode(const char* out) {
           .decompose = div_without_mode};
 }
 
-// An op that writes its first argument and is spelled otherwise than the one that returns a new tensor.
+// An in-place op whose name differs from its functional op's.
 constexpr OpRules writing(const char* functional, const char* promotes) {
   return {.promotes = promotes, .infer = infer_same_type, .functional = functional};
 }
 
-// Two operands of any type, read as true or false.
+// Two operands of any type, converted to bool.
 constexpr OpRules logical(const char* out) {
   return {.flags = core | pointwise | inplace_twin, .out = out, .infer = infer_bool};
 }
@@ -178,7 +178,7 @@ constexpr OpRules by_promotion(const char* promotes, DecomposeFunction decompose
   return {.flags = pointwise | flags, .promotes = promotes, .infer = infer_promoted, .decompose = decompose};
 }
 
-// Of complex tensors a tensor of their parts' type.
+// For complex tensors returns a real tensor.
 constexpr OpRules absolute() {
   OpRules rules = unary("abs.out", inplace_twin);
   rules.infer = infer_part;

@@ -1,8 +1,8 @@
-// Orthogonal polynomials of a degree n that is a number or a tensor.
+// Orthogonal polynomials; the degree n is a number or a tensor.
 //
-// Those of Chebyshev are trigonometric functions of n * acos(x), or hyperbolic ones of n * acosh(x), whatever
-// the degree. The others are summed up by their recurrences, which a constant degree ends. Hermite's end with
-// the degree that eager computes; of Laguerre's and Legendre's a tensor of degrees is of 8 bits.
+// Chebyshev's are trigonometric functions of n * acos(x), or hyperbolic ones of n * acosh(x), for any degree.
+// The others are summed by their recurrences, up to the constant degree. Hermite's stop at the highest degree
+// that eager PyTorch computes. Degree tensors of Laguerre's and Legendre's must have 8 bits.
 //
 //   %y = aten.special_hermite_polynomial_he.n_scalar(%x, 2)     ->     %m = aten.mul.Tensor(%x, %x)
 //                                                                      %y = aten.sub.Tensor(%m, 1)
@@ -19,18 +19,18 @@
 namespace depute::internal {
 namespace {
 
-// Degrees are cut to 64-bit integers; what does not fit one counts as negative, and gives 0.
+// Degrees are truncated to 64-bit integers; a degree out of range counts as negative and gives 0.
 constexpr double degrees_end = 9223372036854775808.0;
 
 Term is_degree(const Term& n) {
   return (n >= 0) & (n < degrees_end);
 }
 
-// --- Chebyshev's, in f64: formulas for x >= 0, and the parity of n for others
+// --- Chebyshev's, in f64: formulas for x >= 0; the parity of n for other x
 
 enum class Chebyshev { T, U, V, W };
 
-// 0 <= x < 1, the cosine of the angle
+// For 0 <= x < 1; `angle` is acos(x).
 Term chebyshev_inside(Chebyshev kind, const Term& n, const Term& angle) {
   switch (kind) {
     case Chebyshev::T:
@@ -44,7 +44,7 @@ Term chebyshev_inside(Chebyshev kind, const Term& n, const Term& angle) {
   }
   return n;
 }
-// x > 1, the hyperbolic cosine of t; exp(n * t) stands apart, so that nothing else gets out of range
+// For x > 1; `t` is acosh(x). exp(n * t) is computed separately, so that nothing else overflows.
 Term chebyshev_outside(Chebyshev kind, const Term& n, const Term& t) {
   const Term height = n * t;
   switch (kind) {
@@ -59,7 +59,7 @@ Term chebyshev_outside(Chebyshev kind, const Term& n, const Term& t) {
   }
   return n;
 }
-// A recurrence of numbers has no value two steps after it gets out of range.
+// Returns NaN where the recurrence would have overflowed two steps before.
 Term chebyshev_of_size(Chebyshev kind, const Term& n, const Term& size, double largest) {
   const Term angle = size.call("aten.acos.default"), t = size.call("aten.acosh.default");
   const Term inside = chebyshev_inside(kind, n, angle), outside = chebyshev_outside(kind, n, t);
@@ -76,10 +76,10 @@ Replacement chebyshev_polynomial(Builder& b, const OpCall& call, Chebyshev kind,
   if (is_shifted) given = given * 2.0 - 1.0;
   const Term x = given.to(ScalarType::F64), size = abs(x);
   const Term n = trunc(float_operand(b, call, "n").to(ScalarType::F64));
-  // Above the largest number by half of its last digit f32 has an infinity.
+  // In f32, overflow begins half a unit in the last place above the largest number.
   const double largest = is_wide ? std::numeric_limits<double>::max() : 0x1.ffffffp127;
   Term y = chebyshev_of_size(kind, n, size, largest);
-  // V(-x) is W(x), but for the sign.
+  // V(-x) equals W(x) except for the sign.
   if (kind == Chebyshev::V) y = where(x < 0, chebyshev_of_size(Chebyshev::W, n, size, largest), y);
   if (kind == Chebyshev::W) y = where(x < 0, chebyshev_of_size(Chebyshev::V, n, size, largest), y);
   const Term is_odd = n - floor(n * 0.5) * 2.0 == 1;
@@ -92,17 +92,17 @@ Replacement chebyshev_of(Builder& b, const OpCall& call) {
   return chebyshev_polynomial(b, call, kind, is_shifted);
 }
 
-// --- those of a recurrence, in the type that eager computes in: its rounding and its range are seen
+// --- recurrences, in the type that eager PyTorch computes in, to match its rounding and range
 
 struct Recurrence {
-  // The polynomial of degree k + 1 from those of k and, `before`, of k - 1, which is multiplied by k *
+  // Returns the polynomial of degree k + 1 from degree k and from `before`: degree k - 1, multiplied by k *
   // factor.
   using Next = Term (*)(const Term& x, double k, const Term& latest, const Term& before);
   Term (*first)(const Term& x);
   Next next;
   double factor = 1;
-  // Eager gives no value above a limit, and rounds the two products and their sum twice, not three times,
-  // which tells what gets out of range.
+  // Eager PyTorch returns no value above a limit, and rounds two products and their sum twice instead of
+  // three times, which affects overflow.
   bool is_hermite = false;
 };
 
@@ -150,7 +150,7 @@ void for_each_degree(const Recurrence& recurrence, const Term& given, int last, 
   }
 }
 
-// The highest degree in elements of the type; nothing where it would be too many steps.
+// Returns the highest degree that the type can hold; nullopt if that needs too many steps.
 std::optional<int> highest_degree(ScalarType dtype) {
   if (dtype == ScalarType::Bool) return 1;
   if (dtype == ScalarType::I8) return 127;

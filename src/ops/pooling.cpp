@@ -1,4 +1,4 @@
-// Pooling. What the runtime has kernels for stays; other ranks and adaptive forms become those, or a mean.
+// Pooling. Forms with a kernel in the runtime stay; other ranks and adaptive forms become those, or a mean.
 //
 //   aten.adaptive_avg_pool2d.default(f32[1, 8, 7, 7], [1, 1])  ->  aten.mean.dim(%x, [2, 3], true)
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ Replacement max_pool2d(Builder& b, const OpCall& call) {
   std::vector<Value*> results = b.call_all("aten.max_pool2d_with_indices.default", call.args());
   return one(results.empty() ? nullptr : results[0]);
 }
-// A pool over one dimension is one over two, the first of size 1.
+// Pools one dimension as two; the first has size 1.
 Replacement max_pool1d_with_indices(Builder& b, const OpCall& call) {
   TRY(PoolWindow w, read_pool_window(call, 1, true));
   Value* image = b.call("aten.unsqueeze.default", {call["self"], -2});
@@ -63,7 +63,7 @@ Types infer_max_pool2d_backward(const OpCall& call) {
         fmt::format("indices of rank {} for images of rank {}", indices.rank(), self.rank()));
   return infer_like_self(call);
 }
-// Each gradient goes to the element that its index names.
+// Adds each gradient to the element that its index selects.
 Replacement max_pool2d_backward(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   const Dims& pooled = call.tensor("indices").sizes;
@@ -86,7 +86,7 @@ Replacement avg_pool1d(Builder& b, const OpCall& call) {
   return one(b.call("aten.squeeze.dims", {pooled, Ints{-2}}));
 }
 
-// Equal windows without overlap: then an adaptive pool is a plain one. Nothing when sizes do not divide.
+// Returns the equal, non-overlapping windows of an adaptive pool; nullopt if sizes are not divisible.
 std::optional<PoolWindow> even_window(const TensorType& self, const Dims& wanted) {
   PoolWindow w;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -98,7 +98,7 @@ std::optional<PoolWindow> even_window(const TensorType& self, const Dims& wanted
   return w;
 }
 
-// The mean over the last `count` dimensions, when the pool leaves one element of each.
+// Returns the mean over the last `count` dimensions if the pool leaves one element of each; null otherwise.
 Value* global_mean(Builder& b, const OpCall& call, const Dims& wanted) {
   for (const SymInt& size : wanted) {
     if (size != 1) return nullptr;

@@ -1,4 +1,4 @@
-// Products of vectors and tensors that are a few steps from mm (linear_algebra.cpp) or mul.
+// Products of vectors and tensors in a few steps of mm (linear_algebra.cpp) or mul.
 //
 //   aten.tensordot.default(f32[2, 3, 4], f32[4, 5], [2], [0])   ->   view [6, 4], mm, view [2, 3, 5]
 //   aten.kron.default(f32[2], f32[3])                           ->   mul of [2, 1] and [1, 3], view [6]
@@ -31,7 +31,7 @@ std::span<const SymInt> all_but_last(const TensorType& type) {
 bool is_number(const Argument& factor, double value) {
   return factor.is_number() && factor.as_double() == value;
 }
-// Integers are scaled by whole numbers.
+// Factors of integers are truncated to integers.
 Argument factor_of(const OpCall& call, std::string_view name) {
   const Argument& factor = call[name];
   const ScalarType type = call.tensor("self").dtype;
@@ -41,7 +41,7 @@ Argument factor_of(const OpCall& call, std::string_view name) {
 Value* scaled(Builder& b, Value* x, const Argument& factor) {
   return is_number(factor, 1) ? x : b.call("aten.mul.Tensor", {x, factor});
 }
-// With beta = 0 what self holds does not count, not even its nans.
+// If beta is 0, self is ignored, even NaN.
 Replacement weighted_sum(Builder& b, const OpCall& call, Value* product) {
   TRY(std::vector<Type> types, call.def().infer(call));
   Argument beta = factor_of(call, "beta");
@@ -64,7 +64,7 @@ Types infer_addbmm(const OpCall& call) {
   const Dims &a = call.tensor("batch1").sizes, &c = call.tensor("batch2").sizes;
   return tensor_result(call.tensor("self").dtype, {a[1], c[2]});
 }
-// The sum over the batch is one product: rows of all matrices side by side, columns below each other.
+// Computes the sum over the batch by one product: matrices are joined along the inner dimension.
 Replacement addbmm(Builder& b, const OpCall& call) {
   const Dims &a = call.tensor("batch1").sizes, &c = call.tensor("batch2").sizes;
   Value* left = b.call("aten.permute.default", {call["batch1"], Ints{1, 0, 2}});
@@ -103,7 +103,8 @@ Replacement addr(Builder& b, const OpCall& call) {
 
 // --- sums over shared dimensions
 
-// The product of two tensors over their last and first dimensions, which are `inner` each.
+// Multiplies two tensors over the last `inner` dimensions of the first and the first `inner` ones of the
+// second.
 Value* contracted(Builder& b, Value* left, Value* right, std::size_t inner) {
   if (b.failed()) return nullptr;
   const Dims a = left->tensor().sizes, c = right->tensor().sizes;
@@ -130,7 +131,7 @@ Replacement inner(Builder& b, const OpCall& call) {
   return one(contracted(b, b.own(call.value("self")), right, 1));
 }
 
-// The dimensions tensordot sums over, of each operand, and those it keeps in front or behind.
+// One operand of tensordot: the dimensions to sum over, and the dimensions kept before or after them.
 struct Side {
   Ints dims, order;
   Dims kept;
@@ -157,7 +158,7 @@ Types infer_tensordot(const OpCall& call) {
   if (left.dims.size() != right.dims.size()) return argument_error("tensordot over unequal lists");
   return tensor_result(call.tensor("self").dtype, joined(left.kept, right.kept));
 }
-// One element that meets a longer dimension stands for all of it: the other side is summed over.
+// A dimension of size 1 broadcasts to a longer one: the other operand is summed over it.
 Value* summed_where_single(Builder& b, Value* x, const Side& own, const TensorType& type, const Side& other) {
   Ints dims;
   for (std::size_t i = 0; i < own.dims.size(); ++i) {
@@ -192,7 +193,7 @@ Replacement vecdot(Builder& b, const OpCall& call) {
       b.call("aten.sum.dim_IntList", {products, Ints{call.integer("dim")}, false, types[0].tensor.dtype}));
 }
 
-// --- element by element
+// --- elementwise products
 
 Types infer_kron(const OpCall& call) {
   std::size_t rank = std::max(call.tensor("self").rank(), call.tensor("other").rank());
@@ -215,7 +216,7 @@ Replacement kron(Builder& b, const OpCall& call) {
   return one(reshape(b, product, types[0].tensor.sizes));
 }
 
-// Along the dimension of size 3: a[1, 2, 0] * b[2, 0, 1] - a[2, 0, 1] * b[1, 2, 0]
+// Along the dimension of size 3: a[1, 2, 0] * b[2, 0, 1] - a[2, 0, 1] * b[1, 2, 0].
 Result<std::size_t> cross_dim(const OpCall& call, const Dims& sizes) {
   if (!call["dim"].is_none()) return wrap_dim(call.integer("dim"), sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {

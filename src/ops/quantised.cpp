@@ -1,4 +1,4 @@
-// Quantisation as PT2E writes it: integers with a scale and a zero point, per tensor or per channel.
+// Quantization ops of PT2E: integers with a scale and a zero point, per tensor or per channel.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,7 @@ Types infer_dequantised(const OpCall& call) {
                        call.tensor("input").sizes);
 }
 
-// A scale and a zero point for all, or for each row.
+// Infers one scale and zero point for the tensor, or for each row.
 Types infer_choice(Dims sizes) {
   return std::vector<Type>{tensor_type(make_tensor(ScalarType::F64, sizes)),
                            tensor_type(make_tensor(ScalarType::I64, sizes))};
@@ -113,7 +113,7 @@ constexpr OpRules looking_up(const char* out) {
   return accepting(per_byte == 1 ? "indices i64" : "indices i64 i32", kernel(out, infer_rows<per_byte>));
 }
 
-// The kernels give no bf16: a program that asks them to ends the process.
+// The kernels do not support bf16 results: they abort the process.
 Replacement without_bf16(Builder& b, const OpCall& call) {
   if (call.node() == nullptr || call.node()->result()->tensor().dtype != ScalarType::BF16)
     return std::vector<Value*>{};
@@ -124,7 +124,8 @@ Replacement without_bf16(Builder& b, const OpCall& call) {
   return one(to_dtype(b, b.call(call.def().name.str(), args), ScalarType::BF16));
 }
 constexpr double most_quanta = 0x1p62;
-// Functions that give infinities (1 / 0), and nodes that are told a number as far (a pad's).
+// True for ops that may return infinities (1 / 0), and for ops with a large number among their arguments (a
+// pad).
 bool may_be_far(const Node& producer, double scale) {
   if (producer.def() == nullptr) return false;
   return producer.def()->is(OpFlag::promotes_to_float) ||
@@ -133,8 +134,8 @@ bool may_be_far(const Node& producer, double scale) {
          });
 }
 
-// The kernel makes the least integer of an infinity and of whatever is no 64-bit integer of steps: what may
-// be one is clamped first, a step beyond what becomes an integer.
+// The kernel converts infinities, and quotients beyond 64 bits, to the smallest integer. Values that may be
+// so large are clamped first, to one step beyond the range.
 Replacement within_reach(Builder& b, const OpCall& call) {
   const Node* producer = call.value("input")->producer();
   const bool is_known = call["scale"].is_number() && call["zero_point"].is_number();

@@ -1,5 +1,5 @@
-// Random numbers. The runtime has kernels for aten.rand and aten.randn alone; the other distributions are
-// made of theirs, once no backend took them.
+// Random numbers. The runtime has kernels only for aten.rand and aten.randn; undelegated nodes with other
+// distributions are composed of these.
 //
 //   aten.randint.low(2, 5, [4])  ->  floor(rand([4]) * 3) + 2
 #include "depute/builder.h"
@@ -22,7 +22,7 @@ Types infer_random_like(const OpCall& call) {
   return tensor_result(dtype_or(call, self.dtype), self.sizes);
 }
 
-// From 0 to 1, without 1, and with 53 bits: in f32 the largest numbers would be rounded to 1.
+// Returns numbers in [0, 1) with 53 bits: in f32 the largest ones would be rounded to 1.
 Term fine_uniform(Builder& b, const Dims& sizes) {
   return {b, b.call("aten.rand.default", {sizes, ScalarType::F64})};
 }
@@ -43,9 +43,9 @@ Replacement normal_of_result(Builder& b, const OpCall& call) {
   return one(b.call("aten.randn.default", {type.sizes, type.dtype}));
 }
 
-// --- whole numbers
+// --- integers
 
-// From `low` to below `high`.
+// Returns integers in [low, high).
 Replacement whole_numbers(Builder& b, const OpCall& call, const SymInt& low, const SymInt& high) {
   TRY(TensorType type, result_type(call));
   const SymInt count = high - low;
@@ -63,7 +63,7 @@ Replacement randint(Builder& b, const OpCall& call) {
                        as_sym_int(call["high"]));
 }
 
-// The order of as many random numbers.
+// Returns the sorted order of random numbers.
 Replacement randperm(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
   const Term order = fine_uniform(b, type.sizes).call("aten.argsort.default");
@@ -106,7 +106,7 @@ Replacement exponential(Builder& b, const OpCall& call) {
   return result(call, log1p(-fine_uniform(b, type.sizes)) * (-1 / rate));
 }
 
-// --- choices
+// --- samples
 
 Replacement coin_flips(Builder& b, const OpCall& call) {
   TRY(TensorType type, result_type(call));
@@ -122,7 +122,8 @@ Types infer_multinomial(const OpCall& call) {
   sizes.back() = as_sym_int(call["num_samples"]);
   return tensor_result(ScalarType::I64, std::move(sizes));
 }
-// The largest of weight / exponential number, as torch itself does where each element comes at most once.
+// Selects the largest values of weight / exponential number, like torch does for sampling without
+// replacement.
 Replacement multinomial(Builder& b, const OpCall& call) {
   const SymInt count = as_sym_int(call["num_samples"]);
   if (!count.is_constant()) return type_error("a number of samples that is not constant");
@@ -131,7 +132,7 @@ Replacement multinomial(Builder& b, const OpCall& call) {
   Term weights = tensor_operand(b, call, "self").to(ScalarType::F64);
   const Term least(b, b.call("aten.full.default", {Dims{}, 0x1p-60, ScalarType::F64}));
   Dims sizes = self.sizes;
-  if (repeats) {  // a choice of one for each sample
+  if (repeats) {  // one sample per row
     sizes.insert(sizes.end() - 1, count);
     weights = weights.call("aten.unsqueeze.default", {-2});
   }
@@ -143,7 +144,7 @@ Replacement multinomial(Builder& b, const OpCall& call) {
   return one(found[1]);
 }
 
-// An op whose core form a backend may take; the runtime has no kernel.
+// An op that a backend may take in its core form; the runtime has no kernel.
 constexpr OpRules made_of_uniform(InferFunction infer, DecomposeFunction form) {
   return fitted(form, {.flags = core | random, .infer = infer});
 }

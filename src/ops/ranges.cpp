@@ -1,5 +1,5 @@
-// Tensors computed from a range: evenly spaced numbers, powers, and comparisons with a range. What no input
-// decides is folded into a constant.
+// Tensors computed from a range: evenly spaced numbers, powers, and comparisons with a range. Parts that
+// depend on no input are folded into constants.
 //
 //   aten.linspace.default(0, 1, 5)            ->   start + step * arange, from both ends: f32[5]
 //   aten.one_hot.default(i64[3], 4)           ->   x[:, None] == arange(4), as i64
@@ -26,12 +26,12 @@ Types infer_spaced(const OpCall& call) {
   return tensor_result(dtype_or(call, ScalarType::F32), {steps});
 }
 
-// The type to compute numbers of `dtype` in, before they are rounded to it.
+// Returns the type to compute numbers in before they are rounded to `dtype`.
 ScalarType computed_in(ScalarType dtype) {
   return is_integral(dtype) || dtype == ScalarType::F64 ? ScalarType::F64 : ScalarType::F32;
 }
 
-// An end, as a tensor of the type to compute in. A range of integers begins and ends at integers.
+// Returns an end of the range in the type to compute in. Ranges of integers have integer ends.
 Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, ScalarType dtype) {
   const Argument& end = call[name];
   Value* value = is_tensor(end) ? b.call("aten._to_copy.default", {end, dtype})
@@ -48,7 +48,7 @@ Value* end_of_range(Builder& b, const OpCall& call, std::string_view name, Scala
   return to_dtype(b, to_dtype(b, b.own(end.as_value()), own), dtype);  // -4 as u8 is 252
 }
 
-// The first half counts from the start and the other from the end, so that both are met exactly.
+// Computes the first half from the start and the other from the end, so that both ends are exact.
 Value* spaced(Builder& b, const OpCall& call, ScalarType dtype) {
   std::int64_t steps = call.integer("steps");
   Value* start = end_of_range(b, call, "start", dtype);

@@ -23,7 +23,7 @@ std::vector<std::int64_t> all_dims(const OpCall& call) {
   return dims;
 }
 
-// A reduction over everything names all dimensions.
+// Replaces a reduction over everything by one that lists all dimensions.
 Replacement sum_all(Builder& b, const OpCall& call) {
   return one(b.call("aten.sum.dim_IntList", {call["self"], all_dims(call), false, call["dtype"]}));
 }
@@ -31,7 +31,7 @@ Replacement mean_all(Builder& b, const OpCall& call) {
   return one(b.call("aten.mean.dim", {call["self"], all_dims(call), false, call["dtype"]}));
 }
 
-// all(x) is not any(not x).
+// Computes all(x) as not any(not x).
 Replacement all_by_any(std::string_view any, Builder& b, const OpCall& call) {
   std::vector<BuilderArgument> args(call.args().begin(), call.args().end());
   const bool is_byte = call.tensor("self").dtype == ScalarType::U8;  // bytes stay bytes
@@ -46,7 +46,7 @@ Replacement all_dim(Builder& b, const OpCall& call) {
   return all_by_any("aten.any.dim", b, call);
 }
 
-// Unlike elsewhere, no dimensions are not all of them.
+// True if the list of dimensions is empty, which here does not mean all dimensions.
 bool names_no_dims(const OpCall& call) {
   return call["dim"].is_list() && call["dim"].as_list().empty();
 }
@@ -78,7 +78,7 @@ Types infer_cumulative(const OpCall& call) {
   return tensor_result(dtype_or(call, is_number ? self.dtype : ScalarType::I64), self.sizes);
 }
 
-// --- undoing a broadcast: sums over what it added in front or spread
+// --- reversing a broadcast: sums over added and expanded dimensions
 
 std::vector<std::int64_t> broadcast_dims(const Dims& sizes, const Dims& target) {
   std::size_t lead = sizes.size() - target.size();

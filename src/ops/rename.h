@@ -1,4 +1,4 @@
-// Another name of an op: the same arguments in the same order, the same results.
+// Defines an op as another name of an op with the same arguments in the same order, and the same results.
 //
 //   {"aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor", renamed<"aten.mul.Tensor">(inplace_twin)},
 #pragma once
@@ -31,7 +31,7 @@ constexpr OpRules renamed(OpFlag flags = no_flags) {
   return {.flags = flags, .infer = infer_renamed<op>, .decompose = call_renamed<op>};
 }
 
-// Of two operands, which are promoted; either may be a number.
+// Two promoted operands; either may be a number.
 template <OpName op>
 constexpr OpRules renamed_binary(OpFlag flags = no_flags) {
   OpRules rules = renamed<op>(flags);

@@ -1,4 +1,4 @@
-// Blocks of pixels that become channels, and back.
+// Pixel shuffles: blocks of pixels that become channels, and the reverse.
 //
 //   aten.pixel_shuffle.default(%x: f32[1, 8, 2, 2], 2)  ->  f32[1, 2, 4, 4]
 #include "depute/builder.h"

@@ -1,12 +1,11 @@
-// Recurrent layers, unrolled over time, or a loop where only the run tells the number of steps.
+// Recurrent layers, unrolled over time, or as a loop if the number of steps is dynamic.
 //
-// The inputs of all steps go through one linear; a step is then a slice of its result, a linear of the hidden
-// state, and the gates. Unrolled, all values keep rank 3 with a time dimension of size 1, so that the steps'
-// outputs are joined by one cat without moving anything. A loop goes along the first dimension of the
-// linear's result:
+// One linear transforms the inputs of all steps. A step is then a slice of its result, a linear of the hidden
+// state, and the gates. In unrolled form all values keep rank 3 with a time dimension of size 1, so one cat
+// joins the outputs without moving elements. A loop runs along the first dimension of the linear's result:
 //
 //   %last, %y = higher_order.scan(@step, [%h], [%gates], [%weight])
-//   graph step(%h: f32[2, 8], %now: f32[2, 8], %weight: f32[8, 8]) { ... return %next, %next }
+//   graph @step(%h: f32[2, 8], %now: f32[2, 8], %weight: f32[8, 8]) { ... return %next, %next }
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ constexpr std::int64_t max_steps = 1 << 16;
 
 enum class Gates : std::uint8_t { Tanh, Relu, Gru, Lstm };
 
-// The arguments that lstm, gru and rnn_* share.
+// Arguments shared by lstm, gru and rnn_*.
 struct Network {
   Gates gates;
   std::int64_t layers, directions, time_dim;
@@ -83,7 +82,7 @@ Cell read_cell(const Network& net, std::int64_t index) {
   return cell;
 }
 
-// True for a tensor made by filling it with 0.
+// True for a tensor filled with 0.
 bool is_zeros(const Value* value) {
   const Node* producer = value->producer();
   if (producer == nullptr || producer->op() != "aten.full.default" || producer->args().size() < 2)
@@ -96,7 +95,7 @@ class Unroller {
  public:
   Unroller(Builder& b, const Network& net) : b_(b), net_(net) {}
 
-  // The outputs of one cell at every step, in the order of time, as one tensor, and its last state.
+  // Returns the outputs of one cell for all steps, in order of time, as one tensor; sets its last state.
   Value* run(Value* input, const Cell& cell, State& state, const SymInt& steps, bool backwards) {
     if (!steps.is_constant()) return run_loop(input, cell, state, backwards);
     const std::vector<Value*> outputs = run_unrolled(input, cell, state, steps.value(), backwards);
@@ -119,7 +118,7 @@ class Unroller {
     return outputs;
   }
 
-  // For a number of steps that only the run tells.
+  // Runs a dynamic number of steps.
   Value* run_loop(Value* input, const Cell& cell, State& state, bool backwards) {
     std::vector<Value*> projected = project_input(input, cell);
     for (Value*& part : projected) {
@@ -139,7 +138,7 @@ class Unroller {
     Value* outputs = nullptr;  // along the first dimension
   };
 
-  // In the loop a state is [batch, size], as are the gates of one step.
+  // In the loop, a state and the gates of one step are [batch, size].
   LoopResults add_loop(const std::vector<Value*>& projected, const Cell& cell, const State& state) {
     Graph* body = b_.add_body("step");
     if (b_.failed()) return {};
@@ -198,8 +197,8 @@ class Unroller {
   }
   Value* with_step(Value* state) { return b_.call("aten.unsqueeze.default", {state, net_.time_dim}); }
 
-  // W_ih x + b_ih of all steps; the hidden bias goes along where nothing comes between the two sums. A GRU's
-  // last gate apart from the others, as each step needs it.
+  // Returns W_ih x + b_ih of all steps; the hidden bias is included unless an operation separates the two
+  // sums. A GRU's last gate is returned separately, since each step needs it alone.
   std::vector<Value*> project_input(Value* input, const Cell& cell) {
     const Value* bias = cell.input_bias;
     if (bias != nullptr && net_.gates != Gates::Gru)
@@ -228,7 +227,7 @@ class Unroller {
     return b_.call("aten.add.Tensor", {now, hidden});
   }
 
-  // Parts of so many gates each.
+  // Splits the gates into parts with these numbers of gates.
   std::vector<Value*> split(Value* gates, Ints counts) {
     if (b_.failed()) return std::vector<Value*>(counts.size(), nullptr);
     const std::int64_t all = std::reduce(counts.begin(), counts.end());
@@ -263,7 +262,7 @@ class Unroller {
     state = {.hidden = hidden, .cell = memory};
   }
 
-  // n = tanh(xn + r hn), h = (h - n) z + n; the gates come as r, z, n. Up to their sigmoid r and z are one.
+  // n = tanh(xn + r hn), h = (h - n) z + n; the gates are in the order r, z, n. r and z share one sigmoid.
   void step_gru(std::span<Value* const> x, const Cell& cell, State& state) {
     Value* projected = b_.call("aten.linear.default", {state.hidden, cell.hidden_weight, cell.hidden_bias});
     const std::vector<Value*> h = split(projected, {2, 1});
@@ -278,7 +277,8 @@ class Unroller {
   const Network& net_;
 };
 
-// State number `index` of [cells, batch, size] with the time dimension of size 1 where the input has it.
+// Returns state number `index` of [cells, batch, size], with a time dimension of size 1 at the input's
+// position.
 Value* initial_state(Builder& b, const Network& net, Value* states, std::int64_t index) {
   Value* state = states;
   if (net.layers * net.directions > 1) state = b.call("aten.slice.Tensor", {states, 0, index, index + 1});
@@ -287,7 +287,7 @@ Value* initial_state(Builder& b, const Network& net, Value* states, std::int64_t
   return b.view(state, {sizes[1], 1, sizes[2]});
 }
 
-// The last states of all cells as [cells, batch, size].
+// Returns the last states of all cells as [cells, batch, size].
 Value* final_states(Builder& b, const Network& net, const std::vector<Value*>& states) {
   std::vector<Value*> rows;
   for (Value* state : states) {
@@ -356,7 +356,7 @@ Replacement rnn_relu(Builder& b, const OpCall& call) {
   return recurrent(b, call, Gates::Relu);
 }
 
-// --- single cells: a layer of one step
+// --- single cells: one step of a layer
 
 State read_state(Builder& b, Value* hidden, Value* cell) {
   State state{.hidden = b.call("aten.unsqueeze.default", {hidden, 0})};

@@ -1,5 +1,5 @@
-// Grids: images and volumes read at places that are computed, and the grids of places themselves. The runtime
-// samples images alone; a volume is eight reads by index around each place, weighed by how near they are.
+// Grid sampling: images and volumes read at computed positions, and the grids of positions. The runtime
+// samples only images; a volume is read at the eight elements around each position, weighted by distance.
 //
 //   aten.grid_sampler.default(%x: f32[1, 2, 4, 4, 4], %grid: f32[1, 3, 3, 3, 3], 0, 0, false)
 //     ->  per dimension floor(((%grid + 1) * 4 - 1) / 2) and the next;
@@ -16,8 +16,8 @@
 namespace depute::internal {
 namespace {
 
-// An image or a volume, and for each place of the result the coordinates where it is read, the last
-// dimension's first.
+// Infers an image or a volume, and a grid with coordinates for each position of the result, the last
+// dimension first.
 Types infer_sampling(const OpCall& call, std::size_t rank) {
   const TensorType& input = call.tensor("input");
   const TensorType& grid = call.tensor("grid");
@@ -45,7 +45,7 @@ Replacement grid_sampler(Builder& b, const OpCall& call) {
       b.call(is_volume ? "aten.grid_sampler_3d.default" : "aten.grid_sampler_2d.default", call.args()));
 }
 
-// Half precision is too coarse for places in an image.
+// Half precision is too coarse for positions in an image.
 Replacement grid_sampler_2d(Builder& b, const OpCall& call) {
   ScalarType dtype = call.tensor("input").dtype;
   if (!is_half_precision(dtype)) return std::vector<Value*>{};
@@ -76,16 +76,15 @@ Replacement grid_without_nan(Builder& b, const OpCall& call) {
   return one(b.call("aten.grid_sampler_2d.default", args));
 }
 
-// --- volumes, of which the runtime has no kernel: the elements around a place are read by their numbers in
-// the volume
+// --- volumes, without a kernel in the runtime: elements around a position are read by their flat index
 
-enum class GridSampling : std::uint8_t { Linear, Nearest };  // numbers of torch, as GridPadding's
+enum class GridSampling : std::uint8_t { Linear, Nearest };  // torch's numbers, like GridPadding's
 
 Term clamped(const Term& place, const Term& last) {
   return min(place.call("aten.clamp.default", {0}), last);
 }
 
-// To and fro between the edges of the first and the last element, or between their middles.
+// Reflects positions between the edges of the first and last element, or between their centers.
 Term reflected(const Term& place, const SymInt& size, const Term& length, bool align_corners) {
   if (align_corners && size == 1) return place * 0;
   const Term span = align_corners ? length - 1 : length;
@@ -99,8 +98,8 @@ Term reflected(const Term& place, const SymInt& size, const Term& length, bool a
 // One dimension of the volume.
 struct VolumeSide {
   SymInt size;
-  Term last;   // the largest coordinate, in the type of the places
-  Term place;  // from 0 to `last`, and beyond where zeros are there
+  Term last;   // the largest coordinate, in the type of the positions
+  Term place;  // from 0 to `last`; with padding by zeros also beyond
 };
 
 VolumeSide volume_side(Builder& b, const SymInt& size, const Term& coordinate, GridPadding padding,
@@ -112,13 +111,13 @@ VolumeSide volume_side(Builder& b, const SymInt& size, const Term& coordinate, G
   return {size, length - 1, place};
 }
 
-// An element for each place: its coordinates, whole numbers, and its share of the result.
+// One of the elements around each position: its integer coordinates, and its weight in the result.
 struct VolumeCorner {
   std::vector<Term> coordinates;
-  std::optional<Term> share;  // none: all of it
+  std::optional<Term> share;  // nullopt: the whole weight
 };
 
-// Those around each place, or the nearest one alone.
+// Returns the elements around each position, or only the nearest one.
 std::vector<VolumeCorner> volume_corners(const std::vector<VolumeSide>& sides, GridSampling sampling) {
   std::vector<VolumeCorner> corners(1);
   for (const VolumeSide& side : sides) {
@@ -141,14 +140,14 @@ std::vector<VolumeCorner> volume_corners(const std::vector<VolumeSide>& sides, G
   return corners;
 }
 
-// [n, c, places] of `elements`, [n, c, all of a volume]: zeros where a coordinate lies outside.
+// Reads [n, c, places] from `elements`, [n, c, flattened volume]; zero if a coordinate is outside.
 Term read_corner(Builder& b, const Term& elements, const std::vector<VolumeSide>& sides,
                  const VolumeCorner& corner) {
   Term number(b, nullptr);
   Term is_inside(b, nullptr);
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const Term& coordinate = corner.coordinates[i];
-    const Term is_here = clamped(coordinate, sides[i].last) == coordinate;  // not of NaN
+    const Term is_here = clamped(coordinate, sides[i].last) == coordinate;  // false for NaN
     const Term whole = where(is_here, coordinate, 0.0).to(ScalarType::I64);
     is_inside = i == 0 ? is_here : is_inside & is_here;
     number = i == 0 ? whole : number * Term(b, size_tensor(b, sides[i].size, ScalarType::I64)) + whole;
@@ -189,7 +188,7 @@ Replacement grid_sampler_3d(Builder& b, const OpCall& call) {
   return result(call, Term(b, reshape(b, sum->value(), to)));
 }
 
-// --- grids: the places of an image's elements, from -1 to 1, moved by matrices
+// --- grids: the positions of an image's elements, from -1 to 1, transformed by matrices
 
 Types infer_affine_grid(const OpCall& call) {
   Dims size = as_dims(call["size"]);
@@ -204,7 +203,7 @@ Types infer_affine_grid(const OpCall& call) {
   return tensor_result(theta.dtype, std::move(sizes));
 }
 
-// 2 i / (n - 1) - 1, or of the elements' middles (2 i + 1) / n - 1.
+// 2 i / (n - 1) - 1, or for centers of elements (2 i + 1) / n - 1.
 Value* grid_line(Builder& b, const SymInt& size, bool align_corners, ScalarType dtype) {
   Value* place = b.call("aten.mul.Tensor", {range(b, size, dtype), 2});
   if (align_corners && size == 1) return b.call("aten.full.default", {Dims{1}, 0, dtype});
@@ -219,7 +218,7 @@ Replacement affine_grid(Builder& b, const OpCall& call) {
   std::size_t count = sizes.size() - 2;
   Dims image(sizes.begin() + 1, sizes.end() - 1);
   ScalarType dtype = compute_type(types[0].tensor.dtype);
-  std::vector<Value*> columns;  // x, y, .., 1: the last dimension first
+  std::vector<Value*> columns;  // x, y, .., 1: last dimension first
   for (std::size_t i = count; i-- > 0;) {
     Value* line = along(b, grid_line(b, image[i], call.boolean("align_corners"), dtype), i, count);
     columns.push_back(b.call("aten.expand.default", {line, image}));

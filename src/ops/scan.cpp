@@ -1,9 +1,9 @@
-// Along one dimension: running products, extremes and logarithms of sums, differences of neighbours,
+// Ops along one dimension: running products, extremes and logarithms of sums, differences of neighbors,
 // integrals and derivatives.
 //
-// A running operation takes log2(n) steps: in each, every element takes up what stands 1, 2, 4, ... places
-// before it, or a neutral element. Of an open size n is the upper bound; the steps that are too long for what
-// comes meet neutral elements alone.
+// A running operation takes log2(n) steps. In each, every element is combined with the one 1, 2, 4, ...
+// positions before it, or with a neutral element. For a dynamic size, n is the upper bound; superfluous steps
+// combine only with neutral elements.
 //
 //   %y = aten.cumprod.default(%x, 0)     ->     %p = aten.constant_pad_nd.default(%x, [1, 0], 1)
 //                                               %s = aten.slice.Tensor(%p, 0, 0, -1)
@@ -25,13 +25,13 @@ using Ints = std::vector<std::int64_t>;
 
 // --- running operations
 
-constexpr std::int64_t max_running = std::int64_t{1} << 31U;  // the runtime's largest size
+constexpr std::int64_t max_running = std::int64_t{1} << 31U;  // maximum size in the runtime
 
 using Combine = Term (*)(const Term& earlier, const Term& later);
 
 struct Scan {
   std::size_t dim = 0;
-  std::int64_t most = 0;  // elements along it
+  std::int64_t most = 0;  // maximum number of elements along it
 };
 Result<Scan> scan_of(const Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -46,7 +46,7 @@ Result<Scan> scan_of(const Builder& b, const OpCall& call) {
   return unbounded;
 }
 
-// The elements `step` places before, and `neutral` where there are none.
+// Returns the elements `step` positions earlier, and `neutral` where there are none.
 Term shifted(const Term& x, const Scan& scan, std::int64_t step, const Operand& neutral) {
   Ints pad(2 * (x.rank() - scan.dim), 0);
   pad[pad.size() - 2] = step;
@@ -90,7 +90,7 @@ Types infer_running_extreme(const OpCall& call) {
   return std::vector<Type>{tensor_type({.dtype = self.dtype, .sizes = self.sizes}),
                            tensor_type({.dtype = ScalarType::I64, .sizes = self.sizes})};
 }
-// No element is beyond it.
+// Returns the smallest value of the type.
 Argument lowest(ScalarType dtype) {
   if (is_floating(dtype)) return Argument::of(-infinity);
   if (dtype == ScalarType::U8 || dtype == ScalarType::Bool) return Argument::of(0);
@@ -109,7 +109,7 @@ Term larger(const Term& earlier, const Term& later) {
 Term smaller(const Term& earlier, const Term& later) {
   return min(earlier, later);
 }
-// The index is the last at which the element is the extreme itself.
+// The index is the last one at which the element equals the extreme.
 Replacement running_extreme(Builder& b, const OpCall& call, bool is_max) {
   TRY(Scan scan, scan_of(b, call));
   Term x = tensor_operand(b, call, "self");
@@ -134,7 +134,7 @@ Replacement cummin(Builder& b, const OpCall& call) {
   return running_extreme(b, call, false);
 }
 
-// --- differences of neighbours; no times is the tensor itself, without what is put before and behind it
+// --- differences of neighbors; n = 0 returns the tensor without prepend and append
 
 constexpr std::int64_t max_differences = 1 << 10;
 
@@ -177,7 +177,7 @@ Replacement diff(Builder& b, const OpCall& call) {
   return one(x);
 }
 
-// --- integrals by trapezoids
+// --- integrals by the trapezoidal rule
 
 ScalarType integral_type(const OpCall& call) {
   ScalarType dtype = call.tensor("y").dtype;
@@ -187,7 +187,7 @@ ScalarType integral_type(const OpCall& call) {
   }
   return is_floating(dtype) || is_complex(dtype) ? dtype : ScalarType::F32;
 }
-// The sizes of y, and of x where it is given: a line of places, or one of leading dimensions fewer.
+// Returns the sizes of x in the rank of y: a line along `dim`, or x with leading ones.
 Dims places_sizes(const OpCall& call, std::size_t dim) {
   const Dims& x = call.tensor("x").sizes;
   std::size_t rank = call.tensor("y").rank();
@@ -219,16 +219,16 @@ Types infer_cumulative_trapezoid(const OpCall& call) {
   TRY(Dims sizes, areas_sizes(call, dim));
   return tensor_result(integral_type(call), std::move(sizes));
 }
-// Integers stay what they are: sums and products of bytes wrap in torch too.
+// Integers keep their type: sums and products of bytes wrap in torch too.
 Term integrand(Builder& b, Value* value) {
   Term term(b, value);
   return is_floating(term.dtype()) || is_complex(term.dtype()) ? term.to(computing_type(term.dtype())) : term;
 }
-// y[i] + y[i + 1]
+// Returns y[i] + y[i + 1].
 Term heights(const Term& y, std::size_t dim) {
   return slice(y, dim, 0, -1) + slice(y, dim, 1);
 }
-// (y[i] + y[i + 1]) * (x[i + 1] - x[i])
+// Returns (y[i] + y[i + 1]) * (x[i + 1] - x[i]).
 Term areas(Builder& b, const OpCall& call, const Term& y, std::size_t dim) {
   const Term x = integrand(b, b.view(b.own(call.value("x")), places_sizes(call, dim)));
   return (slice(x, dim, 1) - slice(x, dim, 0, -1)) * heights(y, dim);

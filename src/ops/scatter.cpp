@@ -1,13 +1,15 @@
-// Elements that are read from, or written to, places that another tensor names along one dimension; what is
-// written to one place several times is reduced.
+// Elements read from, or written to, positions that an index tensor selects along one dimension. Several
+// writes to one position are reduced.
 //
-// The runtime has kernels for reading, writing and sums, with 64-bit indices. Extremes are written in their
-// order, so that the last, which stays, is the extreme:
+// The runtime has kernels for reading, writing and sums, with 64-bit indices. For extremes, the elements are
+// written in sorted order, so that the last write is the extreme:
 //
-//   %y = aten.scatter_reduce.two(%x, 0, %i, %s, "amax")   ->   %v, %o = aten.topk.default(%s, n, 0, false)
-//                                                              %j = aten.gather.default(%i, 0, %o)
-//                                                              %w = aten.scatter.src(%x, 0, %j, %v)
-//                                                              %y = aten.maximum.default(%x, %w)
+//   %y = aten.scatter_reduce.two(%x, 0, %i, %s: f32[8], "amax")
+//     ->
+//   %v, %o = aten.topk.default(%s, 8, 0, false)
+//   %j = aten.gather.default(%i, 0, %o)
+//   %w = aten.scatter.src(%x, 0, %j, %v)
+//   %y = aten.maximum.default(%x, %w)
 #include <fmt/format.h>
 
 #include "ops/complex_forms.h"
@@ -19,7 +21,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// A tensor without dimensions is a line of one.
+// Views a 0-d tensor as a line of one element.
 Term as_line(const Term& x) {
   return x.rank() == 0 ? x.call("aten.unsqueeze.default", {0}) : x;
 }
@@ -30,7 +32,7 @@ bool is_plain(const OpCall& call) {
 Term index_of(Builder& b, const OpCall& call) {
   return as_line(tensor_operand(b, call, "index")).to(ScalarType::I64);
 }
-// An index without elements may have any rank. A tensor without dimensions is a line of one.
+// Fails for an invalid index. An empty index may have any rank. A 0-d tensor counts as a line of one element.
 Status check_index(const OpCall& call, std::string_view source = {}) {
   const TensorType &self = call.tensor("self"), &index = call.tensor("index");
   TRY(std::size_t dim, wrap_dim(call.integer("dim"), self.rank()));
@@ -58,7 +60,7 @@ bool is_index_empty(const OpCall& call) {
   return call.tensor("index").static_numel() == 0;
 }
 
-// As the call's own result: its sizes are known not to differ but by the line of one.
+// Returns x in the sizes of the call's result, which can differ only by the line of one element.
 Replacement reshaped(const OpCall& call, const Term& x) {
   TRY(std::vector<Type> types, call.def().infer(call));
   const Dims& sizes = types[0].tensor.sizes;
@@ -87,7 +89,7 @@ Types infer_scatter_number(const OpCall& call) {
   TRY_STATUS(check_index(call));
   return infer_same_type(call);
 }
-// The same op on tensors with dimensions and with 64-bit indices.
+// Calls the same op on tensors with dimensions and with 64-bit indices.
 Replacement scatter_plainly(Builder& b, const OpCall& call, const BuilderArgument& source) {
   if (is_index_empty(call)) return one(b.own(call.value("self")));
   Term x = as_line(tensor_operand(b, call, "self"));
@@ -110,7 +112,8 @@ struct Scattering {
   bool includes_self = true;
 
   std::int64_t axis() const { return static_cast<std::int64_t>(dim); }
-  // `target` where nothing is written, `neutral` where something is, unless what is there counts too.
+  // Returns `target` where nothing is written and `neutral` elsewhere; `target` everywhere if self is
+  // included.
   Term base(const Term& target, const Argument& neutral) const {
     return includes_self ? target : target.call("aten.scatter.value", {axis(), index.value(), neutral});
   }
@@ -131,7 +134,8 @@ Term mean(const Scattering& s) {
   return total.call("aten.div.Tensor_mode", {counts.value(), "floor"});
 }
 
-// Every place takes from all elements, of which those written elsewhere count as 1: n * m elements of memory.
+// Multiplies over all elements for each position; elements written elsewhere count as 1. Uses n * m elements
+// of memory.
 Term scattered_product(const Scattering& s) {
   Builder& b = s.self.builder();
   Term places(b, b.call("aten.arange.start_step", {0, b.size(s.self.sizes()[s.dim])}));
@@ -151,7 +155,7 @@ Term scattered_product(const Scattering& s) {
   return s.base(s.self, Argument::of(1)) * products;
 }
 
-// What is not a number comes last where the order ascends, so that the smallest is the largest of negatives.
+// NaN is sorted last in ascending order, so the minimum is computed as the maximum of negatives.
 Term extreme(const Scattering& s, bool is_max) {
   bool is_negated = !is_max && is_floating(s.self.dtype());
   Term self = is_negated ? -s.self : s.self, source = is_negated ? -s.source : s.source;
@@ -200,7 +204,7 @@ Replacement scatter_reduce_number(Builder& b, const OpCall& call) {
   Value* source = b.call("aten.full_like.default", {call["index"], call["value"], call.tensor("self").dtype});
   return scatter_by(b, call, {b, source}, true);
 }
-// The index stands for whole slices of the source.
+// The index selects whole slices of the source.
 Types infer_index_reduce(const OpCall& call) {
   const TensorType &self = call.tensor("self"), &index = call.tensor("index");
   TRY_STATUS(wrap_dim(call.integer("dim"), self.rank()));

@@ -38,7 +38,7 @@ constexpr TypeName type_names[] = {
 
 constexpr std::size_t max_list_size = 64;  // N of int[N]
 
-// A cursor over one schema line. The first fault is kept and nothing is read behind it.
+// A cursor over one schema line. It keeps the first error and then stops reading.
 class SchemaReader {
  public:
   SchemaReader(std::string_view text, OpDef& def) : rest_(text), def_(def) {}
@@ -70,7 +70,7 @@ class SchemaReader {
   void expect(std::string_view token) {
     if (!take(token)) fail(fmt::format("expected '{}'", token));
   }
-  // What stands before `end`, and takes both.
+  // Takes the text up to `end`, and `end`; returns the text.
   std::string_view take_until(char end) {
     std::size_t close = rest_.find(end);
     if (close == std::string_view::npos) {
@@ -189,7 +189,7 @@ class SchemaReader {
     return value;
   }
 
-  // torch writes the default of a dtype as its own number, and of a memory format as 0 for contiguous.
+  // torch writes the default of a dtype as its number, and of a memory format as 0 for contiguous.
   Argument number(std::string_view digits, ArgType type) {
     const auto integer = whole<std::int64_t>(digits);
     const auto value = whole<double>(digits);
@@ -206,7 +206,7 @@ class SchemaReader {
     return Argument::of(*integer);
   }
 
-  // Nothing when the digits are no number of the type, or when something follows.
+  // Parses digits as the type; nullopt if they are invalid or followed by other text.
   template <typename T>
   static std::optional<T> whole(std::string_view digits) {
     T value{};
@@ -221,7 +221,7 @@ class SchemaReader {
     do {
       TypeText type = read_type();
       def_.returns.push_back({.type = type.type, .is_list = type.is_list});
-      if (take(" ")) take_word();  // a result's name
+      if (take(" ")) take_word();  // name of a result
       if (rest_.starts_with(",")) expect(", ");
     } while (many && is_sound() && !take(")"));
   }
@@ -231,7 +231,7 @@ class SchemaReader {
   std::string fault_;
 };
 
-// "aten.relu.default" with `suffix` behind the op's own name: "aten.relu_.default".
+// Appends `suffix` to the op's own name: "aten.relu.default" becomes "aten.relu_.default".
 std::string renamed(std::string_view text, std::string_view suffix) {
   std::size_t name_end = schema_name(text).rfind('.');
   return std::string(text.substr(0, name_end)).append(suffix).append(text.substr(name_end));

@@ -1,4 +1,4 @@
-// Reads one line of the op table, PyTorch's schema notation, into the arguments and returns of an OpDef.
+// Parses one line of the op table, in PyTorch's schema notation, into the arguments and returns of an OpDef.
 #pragma once
 
 #include <string>
@@ -8,27 +8,28 @@
 
 namespace depute::internal {
 
-// Fills name, schema, args and returns. CHECKs the text: it is ours.
+// Fills name, schema, args and returns. CHECKs the text, which must be one of ours.
 void parse_schema(std::string_view text, OpDef& def);
 
-// The same for a text from elsewhere: what is wrong with it and where, or nothing.
+// Like parse_schema(), for any text. Returns the error and its position, or an empty string.
 std::string read_schema(std::string_view text, OpDef& def);
 
-// Whether a call may have this argument.
+// True if a call may have this argument.
 bool fits(const Argument& argument, const ArgDef& def);
 
-// "aten.add.Tensor" of "aten.add.Tensor(Tensor self, ...) -> Tensor".
+// Returns "aten.add.Tensor" for "aten.add.Tensor(Tensor self, ...) -> Tensor".
 std::string_view schema_name(std::string_view text);
 
-// The names of an op's twins: aten.relu_.default of aten.relu.default, aten.t_copy.default of aten.t.default.
+// Return the names of an op's variants: aten.relu_.default for aten.relu.default, aten.t_copy.default for
+// aten.t.default.
 std::string inplace_name(std::string_view name);
 std::string copy_name(std::string_view name);
 
-// The schema of the op that writes its result into the first argument:
+// Returns the schema of the in-place variant, which writes its result into the first argument:
 //   aten.relu.default(Tensor self) -> Tensor      aten.relu_.default(Tensor(a!) self) -> Tensor(a!)
 std::string inplace_schema(std::string_view text);
 
-// The schema of a view's twin with memory of its own:
+// Returns the schema of a view's copy variant, whose result has its own memory:
 //   aten.t.default(Tensor(a) self) -> Tensor(a)   aten.t_copy.default(Tensor self) -> Tensor
 std::string copy_schema(std::string_view text);
 

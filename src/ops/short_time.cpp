@@ -1,4 +1,4 @@
-// Fourier transforms of windows that slide over a signal, and the signal from them.
+// Short-time Fourier transforms over sliding windows, and their inverse.
 //
 //   aten.stft.default(f32[800], 64, 16, window)     ->  unfold [47, 64], mul by the window, rfft, transpose
 //   aten.istft.default(c64[33, 47], 64, 16)         ->  transpose, irfft, mul by the window, frames added up
@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Frames that overlap in more parts are added up by an index.
+// Maximum number of slices per frame; frames with more overlap are added by an index.
 constexpr std::int64_t most_slices = 32;
 
 struct Frames {
@@ -45,7 +45,7 @@ Types infer_stft(const OpCall& call) {
   const ScalarType type = complex_of(part_of(self.dtype));
   return tensor_result(gives_complex(call) ? type : part_of(type), std::move(sizes));
 }
-// The window in the middle of a frame.
+// Returns the window, centered in a frame.
 Value* framed_window(Builder& b, const OpCall& call, std::int64_t size) {
   Value* window = b.own(call.value("window"));
   if (window == nullptr) return nullptr;
@@ -72,7 +72,7 @@ Replacement stft(Builder& b, const OpCall& call) {
   return one(gives_complex(call) ? y : b.call("aten.view_as_real.default", {y}));
 }
 
-// --- the way back
+// --- inverse transform
 
 Types infer_istft(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -87,12 +87,12 @@ Types infer_istft(const OpCall& call) {
   return tensor_result(gives_complex(call) ? self.dtype : part_of(self.dtype), std::move(sizes));
 }
 
-// [rows, frames, size] to [rows, (frames - 1) * step + size], where each frame starts `step` after the last.
+// Adds [rows, frames, size] to [rows, (frames - 1) * step + size]; each frame starts `step` after the last.
 Value* overlapped(Builder& b, Value* x, const Frames& frames) {
   if (x == nullptr || b.failed()) return nullptr;
   const SymInt rows = x->tensor().sizes[0], count = x->tensor().sizes[1];
   if (frames.size % frames.step == 0 &&
-      frames.size / frames.step <= most_slices) {  // the parts of frames of one step each make a signal
+      frames.size / frames.step <= most_slices) {  // slices of one step each form a signal
     Value* sum = nullptr;
     for (std::int64_t at = 0; at < frames.size; at += frames.step) {
       Value* part = b.call("aten.slice.Tensor", {x, 2, at, at + frames.step});
@@ -128,7 +128,7 @@ Replacement istft(Builder& b, const OpCall& call) {
   Value* x = reshape(b, b.own(call.value("self")), {rows, self.sizes[self.rank() - 2], count});
   x = b.call("aten.transpose.int", {x, 1, 2});
   if (!is_onesided(call, self.sizes[self.rank() - 2] != SymInt(frames.size)))
-    x = b.call("aten.slice.Tensor", {x, 2, 0, frames.size / 2 + 1});  // the rest is not looked at
+    x = b.call("aten.slice.Tensor", {x, 2, 0, frames.size / 2 + 1});  // the rest is ignored
   x = b.call("aten._fft_c2r.default", {x, last, norm, frames.size});
   x = overlapped(b, b.call("aten.mul.Tensor", {x, window}), frames);
   Value* weight = b.call("aten.mul.Tensor", {window, window});

@@ -1,4 +1,4 @@
-// Values for symbolic sizes: sym_size of a graph input, and arithmetic on such.
+// Builds values for symbolic sizes: sym_size of a graph input, and arithmetic on such values.
 
 #include <algorithm>
 
@@ -9,12 +9,12 @@
 namespace depute {
 namespace {
 
-// True for functions whose values may be sizes: relations and divisions of floats make none.
+// True for functions whose values can be sizes; relations and float divisions cannot.
 bool makes_sizes(const sym::FunctionRow& row) {
   return row.result == sym::ResultKind::IntegerOfIntegers || row.result == sym::ResultKind::LikeArguments;
 }
 
-// The op that computes the function, of two sizes each time; empty when the runtime has no kernel for it.
+// Returns the op that computes the function of two sizes; empty if the runtime has no kernel for it.
 std::string_view sym_op(SymFunction function) {
   const sym::FunctionRow& row = sym::row_of(function);
   if (row.op.empty() || !row.takes(2) || !makes_sizes(row)) return {};
@@ -26,7 +26,7 @@ bool is_size_symbol(const SymExpr* expr) {
   return expr->kind == SymExpr::Kind::Symbol;
 }
 
-// factor * symbol, or nothing.
+// Returns the expression as factor * symbol, or nullopt.
 std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr* expr) {
   if (is_size_symbol(expr)) return std::pair(std::int64_t{1}, expr);
   if (!sym::is_call(expr, SymFunction::Mul) || expr->args.size() != 2) return {};
@@ -39,8 +39,7 @@ std::optional<std::pair<std::int64_t, const SymExpr*>> as_multiple(const SymExpr
 
 constexpr std::int64_t max_power = 8;
 
-// What is computed for a call: a chain of one operation. The runtime has no kernel for powers; s0**2 is
-// s0*s0.
+// A call as a chain of one operation. The runtime has no kernel for powers; s0**2 becomes s0*s0.
 struct Chain {
   SymFunction function;
   std::vector<const SymExpr*> parts;
@@ -94,7 +93,7 @@ void SizeValues::scan() {
       if (!is_new && found.factor == 1 && known->second.factor != 1) known->second = found;
     }
   }
-  // Sizes that the graph begins with anyway.
+  // Records the sizes that the graph computes first anyway.
   for (Node* node = graph_->first(); node != nullptr && is_input_size(*node); node = node->next()) {
     const SymExpr* size = node->result()->type().expr;
     if (size == nullptr) break;
@@ -102,7 +101,7 @@ void SizeValues::scan() {
     from_inputs_[size] = true;
     last_at_top_ = node;
   }
-  // Symbols that nodes define. Whoever has such a size comes after the node.
+  // Records symbols that nodes define. Nodes with such a size follow the definition.
   for (Node& node : graph_->nodes()) {
     for (Value* result : node.results()) {
       const Type& type = result->type();
@@ -156,8 +155,8 @@ Value* SizeValues::build_symbol(const SymExpr* expr, const Node* before) {
   return add_at_top("_operator.floordiv", {Argument::of(value), Argument::of(place.factor)}, expr);
 }
 
-// A size that only the data tells is read behind the first node that has it. That is looked for each time,
-// since nodes are replaced meanwhile; what is found is kept.
+// Reads a data-dependent size after the first node that has it. The search is repeated for each size, since
+// nodes are replaced meanwhile; the result is kept.
 Value* SizeValues::size_of_result(const SymExpr* expr, const Node* before) {
   for (Node* node = graph_->first(); node != nullptr && node != before; node = node->next()) {
     for (Value* result : node->results()) {
@@ -173,7 +172,7 @@ Value* SizeValues::size_of_result(const SymExpr* expr, const Node* before) {
   return nullptr;
 }
 
-// A chain of two-argument operations: a + b + c is (a + b) + c.
+// Builds a chain of two-argument operations: a + b + c is (a + b) + c.
 Value* SizeValues::build_call(const SymExpr* expr, Node* before) {
   const Chain chain = chain_of(expr);
   std::string_view op = sym_op(chain.function);

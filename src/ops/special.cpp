@@ -1,4 +1,4 @@
-// Special functions, by formulas that are as exact as the element type: products with logarithms, the normal
+// Special functions, by formulas in the precision of the element type: products with logarithms, the normal
 // distribution, Bessel and gamma functions.
 //
 //   aten.special_entr.default(%x)       ->       where(x == 0, 0, -x * log(x))
@@ -17,7 +17,7 @@
 namespace depute::internal {
 namespace {
 
-// --- products with logarithms: 0 where the factor is 0, unless the logarithm is of not a number
+// --- products with logarithms: 0 if the factor is 0, unless the logarithm's argument is NaN
 
 Replacement xlogy(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self"), y = float_operand(b, call, "other");
@@ -65,7 +65,7 @@ Replacement ndtr(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self");
   return result(call, erfc_of(x * (-1 / std::numbers::sqrt2)) * 0.5);
 }
-// log(erfcx(z) / 2) - z^2 far below zero, where the distribution itself would be 0.
+// Uses log(erfcx(z) / 2) - z^2 far below zero, where the distribution itself underflows.
 Replacement log_ndtr(Builder& b, const OpCall& call) {
   Term x = float_operand(b, call, "self");
   Term z = abs(x) * (1 / std::numbers::sqrt2), square = z * z;
@@ -74,7 +74,7 @@ Replacement log_ndtr(Builder& b, const OpCall& call) {
   return result(call, where(x < -1, log(scaled * 0.5) - square, near));
 }
 
-// A guess that is right to three digits, and two steps of Newton on the logarithm of the smaller tail.
+// A guess with three correct digits, and two Newton steps on the logarithm of the smaller tail.
 Replacement ndtri(Builder& b, const OpCall& call) {
   static constexpr double over[] = {2.515517, 0.802853, 0.010328};
   static constexpr double under[] = {1, 1.432788, 0.189269, 0.001308};
@@ -91,7 +91,7 @@ Replacement ndtri(Builder& b, const OpCall& call) {
   return result(call, where(p == 0, -infinity, where(p == 1, infinity, x)));
 }
 
-// Rational guesses for the middle and the tails, and two steps of Newton.
+// Rational guesses for the middle and the tails, and two Newton steps.
 Replacement erfinv(Builder& b, const OpCall& call) {
   static constexpr double a[] = {0.886226899, -1.645349621, 0.914624893, -0.140543331};
   static constexpr double c[] = {1, -2.118377725, 1.442710462, -0.329097515, 0.012229801};
@@ -110,7 +110,7 @@ Replacement erfinv(Builder& b, const OpCall& call) {
   return result(call, where(size == 1, y * infinity, x));
 }
 
-// --- Bessel functions of an imaginary argument, with exp(|x|) or without
+// --- Bessel functions of an imaginary argument, with or without the factor exp(|x|)
 
 Term bessel(const Term& x, std::span<const double> near, std::span<const double> far, bool is_odd) {
   Term z = abs(x);
@@ -134,15 +134,15 @@ Replacement i1(Builder& b, const OpCall& call) {
   return result(call, bessel(x, i1e_series, i1e_far_series, true) * exp(abs(x)));
 }
 
-// --- gamma functions, in f64: Stirling's series for y >= 10, to which smaller arguments are raised
+// --- gamma functions, in f64: Stirling's series for y >= 10; smaller arguments are shifted up
 //
-// z (z + 1) ... (z + 9) has the factors z^2 + 9z + k (9 - k), two of its own each.
+// z (z + 1) ... (z + 9) is the product of z^2 + 9z + k (9 - k), each the product of two factors.
 constexpr double shift = 10;
 constexpr double pairs[] = {0, 8, 14, 18, 20};
 
 struct Gamma {
   Term x, z, y;                      // z is x, or 1 - x below 1/2; y is z, or z + 10 below 10
-  Term is_mirrored, is_small, part;  // part is x - round(x), exact however close x is to a pole
+  Term is_mirrored, is_small, part;  // part is x - round(x), exact even close to a pole
 
   explicit Gamma(const Term& given)
       : x(given),

@@ -1,6 +1,6 @@
-// Chebyshev series of special functions, each with as many coefficients as f64 can tell apart. The functions
-// are analytic in the variables they are written in, so the coefficients fall fast, and narrower types need
-// fewer.
+// Chebyshev series of special functions, with as many coefficients as f64 can resolve. The functions are
+// analytic in their variables, so the coefficients fall quickly; narrower types need fewer. "f in t" is a
+// series of f in the variable t:
 //
 //   c[0] + c[1] * T1(t) + c[2] * T2(t) + ...     for t from -1 to 1
 #pragma once
@@ -28,7 +28,7 @@ inline constexpr double i0e_series[] = {
     7.6761854986049356e-14, -1.1685332877993452e-14, 1.7153912855551329e-15, -2.431279846547953e-16,
     3.3307945188221932e-17, -4.4153416464788941e-18};
 
-// exp(-z) I1(z) / z, the same
+// exp(-z) I1(z) / z in z / 4 - 1, for 0 <= z <= 8
 inline constexpr double i1e_series[] = {
     0.12629359322181683,    -0.17641651835783406,    0.1026436586898471,     -0.052945981208094991,
     0.024726449030626517,   -0.010564084894626198,   4.1564229443128882e-3,  -1.5135724506312531e-3,
@@ -49,7 +49,7 @@ inline constexpr double i0e_far_series[] = {
     -2.8276239805165825e-16, 3.4612228676974887e-17,  4.4656214202967534e-17,  -4.8305044859443249e-18,
     -7.2331804878746495e-18};
 
-// exp(-z) I1(z) sqrt(z), the same
+// exp(-z) I1(z) sqrt(z) in 16 / z - 1, for z >= 8
 inline constexpr double i1e_far_series[] = {
     0.38928811750914006,     -9.7610974913614684e-3,  -1.1058893876262372e-4,  -3.8825648088776904e-6,
     -2.5122362378702089e-7,  -2.6314688468895195e-8,  -3.835380385964237e-9,   -5.5897434621965838e-10,

@@ -1,4 +1,4 @@
-// Parts of a tensor along one dimension. All ways to cut become split_with_sizes, slices and selects:
+// Splits of a tensor along one dimension. All variants become split_with_sizes, slices and selects:
 //
 //   aten.chunk.default(f32[5, 2], 2)              ->  split_with_sizes [3, 2]
 //   aten.tensor_split.indices(f32[5], [1, 4])     ->  split_with_sizes [1, 3, 1]
@@ -16,12 +16,12 @@
 namespace depute::internal {
 namespace {
 
-// Most results that a split or unbind of a size may have.
+// Maximum number of results of a split or unbind.
 constexpr std::int64_t max_parts = 1 << 16;
 
-// --- where a split cuts
+// --- positions of splits
 
-// A part is [start, end) of the dimension.
+// A part [start, end) of the dimension.
 struct Part {
   SymInt start, end;
 };
@@ -52,7 +52,8 @@ Status check_count(std::int64_t count) {
   return type_error(fmt::format("a split into {} parts; the limit is {}", count, max_parts));
 }
 
-// `length` each, and the last what is left. Of a size that is not known the program says the number of parts.
+// Returns parts of `length` each, the last one shorter. For a dynamic size, the program gives the number of
+// parts.
 Result<Dims> equal_parts(const OpCall& call, const SymInt& size, const SymInt& length,
                          std::int64_t expected) {
   std::int64_t count = expected;
@@ -74,7 +75,7 @@ Result<Dims> chunks(const OpCall& call, const SymInt& size) {
   if (count <= 0) return argument_error("chunk into no parts");
   TRY_STATUS(check_count(count));
   SymInt length = floor_div(size + (count - 1), count);
-  bool is_empty = size == 0;  // of nothing there are as many parts as asked for
+  bool is_empty = size == 0;  // an empty dimension has all requested parts
   return is_empty ? Dims(static_cast<std::size_t>(count), SymInt{}) : equal_parts(call, size, length, count);
 }
 
@@ -88,7 +89,7 @@ Result<Dims> split_sizes(const OpCall& call, const SymInt& size) {
   return argument_error(fmt::format("parts of {} elements from a size of {}", total.str(), size.str()));
 }
 
-// As equal as can be: the first ones are longer by one.
+// Returns parts of nearly equal size; the first ones are longer by one.
 Result<Dims> sections(const Argument& number, const SymInt& size) {
   if (!number.is_int() || number.as_int() <= 0) return type_error("a split into parts of unknown number");
   std::int64_t count = number.as_int();
@@ -98,7 +99,7 @@ Result<Dims> sections(const Argument& number, const SymInt& size) {
   return parts;
 }
 
-// An index counted from the front and within [0, size].
+// Wraps an index and clamps it to [0, size].
 SymInt place(const SymInt& index, const SymInt& size) {
   if (!index.is_constant()) return index;
   SymInt at = index.value() < 0 ? size + index.value() : index;
@@ -106,7 +107,7 @@ SymInt place(const SymInt& index, const SymInt& size) {
   return index.value() < 0 ? sym_max(at, 0) : sym_min(at, size);
 }
 
-// What lies between the indices, which need not ascend.
+// Returns the parts between the indices, which need not ascend.
 std::vector<Part> between(const Dims& indices, const SymInt& size) {
   std::vector<Part> parts;
   SymInt start = 0;
@@ -128,7 +129,7 @@ Result<Parts> read_split(const OpCall& call) {
   return Parts{dim, end_to_end(sizes)};
 }
 
-// tensor_split along `dim`: into a number of parts, or at indices.
+// Reads tensor_split along `dim`: into a number of parts, or at indices.
 Result<Parts> split_along(const OpCall& call, std::size_t dim) {
   const SymInt& size = call.tensor("self").sizes[dim];
   if (call[1].is_list()) return Parts{dim, between(as_dims(call[1]), size)};
@@ -139,7 +140,7 @@ Result<Parts> read_tensor_split(const OpCall& call) {
   TRY(std::size_t dim, dim_of(call, "dim", call.tensor("self")));
   return split_along(call, dim);
 }
-// hsplit, vsplit, dsplit: along a dimension of their own, in parts of one size.
+// Reads hsplit, vsplit or dsplit: along a fixed dimension, into parts of equal size.
 template <std::size_t dim>
 Result<Parts> read_stack_split(const OpCall& call) {
   const TensorType& self = call.tensor("self");
@@ -149,7 +150,7 @@ Result<Parts> read_stack_split(const OpCall& call) {
   return split_along(call, axis);
 }
 
-// --- cutting
+// --- splitting
 
 using SplitReader = Result<Parts> (*)(const OpCall& call);
 
@@ -189,7 +190,7 @@ Result<Value*> write_part(Builder& b, const OpCall& call, Value* base, Value* up
                 {base, updated, static_cast<std::int64_t>(split.dim), b.size(part.start), b.size(part.end)});
 }
 
-// --- one part
+// --- single parts
 
 Types infer_narrow(const OpCall& call) {
   const TensorType& self = call.tensor("self");

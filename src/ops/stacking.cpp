@@ -1,6 +1,6 @@
-// Ops that raise tensors to a rank and put them side by side: all become views and one cat.
+// Ops that raise tensors to a rank and join them: all become views and one cat.
 //
-//   aten.vstack.default([f32[3], f32[2, 3]])   ->   view [1, 3], cat along 0: f32[3, 3]
+//   aten.vstack.default([f32[3], f32[2, 3]])       ->   view [1, 3], cat along 0: f32[3, 3]
 //   aten.block_diag.default([f32[2, 2], f32[1]])   ->   pad each with zeros to 3 columns, cat along 0
 #include <fmt/format.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 // --- ranks
 
-// `sizes` with ones added as atleast_1d, _2d and _3d add them: in front, and for three also behind.
+// Adds sizes of 1 like atleast_1d, _2d and _3d: in front, and for three dimensions also at the end.
 Dims raised(Dims sizes, std::size_t rank) {
   if (sizes.empty()) return Dims(rank, SymInt(1));
   if (sizes.size() == 1 && rank >= 2) sizes.insert(sizes.begin(), SymInt(1));
   if (sizes.size() == 2 && rank >= 3) sizes.push_back(1);
   return sizes;
 }
-// A column for column_stack.
+// Returns the sizes of a column for column_stack.
 Dims as_column(Dims sizes, std::size_t) {
   return sizes.size() < 2 ? Dims{product({sizes.data(), sizes.size()}), 1} : sizes;
 }
@@ -55,7 +55,7 @@ Replacement raise_all(Builder& b, const OpCall& call) {
   return results;
 }
 
-// --- side by side
+// --- joining
 
 Result<std::vector<const Value*>> some_tensors(const OpCall& call) {
   std::vector<const Value*> parts = call.values(call.def().args[0].name.str());
@@ -69,7 +69,7 @@ ScalarType joined_type(const std::vector<const Value*>& parts) {
   return dtype;
 }
 
-// What the parts are before they are joined, and along which dimension.
+// How the parts are reshaped before they are joined, and the dimension to join along.
 struct Joint {
   Dims (*reshape)(Dims sizes, std::size_t rank);
   std::size_t rank;
@@ -77,7 +77,7 @@ struct Joint {
 };
 constexpr Joint vertical{raised, 2, 0}, deep{raised, 3, 2}, by_columns{as_column, 2, 1};
 
-// hstack: rows are joined end to end, the rest by columns.
+// hstack joins vectors end to end, other tensors along dimension 1.
 Joint horizontal(const OpCall& call) {
   std::vector<const Value*> parts = call.values("tensors");
   std::size_t rank = parts.empty() ? 1 : parts[0]->tensor().rank();
@@ -89,7 +89,7 @@ Types infer_joined(const OpCall& call, const Joint& joint) {
   std::optional<Dims> total;
   for (const Value* part : parts) {
     Dims sizes = joint.reshape(part->tensor().sizes, joint.rank);
-    if (sizes.size() == 1 && sizes[0] == 0) continue;  // cat passes over it
+    if (sizes.size() == 1 && sizes[0] == 0) continue;  // cat skips it
     if (!total) {
       total = sizes;
       continue;
@@ -128,7 +128,7 @@ constexpr OpRules stacking() {
   return composite(infer_stacked<joint>, stacked<joint>);
 }
 
-// --- block_diag: each tensor gets zeros on both sides of its columns
+// --- block_diag: pads both sides of each tensor's columns with zeros
 
 Types infer_block_diag(const OpCall& call) {
   TRY(std::vector<const Value*> parts, some_tensors(call));
@@ -153,11 +153,11 @@ Replacement block_diag(Builder& b, const OpCall& call) {
   return one(b.call("aten.cat.default", {rows}));
 }
 
-// --- _chunk_cat: each tensor as num_chunks rows, filled up with zeros, joined behind the chunks
+// --- _chunk_cat: each tensor as num_chunks rows, padded with zeros, joined behind the chunks
 
 struct Chunked {
-  SymInt padding;  // zeros behind `dim`
-  Dims sizes;      // [..., num_chunks, the rest as one dimension]
+  SymInt padding;  // zeros at the end of `dim`
+  Dims sizes;      // [..., num_chunks, flattened rest]
 };
 Chunked chunked(const TensorType& part, std::size_t dim, std::int64_t chunks) {
   SymInt length = floor_div(part.sizes[dim] + (chunks - 1), chunks);
@@ -199,7 +199,7 @@ Replacement chunk_cat(Builder& b, const OpCall& call) {
   return one(b.call("aten.cat.default", {rows, axis}));
 }
 
-// --- broadcasting, and all pairs
+// --- broadcasting, and all combinations
 
 Types infer_broadcast_tensors(const OpCall& call) {
   Dims sizes;
@@ -228,7 +228,7 @@ Types infer_cartesian_prod(const OpCall& call) {
   for (const Value* axis : axes) count = count * axis->tensor().numel();
   return tensor_result(axes[0]->tensor().dtype, {count, static_cast<std::int64_t>(axes.size())});
 }
-// Each axis is spread over a grid of all of them, as one column.
+// Expands each axis to a grid of all of them, as one column.
 Replacement cartesian_prod(Builder& b, const OpCall& call) {
   std::vector<Value*> axes = b.own(call.values("tensors"));
   TRY(std::vector<Type> types, infer_cartesian_prod(call));

@@ -1,5 +1,5 @@
-// Reductions that are made of sums, means and extremes: spread, logarithms of sums, counts, histograms, and
-// those that leave out what is not a number.
+// Reductions composed of sums, means and extremes: spread, logarithms of sums, counts, histograms, and
+// variants that ignore NaN.
 //
 //   %y = aten.nansum.default(%x, [1])     ->     %n = aten.isnan.default(%x)
 //                                                %w = aten.where.self(%n, 0, %x)
@@ -19,7 +19,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The dimensions that the call's `dim` names, all when it names none.
+// Returns the dimensions of the call's `dim`; all if it lists none.
 Result<Ints> dims_of(const OpCall& call) {
   TRY(std::vector<std::size_t> dims, wrap_dims(call["dim"], call.tensor("self").rank()));
   return Ints(dims.begin(), dims.end());
@@ -29,7 +29,7 @@ Term sum(const Term& x, const Ints& dims, bool keepdim) {
   return x.rank() == 0 ? x : x.call("aten.sum.dim_IntList", {dims, keepdim});
 }
 
-// --- spread: variances are the runtime's, deviations their roots
+// --- spread: variances use the runtime's kernel, deviations are their roots
 
 std::vector<BuilderArgument> variance_arguments(const OpCall& call) {
   const OpDef& def = call.def();
@@ -109,7 +109,7 @@ Replacement deviation_and_mean(Builder& b, const OpCall& call) {
   return with_mean(b, call, true);
 }
 
-// --- logarithms of sums: the largest term is taken out, unless it is infinite
+// --- logarithms of sums: the largest term is factored out, unless it is infinite
 
 Types infer_logsumexp(const OpCall& call) {
   TRY(std::vector<Type> types, infer_reduction(call));
@@ -157,7 +157,7 @@ Replacement count_nonzero(Builder& b, const OpCall& call) {
   return result(call, sum(tensor_operand(b, call, "self") != 0, dims, false));
 }
 
-// --- without what is not a number
+// --- ignoring NaN
 
 Term without_nan(const Term& x) {
   return is_floating(x.dtype()) ? where(is_nan(x), 0.0, x) : x;
@@ -181,7 +181,7 @@ Replacement nanmean(Builder& b, const OpCall& call) {
 Types infer_histc(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, {call.integer("bins")});
 }
-// Each element adds one to its bin, and nothing when it is out of range.
+// Each element adds one to its bin; elements out of range add nothing.
 Replacement histc(Builder& b, const OpCall& call) {
   TRY(double low, constant_number(call, "min"));
   TRY(double high, constant_number(call, "max"));
@@ -227,7 +227,7 @@ std::span<const OpLine> statistics_ops() {
                                      .out = "var.correction_out",
                                      .infer = infer_spread,
                                      .decompose = variance_kernel,
-                                     .accepts = "self f32 f64"})},  // of halves the kernel adds up halves
+                                     .accepts = "self f32 f64"})},  // the kernel sums f16 in f16
       {"aten.var.default(Tensor self, bool unbiased=True) -> Tensor", spread_rules(variance)},
       {"aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
        written_by("var.out", spread_rules(variance))},

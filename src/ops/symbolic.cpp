@@ -1,6 +1,6 @@
-// Sizes and other numbers computed while the program runs, and assertions about them. Their types are those
-// the file gives; assertions are removed, since the runtime has no kernels for them, and so are questions
-// that were answered when the program was traced:
+// Sizes and other numbers computed at run time, and assertions about them. Types are those of the file.
+// Assertions are removed, since the runtime has no kernels for them, and so are queries that were answered
+// during tracing:
 //
 //   %_: none = aten.promote_types.default(.f32, .f16)        gone
 #include "ops/op_table.h"

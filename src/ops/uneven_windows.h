@@ -4,7 +4,8 @@
 
 namespace depute::internal {
 
-// An adaptive max pool whose windows differ in size, over the last `count` dimensions: values and indices.
+// Returns values and indices of an adaptive max pool over the last `count` dimensions whose windows differ in
+// size.
 Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count);
 
 }  // namespace depute::internal

@@ -1,9 +1,11 @@
-// The different elements of a tensor, of which only the data tells how many there are.
+// The distinct elements of a tensor; their number depends on data.
 //
-//   aten._unique2.default(x)   ->   s = sort(x)          [1, 1, 2, 3, 3, 9]
-//                                   is_first             [1, 0, 1, 1, 0, 1]
-//                                   at = nonzero         [0, 2, 3, 5]            values s[at], counts by diff
-//                                   cumsum(is_first) - 1, brought back to the order of x: the inverse
+//   aten._unique2.default(x)   ->   s = sort(x)                  [1, 1, 2, 3, 3, 9]
+//                                   is_first                     [1, 0, 1, 1, 0, 1]
+//                                   at = nonzero(is_first)       [0, 2, 3, 5]
+//                                   values = s[at]               [1, 2, 3, 9]
+//                                   counts = diff(at)            [2, 1, 2, 1]
+//                                   cumsum(is_first) - 1         the inverse, once it is in the order of x
 #include "depute/builder.h"
 #include "ops/formula.h"
 #include "ops/idioms.h"
@@ -15,7 +17,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The sizes are those that the file gives.
+// The sizes are taken from the file.
 Types infer_unique(const OpCall& call) {
   if (call.node() == nullptr) return type_error("the number of different elements is not known");
   const Value* first = call.node()->result(0);
@@ -34,7 +36,7 @@ Types infer_unique(const OpCall& call) {
   return types;
 }
 
-// Of a vector whose equal elements are neighbours: where each group begins, as [u], and as a mask.
+// For a vector with equal elements next to each other: the start of each group, as [u] and as a mask.
 struct Groups {
   Value* starts = nullptr;
   Term is_first;
@@ -51,7 +53,7 @@ Groups groups_of(Builder& b, Value* line, const SymInt& size, const SymInt& coun
   return {b.call("aten.select.int", {places, 1, 0}), is_first};
 }
 
-// The results for a vector `line` that holds x[order[i]] at i, or x itself when there is no order.
+// Builds the results for a vector `line` that holds x[order[i]] at i, or x itself if order is null.
 Replacement unique_of(Builder& b, const OpCall& call, Value* line, Value* order) {
   const Dims& own = call.tensor("self").sizes;
   const SymInt size = product(own);

@@ -1,10 +1,10 @@
 // Norms of vectors and matrices, and distances, which are norms of differences. Matrix norms that need
-// singular values are refused.
+// singular values are rejected.
 //
 //   aten.linalg_matrix_norm.default(f32[2, 3], 1)   ->   abs, sum over 0, amax over 0
 //   aten.dist.default(%x, %y, 2)                    ->   sub, mul, sum, sqrt
 //
-// Half precision is summed in f32, as eager PyTorch does.
+// Half precision is summed in f32, like in eager PyTorch.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -29,7 +29,7 @@ Value* converted(Builder& b, Value* x, ScalarType dtype) {
 
 // --- (sum |x|^p)^(1/p), and its limits for p = 0, inf and -inf
 
-// A vector of one element is as long as that, however large `p`.
+// The norm of a single element is its absolute value, for any `p`.
 Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bool is_vector = true) {
   if (p == 2) {
     Value* squares = b.call("aten.mul.Tensor", {x, x});
@@ -54,12 +54,12 @@ Value* p_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim, bo
   return b.call("aten.pow.Tensor_Scalar", {b.call("aten.sum.dim_IntList", {powers, dims, keepdim}), 1 / p});
 }
 
-// What a norm is taken of: of complex numbers their lengths.
+// Returns the elements to take a norm of: absolute values for complex numbers.
 Value* real_lengths(Builder& b, Value* x) {
   return is_complex(x->tensor().dtype) ? b.call("aten.abs.default", {x}) : x;
 }
 
-// The norm over `dims`, computed in f32 for half precision. Over no dimensions it is that of each element.
+// Returns the norm over `dims`, computed in f32 for half precision; without dimensions, that of each element.
 Value* wide_norm(Builder& b, Value* x, double p, const Ints& dims, bool keepdim) {
   ScalarType dtype = x->tensor().dtype;
   if (is_half_precision(dtype)) x = converted(b, x, ScalarType::F32);
@@ -109,7 +109,7 @@ Failure no_singular_values() {
   return type_error("this norm needs singular values, which the runtime has no kernel for");
 }
 
-// The largest (smallest) sum over one dimension, along the other.
+// Returns the largest (smallest) sum over one dimension, along the other.
 Replacement largest_sum(Builder& b, const OpCall& call, double order, std::int64_t rows,
                         std::int64_t columns) {
   if (std::fabs(order) == 2) return no_singular_values();
@@ -152,7 +152,7 @@ Types infer_nuclear(const OpCall& call) {
 Replacement singular_norm(Builder&, const OpCall&) {
   return no_singular_values();
 }
-// Of vectors over one dimension, of matrices over two; without an order over all elements.
+// Vector norm over one dimension, matrix norm over two; without an order over all elements.
 Replacement linalg_norm(Builder& b, const OpCall& call) {
   if (call["ord"].is_none()) return norm_of(b, call, 2);
   TRY(double order, constant_number(call, "ord"));
@@ -178,7 +178,7 @@ Replacement dist(Builder& b, const OpCall& call) {
   return one(wide_norm(b, real_lengths(b, difference), order, dims, false));
 }
 
-// The distances of all rows of x1 to all rows of x2.
+// Infers the distances of all rows of x1 to all rows of x2.
 Types infer_cdist(const OpCall& call) {
   const TensorType &a = call.tensor("x1"), &c = call.tensor("x2");
   if (a.rank() < 2 || c.rank() < 2) return argument_error("cdist of tensors without two dimensions");
@@ -195,7 +195,7 @@ Replacement cdist(Builder& b, const OpCall& call) {
   }
   return one(b.call("aten._cdist_forward.default", call.args()));
 }
-// In how many places two rows differ: NaN where one of them has NaN, which the kernel counts.
+// Counts the positions where two rows differ; NaN if one of them has NaN, which the kernel counts.
 Replacement count_with_nan(Builder& b, const OpCall& call) {
   if (call.number("p") != 0) return std::vector<Value*>{};
   Value* rows = b.call("aten.unsqueeze.default", {call["x1"], -2});
@@ -204,7 +204,7 @@ Replacement count_with_nan(Builder& b, const OpCall& call) {
   Value* ones = b.call("aten.where.ScalarOther", {b.call("aten.isnan.default", {difference}), difference, 1});
   return one(b.call("aten.sum.dim_IntList", {zero_unless(b, differs, ones), Ints{-1}}));
 }
-// The distances of all pairs of rows, each once.
+// Infers the distances of all pairs of rows, each once.
 Types infer_pdist(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   if (self.rank() != 2) return argument_error("pdist of a tensor that is not a matrix");
@@ -221,7 +221,7 @@ Replacement pdist(Builder& b, const OpCall& call) {
   return one(b.call("aten._pdist_forward.default", call.args()));
 }
 
-// What is longer than maxnorm is made that long: slices along `dim` are the vectors.
+// Scales vectors (slices along `dim`) that exceed maxnorm to that length.
 Replacement renorm(Builder& b, const OpCall& call) {
   const TensorType& self = call.tensor("self");
   TRY(double order, constant_number(call, "p"));

@@ -18,8 +18,8 @@
 namespace depute {
 namespace {
 
-// Bodies may be shared, and shared ones inside of shared ones; normalisation gives each use a copy of its
-// own. A few lines of text could ask for any number of nodes that way.
+// Maximum number of nodes after bodies are copied. Bodies may be shared and nested, and normalization copies
+// them for each use, so a short text could request any number of nodes.
 constexpr std::size_t max_copied_nodes = std::size_t{1} << 20;
 
 class InputVerifier {
@@ -56,8 +56,8 @@ class InputVerifier {
     return {};
   }
 
-  // The bodies that an autocast runs, and those that they run: element types there are what it converts to.
-  // Inlining the region holds them against the rules (normalise/inline_wrappers.cpp).
+  // Finds bodies that an autocast runs, directly or indirectly: their element types are those after
+  // conversion. They are checked when the region is inlined (normalise/inline_wrappers.cpp).
   void find_autocast(const Method& method) {
     std::vector<const Graph*> found;
     const auto add = [&](const Node& node) {
@@ -79,10 +79,10 @@ class InputVerifier {
     }
   }
 
-  // What a graph becomes once each use of a body has its own copy.
+  // Size of a graph after each use of a body has its own copy.
   struct Unfolded {
-    std::size_t depth = 0;  // of bodies in bodies
-    std::size_t nodes = 0;  // of all bodies, returns among them
+    std::size_t depth = 0;  // nesting of bodies
+    std::size_t nodes = 0;  // of all bodies, including returns
   };
 
   Result<Unfolded> unfold(const Graph& graph, std::size_t depth) {
@@ -93,7 +93,7 @@ class InputVerifier {
       for (const Graph* body : node.bodies()) {
         TRY(Unfolded below, unfold(*body, depth + 1));
         result.depth = std::max(result.depth, below.depth + 1);
-        result.nodes += body->node_count() + 1 + below.nodes;  // each at most the limit
+        result.nodes += body->node_count() + 1 + below.nodes;  // each is at most the limit
         if (depth + result.depth > max_body_depth)
           return fail(node, fmt::format("control flow nested deeper than {}", max_body_depth));
         if (result.nodes > max_nodes_)
@@ -126,8 +126,8 @@ class InputVerifier {
     return {};
   }
 
-  // Holds a call against its op's rule for result types. A rule that fails because it does not know enough
-  // (of symbolic sizes, say) refuses nothing here: the node may be dead, or proved to be right by torch.
+  // Checks a call against its op's rule for result types. A rule that lacks information (about symbolic
+  // sizes, for instance) rejects nothing: the node may be dead, or proved correct by torch.
   Status check_types(const Node& node, const OpDef& def) {
     const auto types = result_types(OpCall(def, node.args(), node.kwargs(), &node));
     if (!types) {
@@ -138,7 +138,7 @@ class InputVerifier {
       return fail(node, fmt::format("{}: it has {} results, {} are right", node.op().str(),
                                     node.results().size(), types->size()));
     }
-    if (def.mutates()) return {};  // results of an in-place op may be placeholders, which nobody uses
+    if (def.mutates()) return {};  // results of an in-place op may be unused placeholders
     for (std::size_t i = 0; i < types->size(); ++i) {
       Type own = node.result(i)->type();
       const bool is_converted =
@@ -166,13 +166,13 @@ class InputVerifier {
                         fmt::format("method {}, node %{}", method_.str(), node.display_name()));
   }
 
-  std::unordered_set<const Program*> programs_;  // that were met; originals may be shared
+  std::unordered_set<const Program*> programs_;  // already visited; originals may be shared
   std::unordered_map<Symbol, const Delegate*> delegates_;
   std::unordered_set<const Graph*> in_autocast_;
-  std::unordered_map<const Graph*, Unfolded> unfolded_;  // of the current method
+  std::unordered_map<const Graph*, Unfolded> unfolded_;  // for the current method
   std::size_t max_nodes_ = 0;
   Symbol method_;
-  Symbol last_op_;  // nodes in a row often have the same
+  Symbol last_op_;  // consecutive nodes often have the same op
   const OpDef* last_def_ = nullptr;
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t open_end = std::numeric_limits<std::int64_t>::max();
 
-// The order that moves dimensions `from` to the places `to` and keeps the others in theirs.
+// Returns the order that moves dimensions `from` to positions `to` and keeps the others in order.
 std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>& from,
                                const std::vector<std::size_t>& to) {
-  if (rank == 0) return {};  // dimension 0 may be named, and is not there
+  if (rank == 0) return {};  // dimension 0 may be named, although it does not exist
   std::vector<std::size_t> order(rank, rank);
   std::vector<bool> is_moved(rank, false);
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -33,7 +33,7 @@ std::vector<std::size_t> moved(std::size_t rank, const std::vector<std::size_t>&
   return order;
 }
 
-// The dimensions a list argument names, in its order.
+// Returns the dimensions that a list argument names, in its order.
 Result<std::vector<std::size_t>> named_dims(const OpCall& call, std::string_view name, std::size_t rank) {
   if (!call.is_constant_ints(name)) return type_error("a dimension is not a constant");
   std::vector<std::size_t> dims;
@@ -65,7 +65,7 @@ bool has(const OpCall& call, std::string_view name) {
   return std::ranges::any_of(call.def().args, [&](const ArgDef& arg) { return arg.name == name; });
 }
 
-// A bound of a slice on a dimension of `size`, counted from the front and within [0, size].
+// Returns a bound of a slice on a dimension of `size`, wrapped and clamped to [0, size].
 SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymInt& size) {
   if (argument.is_none()) return otherwise;
   SymInt bound = as_sym_int(argument);
@@ -82,7 +82,7 @@ SymInt slice_bound(const Argument& argument, const SymInt& otherwise, const SymI
 Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
   Dims sizes = wanted;
   std::size_t open = sizes.size();
-  std::vector<SymInt> left(own.begin(), own.end());  // factors of the open size, after cancelling
+  std::vector<SymInt> left(own.begin(), own.end());  // factors of the dynamic size, after cancellation
   std::vector<SymInt> divisors;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
@@ -103,7 +103,7 @@ Result<Dims> view_sizes(const Dims& own, const Dims& wanted) {
     if (elements == known || !elements.is_constant() || !known.is_constant()) return sizes;
     const bool are_empty =
         product({own.data(), own.size()}) == 0 && product({wanted.data(), wanted.size()}) == 0;
-    if (are_empty) return sizes;  // whatever the other sizes are
+    if (are_empty) return sizes;  // for any other sizes
     return type_error(fmt::format("a view of {} elements as {}", product({own.data(), own.size()}).str(),
                                   product({wanted.data(), wanted.size()}).str()));
   }
@@ -126,7 +126,7 @@ Result<std::vector<std::size_t>> permutation(const OpCall& call) {
   if (has(call, "dim0")) return swapped(rank, call.integer("dim0"), call.integer("dim1"));
   if (has(call, "axis0")) return swapped(rank, call.integer("axis0"), call.integer("axis1"));
   if (has(call, "source")) return moved_order(call, rank);
-  // Without numbers: t and numpy_T reverse all dimensions, the others (mT, mH, adjoint, ...) swap the last
+  // Without dimensions: t and numpy_T reverse all dimensions, the others (mT, mH, adjoint, ...) swap the last
   // two.
   std::string_view name = call.def().name.str();
   if (rank >= 2 && !name.starts_with("aten.t.") && !name.starts_with("aten.numpy_T."))

@@ -1,5 +1,5 @@
-// Views: ops whose result is another reading of their argument's elements. The many spellings torch has
-// become a few:
+// Views: ops whose result is another view of their argument's elements. Torch's many variants become a few
+// ops:
 //
 //   reshape, flatten, unflatten, view_as, ...   ->  aten.view.default
 //   transpose, t, movedim, numpy_T, ...         ->  aten.permute.default
@@ -18,7 +18,7 @@
 namespace depute::internal {
 namespace {
 
-// --- sizes in, sizes out
+// --- changing sizes
 
 Types infer_view_as(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, call.tensor("other").sizes);
@@ -64,7 +64,7 @@ Types infer_unsqueeze(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// The dimensions a squeeze removes: those it names that have size 1.
+// Returns the dimensions that a squeeze removes: the named ones of size 1.
 Result<std::vector<std::size_t>> squeezed_dims(const OpCall& call) {
   const TensorType& self = call.tensor("self");
   bool names = call.args().size() > 1;
@@ -111,7 +111,7 @@ Types infer_expand_as(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// --- parts
+// --- slices
 
 // The size that torch recorded for dimension `dim` of a slice with open bounds, which torch clamps to the dimension;
 // nothing if a slice cannot have it.
@@ -165,7 +165,7 @@ Types infer_unfold(const OpCall& call) {
   return tensor_result(self.dtype, std::move(sizes));
 }
 
-// --- one spelling for each
+// --- one op for each class of views
 
 Replacement to_view(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, call.def().infer(call));
@@ -187,7 +187,7 @@ Replacement to_squeeze_dims(Builder& b, const OpCall& call) {
   return one(b.call("aten.squeeze.dims", {call["self"], list}));
 }
 
-// Windows of one number are that number.
+// A window of a 0-d tensor is the number itself.
 Replacement unfold_number(Builder& b, const OpCall& call) {
   if (call.tensor("self").rank() != 0) return std::vector<Value*>{};
   Value* row = b.view(b.own(call.value("self")), {1});
@@ -197,7 +197,7 @@ Replacement unfold_number(Builder& b, const OpCall& call) {
 Replacement broadcast_to(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", call.args()));
 }
-// The runtime's kernel refuses an implicit one, which is no other.
+// The runtime's kernel rejects an implicit expand, which is otherwise the same.
 Replacement expand_explicitly(Builder& b, const OpCall& call) {
   if (!call.boolean("implicit")) return std::vector<Value*>{};
   return one(b.call("aten.expand.default", {call["self"], call["size"]}));
@@ -206,7 +206,7 @@ Replacement expand_as(Builder& b, const OpCall& call) {
   return one(b.call("aten.expand.default", {call["self"], call.tensor("other").sizes}));
 }
 
-// --- views that are their argument
+// --- views that return their argument
 
 bool keeps_order(const OpCall& call) {
   auto order = permutation(call);
@@ -227,7 +227,7 @@ constexpr OpRules permuting(OpFlag flags = no_flags) {
           .decompose = to_permute,
           .write_back = write_permuted};
 }
-// Transposed and conjugated.
+// Transposes and conjugates.
 Replacement complex_adjoint(Builder& b, const OpCall& call) {
   TRY(const std::vector<Value*> turned, to_permute(b, call));
   return one(b.call("aten._conj.default", {turned[0]}));

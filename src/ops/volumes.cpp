@@ -1,6 +1,6 @@
-// Pooling over three dimensions, as two pools of images: over height and width, with the depth as channels,
-// then over the depth, with height and width as one. Averages divide by a product of counts, so that this
-// holds for them as well. Adaptive max pools with windows that differ in size are read by index.
+// Pooling over three dimensions as two pools of images: first over height and width, with depth as channels,
+// then over depth, with height and width flattened. This also holds for averages, whose divisor is a product
+// of counts. Adaptive max pools with windows of different sizes are read by index.
 //
 //   aten.avg_pool3d.default(f32[2, 3, 4, 8, 8], [2, 2, 2])
 //     ->  view [6, 4, 8, 8], avg_pool2d [2, 2], view [6, 4, 16], avg_pool2d [2, 1], view [2, 3, 2, 4, 4]
@@ -18,7 +18,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The last three sizes, and the product of those in front.
+// The last three sizes, and the product of the leading ones.
 struct Volume {
   SymInt count, depth, height, width;
 };
@@ -30,12 +30,12 @@ Volume volume_of(const Dims& sizes) {
 Value* as_images(Builder& b, Value* x, const Volume& v) {
   return reshape(b, x, {v.count, v.depth, v.height, v.width});
 }
-// [count, depth, height * width], where `pooled` tells height and width
+// Views x as [count, depth, height * width]; `pooled` gives height and width.
 Value* as_columns(Builder& b, Value* x, const Volume& v, const Volume& pooled) {
   return reshape(b, x, {v.count, v.depth, pooled.height * pooled.width});
 }
 
-// The windows over height and width, and over the depth.
+// A window over height and width, or over depth.
 struct Flat {
   Ints kernel, stride, padding, dilation;
 };
@@ -64,7 +64,8 @@ Replacement avg_pool3d(Builder& b, const OpCall& call) {
   return one(reshape(b, result, sizes));
 }
 
-// An index in a volume is that in the slice which has the greatest element, behind the slices above it.
+// Returns the index in the volume: the index in the slice of the largest element, offset by the slices before
+// it.
 Value* volume_index(Builder& b, Value* in_slice, Value* in_column, const Volume& v, const Volume& pooled) {
   SymInt area = pooled.height * pooled.width;
   Value* column = reshape(b, in_column, {v.count, pooled.depth * area});
@@ -100,7 +101,7 @@ Replacement adaptive_avg_pool3d(Builder& b, const OpCall& call) {
   TRY(std::vector<Type> types, infer_adaptive_of(call, 3));
   const Dims& sizes = types[0].tensor.sizes;
   if (std::ranges::any_of(sizes, [](const SymInt& size) { return size == 0; })) {
-    return one(b.call("aten.full.default", {sizes, 0, types[0].tensor.dtype}));  // the kernel wants elements
+    return one(b.call("aten.full.default", {sizes, 0, types[0].tensor.dtype}));  // kernels need elements
   }
   Volume v = volume_of(call.tensor("self").sizes), pooled = volume_of(sizes);
   if (pooled.depth == 1 && pooled.height == 1 && pooled.width == 1) {
@@ -118,8 +119,8 @@ Replacement adaptive_max_pool3d(Builder& b, const OpCall& call) {
   return uneven_max_pool(b, call, 3);
 }
 
-// Along one dimension: the places that each window reads, [to, longest]. Shorter windows read their last
-// element again.
+// The indices that each window reads along one dimension, [to, longest]. Shorter windows repeat their last
+// element.
 struct WindowIndex {
   Value* places;
   std::int64_t from, to, longest;
@@ -129,8 +130,8 @@ Result<WindowIndex> window_index(Builder& b, const TensorType& self, std::size_t
   if (!wanted.is_constant() || wanted.value() <= 0 || from <= 0) {
     return type_error("an adaptive max pool to a size that is not known");
   }
-  // Window i ends at ceil((i + 1) * from / to): it begins and ends inside of an element if `rest` and `to`
-  // have no common step.
+  // Window i ends at ceil((i + 1) * from / to). It starts and ends inside an element if `rest` and `to` have
+  // no common step.
   std::int64_t to = wanted.value(), rest = from % to, longest = from / to;
   if (rest > 0) longest += rest > std::gcd(rest, to) ? 2 : 1;
   Value* scaled = b.call("aten.mul.Tensor", {range(b, to), from});
@@ -151,7 +152,7 @@ Replacement uneven_max_pool(Builder& b, const OpCall& call, std::size_t count) {
   Dims sizes = types[0].tensor.sizes;
   std::size_t lead = sizes.size() - count;
   std::vector<Value*> indices(lead, nullptr);
-  Value* flat = nullptr;  // of each element that is read, its index in the image
+  Value* flat = nullptr;  // for each element that is read, its index in the image
   std::int64_t elements = 1;
   for (std::size_t i = 0; i < count; ++i) {
     TRY(WindowIndex window, window_index(b, self, lead + i, sizes[lead + i]));

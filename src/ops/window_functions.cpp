@@ -1,4 +1,4 @@
-// Windows of signal processing: constants, which folding then stores as numbers.
+// Window functions of signal processing, which are folded into constants.
 //
 //   aten.hann_window.default(4)  ->  0.5 - 0.5 * cos(arange(4) * (2 pi / 4))
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using std::numbers::pi;
 
-// The longest window: 1 GiB of f32.
+// Maximum length of a window: 1 GiB of f32.
 constexpr std::int64_t max_length = std::int64_t{1} << 28;
 
 Types infer_window(const OpCall& call) {
@@ -33,7 +33,7 @@ double number_or(const OpCall& call, std::string_view name, double otherwise) {
   return has_argument(call, name) ? call[name].as_double() : otherwise;
 }
 
-// The window as a function of the positions 0, 1, .. and of the last position.
+// Builds the window as a function of the positions 0, 1, .. and of the last position.
 template <typename Shape>
 Replacement window(Builder& b, const OpCall& call, const Shape& shape) {
   TRY(std::vector<Type> types, infer_window(call));
@@ -65,7 +65,7 @@ Replacement blackman(Builder& b, const OpCall& call) {
     return cos(angle * 4) * 0.08 - cos(angle * 2) * 0.5 + 0.42;
   });
 }
-// Rises to 1 in the middle, and falls.
+// Rises to 1 in the middle, then falls.
 Replacement bartlett(Builder& b, const OpCall& call) {
   return window(b, call, [](const Term& x, double last) {
     const Term rising = x * (2 / last);

@@ -13,7 +13,8 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t max_window = std::int64_t{1} << 30;
 
-// A list with one number per pooled dimension; a single number serves all, an empty list is `otherwise`.
+// Returns a list with one number per pooled dimension; a single number applies to all, an empty list gives
+// `otherwise`.
 Result<Ints> per_dimension(const OpCall& call, std::string_view name, std::size_t count,
                            Ints otherwise = {}) {
   if (!call.is_constant_ints(name)) return type_error(fmt::format("'{}' is not constant", name));
@@ -34,7 +35,7 @@ Result<SymInt> pooled_size(const SymInt& size, const PoolWindow& w, std::size_t 
   SymInt span = size + (2 * padding - w.dilation[i] * (w.kernel[i] - 1) - 1);
   if (!w.ceil_mode) return floor_div(span, stride) + 1;
   SymInt count = floor_div(span + (stride - 1), stride) + 1;
-  // A window may not start in the padding behind, which only those near to it can.
+  // A window may not start in the padding at the end; the first test finds windows that cannot.
   if (padding + stride < w.dilation[i] * (w.kernel[i] - 1) + 2) return count;
   return sym_min(count, floor_div(size + (padding - 1), stride) + 1);
 }

@@ -1,4 +1,4 @@
-// What pooling ops say of their windows, and the sizes that follow.
+// Windows of pooling ops, and the sizes that follow from them.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace depute::internal {
 
-// One number per pooled dimension.
+// Each list has one number per pooled dimension.
 struct PoolWindow {
   std::vector<std::int64_t> kernel, stride, padding, dilation;
   bool ceil_mode = false;
 };
 
 Result<PoolWindow> read_pool_window(const OpCall& call, std::size_t count, bool has_dilation);
-// The sizes of the result of pooling over the last dimensions.
+// Returns the result sizes of pooling over the last dimensions.
 Result<Dims> pooled_sizes(const TensorType& self, const PoolWindow& window);
 
 template <std::size_t count>
@@ -33,7 +33,7 @@ Types infer_max_pool(const OpCall& call) {
   return tensor_result(call.tensor("self").dtype, std::move(sizes));
 }
 
-// The values, and as many indices.
+// Adds the type of the indices to the type of the values.
 inline Types with_indices(Types types) {
   if (!types) return types;
   types->push_back((*types)[0]);
@@ -45,7 +45,8 @@ Types infer_max_pool_with_indices(const OpCall& call) {
   return with_indices(infer_max_pool<count>(call));
 }
 
-// Unlike a window's sizes, one number does not stand for all: torch and the runtime's kernels refuse it.
+// Requires one number per dimension: unlike for windows, torch and the runtime's kernels reject a single
+// number.
 Result<Dims> read_output_size(const OpCall& call, std::size_t count);
 Types infer_adaptive_of(const OpCall& call, std::size_t count);
 

@@ -1,8 +1,8 @@
 // Hurwitz's zeta function 1 / q^s + 1 / (q + 1)^s + ... in f64, and the derivatives of digamma, which are
-// multiples of it. Ten terms are summed up, the rest is told by Euler's and Maclaurin's formula.
+// multiples of it. Ten terms are summed; the Euler-Maclaurin formula gives the rest.
 //
-// A whole number s has a sum for negative q as well: up to the part f of q above the whole number below it,
-// the terms are those of positive arguments, in another order.
+// For an integer s the sum also exists for negative q. Up to the fractional part f of q, its terms are those
+// of positive arguments, in another order.
 //
 //   zeta(s, q) = zeta(s, f) + (-1)^s (zeta(s, 1 - f) - zeta(s, 1 - q))         f = q - floor(q)
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ Term number(Builder& b, double value) {
   return {b, b.call("aten.scalar_tensor.default", {value, ScalarType::F64})};
 }
 
-// The poles are where eager has them, which computes the sine in the element type.
+// Poles are at the same arguments as in eager PyTorch, which computes the sine in the element type.
 Term trigamma(Builder& b, const Term& x) {
   const Term sine = sin(x * std::numbers::pi), is_mirrored = x < 0.5;
   const Term pole = std::numbers::pi * std::numbers::pi / (sine * sine);
@@ -94,7 +94,7 @@ Replacement polygamma(Builder& b, const OpCall& call) {
   if (n == 1) return result(call, trigamma(b, x));
   const double order = static_cast<double>(n) + 1;
   double factor = std::tgamma(order);
-  if (x.dtype() != ScalarType::F64) factor = static_cast<float>(factor);  // the range of the type is seen
+  if (x.dtype() != ScalarType::F64) factor = static_cast<float>(factor);  // the type's range applies
   const Term sum = zeta_of(number(b, order), x.to(ScalarType::F64));
   return result(call, sum.to(x.dtype()) * (n % 2 == 0 ? -factor : factor));
 }

@@ -22,7 +22,7 @@ Border BorderMeter::measure(std::span<const std::uint32_t> members) {
     add_operands(*nodes_[member]);
     add_results(*nodes_[member]);
   }
-  // The order by address is of no consequence: the values are only counted.
+  // The order by address does not matter: the values are only counted.
   std::ranges::sort(crossing_);
   crossing_.erase(std::unique(crossing_.begin(), crossing_.end()), crossing_.end());
   Border border{.values = crossing_.size(), .bytes = 0};

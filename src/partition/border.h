@@ -1,4 +1,4 @@
-// The border of a set of nodes in its graph: what would be passed to a delegate made of them, and back.
+// The border of a set of nodes: the inputs and outputs that a delegate made of them would have.
 //
 //   x, w -> conv -> relu -> tan          border of {conv relu}: x goes in, relu comes out
 //                                        (w is a constant: it moves in)
@@ -18,13 +18,13 @@ struct Border {
   std::uint64_t bytes = 0;
 };
 
-// A tensor's bytes; 1 if they are not known before the program runs.
+// Size of a tensor in bytes; 1 if the size is only known at run time.
 std::uint64_t value_bytes(const Value& value);
 
-// Measures sets of nodes of one graph, which are given by their numbers in `nodes`.
+// Measures borders of sets of nodes of one graph. A set lists the nodes' numbers in `nodes`.
 class BorderMeter {
  public:
-  // `data` of the method's inputs; constants do not count when they move in.
+  // `data` describes the method's inputs. With `constants_move`, constants do not count.
   BorderMeter(const Method& method, std::span<const InputData> data, const Graph& graph,
               const std::vector<const Node*>& nodes, bool constants_move);
   Border measure(std::span<const std::uint32_t> members);

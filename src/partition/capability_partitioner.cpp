@@ -8,7 +8,7 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t max_named_ops = 8;  // in a verdict
+constexpr std::size_t max_named_ops = 8;  // maximum number of ops listed in a verdict
 
 std::string names_of(const std::vector<OpSupport>& rules) {
   std::string text;

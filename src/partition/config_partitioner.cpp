@@ -29,7 +29,7 @@ OpsToNotDecompose ConfigPartitioner::ops_to_not_decompose(const Program&) const 
   return kept;
 }
 
-// Each taken node with its neighbours; those that share a node united.
+// Groups each supported node with its neighbors, and merges groups that share a node.
 void ConfigPartitioner::add_groups(const Program& program, const Method& method, const Graph& graph,
                                    Proposal& proposal) const {
   std::vector<std::vector<const Node*>> candidates;

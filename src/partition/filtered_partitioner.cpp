@@ -16,7 +16,7 @@ NodeSupport refuse_pinned(std::string_view pin) {
   return refuse("pinned", pin);
 }
 
-// Groups without a pinned node. The other nodes of the rest are refused with the pinned one.
+// Removes groups that contain a pinned node. All nodes of such a group are refused.
 std::unordered_map<const Node*, NodeSupport> drop_pinned_groups(const Pins& pins, ProposeOptions& options) {
   std::unordered_map<const Node*, NodeSupport> refused;
   std::erase_if(options.groups, [&](const std::vector<const Node*>& group) {

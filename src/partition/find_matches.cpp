@@ -11,10 +11,10 @@
 namespace depute {
 namespace {
 
-// What a node is called with, by position in its op's schema where it has one.
+// The arguments of a node, by position in its op's schema if the op has one.
 class Call {
  public:
-  // A call that its schema refuses matches nothing.
+  // A call that does not fit its schema matches no pattern.
   explicit Call(const Node& node) : node_(node) {
     if (node.def() == nullptr) return;
     is_sound_ = check_call(node).has_value();
@@ -27,7 +27,7 @@ class Call {
     return schema_call_ ? schema_call_->args().size() : node_.args().size();
   }
 
-  // Null if there is none.
+  // Null if the node has no such argument.
   const Argument* argument(const Pattern::Wish& wish) const {
     if (wish.keyword.empty()) return wish.position < argument_count() ? &at(wish.position) : nullptr;
     const auto named = std::ranges::find(node_.kwargs(), wish.keyword, &NamedArgument::name);
@@ -55,7 +55,7 @@ bool same_number(const Argument& a, const Argument& b) {
   return a.as_int() == b.as_int();
 }
 
-// Sizes of a match that stand for symbols of its pattern.
+// Maps the symbolic sizes of a pattern to sizes of the match.
 class SizeNames {
  public:
   bool agree(const Type& pattern, const Type& type) {
@@ -88,7 +88,7 @@ class Matcher {
           const Pattern& pattern, const std::vector<std::uint8_t>& is_taken)
       : method_(method), data_(data), order_(order), pattern_(pattern), is_taken_(is_taken) {}
 
-  // The match of which `last` is the pattern's last node.
+  // Returns the match whose last node is `last`.
   std::optional<PatternMatch> match_at(const Node& last) {
     steps_left_ = max_match_steps;
     nodes_.assign(pattern_.nodes().size(), nullptr);
@@ -136,7 +136,7 @@ class Matcher {
     return users;
   }
 
-  // Takes `node` for the step's node of the pattern, and goes on from there.
+  // Binds the step's pattern node to `node` and continues with the next step.
   bool try_node(std::size_t step, const Node& node) {
     const std::size_t number = pattern_.steps()[step].node;
     const Pattern::PatternNode& wanted = pattern_.nodes()[number];
@@ -177,7 +177,7 @@ class Matcher {
     return wanted.open_rest || rest_is_default(wanted, node, call);
   }
 
-  // Arguments that the pattern does not mention.
+  // True if all arguments that the pattern does not mention have their default value.
   bool rest_is_default(const Pattern::PatternNode& wanted, const Node& node, const Call& call) {
     if (!call.has_schema())
       return node.args().size() == wanted.positional && node.kwargs().size() == wanted.node->kwargs().size();
@@ -224,7 +224,7 @@ class Matcher {
       case Argument::Kind::Int:
       case Argument::Kind::Float:
       case Argument::Kind::Bool:
-        return false;  // patterns have no graphs; numbers were compared above
+        return false;  // patterns contain no graphs; numbers were compared above
     }
     std::unreachable();
   }
@@ -236,7 +236,7 @@ class Matcher {
     return is_new || agree(entry->second, literal);
   }
 
-  // An int is a float too.
+  // An int literal also matches a float input.
   static bool is_literal_of(Type::Kind kind, const Argument& literal) {
     switch (kind) {
       case Type::Kind::Int:
@@ -268,8 +268,8 @@ class Matcher {
 
   bool is_inside(const Node* node) const { return std::ranges::find(nodes_, node) != nodes_.end(); }
 
-  // All nodes are found: types agree, what enters comes from outside, and what stays inside is not seen
-  // there.
+  // Final check once all nodes are bound. Types must agree, inputs must come from outside the match, and
+  // inner values must not be used outside it.
   bool is_complete() const {
     SizeNames sizes;
     for (const Value* input : pattern_.method().graph->inputs()) {
@@ -299,10 +299,10 @@ class Matcher {
   const NodeOrder& order_;
   const Pattern& pattern_;
   const std::vector<std::uint8_t>& is_taken_;  // by node id
-  std::vector<const Node*> nodes_;             // per node of the pattern
+  std::vector<const Node*> nodes_;             // by pattern node
   std::unordered_map<const Value*, const Value*> values_;
-  std::unordered_map<const Value*, Argument> literals_;  // of inputs that stand for one
-  std::vector<const Value*> trail_;                      // keys of both, oldest first
+  std::unordered_map<const Value*, Argument> literals_;  // literals that pattern inputs are bound to
+  std::vector<const Value*> trail_;                      // keys of both maps, oldest first
   std::size_t steps_left_ = 0;
 };
 

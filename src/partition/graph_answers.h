@@ -1,4 +1,4 @@
-// A graph of a method and what backends say about its nodes, in the numbers that region growing works on.
+// A graph of a method, and the answers of backends about its nodes, in the form that region growing uses.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace depute {
 
-// What one backend says about the nodes of a graph, by number.
+// The answers of one backend about the nodes of a graph, by node number.
 struct GraphAnswers {
   std::vector<Support> support;
   std::vector<std::uint64_t> gain;
   std::vector<Verdict> refusals;
-  std::vector<std::uint32_t> refusal_of;  // per node: its place among the refusals, if it is unsupported
-  bool judges_worth = false;              // some piece may not be worth a delegate
+  std::vector<std::uint32_t> refusal_of;  // by unsupported node: index into `refusals`
+  bool judges_worth = false;              // the backend may refuse islands that are not worth a delegate
 };
 
 GraphAnswers ask(const Proposal& proposal, const Graph& graph);
 
-// A graph's edges and values, without support and groups.
+// The edges and values of a graph, without support and groups.
 struct NumberedGraph {
   std::vector<const Node*> nodes;  // by number
-  NodeOrder order;                 // the numbers of nodes
+  NodeOrder order;                 // node -> number
   RegionGraph regions;
 };
 
-// Nodes are numbered in graph order. `with_inputs`: also which inputs of the graph each reads.
-// Nodes with effects that must stay in order depend on each other, too.
+// Numbers the nodes in graph order. With `with_inputs`, also records the graph inputs that each node reads.
+// Nodes whose effects must stay in order depend on each other.
 NumberedGraph number_graph(const Graph& graph, bool with_inputs, const EffectOrder& effects = {});
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);

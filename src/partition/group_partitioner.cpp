@@ -15,14 +15,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The nodes of one method by name, graph by graph.
+// Maps names to nodes, one entry for each graph of the method.
 std::vector<NodeNames> names_of(const Method& method) {
   std::vector<NodeNames> graphs;
   for (const Graph* graph : graphs_of(method)) graphs.emplace_back(*graph);
   return graphs;
 }
 
-// Empty when the graph lacks one of them.
+// Returns the named nodes. Empty if the graph lacks one of them.
 std::vector<const Node*> find_all(const NodeNames& graph, const Names& names) {
   std::vector<const Node*> nodes;
   for (const std::string& name : names) {
@@ -40,7 +40,7 @@ std::vector<const Node*> find_group(const std::vector<NodeNames>& graphs, const 
   return {};
 }
 
-// Why a group was found in no method.
+// The error for a group that no method contains.
 Failure not_found(const Program& program, const Names& names) {
   std::vector<NodeNames> graphs;
   for (const auto& method : program.methods) std::ranges::move(names_of(*method), std::back_inserter(graphs));

@@ -21,7 +21,7 @@ MaskedProgram::MaskedProgram(const Program& program, const Method& method,
   for (std::size_t i = 0; i < originals.size(); ++i) add_graph(*originals[i], *copies[i], masks, effects);
 }
 
-// A copy has the nodes of its original in the same order.
+// The copy has the nodes of the original in the same order.
 void MaskedProgram::add_graph(const Graph& original, Graph& copy,
                               const std::function<bool(const Node&)>& masks, const Effects& effects) {
   for (std::size_t i = 0; i < original.inputs().size(); ++i)

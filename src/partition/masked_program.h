@@ -1,5 +1,5 @@
-// A copy of a program in which some nodes of a method cannot be recognised, for partitioners that look at
-// programs by themselves; and the way back from the copy's nodes to the original's.
+// A copy of a program in which some nodes cannot be recognized, for partitioners that inspect programs
+// themselves. unmask() maps the copy's nodes back to the original.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ class Effects;
 
 class MaskedProgram {
  public:
-  // Nodes for which `masks` says yes have the op depute.masked, or depute.masked_effect where they have
-  // effects (own_ops.h), and no tag in the copy.
+  // In the copy, nodes for which `masks` is true have no tag and the op depute.masked, or
+  // depute.masked_effect if they have effects (own_ops.h).
   MaskedProgram(const Program& program, const Method& method, const std::function<bool(const Node&)>& masks);
 
   const Program& program() const { return program_; }
   const Method& method() const { return *method_; }
 
-  // The result for the copy as one for the original. An error if it takes a masked node, or speaks
-  // of what is not in the copy.
+  // Converts a result for the copy to one for the original. Fails if the result takes a masked node or refers
+  // to objects outside the copy.
   Result<PartitionResult> unmask(PartitionResult result) const;
 
  private:
@@ -31,8 +31,8 @@ class MaskedProgram {
 
   Program program_;
   const Method* method_ = nullptr;
-  std::unordered_map<const Node*, const Node*> original_nodes_;     // by the copy's
-  std::unordered_map<const Value*, const Value*> original_inputs_;  // likewise, of all graphs
+  std::unordered_map<const Node*, const Node*> original_nodes_;     // copy -> original
+  std::unordered_map<const Value*, const Value*> original_inputs_;  // copy -> original, inputs of all graphs
 };
 
 }  // namespace depute

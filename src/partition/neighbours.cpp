@@ -39,7 +39,7 @@ std::vector<std::vector<const Node*>> united(const Graph& graph,
   }
   std::vector<std::vector<const Node*>> result;
   constexpr std::size_t none = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> place(graph.node_ids(), none);  // by the node that stands for its set
+  std::vector<std::size_t> place(graph.node_ids(), none);  // by the representative of the set
   std::vector<std::uint8_t> is_added(graph.node_ids(), 0);
   for (const auto& set : sets) {
     std::size_t& at = place[joined.find(set.front()->id())];

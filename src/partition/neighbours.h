@@ -1,4 +1,4 @@
-// Nodes around a node, for configs and groups.
+// Finds nodes around a node, for configs and groups.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,7 @@ const Node* only_user(const Node& node);
 // Appends the only user if it has this op.
 void add_only_user(const Node& node, std::string_view op, std::vector<const Node*>& nodes);
 
-// Sets of the graph's nodes, none empty; those that share a node become one. Each node once, in the order
-// given.
+// Merges sets that share a node. No set is empty. Keeps the given order, without duplicates.
 std::vector<std::vector<const Node*>> united(const Graph& graph,
                                              const std::vector<std::vector<const Node*>>& sets);
 

@@ -1,4 +1,4 @@
-// Nodes by name. A node has the names of its results; one without results has none.
+// Finds nodes by name. A node has the names of its results; a node without results has no name.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace depute {
 
-// Whether `parts` are some of the parts of a dotted name: gelu and aten.gelu are of aten.gelu.default, but
-// not of aten.gelu_backward.default.
+// True if `parts` is a run of whole parts of a dotted name. gelu and aten.gelu match aten.gelu.default, but
+// not aten.gelu_backward.default.
 bool has_parts(std::string_view name, std::string_view parts);
 
-// The nodes of one graph.
+// Maps names to the nodes of one graph.
 class NodeNames {
  public:
   explicit NodeNames(const Graph& graph);

@@ -8,7 +8,7 @@
 
 namespace depute {
 
-// "%a -> %tan -> %b"; of a long path the middle is left out.
+// "%a -> %tan -> %b". The middle of a long path is omitted.
 std::string path_text(std::span<const Node* const> path);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// The spelling of the controls that every backend has.
+// Parses the controls that every backend has.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, RegionMode> modes[] = {{"settled", RegionM
 constexpr std::pair<std::string_view, Horizontal> horizontals[] = {
     {"all", Horizontal::All}, {"near", Horizontal::Near}, {"none", Horizontal::None}};
 
-// The meaning of a word; an error that lists the words if there is none.
+// Returns the value of a word, or an error that lists the known words.
 template <typename T, std::size_t count>
 Result<T> meaning(const std::pair<std::string_view, T> (&words)[count], std::string_view where,
                   std::string_view key, std::string_view value) {
@@ -43,7 +43,7 @@ Result<std::uint32_t> count(std::string_view where, std::string_view key, std::s
                  "a number from 1 on");
 }
 
-// Pins add up; of anything else the first value would be lost.
+// Only pins may be repeated: their values accumulate.
 Status check_repeated(const std::string& where, const KeyValues& options) {
   for (std::size_t i = 0; i < options.size(); ++i) {
     const std::string& key = options[i].first;
@@ -55,7 +55,7 @@ Status check_repeated(const std::string& where, const KeyValues& options) {
   return {};
 }
 
-// False for an option of the backend's own.
+// Returns false if the option is the backend's own.
 Result<bool> take_option(PartitionControls& controls, const std::string& where, const std::string& key,
                          const std::string& value) {
   if (key == "only" || key == "off") {

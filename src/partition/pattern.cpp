@@ -21,7 +21,7 @@ bool is_marker(const Argument& argument, std::string_view marker) {
   return argument.kind == Argument::Kind::Operator && argument.as_symbol() == marker;
 }
 
-// A size in a pattern is a number or a symbol: anything else could not be told apart.
+// Rejects a size that is neither a number nor a symbol: an expression cannot be matched.
 Status check_type(const Pattern& pattern, const Value& value) {
   if (!value.type().is_tensor()) return {};
   for (const SymInt& size : value.tensor().sizes) {
@@ -136,8 +136,8 @@ Status Pattern::check_outputs() const {
   return {};
 }
 
-// From the last node on to nodes that make what it uses; where none is left, to nodes that use something
-// known.
+// Orders the nodes for matching, starting at the last one. Each next node produces a value of the nodes
+// placed so far, or else uses one.
 Status Pattern::order_nodes() {
   std::vector<bool> is_placed(nodes_.size(), false);
   std::unordered_set<const Value*> known;
@@ -146,7 +146,7 @@ Status Pattern::order_nodes() {
     is_placed[step.node] = true;
     const Node& node = *nodes_[step.node].node;
     for (std::size_t i = 0; i < node.operand_count(); ++i) {
-      // A literal is nobody's result and has no other users.
+      // A literal has no producer and no other users.
       if (!is_literal_input(*node.operand(i))) known.insert(node.operand(i));
     }
     known.insert(node.results().begin(), node.results().end());
@@ -162,7 +162,7 @@ Status Pattern::order_nodes() {
     for (std::size_t operand = 0; operand < node.operand_count(); ++operand) {
       const Value* value = node.operand(operand);
       if (!known.contains(value)) continue;
-      // Inner values have few users; what enters the pattern may have many.
+      // Prefers inner values, which have few users; an input of the pattern may have many.
       if (step.used == nullptr || value->producer() != nullptr) step.used = value;
     }
     return step;

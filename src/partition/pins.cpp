@@ -22,8 +22,8 @@ bool is_in_module(const Node& node, std::string_view path) {
          (module_path.size() == path.size() || module_path[path.size()] == '.');
 }
 
-// Backtracking takes exponential time on some expressions, so matching goes breadth first; what that cannot
-// do, or what makes the automaton large, is refused.
+// Matches breadth first, since backtracking is exponential for some expressions. Rejects features that
+// breadth-first matching lacks or that make the automaton large.
 Result<std::regex> compile_regex(std::string_view text) {
   const auto fault = [&](std::string_view message) {
     return failure("usage", fmt::format("name:{}", text), message, "like relu_[0-9]+|gelu.*");
@@ -39,7 +39,7 @@ Result<std::regex> compile_regex(std::string_view text) {
   }
 }
 
-// All nodes of a program, and of the programs that its delegates were made of.
+// Visits all nodes of a program and of its delegates' original programs, until `visit` returns true.
 template <typename Visit>
 bool any_node(const Program& program, Visit&& visit) {
   for (const auto& method : program.methods) {
@@ -54,8 +54,8 @@ bool any_node(const Program& program, Visit&& visit) {
   });
 }
 
-// Of "aten.relu.default": aten.relu.default, relu.default, aten.relu and so on; or those from its start
-// alone.
+// Adds the runs of parts of a dotted name: for "aten.relu.default" these are aten.relu.default, relu.default,
+// aten.relu and so on. With `from_start`, only those that include the first part.
 void add_runs_of_parts(std::string_view name, bool from_start, std::set<std::string>& runs) {
   if (name.empty()) return;
   for (std::size_t start = 0; start < name.size() && (start == 0 || !from_start);) {

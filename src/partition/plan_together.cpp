@@ -22,7 +22,7 @@
 namespace depute {
 namespace {
 
-// launch + bytes * per_kib / 1024, at least 1: a delegate that gains nothing is not worth having.
+// launch + bytes * per_kib / 1024, but at least 1: a delegate that gains nothing is not worth it.
 std::uint64_t delegate_cost(const DelegateCost& cost, std::uint64_t bytes) {
   const std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
   const bool overflows = cost.per_kib != 0 && bytes > limit / cost.per_kib;
@@ -91,7 +91,7 @@ class MethodPlanner {
     record(graph, plan, questions);
   }
 
-  // A node that has too many values by itself fits into no delegate, however small.
+  // Refuses nodes that exceed `max_values` on their own: they fit into no delegate.
   void refuse_wide_nodes(std::uint32_t owner) {
     const std::size_t most = proposals_[owner].options.max_values;
     GraphAnswers& answers = answers_[owner];
@@ -140,7 +140,7 @@ class MethodPlanner {
     return worth;
   }
 
-  // Halves the size of regions for each owner of one with too many values. False if there is none.
+  // Halves the size limit of owners that have a region with too many values. False if there is none.
   bool shrink_regions(const OwnersPlan& plan, std::vector<OwnerQuestion>& questions) {
     bool any = false;
     for (std::uint32_t owner = 0; owner < proposals_.size(); ++owner) {
@@ -245,7 +245,7 @@ class MethodPlanner {
     }
   }
 
-  // What goes along beside the constants that nodes use.
+  // Tags mutated buffers for the owners that take state as well as constants.
   void move_state() {
     const auto wants_state = [&](std::uint32_t owner) { return moves(owner, MovedData::ConstantsAndState); };
     bool any = false;
@@ -277,14 +277,14 @@ class MethodPlanner {
   std::span<const Proposal> proposals_;
   const std::vector<InputData> data_;
   const Effects effects_;
-  std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // per owner
-  std::unordered_map<std::string, std::uint32_t> next_tag_;       // per owner's name
+  std::vector<std::unordered_map<const Graph*, Groups>> groups_;  // by owner
+  std::unordered_map<std::string, std::uint32_t> next_tag_;       // by the owner's name
   std::unordered_map<Symbol, std::uint32_t> owner_of_tag_;
-  std::unordered_map<const Node*, std::uint32_t> taken_with_bodies_;  // owner by node
+  std::unordered_map<const Node*, std::uint32_t> taken_with_bodies_;  // node -> owner
   std::unordered_set<const Graph*> visited_;
   PartitionResult result_;
 
-  // Of the graph at hand: its nodes by number, and per owner answers and a meter.
+  // State of the current graph: its nodes by number, and answers and a meter for each owner.
   std::vector<const Node*> nodes_;
   std::optional<NodeOrder> order_;
   std::vector<GraphAnswers> answers_;
@@ -295,7 +295,7 @@ class MethodPlanner {
 
 namespace {
 
-// What an owner has to say about its sets that stay apart; all else it takes by its other proposal.
+// Supports only the nodes of the owner's isolated sets. The owner's other proposal covers all other nodes.
 NodeSupport support_of_set(const Proposal& proposal, const std::unordered_set<const Node*>& members,
                            const Node& node) {
   NodeSupport answer = proposal.support(node);
@@ -347,7 +347,7 @@ OpsToNotDecompose SeveralPartitioners::ops_to_not_decompose(const Program& progr
   std::vector<OpsToNotDecompose> wishes;
   OpsToNotDecompose all;
   for (const auto& partitioner : partitioners_) {
-    if (partitioner == nullptr) continue;  // partition() tells
+    if (partitioner == nullptr) continue;  // partition() reports the error
     wishes.push_back(partitioner->ops_to_not_decompose(program));
     all.ops.insert(all.ops.end(), wishes.back().ops.begin(), wishes.back().ops.end());
   }

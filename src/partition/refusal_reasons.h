@@ -1,4 +1,4 @@
-// Why the nodes of a graph that were left out were left out: the verdicts of a plan.
+// The verdicts of a plan: why nodes of a graph are undelegated.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace depute {
 
-// Of a neutral node that no region needs.
+// Verdict for a neutral node that no region needs.
 inline constexpr std::string_view nothing_computed = "nothing is computed beside it";
 
 class RefusalReasons {
  public:
-  // One owner's part of the plan. `groups` by number, as they were asked for.
+  // One owner's part of the plan. `groups` is in the order of the question.
   struct Owner {
     const ProposeOptions& options;
     GraphAnswers& answers;  // refusals are moved out of it
@@ -26,14 +26,14 @@ class RefusalReasons {
     std::span<const std::vector<const Node*>* const> groups;
   };
 
-  // `order` has the numbers of `nodes`.
+  // `order` maps `nodes` to their numbers.
   RefusalReasons(const std::vector<const Node*>& nodes, const NodeOrder& order, std::vector<Owner> owners);
 
-  // Of a node in no region; asked once.
+  // Returns the verdict for an undelegated node. Call it once per node: it moves refusals out.
   Verdict of(std::uint32_t node) const;
 
  private:
-  // Dissolved groups by node.
+  // node -> its dissolved group
   using Dissolved = std::unordered_map<std::uint32_t, const DissolvedGroup*>;
 
   Verdict by_owner(std::size_t owner, std::uint32_t node) const;
@@ -42,7 +42,7 @@ class RefusalReasons {
 
   const std::vector<const Node*>& nodes_;
   std::vector<Owner> owners_;
-  std::vector<Dissolved> dissolved_;  // per owner
+  std::vector<Dissolved> dissolved_;  // by owner
 };
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// How options and protocols spell the ways in which regions grow: "fx", "near". take_partition_controls()
-// (filtered_partitioner.h) reads them.
+// The spelling of region modes in options and protocols: "fx", "near". take_partition_controls()
+// (filtered_partitioner.h) parses them.
 #pragma once
 
 #include <string_view>

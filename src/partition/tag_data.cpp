@@ -10,14 +10,14 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t max_named_readers = 4;  // in a reason
+constexpr std::size_t max_named_readers = 4;  // maximum number of readers listed in a reason
 
-// Adds entries to a result's constant_tags, none twice.
+// Adds entries to a result's constant_tags without duplicates.
 class ConstantTags {
  public:
   explicit ConstantTags(PartitionResult& result) : result_(result) {
     for (const auto& [value, tag] : result.constant_tags) {
-      if (value != nullptr) known_.emplace(value->index(), tag.id());  // lowering refuses null ones
+      if (value != nullptr) known_.emplace(value->index(), tag.id());  // lowering rejects null values
     }
   }
   void add(const Value& value, Symbol tag) {
@@ -27,10 +27,10 @@ class ConstantTags {
 
  private:
   PartitionResult& result_;
-  std::set<std::pair<std::uint32_t, const void*>> known_;  // as they were before
+  std::set<std::pair<std::uint32_t, const void*>> known_;  // entries that the result had at the start
 };
 
-// Finds the one tag of all that touches a buffer.
+// Returns a mutated buffer's tag if all nodes that touch the buffer have that tag.
 class BufferPlacer {
  public:
   BufferPlacer(const Program& program, const Method& method, const PartitionResult& result)
@@ -53,8 +53,8 @@ class BufferPlacer {
   }
 
   struct Place {
-    Symbol tag;          // empty: it stays
-    std::string reason;  // then
+    Symbol tag;          // empty: the buffer stays in the method
+    std::string reason;  // why the buffer stays
   };
 
   Place place(const Value& buffer, const InputSpec& spec) const {
@@ -87,7 +87,7 @@ class BufferPlacer {
   }
 
   std::string touching_nodes(const Value& buffer, const Node& writer) const {
-    std::vector<const Node*> readers;  // each once; uses are listed most recent first
+    std::vector<const Node*> readers;  // without duplicates; uses are listed most recent first
     for (const Use& use : buffer.uses()) {
       if (readers.empty() || readers.back() != use.user()) readers.push_back(use.user());
     }
@@ -102,9 +102,9 @@ class BufferPlacer {
 
   const Method& method_;
   std::unordered_map<const Node*, Symbol> tag_of_;
-  std::unordered_map<Symbol, std::vector<std::size_t>> writes_;  // outputs by target
-  std::unordered_map<Symbol, int> inputs_of_;                    // by target
-  std::unordered_map<Symbol, Symbol> shared_;                    // target to another method that uses it
+  std::unordered_map<Symbol, std::vector<std::size_t>> writes_;  // target -> indices of outputs
+  std::unordered_map<Symbol, int> inputs_of_;                    // target -> number of inputs
+  std::unordered_map<Symbol, Symbol> shared_;                    // target -> another method that uses it
 };
 
 }  // namespace
@@ -149,7 +149,7 @@ bool is_method_input(const Method& method, const Value& value) {
 void tag_constants(const Method& method, std::span<const InputData> data,
                    const std::function<Symbol(const Node&)>& tag_of, PartitionResult& result) {
   ConstantTags constants(result);
-  std::vector<Symbol> tags;  // of the users, last one first
+  std::vector<Symbol> tags;  // tags of the users, last user first
   std::unordered_map<Symbol, std::size_t> last_input;
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (data[i] != InputData::Constant) continue;

@@ -21,7 +21,7 @@ using Reason = WhyApart::Reason;
 
 constexpr std::uint32_t none = 0xFFFFFFFF;
 
-// What a result says about the nodes of one graph.
+// The part of a partition result that belongs to one graph.
 struct GraphResult {
   const Graph* graph;
   std::vector<std::pair<const Node*, Symbol>> tags;
@@ -44,13 +44,13 @@ std::vector<GraphResult> by_graph(const PartitionResult& result) {
   return graphs;
 }
 
-// The partitions of a numbered graph in an order in which they can run.
+// The partitions of a numbered graph, in topological order.
 struct Partitions {
   std::vector<Symbol> tags;
-  std::vector<std::uint32_t> of;  // per node, or none
+  std::vector<std::uint32_t> of;  // by node, or none
 };
 
-// Per node: the most edges on a path to it, where each partition is one node.
+// Returns for each node the length of the longest path to it in edges. Each partition counts as one node.
 std::vector<std::uint32_t> depths(const RegionGraph& graph,
                                   const std::vector<std::vector<std::uint32_t>>& partitions) {
   RegionGraph contracted = graph;
@@ -90,9 +90,9 @@ Partitions ordered_partitions(const NumberedGraph& numbered, const GraphResult& 
   return partitions;
 }
 
-// For each node outside: the last partition from which a path leads there that passes no other one, and the
-// node before it. A partition is entered from the one before it if its last source is that: what comes from
-// it has no other partition to pass.
+// Finds for each outside node its source: the last partition with a path to the node that passes no other
+// partition. It also stores the previous node of that path. A partition depends directly on the one before it
+// if that is its last source.
 class Sources {
  public:
   Sources(const AtomGraph& graph, const std::vector<std::uint32_t>& partition)
@@ -102,8 +102,8 @@ class Sources {
     }
   }
 
-  // A shortest path from the partition before to one of these nodes that passes an unsupported node; empty if
-  // there is none.
+  // Returns a shortest path from the partition `from` to one of these nodes that passes an unsupported node.
+  // Empty if there is none.
   std::vector<std::uint32_t> path(std::uint32_t from, std::span<const std::uint32_t> nodes) const {
     std::vector<std::uint32_t> path;
     std::uint32_t shortest = none;
@@ -132,7 +132,7 @@ class Sources {
     bool before_has_passed = false;
   };
 
-  // Later partitions are better, then shorter paths.
+  // Prefers later partitions, then shorter paths.
   static void improve(Source& source, const Source& other) {
     if (other.partition == none) return;
     const bool is_better = source.partition == none || source.partition < other.partition ||
@@ -140,7 +140,7 @@ class Sources {
     if (is_better) source = other;
   }
 
-  // An unsupported node is passed on every path through it.
+  // Every path through an unsupported node counts as passing one.
   void find(std::uint32_t node) {
     Source& plain = graph_.support[node] == Support::Unsupported ? passed_[node] : plain_[node];
     for (std::uint32_t pred : graph_.preds[node]) {
@@ -154,9 +154,9 @@ class Sources {
   }
 
   const AtomGraph& graph_;
-  const std::vector<std::uint32_t>& partition_;  // per node, or none
-  std::vector<Source> plain_;                    // on paths of neutral nodes
-  std::vector<Source> passed_;                   // on paths with an unsupported one
+  const std::vector<std::uint32_t>& partition_;  // by node, or none
+  std::vector<Source> plain_;                    // sources over neutral nodes only
+  std::vector<Source> passed_;                   // sources over at least one unsupported node
 };
 
 std::vector<const Node*> nodes_at(const std::vector<const Node*>& nodes,
@@ -172,7 +172,7 @@ std::vector<const Node*> without_middle(std::vector<const Node*> path) {
   return path;
 }
 
-// True if each node reads a value of the one before it. Others follow it by the order of effects.
+// True if each node reads a value of the node before it. Otherwise only the order of effects links them.
 bool are_linked(const std::vector<const Node*>& path) {
   for (std::size_t i = 1; i < path.size(); ++i) {
     bool reads = false;

@@ -10,7 +10,7 @@
 namespace depute {
 namespace {
 
-// The data seen from outermost to innermost dimension, where it is contiguous.
+// Returns the data with dimensions ordered from outermost to innermost; the result is contiguous.
 std::optional<TensorData> in_memory_order(const TensorData& data) {
   auto order = dim_order(data.type);
   if (!order) return std::nullopt;
@@ -56,8 +56,8 @@ void ConstantPool::place_view(PlanTensor& tensor, const PlanTensor& base, bool i
   }
 }
 
-// A name has one layout: the runtime compares it with the program's. Another layout of the same data gets a
-// name of its own, "weight[6]"; the file has the bytes once.
+// A name has one layout, which the runtime compares with the program's. Another layout of the same data gets
+// a separate name, "weight[6]"; the file stores the bytes once.
 void ConstantPool::place_external(PlanTensor& tensor, std::string_view name, const TensorData& dense,
                                   std::size_t file) {
   tensor.is_external = true;

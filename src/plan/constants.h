@@ -1,5 +1,5 @@
-// The constants of all methods, each place in a storage once. (Equal bytes in different places are found when
-// they are written out.) Constants may also be external: named, and kept apart from the program.
+// Collects the constants of all methods, each range of a storage once. (Equal bytes in different ranges are
+// merged when the file is written.) Constants may be external: they are named and stored outside the program.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ namespace depute {
 
 class ConstantPool {
  public:
-  // Constants that are not single numbers and belong to one of the files are kept apart.
+  // Constants that belong to one of `files` become external, except single numbers.
   explicit ConstantPool(std::span<const DataFile> files = {}) : files_(files) {}
 
-  // Sets where `tensor`, which is all there is of the constant `key`, gets its data from. An output is never
-  // external: runtimes take it for a tensor that they have to give memory. False when the data cannot be
-  // brought into the order of `type`.
+  // Sets where `tensor`, which holds the whole constant `key`, gets its data from. An output is never
+  // external: runtimes would take it for a tensor whose memory they must provide. False if the data cannot be
+  // reordered to `type`.
   bool place(PlanTensor& tensor, Symbol key, const TensorData& data, const TensorType& type, bool is_output);
-  // The same for a tensor that sees the data of `base`, which has a place, with other sizes.
+  // Like place(), for a tensor that views the data of `base` with other sizes; `base` already has a place.
   void place_view(PlanTensor& tensor, const PlanTensor& base, bool is_output);
 
-  // The constant's number, from 1. `type` is how the program sees it: contiguous data are taken as they lie,
-  // data of another order are brought into the order of `type`. 0 when that cannot be done.
+  // Returns the constant's number, from 1, or 0 if the data cannot be reordered to `type`, the program's
+  // type. Contiguous data are used as they are.
   std::uint32_t add(const TensorData& data, const TensorType& type);
   std::vector<TensorData> take() && { return std::move(constants_); }
   std::vector<ExternalConstant> take_external() && { return std::move(external_); }

@@ -1,5 +1,5 @@
-// Control flow of a flat method (control_ops.h) by the two instructions that the runtime has for it: a jump
-// that is taken when a condition is false, and a move that sets a number to another one.
+// Plans the control flow of a flat method (control_ops.h) with the runtime's two instructions. A jump is
+// taken if a condition is false; a move sets a number to another one.
 //
 //   control.if(%p)                 0  jump to 3 unless p
 //     control.set(%v, 1)           1  move 1 to v
@@ -7,8 +7,8 @@
 //     control.set(%v, 2)           3  move 2 to v
 //   control.end_if()               4  ...
 //
-// Tensors are never moved: that would make one the other, for this call and all later ones. They are copied,
-// where what is put into a variable was not computed there (variables.h).
+// Tensors are never moved, since a move would make both the same tensor in all later calls. A tensor that was
+// not computed in the place of the variable (variables.h) is copied.
 #include <fmt/format.h>
 
 #include "ops/control_ops.h"
@@ -17,7 +17,7 @@
 
 namespace depute::internal {
 
-// False when the node is none of these.
+// Returns false if the node is not control flow.
 Result<bool> MethodPlanner::plan_control(const Node& node) {
   switch (control_op(node)) {
     case ControlOp::None:
@@ -89,7 +89,7 @@ Status MethodPlanner::plan_set(const Node& node) {
   return {};
 }
 
-// The index of a number of this kind.
+// Returns the index of a number of the given kind.
 Result<std::int32_t> MethodPlanner::number(const Node& node, const Argument& argument, EValue::Kind kind) {
   if (argument.is_value()) {
     EValue::Kind given = scalar_kind(argument.as_value()->type().kind);
@@ -156,7 +156,7 @@ Status MethodPlanner::plan_mark(const Node& node) {
   }
 }
 
-// Before the first instruction of an else part; one without instructions needs no jump over it.
+// Called before the first instruction of an else part; an empty else part needs no jump over it.
 void MethodPlanner::begin_else_if_due() {
   if (open_.empty() || !open_.back().else_is_due) return;
   open_.back().else_is_due = false;
@@ -165,7 +165,7 @@ void MethodPlanner::begin_else_if_due() {
   open_.back().exit = next_instruction() - 1;
 }
 
-// Its target is yet to be set.
+// Adds a jump whose target is set later.
 Result<std::int32_t> MethodPlanner::add_jump(const Node& node, const Argument& condition) {
   TRY(std::int32_t index, condition.is_value() ? index_of(*condition.as_value(), &node)
                                                : Result<std::int32_t>(pool_.boolean(condition.as_bool())));

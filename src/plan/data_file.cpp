@@ -13,8 +13,8 @@ bool is_of_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-// The names that a key of a delegate's data is put together from: not the words before '(' and ':', which
-// say what was done to them.
+// Matches the names within a key of a delegate's data. Words before '(' and ':' are skipped: they name
+// operations.
 bool matches_part(std::string_view pattern, std::string_view key) {
   for (std::size_t begin = 0; begin < key.size(); ++begin) {
     std::size_t end = begin;

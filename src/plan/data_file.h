@@ -1,7 +1,8 @@
-// Which .ptd file a constant or a delegate's data go to: the first one whose pattern matches the name.
+// Selects the .ptd file for a constant or for data of a delegate: the first one whose pattern matches the
+// name.
 //
-//   layers.*      layers.0.weight, and what a delegate made of it: xnn:cat(layers.0.weight,bias)
-//   *             all
+//   layers.*      layers.0.weight, and a delegate's data derived from it: xnn:cat(layers.0.weight,bias)
+//   *             all names
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,9 @@
 
 namespace depute {
 
-// The file's number; nothing for data that stay in the program.
+// Returns the index of the file, or nullopt for data that stay in the program.
 std::optional<std::size_t> find_file(std::span<const DataFile> files, std::string_view name);
-// The file that takes all the rest, or null.
+// Returns the file that takes all names that no pattern matches, or null.
 const DataFile* file_of_rest(std::span<const DataFile> files);
 
 }  // namespace depute

@@ -4,7 +4,7 @@
 
 namespace depute::internal {
 
-// Equal keys of named data are equal data, in all of a program.
+// Hashes only the keys of named data: equal keys mean equal data within a program.
 Hash128 EqualDelegates::hash_of(const Delegate& delegate) const {
   Hasher hasher;
   hasher.add(delegate.backend_id);

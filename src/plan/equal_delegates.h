@@ -1,9 +1,9 @@
-// Delegates that are the same to the runtime: it loads one of them, and executes it for all.
+// Finds delegates that are equal for the runtime, which then loads one of them and executes it for all.
 //
 //   delegate "a": bytes 0x11 of w; delegate "b": bytes 0x11 of w      b(x), a(x)  ->  two calls of a
 //
-// What is loaded once takes its memory once, and weights that a backend packs stay in caches from one call to
-// the next. A delegate with state has it for itself alone.
+// A shared delegate takes its memory once, and weights that a backend packs stay in caches from one call to
+// the next. A delegate with state is never shared.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class EqualDelegates {
  public:
   explicit EqualDelegates(const Program& program) : program_(program), stateful_(program) {}
 
-  // Of those that were added before, one that is equal to this one (numbers in Program::delegates), which is
-  // added otherwise.
+  // Returns an equal delegate that was added before (its number in Program::delegates); adds this one if
+  // there is none.
   std::optional<std::uint32_t> find_or_add(std::uint32_t number);
 
  private:
@@ -29,7 +29,8 @@ class EqualDelegates {
 
   const Program& program_;
   const StatefulDelegates stateful_;
-  std::unordered_map<std::size_t, std::uint32_t> first_of_size_;  // bytes are hashed when a second one comes
+  // Bytes are hashed only if a second delegate has the size.
+  std::unordered_map<std::size_t, std::uint32_t> first_of_size_;
   std::unordered_map<Hash128, std::uint32_t> by_hash_;
 };
 

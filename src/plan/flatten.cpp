@@ -43,12 +43,12 @@ class Flattener {
   }
 
  private:
-  // A graph that is being added: what stands for its values, and how their names begin.
+  // A graph that is being inlined: the replacements of its values, and the prefix of their names.
   struct Scope {
     std::unordered_map<const Value*, Argument> values;
     std::string prefix;
     std::size_t depth = 0;
-    const Node* node = nullptr;  // the one at hand
+    const Node* node = nullptr;  // the current node
   };
 
   Graph& graph() { return *flat_->graph; }
@@ -65,7 +65,7 @@ class Flattener {
     return result;
   }
 
-  // --- new nodes, which come from the one at hand
+  // --- new nodes for the current node
 
   Node* add(Scope& scope, Symbol op, std::span<const Argument> args,
             std::span<const NamedArgument> kwargs = {}, std::span<const ResultSpec> results = {}) {
@@ -145,7 +145,7 @@ class Flattener {
     return {};
   }
 
-  // What the results of the node at hand become.
+  // Returns the replacements of the results of the current node.
   Result<Arguments> add_control_flow(Scope& scope) {
     auto flow = read_control_flow(*scope.node);
     if (!flow) return fail(scope, fmt::format("{}: {}", scope.node->op().str(), flow.error().message));
@@ -163,7 +163,7 @@ class Flattener {
 
   // --- cond
 
-  // The predicate when it is known: as a literal, or because the caller must pass the value at hand.
+  // Returns the predicate if it is known: a literal, or an input that must have a fixed value.
   std::optional<bool> known_truth(const Argument& predicate) {
     if (predicate.kind == Argument::Kind::Bool) return predicate.as_bool();
     if (!predicate.is_value()) return std::nullopt;
@@ -193,7 +193,7 @@ class Flattener {
     return results;
   }
 
-  // The operand that both branches give as this result.
+  // Returns the operand that both branches return for this result, or nullopt.
   static std::optional<std::size_t> same_operand(const ControlFlow& flow, std::size_t result) {
     std::optional<std::size_t> same;
     for (const Graph* body : flow.bodies) {
@@ -205,7 +205,7 @@ class Flattener {
     return same;
   }
 
-  // Null where none is needed.
+  // Returns the variable of each result; null where none is needed.
   Result<std::vector<Value*>> cond_variables(const ControlFlow& flow, Scope& scope) {
     std::vector<Value*> variables;
     for (const Value* result : scope.node->results()) {
@@ -227,7 +227,8 @@ class Flattener {
 
   // --- loops
 
-  // Variables for what is carried, with their first contents; null for what the body only passes on.
+  // Returns variables for the carried values, with their initial contents; null for values that the body
+  // passes through.
   Result<std::vector<Value*>> carried_variables(const ControlFlow& flow, const Arguments& first,
                                                 Scope& scope) {
     std::vector<Value*> variables;
@@ -249,7 +250,7 @@ class Flattener {
     return result;
   }
 
-  // The variables take what the body gave for them, all at once.
+  // Updates all variables at once with the outputs of the body.
   void carry_on(const std::vector<Value*>& variables, const Arguments& outputs, Scope& scope) {
     std::vector<VariableUpdate> updates;
     for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -282,13 +283,13 @@ class Flattener {
     return results;
   }
 
-  // map and scan: a loop that counts along the first dimension.
+  // Iterations of map and scan: a loop that counts along the first dimension.
   struct Turns {
     Argument count;
     bool may_be_none = false;
     Arguments mapped;
     Arguments operands;
-    std::vector<Value*> carried;  // null for what is only passed on
+    std::vector<Value*> carried;  // null for values that are passed through
     std::vector<Value*> stacked;  // null for results without users
   };
 
@@ -332,7 +333,7 @@ class Flattener {
                        [](const SymInt& size) { return size.is_constant(); });
   }
 
-  // Items of known sizes need to be told how many there are only once.
+  // Items with static sizes get their count once, before the loop.
   Result<std::vector<Value*>> stacked_variables(const ControlFlow& flow, const Turns& turns, Scope& scope) {
     std::vector<Value*> variables;
     for (const Value* result : scope.node->results().subspan(flow.carried.size())) {
@@ -374,7 +375,7 @@ class Flattener {
     return {};
   }
 
-  // The runtime cannot copy an item without elements.
+  // Skips items without elements, which the runtime cannot copy.
   void set_item(Value& stacked, const Turns& turns, const Argument& turn, const Argument& item,
                 Scope& scope) {
     const TensorType& type = item.as_value()->tensor();
@@ -404,7 +405,7 @@ class Flattener {
                  sym_type(Type::Kind::SymInt, size.expr()));
   }
 
-  // Without turns no item tells the sizes; what goes into the loop may.
+  // Sets the sizes for zero iterations, when no item provides them; operands of the loop may.
   Status set_empty(const ControlFlow& flow, const Turns& turns, Scope& scope) {
     for (Value* stacked : turns.stacked) {
       if (stacked == nullptr || has_static_items(stacked->tensor())) continue;

@@ -1,11 +1,11 @@
-// index_copy as a copy and a write in place, for which the runtime has a kernel; where the result lies in the
-// memory of a buffer that it replaces, only the write is left:
+// Plans index_copy as a copy and an in-place write, for which the runtime has a kernel. If the result lies in
+// the memory of the buffer that it replaces, only the write is needed:
 //
 //   %n = aten.index_copy.default(%cache, 1, %at, %k)
 //       ->
 //   aten::index_put_(cache, [none, at], k, false, cache)
 //
-// Unlike index_put's, its indices are never negative, in PyTorch as in this kernel.
+// Unlike for index_put, indices are never negative, neither in PyTorch nor in this kernel.
 #include "plan/method_planner.h"
 #include "support/try.h"
 
@@ -19,7 +19,7 @@ bool lie_in_one_place(const PlacedValue& a, const PlacedValue& b) {
 
 }  // namespace
 
-// Where the result lies, with what `self` holds, which a kernel goes on to change in place.
+// Returns the place of the result, filled with `self`, for a kernel that then changes it in place.
 std::int32_t MethodPlanner::copied_to_result(const Value& self, std::int32_t from, const Value& result) {
   const std::int32_t to = add_result(result);
   if (!lie_in_one_place(placement_[self], placement_[result]))

@@ -8,7 +8,7 @@
 namespace depute {
 namespace {
 
-constexpr std::uint64_t join_alignment = 16;  // so that delegates may read and write the parts
+constexpr std::uint64_t join_alignment = 16;  // lets delegates read and write the parts
 
 class Joiner {
  public:
@@ -21,7 +21,7 @@ class Joiner {
   Joins run(const Method& method) {
     joins_.of.resize(numbers_.count());
     joins_.is_joined.resize(method.graph->node_ids());
-    // With jumps a node may run before one that is listed first.
+    // With jumps, a node may run before an earlier one of the list.
     for (const Node& node : method.graph->nodes()) {
       if (control_op(node) != ControlOp::None) return std::move(joins_);
     }
@@ -55,7 +55,7 @@ class Joiner {
     joins_.empty = false;
   }
 
-  // All of its parts are runs of bytes.
+  // True if every part of the result is one run of bytes.
   static bool is_outermost(const OpCall& call, const TensorType& whole) {
     if (!whole.is_static()) return false;
     std::int64_t dim = call.integer("dim");
@@ -64,7 +64,7 @@ class Joiner {
     return std::ranges::all_of(outer, [](const SymInt& size) { return size == 1; });
   }
 
-  // What an operand is a view of.
+  // Returns the value that an operand is a whole view of.
   const Value& made_value(const Value& value) const {
     const Value* made = &value;
     while (made->producer() != nullptr) {
@@ -81,7 +81,7 @@ class Joiner {
            (options_.alloc_outputs || !uses_.is_output[number]);
   }
 
-  // A node computes it.
+  // True if a node computes the value.
   bool may_be_part(const Value& value) const {
     const Node* producer = value.producer();
     if (producer == nullptr || uses_.views[producer->id()] || joins_.is_joined[producer->id()]) return false;

@@ -1,5 +1,5 @@
-// Calls of the stock runtime's kernels: every argument of a node becomes a value of exactly the kind that the
-// kernel's C++ type wants, defaults included, then come the tensors it writes.
+// Plans calls of the stock runtime's kernels. Each argument of a node, defaults included, becomes a value of
+// the kind that the kernel's C++ type requires; the tensors that the kernel writes follow.
 //
 //   aten.add.Tensor(%x, %y)    ->   aten::add.out(x, y, Int 1, out, out)
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace depute::internal {
 namespace {
 
-// torch's memory formats as the runtime counts them.
+// Returns the runtime's number of a torch memory format.
 std::int64_t memory_format_number(MemoryFormat format) {
   switch (format) {
     case MemoryFormat::Contiguous:
@@ -100,7 +100,7 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   const auto contents = static_cast<std::size_t>(std::ranges::count_if(use->args, &KernelArg::is_written));
   if (node.results().size() < contents)
     return fail(&node, fmt::format("{} has too few results", node.op().str()));
-  std::size_t content = node.results().size() - contents;  // they are behind the others
+  std::size_t content = node.results().size() - contents;  // they follow the other results
   const auto results = node.results().first(content);
   std::vector<std::int32_t> args;
   for (const KernelArg& arg : use->args) {
@@ -116,8 +116,8 @@ Status MethodPlanner::plan_kernel_call(const Node& node, const OpDef& def) {
   return {};
 }
 
-// The tensors that the kernel writes and, behind them, the one more entry for what it returns. Out variants
-// return what they were given, and kernels that only write to arguments nothing; nothing reads that entry.
+// Adds the tensors that the kernel writes, and one more entry for its return value, which is never read. Out
+// variants return their out argument; kernels that only write to arguments return None.
 Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
                                   std::span<const Value* const> values, std::vector<std::int32_t>& args) {
   std::vector<std::int64_t> results;
@@ -145,7 +145,7 @@ Status MethodPlanner::add_results(const Node& node, const KernelUse& use,
 Result<std::int32_t> MethodPlanner::argument(const Node& node, const ArgDef& arg, const Argument& value) {
   if (value.is_value()) {
     const InputSpec* spec = input_spec(method_, *value.as_value());
-    // A number that the user's call fixed: taken as the literal it is, so that it gets the kernel's kind.
+    // A number that the user's call fixed is treated as a literal, so that it gets the kernel's kind.
     if (spec != nullptr && spec->constant) return argument(node, arg, *spec->constant);
   }
   if (value.is_none()) {

@@ -1,5 +1,5 @@
-// How long values are kept because of the loops of a flat method: what is there before a loop and is used in
-// it is used again in the next turn.
+// Extends lifetimes over the loops of a flat method: a value from before a loop that is used in it is used
+// again in the next iteration.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace depute {
 
 class Loops {
  public:
-  // Time is the node's place + 1.
+  // A node's time is its position + 1.
   Loops(const Graph& graph, const NodeOrder& order);
 
-  // Until when a value that is there since `first` is kept when it is used at `time`: the end of the
-  // outermost loop that goes on at `time` and began after `first`.
+  // Returns the time until which a value must be kept if it exists since `first` and is used at `time`. This
+  // is the end of the outermost loop that contains `time` and begins after `first`.
   std::uint32_t kept_until(std::uint32_t first, std::uint32_t time) const;
-  // Since when it is kept when it is written at `time`: the begin of that loop.
+  // Returns the time since which the value must be kept if it is written at `time`: the beginning of that
+  // loop.
   std::uint32_t kept_since(std::uint32_t first, std::uint32_t time) const;
 
  private:
@@ -26,7 +27,7 @@ class Loops {
   struct Loop {
     std::uint32_t begin;
     std::uint32_t end;
-    std::uint32_t around;  // the loop that this one stands in
+    std::uint32_t around;  // the enclosing loop
   };
   const Loop* outermost(std::uint32_t first, std::uint32_t time) const;
 

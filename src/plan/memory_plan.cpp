@@ -13,7 +13,8 @@
 namespace depute {
 namespace {
 
-// Comparisons that one packing may spend: enough for every ordinary graph, and linear for the rest.
+// Limits the comparisons of one packing: enough for every ordinary graph, linear in the number of blocks for
+// others.
 constexpr std::uint64_t steps_per_block = 64;
 constexpr std::uint64_t free_steps = 1 << 20;
 
@@ -21,7 +22,7 @@ std::uint64_t padded(const MemoryBlock& block) {
   return (block.bytes + block_alignment - 1) / block_alignment * block_alignment;
 }
 
-// Blocks that take room, in order of index.
+// Returns the non-empty blocks, in order of index.
 std::vector<std::uint32_t> occupied(std::span<const MemoryBlock> blocks) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < blocks.size(); ++i) {
@@ -30,8 +31,8 @@ std::vector<std::uint32_t> occupied(std::span<const MemoryBlock> blocks) {
   return order;
 }
 
-// The smallest gap between `neighbours` (alive at the same time, sorted by offset) that holds `bytes`, or the
-// end.
+// Returns the start of the smallest gap between `neighbours` (alive at the same time, sorted by offset) that
+// holds `bytes`, or their end.
 std::uint64_t best_gap(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& neighbours,
                        std::uint64_t bytes) {
   std::uint64_t end = 0;
@@ -48,8 +49,8 @@ std::uint64_t best_gap(const std::vector<std::pair<std::uint64_t, std::uint64_t>
   return best_room == 0 ? end : best;
 }
 
-// Places blocks in the given order, each into the best gap between those that live with it. Nothing when that
-// takes too many steps.
+// Places blocks in the given order, each into the best gap between the blocks alive with it. Returns nullopt
+// after too many steps.
 std::optional<MemoryPlan> pack_into_gaps(std::span<const MemoryBlock> blocks,
                                          std::span<const std::uint32_t> order) {
   MemoryPlan plan;
@@ -75,7 +76,7 @@ std::optional<MemoryPlan> pack_into_gaps(std::span<const MemoryBlock> blocks,
   return plan;
 }
 
-// The free parts of an arena that grows when nothing fits.
+// The free parts of an arena that grows if no part fits.
 class FreeList {
  public:
   std::uint64_t take(std::uint64_t bytes) {
@@ -136,7 +137,7 @@ class FreeList {
   std::uint64_t end_ = 0;
 };
 
-// Walks through time like an allocator would at run time, with the best-fitting free part for each block.
+// Walks through time like an allocator at run time; each block takes the best-fitting free part.
 MemoryPlan pack_by_time(std::span<const MemoryBlock> blocks) {
   MemoryPlan plan;
   plan.offsets.resize(blocks.size());

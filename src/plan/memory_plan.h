@@ -5,8 +5,8 @@
 //   1     2    32                    64
 //   2     3    64                    0          96 bytes in all
 //
-// Several packings are tried (largest first into the best gap, longest-lived first, in order of time) and the
-// smallest one is taken; trying ends as soon as one is as small as the most bytes ever alive at once.
+// Tries several packings (largest first into the best gap, longest-lived first, in order of time) and takes
+// the smallest. Stops early if a packing is as small as the peak of bytes alive at one time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace depute {
 
-// The runtime hands out arenas aligned to 16 bytes; every block starts at a multiple of it.
+// Alignment in bytes of arenas in the runtime; every block starts at a multiple of it.
 inline constexpr std::uint64_t block_alignment = 16;
 
 struct MemoryBlock {
@@ -26,14 +26,14 @@ struct MemoryBlock {
 
 struct MemoryPlan {
   std::vector<std::uint64_t> offsets;  // one per block
-  std::uint64_t bytes = 0;             // of the arena
+  std::uint64_t bytes = 0;             // size of the arena
 };
 
-// Sizes are rounded up to block_alignment; blocks without bytes get offset 0. O(n log n): the packings that
-// compare blocks with each other are given up when they exceed a number of steps linear in n.
+// Sizes are rounded up to block_alignment; empty blocks get offset 0. O(n log n): packings that compare
+// blocks with each other are abandoned after a number of steps linear in n.
 MemoryPlan plan_memory(std::span<const MemoryBlock> blocks);
 
-// The most bytes alive at one time: no plan can be smaller.
+// Maximum number of bytes alive at one time: a lower bound for every plan.
 std::uint64_t peak_bytes(std::span<const MemoryBlock> blocks);
 
 }  // namespace depute

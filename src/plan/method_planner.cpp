@@ -35,8 +35,8 @@ EValue::Kind scalar_kind(Type::Kind kind) {
 
 namespace {
 
-// What a delegate computes as this result of its call: mutations and literals among its outputs are not
-// results.
+// Returns the value that a delegate computes for this result of its call. Mutations and literals among its
+// outputs are not results of the call.
 const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
   const Method& method = *delegate.original->methods.at(0);
   for (std::size_t i = 0; i < method.outputs.size(); ++i) {
@@ -47,7 +47,8 @@ const Value* computed_output(const Delegate& delegate, std::uint32_t result) {
   return nullptr;
 }
 
-// The node that makes the value; for a delegate's result, the node inside of it. Null when it is not known.
+// Returns the node that computes the value; for a delegate's result, the node inside the delegate. Null if
+// unknown.
 const Node* maker_of(const Program& program, const Value& value) {
   const Node* producer = value.producer();
   if (producer == nullptr || !is_delegate_call(*producer)) return producer;
@@ -109,8 +110,8 @@ Failure MethodPlanner::has_no_kernel(const Node& node) const {
   return failure;
 }
 
-// What reads the results of a refused node is planned as if they were there, to find all that is wrong with
-// it. Behind a mark of control flow nothing can be planned without it.
+// Adds the results of a refused node anyway, so that planning finds further errors. After a refused mark of
+// control flow, planning stops.
 Status MethodPlanner::plan_or_refuse(const Node& node) {
   Status planned = plan_node(node);
   if (planned || control_op(node) != ControlOp::None) return planned;
@@ -125,7 +126,7 @@ void MethodPlanner::plan_inputs() {
     if (placement_[*input].kind == PlaceKind::State) {
       index_[placement_.numbers[*input]] = pool_.add_tensor(placement_[*input].tensor);
     }
-    if (spec.has_data()) continue;  // constants are in the plan when they are used
+    if (spec.has_data()) continue;  // constants join the plan when they are used
     std::int32_t& index = index_[placement_.numbers[*input]];
     if (input->type().is_tensor() && spec.kind == InputSpec::Kind::UserInput && !spec.constant) {
       index = pool_.add_tensor(placement_[*input].tensor);
@@ -147,7 +148,7 @@ Result<EValue> MethodPlanner::user_value(const Value& input, const InputSpec& sp
   return user_number(input);
 }
 
-// The runtime wants the value it was compiled with, so a number that may vary cannot be an input.
+// The runtime expects the number of the export, so a number that may vary cannot be an input.
 Result<EValue> MethodPlanner::user_number(const Value& input) {
   const Type& type = input.type();
   if (type.kind == Type::Kind::None) return EValue{};
@@ -162,14 +163,14 @@ Result<EValue> MethodPlanner::user_number(const Value& input) {
               "pass it as a tensor, or as the size of one");
 }
 
-// Of a value when all nodes have run: its copy, where the stores write over it.
+// Returns the index of a value after all nodes have run: its copy, if the stores overwrite it.
 Result<std::int32_t> MethodPlanner::final_index_of(const Value& value) {
   auto copy = copies_.find(&value);
   if (copy != copies_.end()) return copy->second;
   return index_of(value, nullptr);
 }
 
-// Old contents that are still wanted go elsewhere; then the stores.
+// Copies old contents that are still needed, then adds the stores.
 Status MethodPlanner::plan_stores() {
   for (const auto& [value, tensor] : placement_.old_contents) {
     TRY(std::int32_t old, index_of(*value, nullptr));
@@ -186,7 +187,7 @@ Status MethodPlanner::plan_stores() {
       call("aten::copy_", {to, from, pool_.boolean(false), to});
       continue;
     }
-    // The caller's tensor in its own order.
+    // The caller's tensor keeps its dimension order.
     std::vector<std::int64_t> order;
     for (std::uint8_t dim : placement_[*target].tensor.dim_order) order.push_back(pool_.integer(dim));
     call("dim_order_ops::_to_dim_order_copy.out",
@@ -345,8 +346,8 @@ Status MethodPlanner::plan_resize(const Node& node) {
   return {};
 }
 
-// The sizes of a view as a list of Ints. One that varies may be left to the runtime (-1) when no other size
-// can be 0; of more, each is an argument of the node or a size of its operand.
+// Returns the sizes of a view as a list of Ints. A single dynamic size is left to the runtime (-1) if no
+// other size can be 0. Otherwise each dynamic size must be an argument of the node or a size of its operand.
 Result<std::int32_t> MethodPlanner::resize_sizes(const Node& node) {
   const TensorType& type = node.result()->tensor();
   const Value& base = *node.operand(0);

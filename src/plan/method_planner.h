@@ -1,4 +1,4 @@
-// Turns the nodes of one method into values and instructions; what make_plan calls per method.
+// Turns the nodes of one method into values and instructions; make_plan() uses one per method.
 #pragma once
 
 #include <cstdint>
@@ -43,33 +43,33 @@ struct KernelUse {
   std::size_t result_count = 1;  // Tensors: number of tensors
 };
 
-// Kernels that not every runtime has.
+// Kernels that some runtimes lack.
 struct NeededKernels {
-  std::set<std::string> python_modules;  // that register them
-  std::set<std::string> own_kernels;     // names of those that the application registers itself
+  std::set<std::string> python_modules;  // modules that register such kernels
+  std::set<std::string> own_kernels;     // kernels that the application registers
 };
 
-// An if or a loop that was begun.
+// An if or a loop whose end is still to come.
 struct OpenMark {
-  std::int32_t begin = 0;    // of a loop: its first instruction
-  std::int32_t exit = -1;    // the jump to the first instruction behind it, or to the else part; -1: none
-  bool else_is_due = false;  // the else part was begun and has no instruction yet
+  std::int32_t begin = 0;    // the first instruction of a loop
+  std::int32_t exit = -1;    // the jump to the instruction behind it or to the else part; -1: none
+  bool else_is_due = false;  // the else part has begun and has no instruction yet
 };
 
-// What an EValue of a number is called; Null for other types.
+// Returns the EValue kind of a number of this type; Null for other types.
 EValue::Kind scalar_kind(Type::Kind kind);
 
 class MethodPlanner {
  public:
   MethodPlanner(const Program& program, const Method& method, Placement placement, ConstantPool& constants,
                 NeededKernels& needed);
-  // Goes on behind an input or a node that cannot be executed, also behind what placement.refused has; the
-  // plan is of use when none was refused.
+  // Continues after an input or node that cannot be executed, and after those in placement.refused. The plan
+  // is usable only if take_refused() is empty.
   Result<ExecutionPlan> run();
   std::vector<RefusedNode> take_refused() { return std::move(refused_); }
 
  private:
-  // Inputs, outputs, values (method_planner.cpp).
+  // Inputs, outputs and values (method_planner.cpp).
   void plan_inputs();
   Status plan_stores();
   Status plan_outputs();
@@ -121,9 +121,10 @@ class MethodPlanner {
   Status plan_index_copy(const Node& node);  // index_copy.cpp
   std::int32_t copied_to_result(const Value& self, std::int32_t from, const Value& result);
 
-  Result<std::int32_t> delegate_index(std::uint32_t number);  // of one in the program: in the plan
+  // Maps a delegate's number in the program to its index in the plan.
+  Result<std::int32_t> delegate_index(std::uint32_t number);
 
-  // Symbolic arithmetic that the runtime has no kernel for, or a wrong one (symbolic_call.cpp).
+  // Symbolic arithmetic without a correct kernel in the runtime (symbolic_call.cpp).
   Result<bool> plan_symbolic(const Node& node);
   std::int32_t not_equal(std::int32_t a, std::int32_t b);
   std::int32_t power(std::int32_t base, std::int64_t exponent);
@@ -144,14 +145,14 @@ class MethodPlanner {
   ExecutionPlan plan_;
   std::vector<RefusedNode> refused_;
   ValuePool pool_;
-  std::vector<OpenMark> open_;       // ifs and loops whose ends are yet to come, the innermost last
+  std::vector<OpenMark> open_;       // ifs and loops without their end, the innermost last
   std::vector<std::int32_t> index_;  // by value number; -1: not yet in the plan
-  const Node* origin_ = nullptr;     // the node that instructions are made for; null: none
-  std::unordered_map<const Value*, std::int32_t> copies_;  // of old contents
+  const Node* origin_ = nullptr;     // the node that instructions are made for, or null
+  std::unordered_map<const Value*, std::int32_t> copies_;  // copies of old contents
   std::unordered_map<std::string, std::int32_t> operators_;
   std::unordered_map<Symbol, KernelUse> kernel_uses_;           // by op
-  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // in the program
-  std::unordered_map<Symbol, std::int32_t> delegates_;          // in the plan
+  std::unordered_map<Symbol, std::uint32_t> delegate_numbers_;  // by name: number in the program
+  std::unordered_map<Symbol, std::int32_t> delegates_;          // by name: index in the plan
   EqualDelegates equal_delegates_;
   sym::Bounder bounder_;
 };

@@ -29,7 +29,7 @@ class Sequencer {
     for (std::size_t i = 0; i < updates_.size(); ++i) {
       if (pending_readers_[i] == 0) set_from(i);
     }
-    // What is left goes round in circles. A copy opens each.
+    // The remaining updates form cycles. A copy breaks each cycle.
     for (std::size_t i = 0; i < updates_.size(); ++i) {
       if (is_done_[i]) continue;
       for (std::size_t reader : readers_[i]) {
@@ -45,7 +45,7 @@ class Sequencer {
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  // Sets this one, then what nobody reads any more because of it.
+  // Sets this variable, then each variable that thereby loses its last reader.
   void set_from(std::size_t i) {
     while (i != none && !is_done_[i]) {
       steps_.push_back({ParallelStep::Kind::Set, i});
@@ -57,8 +57,8 @@ class Sequencer {
   }
 
   std::span<const VariableUpdate> updates_;
-  std::vector<std::size_t> reads_;                 // the update whose variable the content lies in
-  std::vector<std::vector<std::size_t>> readers_;  // the other way round
+  std::vector<std::size_t> reads_;                 // update whose variable holds the content
+  std::vector<std::vector<std::size_t>> readers_;  // inverse of reads_
   std::vector<std::size_t> pending_readers_;
   std::vector<bool> is_done_;
   std::vector<ParallelStep> steps_;

@@ -18,22 +18,22 @@
 namespace depute {
 namespace {
 
-// Backends' runtimes may load wider than an element: what they get starts at a multiple of this.
+// Delegates may load more than one element at once, so their arguments start at a multiple of this (bytes).
 constexpr std::uint64_t delegate_alignment = 16;
 
-// Which cuts become parts of their base's memory. A cut keeps all of its base alive, which may take more
-// memory than a copy.
+// Selects the slices that share the memory of their base. A slice keeps its whole base alive, which may take
+// more memory than a copy.
 enum class Cuts {
   All,
-  Frugal,  // the base lives as long anyway, or is used up by its cuts
+  Frugal,  // only if the slice does not outlive its base, or the slices cover at least half of it
   None,
 };
 
-// How values are placed that could lie where others do: each way saves copies, and may take more memory.
+// Options for placing values in memory of other values: each saves copies but may take more memory.
 struct Choice {
   Cuts cuts = Cuts::All;
   bool join = true;   // joins.h
-  bool renew = true;  // a changed copy takes the place of what it is a copy of
+  bool renew = true;  // a changed copy reuses the memory of its source
 };
 
 class Placer {
@@ -109,13 +109,13 @@ class Placer {
       place_own(*input, is_constant ? PlaceKind::Constant : kind);
       if (slot_of(*input) != nullptr) place_own(*input, PlaceKind::State);
     }
-    // The caller sees what becomes of his tensors.
+    // The caller reads the changes of stored inputs in memory of its own.
     for (const Store& store : result_.stores) {
       if (placed(*store.target).kind == PlaceKind::Planned) place_own(*store.target, PlaceKind::Caller);
     }
   }
 
-  // Of a buffer that is kept between calls; null for other inputs.
+  // Returns the slot of a buffer that is kept between calls; null for other inputs.
   const StateSlot* slot_of(const Value& input) const {
     const InputSpec& spec = *input_spec(method_, input);
     auto slot = spec.has_data() ? state_.slots.find(spec.target) : state_.slots.end();
@@ -141,7 +141,7 @@ class Placer {
     if (joins_.is_joined[node.id()]) result_.actions[node.id()] = NodeAction::Alias;
   }
 
-  // How the results of a view node come to be where their base is.
+  // Decides how the results of a view node are placed in their base.
   NodeAction view_action(const Node& node, const View& view) {
     const PlacedValue& base = placed(*view.base);
     bool is_dynamic = base.tensor.dynamism != ShapeDynamism::Static;
@@ -164,7 +164,7 @@ class Placer {
     std::uint64_t bytes = result_.values[result].bytes;
     bool is_aligned = (base.offset + offset) % delegate_alignment == 0;
     if (offset + bytes > base.bytes || (uses_.must_align[result] && !is_aligned)) return false;
-    if (base.kind == PlaceKind::State) return true;  // it is there all the time
+    if (base.kind == PlaceKind::State) return true;  // always present
     if (cuts_ == Cuts::None || base.kind != PlaceKind::Planned) return false;
     bool lives_on = uses_.last_use[result] <= uses_.whole_end[base.base];
     bool is_used_up = uses_.cut_bytes[base.base] >= result_.values[base.base].bytes / 2;
@@ -178,13 +178,13 @@ class Placer {
       result.kind = base.kind;
       result.base = base.base;
       result.offset = base.offset + view.offsets[i];
-      // The sizes of two views of one memory may have bounds of which one is less exact.
+      // Two views of one memory may have different upper bounds; the larger one counts.
       std::uint64_t& bytes = result_.values[base.base].bytes;
       if (base.kind == PlaceKind::Planned) bytes = std::max(bytes, result.offset + result.bytes);
     }
   }
 
-  // Of bases, with all views that became parts of them. The caller's inputs are there at time 0.
+  // Finds the lifetimes of bases, including their views. Inputs of the caller exist at time 0.
   void find_lifetimes() {
     first_use_.assign(result_.values.size(), 0);
     last_use_.assign(result_.values.size(), 0);
@@ -236,7 +236,7 @@ class Placer {
     bool is_planned = std::ranges::any_of(
         result_.values, [](const PlacedValue& value) { return value.kind == PlaceKind::Planned; });
     if (!is_planned && result_.old_contents.empty()) return;
-    // Tensors without elements also lie in an arena that exists.
+    // The arena must exist even if all its tensors are empty.
     result_.arena_bytes = std::max(memory.bytes, block_alignment) + uses_.arena_padding;
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned) continue;
@@ -245,8 +245,8 @@ class Placer {
     }
   }
 
-  // A variable takes memory only from its first write on; those that nothing is written to have no elements.
-  // One that is filled item by item has as many as were put in: the runtime resizes it each time.
+  // Gives variables their memory. A variable takes memory from its first write on; one that is never written
+  // has no elements. The runtime resizes a variable that is filled item by item at each item.
   void finish_variables() {
     for (const Node& node : method_.graph->nodes()) {
       ControlOp op = control_op(node);
@@ -263,7 +263,8 @@ class Placer {
     blocks_.push_back({loops_.kept_since(first_use_[number], time), last_use_[number], place.bytes});
   }
 
-  // A pointwise node's result takes the memory of an operand of the same type that is not needed afterwards.
+  // Lets the result of a pointwise node reuse the memory of an operand of the same type that is not needed
+  // later.
   bool write_over_operand(const Node& node) {
     const OpDef* def = node.def();
     if (def == nullptr || !def->is(OpFlag::pointwise) || node.results().size() != 1) return false;
@@ -280,7 +281,7 @@ class Placer {
     return false;
   }
 
-  // A changed copy lies where what it is a copy of did, when nothing else needs that.
+  // Places a changed copy in the memory of its source if nothing else needs that source.
   bool write_over_renewed(const Node& node, const Value& result) {
     const Value* renewed = renew_ ? renewed_operand(node, result.index()) : nullptr;
     const std::uint32_t number = result_.numbers[result];
@@ -306,7 +307,8 @@ class Placer {
     block.bytes = std::max(block.bytes, placed(result).bytes);
   }
 
-  // Only over all of a block: writing over a cut would keep the rest of its block alive for nothing.
+  // Only whole blocks are overwritten: writing over a slice would keep the rest of its block alive for
+  // nothing.
   bool may_write_over(const Node& node, const Value& operand) {
     const PlacedValue& over = placed(operand);
     if (over.kind != PlaceKind::Planned || block_of_[over.base] == no_block) return false;
@@ -323,9 +325,9 @@ class Placer {
 
   // --- state
 
-  // Contents that could be written where their buffer lies: all of a node's result, and not the user's. With
-  // jumps a node may run before one that is listed first, so nothing is; a place that several nodes write may
-  // hold something before the buffer's old content was read.
+  // Finds contents that could be written directly into their buffer: whole results of nodes, outside of the
+  // caller's memory. Finds none if there are jumps: a node may then run before an earlier one of the list. A
+  // place with several writers may be overwritten before the buffer's old content is read.
   void find_stored() {
     stored_in_.assign(result_.values.size(), nullptr);
     written_in_.assign(result_.values.size(), nullptr);
@@ -343,7 +345,7 @@ class Placer {
     };
     for (const Store& store : result_.stores) {
       if (placed(*store.target).kind != PlaceKind::State) continue;
-      // Also what the content is a changed copy of, and so on, if it is for nothing else.
+      // Includes the value that the content is a changed copy of, and so on, if nothing else uses it.
       for (const Value* value = store.content; value != nullptr && may_move(*value);) {
         stored_in_[placed(*value).base] = store.target;
         const Node* node = value->producer();
@@ -353,8 +355,8 @@ class Placer {
     }
   }
 
-  // What a buffer becomes takes the buffer's place when the old content is not needed after this node; the
-  // node itself may read it where its kernel reads each element before it writes it.
+  // Writes the new content of a buffer into the buffer if its old content is not needed after this node. The
+  // node itself may read it if its kernel reads each element before writing it.
   bool store_in_place(const Node& node, const Value& result) {
     if (node.results().size() != 1 && renewed_operand(node, result.index()) == nullptr) return false;
     std::uint32_t number = result_.numbers[result];
@@ -388,8 +390,8 @@ class Placer {
     return true;
   }
 
-  // Gives buffers, views of them and what is written in their place the buffer's offset; leaves the stores
-  // that have something to do.
+  // Gives the buffer's offset to buffers, their views and values written into them; keeps only the stores
+  // that still need a copy.
   void place_state() {
     for (PlacedValue& value : result_.values) {
       if (value.kind != PlaceKind::Planned || written_in_[value.base] == nullptr) continue;
@@ -403,7 +405,7 @@ class Placer {
       tensor.memory_offset = slot->offset;
       tensor.constant = slot->initial;
       tensor.name = input_spec(method_, *input)->target.str();
-      // Buffers without elements also lie in a memory that exists.
+      // The memory must exist even if all buffers are empty.
       std::uint64_t end = std::max(slot->offset + slot->bytes, block_alignment);
       result_.state_bytes = std::max(result_.state_bytes, end + uses_.arena_padding);
     }
@@ -417,7 +419,7 @@ class Placer {
     });
   }
 
-  // Copies are made when all nodes have run. Outputs are never in the state itself, which the next call of
+  // Copies are made after all nodes have run. Outputs never lie in the state itself, which the next call of
   // any method may change.
   void copy_old_contents() {
     std::vector<bool> is_written(result_.values.size());
@@ -470,19 +472,19 @@ class Placer {
   Placement result_;
   ValueUses uses_;
   Joins joins_;
-  std::vector<std::uint32_t> first_use_;  // when a base is there
-  std::vector<std::uint32_t> last_use_;   // of a base and the views of it
-  std::vector<std::uint32_t> block_of_;   // of a base
+  std::vector<std::uint32_t> first_use_;  // start of life of a base
+  std::vector<std::uint32_t> last_use_;   // last use of a base and its views
+  std::vector<std::uint32_t> block_of_;   // by base
   std::vector<MemoryBlock> blocks_;
   std::vector<const Value*> stored_in_;      // by value: the buffer that it becomes the content of
-  std::vector<const Value*> written_in_;     // the same, where it is written in the buffer's place
-  std::unordered_set<const Value*> copied_;  // the old contents
-  std::vector<std::uint32_t> copy_blocks_;   // of old contents
+  std::vector<const Value*> written_in_;     // like stored_in_, if it is written directly into the buffer
+  std::unordered_set<const Value*> copied_;  // values whose old content is copied
+  std::vector<std::uint32_t> copy_blocks_;   // blocks of the copies
 };
 
 }  // namespace
 
-// As few copies as possible, unless they would save memory.
+// Prefers the placement with the fewest copies; uses another one only if it needs less memory.
 Result<Placement> place_values(const Program& program, const Method& method, const State& state,
                                const PlanOptions& options) {
   NodeOrder order(*method.graph);

@@ -1,11 +1,11 @@
-// Where every tensor of a method lives: in the constants, in planned memory (at which offset), in the state
-// that is kept between calls, or in memory that the caller gives; and which nodes need no instruction because
-// their results already lie there.
+// Places every tensor of a method: in the constants, at an offset of planned memory, in the state kept
+// between calls, or in memory of the caller. Finds nodes that need no instruction because their results
+// already lie there.
 //
-//   views share the bytes of what they view;
-//   a pointwise op whose operand is not needed again writes over it;
-//   what a buffer becomes is written where the buffer lies, when nobody needs its old content any more;
-//   all other results get a block of their own, alive from the node that makes it to its last use.
+//   views share the bytes of their base;
+//   a pointwise op overwrites an operand that is not needed again;
+//   the new content of a buffer is written into the buffer itself if its old content is not needed any more;
+//   every other result gets a block of its own, alive from its node to its last use.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ enum class PlaceKind : std::uint8_t {
 
 struct PlacedValue {
   PlaceKind kind = PlaceKind::None;
-  std::uint32_t base = 0;    // the value that owns the bytes; of other values than views: itself
+  std::uint32_t base = 0;    // value that owns the bytes; the value itself if it is no view
   std::uint64_t offset = 0;  // bytes from the base's start
-  std::uint64_t bytes = 0;   // at the upper bound of the sizes
+  std::uint64_t bytes = 0;   // for the upper bounds of the sizes
   PlanTensor tensor;
 };
 
 enum class NodeAction : std::uint8_t {
   Call,    // an instruction of its own
-  Alias,   // nothing: the results lie in the operand's memory
-  Resize,  // the same, but sizes or pointer are known only when the program runs: et_view
+  Alias,   // no instruction: the results lie in the operand's memory
+  Resize,  // like Alias, but sizes or pointer are known only at run time: et_view
 };
 
-// A value that lies in what the stores write over, and is wanted as it was.
+// A value that the stores overwrite although its old content is still needed.
 struct OldContent {
   const Value* value = nullptr;
   PlanTensor copy;
@@ -53,10 +53,10 @@ struct Placement {
   std::vector<NodeAction> actions;  // by node id
   std::uint64_t arena_bytes = 0;
   std::uint64_t state_bytes = 0;
-  // At the end: copies of old contents, then the stores of what does not lie in its place already.
+  // At the end of the method: copies of old contents, then the stores whose content is not yet in place.
   std::vector<OldContent> old_contents;
   std::vector<Store> stores;
-  std::vector<RefusedNode> refused;  // tensors that the runtime cannot hold: stand-ins have their places
+  std::vector<RefusedNode> refused;  // tensors that the runtime cannot hold; placeholders replace them
 
   const PlacedValue& operator[](const Value& value) const { return values[numbers[value]]; }
 };

@@ -20,7 +20,7 @@
 namespace depute {
 namespace {
 
-// What all methods have in common.
+// Data shared by all methods.
 struct Shared {
   ConstantPool constants;
   internal::NeededKernels needed;
@@ -33,8 +33,8 @@ std::vector<const Method*> methods_by_name(const Program& program) {
   return methods;
 }
 
-// The runtime makes an instance of a delegate for each method that calls it: one that keeps state would have
-// several states.
+// Fails if two methods call a delegate with state: the runtime creates an instance per method, each with a
+// separate state.
 Status check_stateful_delegates(const Program& program) {
   const StatefulDelegates stateful(program);
   if (stateful.empty()) return {};
@@ -56,7 +56,7 @@ Status check_stateful_delegates(const Program& program) {
   return {};
 }
 
-// Refusals of nodes are added to `refusals`; what is returned is any other failure.
+// Adds refused nodes to `refusals`; returns any other failure.
 Result<ExecutionPlan> plan_method(const Program& program, const Method& method, const State& state,
                                   const PlanOptions& options, Shared& shared,
                                   std::vector<Refusal>& refusals) {

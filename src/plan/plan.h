@@ -1,12 +1,12 @@
-// Plans how the runtime executes a program: values with their memory, and the list of instructions.
+// Plans how the runtime executes a program: the values with their memory, and the list of instructions.
 //
 //   %s = aten.add.Tensor(%x, %y)            aten::add.out(x, y, 1, s, s)
 //   %v = aten.view.default(%s, [6])         nothing: v lies in the memory of s
 //   %d = delegate.call(@xnnpack0, %v)       DelegateCall xnnpack0(v, d)
 //   %t = aten.tan.default(%d)               aten::tan.out(d, t, t), t in the memory of d, its last use
 //
-// What no kernel of the stock runtime can execute is refused here: all nodes of all methods at once, with the
-// user's lines and what to do.
+// Nodes without a kernel in the stock runtime are refused here: all nodes of all methods at once, with the
+// user's source lines and hints.
 #pragma once
 
 #include <string>
@@ -21,52 +21,52 @@
 namespace depute {
 
 struct PlanOptions {
-  // False: the caller gives the memory of inputs or outputs before each call.
+  // False: the caller provides the memory of inputs or outputs before each call.
   bool alloc_inputs = true;
   bool alloc_outputs = true;
-  // Constants that are not single numbers and whose names match get their data from these files, by name.
+  // Constants whose names match get their data from these files, by name; single numbers stay in the program.
   std::vector<DataFile> external = {};
-  bool verified = false;  // verify_input() has passed the program
+  bool verified = false;  // the program is already verified; skip verify_input()
 };
 
 // A constant in a file of its own.
 struct ExternalConstant {
   PlanTensor tensor;     // its name and layout
-  TensorData data;       // dense
-  std::size_t file = 0;  // its number in PlanOptions::external
+  TensorData data;       // contiguous
+  std::size_t file = 0;  // index in PlanOptions::external
 };
 
 struct Plan {
   std::vector<ExecutionPlan> methods;  // in order of name
-  // The tensors in the constant segment, dense; an ExecutionPlan counts them from 1.
+  // Tensors in the constant segment, contiguous; an ExecutionPlan counts them from 1.
   std::vector<TensorData> constants;
-  // What buffers that are kept between calls start with, dense; a tensor with a place in memory counts them
+  // Initial values of buffers that are kept between calls, contiguous; a tensor in planned memory counts them
   // from 1.
   std::vector<TensorData> initial_values;
   std::vector<ExternalConstant> external;
-  // Python modules that register kernels which the plan needs and not every runtime has, sorted.
+  // Python modules that register kernels of this plan that some runtimes lack, sorted.
   std::vector<std::string> kernel_modules;
-  // Kernels that no runtime has until the application registers them, sorted: "shop::blend.out".
+  // Kernels that the application must register, sorted: "shop::blend.out".
   std::vector<std::string> own_kernels;
 };
 
-// The code of a Diagnostic about a node that ExecuTorch's runtime has no kernel for.
+// Diagnostic code for a node without a kernel in ExecuTorch's runtime.
 inline constexpr std::string_view no_kernel = "plan.no-kernel";
 
-// The code of a Diagnostic about a tensor with a size that nothing bounds; its hint names the symbol.
+// Diagnostic code for a tensor with an unbounded size; the hint names the symbol.
 inline constexpr std::string_view no_bound = "plan.no-bound";
 
-// Why a program cannot be executed.
+// A reason why a program cannot be executed.
 struct Refusal {
   Symbol method;
-  const Node* node = nullptr;  // of the program, perhaps in a body; null: the cause is not one node
+  const Node* node = nullptr;  // node of the program, perhaps in a body; null: the cause is not one node
   Diagnostic cause;
 };
 
-// The program must be normalised: contiguous tensors, no writes but the stores at the end. Plans of the same
-// program are equal.
+// The program must be normalized: contiguous tensors, and no writes except the stores at the end. Plans are
+// deterministic.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options = {});
-// The same; a failure also tells each reason for it.
+// Like make_plan() above; on failure also lists each reason.
 Result<Plan> make_plan(const Program& program, const PlanOptions& options, std::vector<Refusal>& refusals);
 
 }  // namespace depute

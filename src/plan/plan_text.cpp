@@ -9,7 +9,7 @@
 namespace depute {
 namespace {
 
-// Of longer lists only the start is shown.
+// Longer lists are truncated.
 constexpr std::size_t max_shown = 64;
 
 template <typename Range, typename ToText>
@@ -52,7 +52,7 @@ class PlanPrinter {
   }
 
  private:
-  // A value where it is used: tensors by number, the others also by what they are.
+  // Prints an operand: tensors by number, other values also by their content.
   std::string operand(std::int64_t index) const {
     if (index < 0) return "none";
     const EValue& value = plan_.values[static_cast<std::size_t>(index)];

@@ -1,4 +1,4 @@
-// The text of a plan, for `depute show` and for tests:
+// Prints a plan, for `depute show` and for tests:
 //
 //   method forward(%0) -> (%2)
 //     memory 1: 48 bytes
@@ -15,10 +15,10 @@
 namespace depute {
 
 std::string plan_text(const ExecutionPlan& plan);
-// "f32[2, 3]", with what is not default: the order of dimensions, sizes that are bounds.
+// Returns "f32[2, 3]", with the dimension order and bounded sizes where they are not the default.
 std::string tensor_text(const PlanTensor& tensor);
 
-// Text with everything but printable ASCII escaped, and the same between quotes.
+// Escapes everything except printable ASCII; in_quotes() also adds the quotes.
 std::string escaped(std::string_view text);
 std::string in_quotes(std::string_view text);
 

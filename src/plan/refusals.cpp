@@ -18,7 +18,7 @@ constexpr std::string_view hint_of_unknown =
     "write the "
     "model without them; `depute explain` shows every node";
 
-// Of an op that only its library knows.
+// True for an op that only its library defines.
 bool is_unknown(const Refusal& refusal) {
   return refusal.cause.code == no_kernel && refusal.node->def() == nullptr;
 }
@@ -30,13 +30,13 @@ void drop_repeated(std::vector<Refusal>& refusals) {
   });
 }
 
-// The user's line, or the node's name where the program does not carry one.
+// Returns the user's source line, or the node's name if the program has no source lines.
 std::string place_of(const Refusal& refusal) {
   if (!refusal.cause.source.empty()) return refusal.cause.source;
   return fmt::format("%{} of method {}", refusal.node->display_name(), refusal.method.str());
 }
 
-// What to do about all of them: each different hint once, at most max_hints.
+// Returns the different hints, at most max_hints.
 std::string hints_of(const std::vector<Refusal>& refusals) {
   constexpr std::size_t max_hints = 3;
   const bool has_unknown = std::ranges::any_of(refusals, is_unknown);
@@ -50,10 +50,10 @@ std::string hints_of(const std::vector<Refusal>& refusals) {
   return fmt::format("{}", fmt::join(hints, "; "));
 }
 
-// Nodes of one op, which has no kernel.
+// Nodes of one op without a kernel.
 struct Missing {
   std::size_t nodes = 0;
-  std::vector<std::string> places;  // different ones
+  std::vector<std::string> places;  // distinct
   std::unordered_set<std::string> seen;
 };
 

@@ -1,4 +1,4 @@
-// Puts all reasons why a program cannot be executed into one Diagnostic.
+// Combines all reasons why a program cannot be executed into one Diagnostic.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace depute {
 
-// A single refusal is what it says; of several, nodes without a kernel are grouped by op, with the first few
-// lines of the user's that they come from. A node that was met twice (in a body that runs in two places)
-// counts once. `refusals` is not empty.
+// Returns a single refusal unchanged. Several ones are summarized: nodes without a kernel are grouped by op,
+// with their first few source lines. A node refused twice (in a body that runs in two places) counts once.
+// `refusals` must not be empty.
 Diagnostic summary_of(std::vector<Refusal>& refusals);
 
 }  // namespace depute

@@ -69,7 +69,7 @@ class StateBuilder {
     return {};
   }
 
-  // Memory starts as zeros: a cache that does needs no bytes in the file.
+  // Memory starts as zeros, so an initial value of zeros needs no bytes in the file.
   Status add_initial_value(Symbol key, StateSlot& slot) {
     if (slot.bytes == 0) return {};
     const TensorData* data = program_.find_data(key);
@@ -91,7 +91,7 @@ class StateBuilder {
   std::unordered_set<Symbol> seen_in_method_;
 };
 
-// The graph inputs that outputs can store to.
+// The graph inputs that outputs can store to, by name.
 class Targets {
  public:
   explicit Targets(const Method& method) {

@@ -1,11 +1,11 @@
-// State: buffers that some method stores to keep their content between calls.
+// Lays out state: buffers that some method stores to keep their content between calls.
 //
 //   data "count": f32[1]                       memory 2 + 0, from the initial value in the file
 //   store buffer "count" = %n                  aten::copy_(count, n, false, count), as the last instructions
 //
-// They lie in a memory of their own: the runtime may use one arena for all methods, so that what a method
-// keeps in memory 1 would be gone when another one has run. Every method finds a buffer at the same place.
-// User inputs that are stored to lie in the caller's memory, where he looks for the change.
+// State lies in a memory of its own, since the runtime may share one arena between all methods and memory 1
+// is lost between calls. Every method finds a buffer at the same place. User inputs that a method stores to
+// lie in the caller's memory, where the caller reads the change.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ struct StateSlot {
   TensorType type;
   std::uint64_t offset = 0;  // in state_memory
   std::uint64_t bytes = 0;
-  std::uint32_t initial =
-      0;  // number of the initial value, from 1; 0 for a tensor of zeros, or without elements
+  std::uint32_t initial = 0;  // number of the initial value, from 1; 0: only zeros, or empty
 };
 
 struct State {
   std::map<Symbol, StateSlot, SymbolTextLess> slots;  // by data key
-  std::vector<TensorData> initial_values;             // dense
+  std::vector<TensorData> initial_values;             // contiguous
 };
 
-// Of all methods together.
+// Lays out the state of all methods together.
 Result<State> lay_out_state(const Program& program);
 
-// What a method does at its end: `content` becomes the content of the graph input `target`.
+// A store at the end of a method: `content` becomes the content of the graph input `target`.
 struct Store {
   const Value* target = nullptr;
   const Value* content = nullptr;
 };
 
-// In the order of the outputs. Fails for effects that are no stores, and for stores that do not fit.
+// Returns the stores in the order of the outputs. Fails for effects that are not stores, and for stores whose
+// types do not match.
 Result<std::vector<Store>> stores_of(const Method& method);
 
 }  // namespace depute

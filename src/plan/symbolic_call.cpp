@@ -1,12 +1,12 @@
-// Arithmetic on sizes for which the runtime has no kernel, or one that differs from Python, by its other
-// kernels.
+// Builds arithmetic on sizes out of other kernels where the runtime has no kernel, or one that differs from
+// Python.
 //
 //   _operator.ne(a, b)        sym_not(eq(a, b))
 //   _operator.pow(a, 3)       mul(mul(a, a), a)
 //   _operator.lshift(a, 2)    mul(a, 4)
 //   _operator.and_(a, b)      sym_ite(a, b, false)
-//   _operator.mod(a, 4)       sub(a, mul(floordiv(a, 4), 4))           a may be negative: mod truncates like
-//   C _operator.floordiv(a, b)  floordiv(a, sym_max(sym_ite(eq(b, 0), 0.0, b), least))   b may be 0
+//   _operator.mod(a, 4)       sub(a, mul(floordiv(a, 4), 4))           a may be negative: mod truncates
+//   _operator.floordiv(a, b)  floordiv(a, sym_max(sym_ite(eq(b, 0), 0.0, b), least))   b may be 0
 //   torch.sym_max(a, 0.5)     sym_ite(gt(a, 0.5), a, 0.5)              sym_max takes integers only
 #include <algorithm>
 
@@ -68,8 +68,8 @@ Range MethodPlanner::range_of(const Argument& number) const {
   return is_known ? bounder_.of(number.as_value()->type().expr) : Range{};
 }
 
-// Integer division by 0 kills the process. The kernel of sym_max takes no float, so that a float in place of
-// 0 makes the run fail with an error instead.
+// Integer division by 0 kills the process. The sym_max kernel rejects floats, so a float in place of 0 makes
+// the run fail with an error instead.
 std::int32_t MethodPlanner::checked_divisor(std::int32_t divisor, Range range) {
   if (range.min > 0 || range.max < 0) return divisor;
   std::int32_t is_zero = compute("executorch_prim::eq.Scalar", divisor, pool_.integer(0), EValue::Kind::Bool);
@@ -79,7 +79,7 @@ std::int32_t MethodPlanner::checked_divisor(std::int32_t divisor, Range range) {
                  EValue::Kind::Int);
 }
 
-// The runtime's remainder has the sign of a, Python's that of b.
+// The runtime's remainder has the sign of a; Python's has the sign of b.
 std::int32_t MethodPlanner::remainder(std::int32_t a, std::int32_t b, Range of_a, Range of_b) {
   b = checked_divisor(b, of_b);
   const bool has_one_sign = (of_a.min >= 0 && of_b.min >= 0) || (of_a.max <= 0 && of_b.max <= 0);
@@ -89,7 +89,7 @@ std::int32_t MethodPlanner::remainder(std::int32_t a, std::int32_t b, Range of_a
   return compute("executorch_prim::sub.Scalar", a, covered, EValue::Kind::Int);
 }
 
-// False when the node is none of these.
+// Returns false if the node is not symbolic arithmetic of this kind.
 Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
   if (node.results().size() != 1 || node.args().empty() || node.args().size() > 2) return false;
   const bool is_of_floats = std::ranges::any_of(node.args(), is_float);
@@ -167,7 +167,7 @@ Result<bool> MethodPlanner::plan_symbolic(const Node& node) {
       return true;
     }
     default:
-      return false;  // the op has a kernel that is right, or there is nothing to compute it by
+      return false;  // the op's own kernel is correct, or no kernels can compute it
   }
 }
 

@@ -10,7 +10,7 @@
 namespace depute {
 namespace {
 
-// As ExecuTorch reads it: without space around it, in any case.
+// Normalizes the text like ExecuTorch: trims spaces and ignores case.
 std::string normal(std::span<const std::byte> value) {
   std::string text(reinterpret_cast<const char*>(value.data()), value.size());
   auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };

@@ -1,10 +1,9 @@
-// The device that a delegate's arguments and results lie on: its compile spec `target_device`, "cpu",
+// Checks the device of a delegate's arguments and results: its compile spec `target_device`, "cpu" or
 // "cuda:0".
 //
-// ExecuTorch plans memory of that device and copies values to and from it around the call. A runtime gets
-// such memory from an allocator that the application registers; the stock one registers none, so that such a
-// program does not load in it. Plans made here have memory of the CPU only: any other device is refused,
-// rather than emitted with its tensors in the wrong place.
+// For another device ExecuTorch plans memory there and copies values to and from it around the call. That
+// memory comes from an allocator that the application registers; without one, as in the stock runtime, such a
+// program does not load. Depute plans CPU memory only and refuses every other device.
 #pragma once
 
 #include <string_view>
@@ -16,7 +15,7 @@ namespace depute {
 
 inline constexpr std::string_view target_device_key = "target_device";
 
-// Fails for another device than the CPU, and for what is no device.
+// Fails for any device but the CPU, and for text that names no device.
 Status check_target_device(const Delegate& delegate);
 
 }  // namespace depute

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t max_size = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t max_tensor_bytes = std::uint64_t{1} << 40;
 
-// The first symbol of the expression whose own upper bound is too large to plan with, or none.
+// Returns the first symbol of the expression whose upper bound is too large to plan with, or nullopt.
 std::optional<std::string> unbounded_symbol(const SymInt& size, const Ranges& ranges) {
   for (Symbol symbol : symbols_of(size.expr())) {
     auto range = ranges.find(symbol.str());
@@ -62,7 +62,7 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, S
     if (range.max > max_size || range.max < 0) return unbounded(value, i, ranges, method);
     if (range.min != range.max) result.tensor.dynamism = ShapeDynamism::DynamicBound;
     result.tensor.sizes.push_back(static_cast<std::int32_t>(range.max));
-    // Both factors are small enough that no product overflows.
+    // Both factors are limited, so the product does not overflow.
     result.bytes *= static_cast<std::uint64_t>(range.max);
     if (result.bytes > max_tensor_bytes) return fail("larger than 1 TiB");
   }
@@ -74,7 +74,7 @@ Result<BoundedTensor> bounded_tensor(const Value& value, const Ranges& ranges, S
   return result;
 }
 
-// A stand-in for a tensor that the runtime cannot hold: no bytes, the rank that kernels ask for.
+// Returns a placeholder for a tensor that the runtime cannot hold: no bytes, but the rank that kernels check.
 BoundedTensor placeholder(const TensorType& type) {
   BoundedTensor result;
   result.tensor.scalar_type = executorch_number(type.dtype).value_or(0);
@@ -84,7 +84,7 @@ BoundedTensor placeholder(const TensorType& type) {
   return result;
 }
 
-// The first symbol without a bound among the sizes, or none.
+// Returns the first unbounded symbol among the sizes, or nullopt.
 std::optional<std::string> unbounded_symbol(const TensorType& type, const Ranges& ranges) {
   for (const SymInt& size : type.sizes) {
     if (size.is_constant() || bounds(size, ranges).max <= max_size) continue;

@@ -1,4 +1,5 @@
-// A value's tensor as the runtime declares it: sizes as numbers, upper bounds where they are symbolic.
+// Describes a value's tensor as the runtime declares it: sizes as numbers, symbolic ones by their upper
+// bounds.
 //
 //   f32[s0, 3], s0 in [1, 64]      ->  [64, 3], bounded, 768 bytes
 #pragma once
@@ -12,7 +13,7 @@
 namespace depute {
 
 struct BoundedTensor {
-  PlanTensor tensor;  // without a place
+  PlanTensor tensor;  // not placed yet
   std::uint64_t bytes = 0;
 };
 
@@ -22,15 +23,14 @@ struct RefusedNode {
   Diagnostic cause;
 };
 
-// Bounds the tensors of one method. Adds to `refused` each tensor that the runtime cannot hold: a size
-// without an upper bound, more than 2^31 elements along a dimension, an element type or a layout it does not
-// know.
+// Bounds the tensors of one method. Adds to `refused` each tensor that the runtime cannot hold: an unbounded
+// size, more than 2^31 elements along a dimension, an unknown element type or layout.
 class TensorBounds {
  public:
   TensorBounds(Ranges ranges, Symbol method) : ranges_(std::move(ranges)), method_(method) {}
 
-  // Always returns a tensor of the value's rank, so that planning goes on to further faults. Each symbol
-  // without a bound is refused once: later values are bounded as if it had a small one.
+  // Always returns a tensor of the value's rank, so that planning finds further errors. Each unbounded symbol
+  // is refused once; later values assume a small bound for it.
   BoundedTensor bound(const Value& value, std::vector<RefusedNode>& refused);
 
  private:
@@ -38,7 +38,7 @@ class TensorBounds {
   Symbol method_;
 };
 
-// A diagnostic of the planner about a node (or, for null, a graph input named in the message).
+// Returns a planner error about a node; null: about a graph input that the message names.
 Failure plan_error(Symbol method, const Node* node, std::string_view message, std::string_view hint = {});
 
 }  // namespace depute

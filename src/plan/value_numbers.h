@@ -1,4 +1,4 @@
-// Numbers the values of a graph: inputs, then the results of the nodes in order. For tables by value.
+// Numbers the values of a graph, as an index into tables: inputs, then the results of the nodes in order.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class ValueNumbers {
   }
   std::uint32_t count() const { return count_; }
 
-  // Gives `value` the number that `other` has.
+  // Gives `value` the number of `other`.
   void join(const Value& value, const Value& other) {
     if (joined_.empty()) {
       joined_.resize(count_);
@@ -40,7 +40,7 @@ class ValueNumbers {
   }
 
   std::vector<std::uint32_t> first_result_;  // by node id
-  std::vector<std::uint32_t> joined_;        // by own number; empty when nothing is joined
+  std::vector<std::uint32_t> joined_;        // by own number; empty if no values are joined
   std::uint32_t count_ = 0;
 };
 

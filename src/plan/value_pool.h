@@ -1,5 +1,5 @@
-// Appends values to a plan. Numbers, texts and lists are made once and shared by all instructions that need
-// them; tensors and results of symbolic arithmetic are values of their own.
+// Appends values to a plan. Numbers, strings and lists are added once and shared by all instructions; each
+// tensor and each result of symbolic arithmetic is a separate value.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ class ValuePool {
   std::int32_t int_list(std::span<const std::int64_t> values);  // indices of Int values
   std::int32_t bool_list(std::span<const std::int64_t> values);
   std::int32_t double_list(std::span<const double> values);
-  // Indices of Tensor values that exist already; -1 stands for None in an optional one.
+  // Indices of existing Tensor values; in an optional list, -1 means None.
   std::int32_t tensor_list(std::span<const std::int64_t> values, bool is_optional);
 
-  // Values of their own.
+  // Values that are not shared.
   std::int32_t add(EValue value);
   std::int32_t add_tensor(PlanTensor tensor);
-  // A place for a number that an instruction sets.
+  // Adds a number that an instruction sets.
   std::int32_t add_scalar(EValue::Kind kind);
 
  private:

@@ -57,7 +57,7 @@ class UseFinder {
       uses_.must_align[numbers_[*node.operand(i)]] = true;
   }
 
-  // What holds for a view holds for its base.
+  // Copies the requirements of a view to its base.
   void visit_view(const Node& node, const View& view) {
     std::uint32_t base = numbers_[*view.base];
     for (const Value* value : node.results()) {

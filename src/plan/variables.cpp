@@ -28,7 +28,7 @@ class VariableJoiner {
   }
 
  private:
-  // Values that are one place.
+  // Values that share one place.
   struct Place {
     std::vector<const Value*> values;
   };
@@ -52,7 +52,7 @@ class VariableJoiner {
     from.values.clear();
   }
 
-  // The content has one writer at a time, which writes wherever it is told to.
+  // True if the content has one writer at a time, which can write to any place.
   bool is_made_in_place(const Value& variable, const Value& content) const {
     if (content.producer() == nullptr) return false;
     bool is_same_type = content.type() == variable.type();
@@ -66,8 +66,8 @@ class VariableJoiner {
     return def != nullptr && !def->out_name.empty();
   }
 
-  // Calls visit(user) for each node that reads or writes the place, the return included; stops when it says
-  // true.
+  // Calls visit(user) for each node that reads or writes the place, including the return; stops at the first
+  // that returns true.
   template <typename Visit>
   static bool any_user(const Place& place, Visit&& visit) {
     std::vector<const Value*> values = place.values;
@@ -85,7 +85,8 @@ class VariableJoiner {
     return false;
   }
 
-  // When the place is first there, and since when it holds something.
+  // Returns the time when the place begins to exist; first_write() returns the time since which it holds a
+  // value.
   std::uint32_t begin(const Place& place) const {
     std::uint32_t first = time_of(*place.values.front()->producer());
     for (const Value* value : place.values) first = std::min(first, time_of(*value->producer()));
@@ -111,8 +112,8 @@ class VariableJoiner {
     return any_user(place, [&](const Node& user) { return loops_.kept_until(first, time_of(user)) > time; });
   }
 
-  // Whether someone reads or writes the place in [begin, end). What `maker` reads at the begin does not count
-  // if it may write over that.
+  // True if a node reads or writes the place in [begin, end). Reads of `maker` at `begin` do not count if it
+  // may overwrite its operand.
   bool is_accessed(const Place& place, std::uint32_t begin, std::uint32_t end, const Node& maker) const {
     auto is_within = [&](const Node& node) { return time_of(node) >= begin && time_of(node) < end; };
     for (const Value* value : place.values) {

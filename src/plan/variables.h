@@ -1,10 +1,11 @@
-// Which values are one place in a flat method: a variable, and what is computed only to be put into it.
+// Finds values that share one place in a flat method: a variable, and the values computed only to be put into
+// it.
 //
-//   %t = aten.sin.default(%x)          %v and %t are one: sin writes into the variable, and the set is
-//   nothing. control.set(%v, %t)
+//   %t = aten.sin.default(%x)          writes into the memory of the variable %v
+//   control.set(%v, %t)                needs no instruction
 //
-// That is right while nobody needs what the variable held before, from the node that makes %t on, and nobody
-// needs %t after the set, when the variable may take another content. Where it is not, the set copies.
+// This requires that the old content of the variable is not needed once %t is computed. It also requires that
+// %t is not needed after the set, when the variable may change again. Otherwise the set copies.
 #pragma once
 
 #include "ir/node_order.h"
@@ -12,7 +13,7 @@
 
 namespace depute {
 
-// Numbers for the values of the graph; values that are one place have one number.
+// Numbers the values of the graph; values that share a place have the same number.
 ValueNumbers number_values(const Graph& graph, const NodeOrder& order);
 
 }  // namespace depute

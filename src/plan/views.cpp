@@ -8,8 +8,8 @@
 namespace depute {
 namespace {
 
-// The bytes between neighbours along `dim`; nothing unless dim is the outermost one (but for dimensions of
-// size 1) and everything inside it has a constant size.
+// Returns the bytes between neighbors along `dim`. Nullopt unless `dim` is the outermost dimension
+// (dimensions of size 1 aside) and all inner sizes are static.
 std::optional<std::uint64_t> outermost_stride(const TensorType& type, std::int64_t dim) {
   auto rank = static_cast<std::int64_t>(type.rank());
   if (dim < 0) dim += rank;
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> outermost_stride(const TensorType& type, std::int64
   return inner.static_bytes();
 }
 
-// A position along a dimension, counted from its front.
+// Returns a position along a dimension, counted from its start.
 std::optional<std::int64_t> from_front(const Argument& position, const SymInt& size) {
   if (position.is_none()) return 0;
   if (!position.is_int()) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::int64_t> from_front(const Argument& position, const SymInt& s
   return size.is_constant() ? std::min(value, size.value()) : value;
 }
 
-// Dimensions of size 1 may go anywhere; the others keep their order.
+// True if all dimensions but those of size 1 keep their order.
 bool keeps_order(const TensorType& from, const TensorType& to) {
   auto next = [](const TensorType& type, std::size_t i) {
     while (i < type.rank() && type.sizes[i] == SymInt(1)) ++i;
@@ -50,10 +50,10 @@ bool keeps_order(const TensorType& from, const TensorType& to) {
     i = next(from, i + 1);
     j = next(to, j + 1);
   }
-  return moved <= 1;  // with two or more, equal sizes say nothing about which is which
+  return moved <= 1;  // with two or more, equal sizes do not tell which dimension is which
 }
 
-// True when the dims of a permute, but for those of size 1, are ascending.
+// True if a permute keeps the order of all dimensions but those of size 1.
 bool is_order_kept(const Node& node) {
   const TensorType& type = node.result()->tensor();
   const TensorType& from = node.operand(0)->tensor();

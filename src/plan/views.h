@@ -1,12 +1,12 @@
-// Which nodes compute nothing: their results are bytes of their operand as they lie in memory.
+// Finds nodes that compute nothing: their results are bytes of their operand in the same order.
 //
 //   %r: f32[6] = aten.view.default(%x: f32[2, 3], [6])            all of %x's bytes
 //   %s: f32[1, 3] = aten.slice.Tensor(%x: f32[2, 3], 0, 1, 2)     12 bytes from byte 12 on
 //   %t: f32[3, 2] = aten.permute.default(%x: f32[2, 3], [1, 0])   no: the elements change places
 //
-// All tensors between nodes are contiguous, so a cut along the outermost dimension is one run of bytes, and
-// an op that keeps the order of the elements is nothing at all. Values are never written after they were
-// made, so a clone is a view too. (Variables of control flow are; what reads them, reads them before.)
+// All tensors between nodes are contiguous. So a slice along the outermost dimension is one run of bytes, and
+// an op that keeps the element order needs no instruction. Values are written once, so a clone is a view too.
+// (Variables of control flow change, but they are read before that.)
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace depute {
 
 struct View {
   const Value* base = nullptr;
-  bool is_whole = true;                   // all of base's bytes; else static runs of them
+  bool is_whole = true;                   // all bytes of base; otherwise static runs of bytes
   SmallVector<std::uint64_t, 1> offsets;  // bytes from base's start, one per result
 };
 
-// Nothing when the node moves or makes data.
+// Returns nullopt if the node moves or creates data.
 std::optional<View> find_view(const Node& node);
 
-// The operand whose memory, or whose number, the node's results may be; null when they are their own.
+// Returns the operand whose memory or number the results may share; null if they share none.
 const Value* shared_operand(const Node& node);
-// Where the value's memory or number comes from in the end.
+// Follows shared_operand() to the value that owns the memory or number.
 const Value& root_of(const Value& value);
 
 }  // namespace depute

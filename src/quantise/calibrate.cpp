@@ -15,7 +15,7 @@
 namespace depute {
 namespace {
 
-// A copy of the method whose last outputs are the activations of the plan.
+// Returns a copy of the method with the plan's activations as additional outputs.
 Program with_activations(const Program& program, const Method& method, const StaticPlan& plan) {
   Program copy = clone(program);
   Method& own = *copy.find_method(method.name.str());
@@ -89,7 +89,7 @@ class Calibrator {
     return fmt::format("%{}", found->value->name().str());
   }
 
-  // Each group by one thread, with its values of all samples in their order.
+  // Each thread observes one group, with its values of all samples in sample order.
   Status observe(const std::vector<std::vector<Content>>& held, std::size_t first_sample, int jobs) {
     std::vector<Status> statuses(observers_.size());
     parallel_for(observers_.size(), jobs,

@@ -1,4 +1,4 @@
-// Runs a program on the samples of a calibration, and measures what its activations hold.
+// Runs a program on the samples of a calibration and measures the range of its activations.
 #pragma once
 
 #include "depute/interpret.h"
@@ -8,9 +8,9 @@
 
 namespace depute {
 
-// The scale of each group of the plan. Values of a group are observed as if they were one, in the order of
-// the graph, one sample after the other. Up to `jobs` samples run at a time where the program keeps no state;
-// `state` goes on.
+// Returns the scale of each group of the plan. Values of a group are observed as one, in graph order, one
+// sample after the other. Up to `jobs` samples run in parallel if the program is stateless; otherwise `state`
+// carries over from sample to sample.
 Result<std::vector<Quantum>> calibrate(const Program& program, const Method& method, const StaticPlan& plan,
                                        const Calibration& calibration, int jobs, ProgramState& state,
                                        const CalibrationProgress& progress);

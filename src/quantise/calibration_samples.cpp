@@ -13,7 +13,7 @@ namespace {
 
 using Samples = std::vector<Content>;
 
-// `count` parts of a dense tensor, each with elements at an address of its own.
+// Splits a dense tensor into `count` parts, each with its own copy of its elements.
 Samples cut(const TensorData& data, const Dims& sizes, std::int64_t count) {
   const TensorData dense = data.contiguous();
   const std::span<const std::byte> bytes = dense.dense_bytes();
@@ -95,7 +95,7 @@ class SampleReader {
     return &found->second;
   }
 
-  // By the input's name, or by its place; as one array, or one for each sample.
+  // Finds samples by the input's name or position, as one array or as one array per sample.
   Result<Samples> samples_of(const Value& input, std::size_t place) {
     const std::string names_of[] = {std::string(input.name().str()), fmt::format("arg{}", place)};
     for (const std::string& name : names_of) {
@@ -158,7 +158,7 @@ class SampleReader {
     return samples;
   }
 
-  // The n-th sample of each input together; what is fixed is the same for all.
+  // Returns one call per sample: the n-th sample of each input, and the same fixed values in every call.
   Result<std::vector<std::vector<Content>>> calls(const std::vector<Samples>& inputs) const {
     if (is_given_.empty())
       return failure("calibrate", calibration_.name, "the method has no inputs to calibrate with");
@@ -180,7 +180,7 @@ class SampleReader {
   const Method& method_;
   const Calibration& calibration_;
   std::set<std::string> used_;
-  std::vector<std::size_t> is_given_;  // inputs that have samples
+  std::vector<std::size_t> is_given_;  // indices of inputs that have samples
   std::vector<std::string> given_names_;
 };
 

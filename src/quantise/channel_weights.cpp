@@ -15,12 +15,12 @@
 namespace depute {
 namespace {
 
-// The least is left out, so that weights are symmetric.
+// -128 is not used, so that weights are symmetric.
 constexpr int most_weight = 127;
 
-// The channels of a weight: which one element i belongs to, and their scales.
+// The channels of a weight: of(i) is the channel of element i, and each channel has a scale.
 struct Channels {
-  std::size_t inner = 1;  // elements behind the channels' dimension
+  std::size_t inner = 1;  // number of elements per index of the channel dimension
   std::vector<float> scales = {};
 
   std::size_t of(std::size_t i) const { return i / inner % scales.size(); }
@@ -39,7 +39,7 @@ Channels channels_of(const Dims& sizes, std::size_t axis, std::span<const float>
   return channels;
 }
 
-// As torch quantises: by the inverse of the scale.
+// Multiplies by the inverse of the scale, like torch.
 std::byte weight_integer(float x, float scale) {
   const float nearest = std::nearbyint(x * (1 / scale));
   return static_cast<std::byte>(static_cast<int>(std::clamp<float>(nearest, -most_weight, most_weight)));
@@ -69,7 +69,7 @@ double sqnr_of(std::span<const float> weights, const Channels& channels) {
 
 struct Measured {
   std::vector<float> scales;
-  std::size_t count = 0;  // elements of the weight
+  std::size_t count = 0;  // number of elements of the weight
   double sqnr = 0;
 };
 

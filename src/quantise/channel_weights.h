@@ -1,8 +1,10 @@
-// Weights as integers from -127 to 127 with a scale for each output channel, as PT2E has them.
+// Quantizes weights to integers from -127 to 127 with one scale per output channel, like PT2E.
 //
-//   %c = aten.conv2d.default(%x, %w, %b)   ->   %w' = quantized_decomposed.dequantize_per_channel.default(
-//                                                   %w.int8.0, %w.int8.0.scales, %w.int8.0.zeros, 0, ..)
-//                                               %c = aten.conv2d.default(%x, %w', %b)
+//   %c = aten.conv2d.default(%x, %w, %b)
+//     ->
+//   %wd = quantized_decomposed.dequantize_per_channel.default(
+//       %"w.int8.0", %"w.int8.0.scales", %"w.int8.0.zeros", 0, ..)
+//   %c = aten.conv2d.default(%x, %wd, %b)
 #pragma once
 
 #include <cstddef>
@@ -18,22 +20,21 @@ namespace depute {
 
 struct ChannelWeight {
   Node* layer;
-  Value* value;      // its weight: a constant of f32
-  std::size_t axis;  // of the channels that have a scale each
+  Value* value;      // its f32 weight, a constant
+  std::size_t axis;  // dimension of the channels
 };
 
-// Output channels lie in this dimension of a layer's weight.
+// The dimension of output channels in a layer's weight.
 inline std::size_t channel_axis(StaticRole role) {
   return role == StaticRole::TransposedConvolution ? 1 : 0;
 }
 
-// Why the weight of a layer (has_weight) stays as it is; nothing when it can be quantised. Channels of
-// grouped transposed convolutions lie in two dimensions, and have no such form.
+// Returns why the weight of a layer (has_weight) is not quantized, or nullopt if it can be. Grouped
+// transposed convolutions cannot: their channels lie in two dimensions.
 std::optional<std::string_view> reason_against_channels(const Program& program, const Method& method,
                                                         const Node& layer, StaticRole role);
 
-// Weights are measured `jobs` at a time, and their integers made when they are written. Tells of each layer
-// in `result`.
+// Measures weights on `jobs` threads; their integers are computed when written. Adds layers to `result`.
 Status write_channel_weights(Program& program, Method& method, NewConstants& constants,
                              std::span<const ChannelWeight> weights, std::string_view scheme, int jobs,
                              QuantiseResult& result);

@@ -1,4 +1,4 @@
-// Constants of a method: what may be computed with before the program runs, and new ones in its place.
+// Reads constants of a method and adds new ones.
 #pragma once
 
 #include <map>
@@ -11,27 +11,27 @@
 
 namespace depute {
 
-// A tensor of f32; false for null.
+// True for an f32 tensor; false for null.
 bool is_floats(const Value* value);
 
-// The data of an f32 parameter, buffer or constant that keeps its value; null for all others. Of a functional
-// program: only outputs write.
+// Returns the data of an f32 parameter, buffer or constant that is never mutated, or null. The program must
+// be functional: only outputs mutate.
 const TensorData* fixed_floats(const Program& program, const Method& method, const Value& value);
 
-// The elements of f32 data in row-major order, copied: a file's bytes may lie at any address.
+// Returns f32 elements in row-major order. They are copied, since a file's bytes may be unaligned.
 std::vector<float> floats_of(const TensorData& data);
 
-// The matrix with its rows as columns: a view.
+// Returns the transposed matrix, as a view.
 TensorData turned(TensorData data);
 
-// The call with one of its arguments replaced, by its name in the schema.
+// Replaces one argument of the call, by its name in the schema.
 void set_argument(Node& node, std::string_view name, Argument argument);
 
-// Adds data to a program and inputs to its methods, once for each name.
+// Adds data to a program, and inputs to its methods, once per name.
 class NewConstants {
  public:
   explicit NewConstants(Program& program) : program_(program) {}
-  // The method's input with this data; `name` stands for it in all methods.
+  // Returns the method's input with this data. `name` means the same data in all methods.
   Value* add(Method& method, const std::string& name, const TensorData& data);
 
  private:

@@ -14,7 +14,7 @@
 namespace depute {
 namespace {
 
-// One input channel for each of several groups.
+// True if there are several groups with one input channel each.
 bool is_depthwise(const OpCall& call) {
   return call.integer("groups") > 1 && call.tensor("weight").sizes[1] == SymInt(1);
 }
@@ -55,7 +55,7 @@ class ConvolutionQuantiser {
   }
 
  private:
-  // In integers of the whole range and back, once for all convolutions that read it.
+  // Quantizes and dequantizes the input over the whole integer range, once for all convolutions that read it.
   Status quantise_input(Node& node) {
     const Value* input = OpCall(node).value("input");
     auto [known, is_new] = images_.try_emplace(input, nullptr);
@@ -79,7 +79,7 @@ class ConvolutionQuantiser {
   Program& program_;
   NewConstants& constants_;
   QuantiseResult& result_;
-  std::unordered_map<const Value*, Value*> images_;  // inputs that are quantised already
+  std::unordered_map<const Value*, Value*> images_;  // inputs that are quantized already
 };
 
 }  // namespace

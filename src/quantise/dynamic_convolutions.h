@@ -1,12 +1,13 @@
-// Convolutions whose weights become integers and whose input is quantised when the program runs, each image
-// with a scale of its own, in the ops that PT2E's dynamic quantiser writes.
+// Quantizes convolutions to integer weights and dynamically quantized inputs (one scale per image), in the
+// ops of PT2E's dynamic quantizer.
 //
-//   %c = aten.conv2d.default(%x, %w, %b)   ->   %s, %z = quantized_decomposed.choose_qparams.tensor(%x, ..)
-//                                               %q = quantized_decomposed.quantize_per_tensor.tensor(%x, %s,
-//                                               %z, ..) %d =
-//                                               quantized_decomposed.dequantize_per_tensor.tensor(%q, %s, %z,
-//                                               ..) %c = aten.conv2d.default(%d, %w', %b) %w' =
-//                                               quantized_decomposed.dequantize_per_channel.default(..)
+//   %c = aten.conv2d.default(%x, %w, %b)
+//     ->
+//   %wd = quantized_decomposed.dequantize_per_channel.default(%"w.int8.0", ..)
+//   %s, %z = quantized_decomposed.choose_qparams.tensor(%x, ..)
+//   %q = quantized_decomposed.quantize_per_tensor.tensor(%x, %s, %z, ..)
+//   %d = quantized_decomposed.dequantize_per_tensor.tensor(%q, %s, %z, ..)
+//   %c = aten.conv2d.default(%d, %wd, %b)
 #pragma once
 
 #include <functional>
@@ -15,9 +16,9 @@
 
 namespace depute {
 
-// Batch norms become a part of the weights before. The program is functional. Adds to `result`, with the
-// convolutions that `chooses` takes and that stay: depthwise ones and those over three dimensions have no
-// such form in any runtime.
+// Folds batch norms into the weights before them. The program must be functional. Adds to `result`, including
+// chosen convolutions that cannot be quantized: no runtime has kernels for depthwise ones or for more than
+// two spatial dimensions.
 Status quantise_convolutions(Program& program, const std::function<bool(const Node&)>& chooses, int jobs,
                              QuantiseResult& result);
 

@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-// What a batch norm does to each channel: (x - mean) * inverse * gamma + beta.
+// A batch norm computes (x - mean) * inverse * gamma + beta for each channel.
 struct Norm {
   std::vector<float> mean, inverse, gamma, beta;
 };
@@ -20,7 +20,7 @@ bool is_training(const OpCall& call) {
   return call.def().arg_index(Symbol("training")) >= 0 && call.boolean("training");
 }
 
-// The numbers of an argument, `otherwise` where it is None; nothing when they may change.
+// Returns an argument's values (`otherwise` if it is None), or nullopt if they may change at run time.
 std::optional<std::vector<float>> numbers(const Program& program, const Method& method, const OpCall& call,
                                           std::string_view name, std::size_t count, float otherwise) {
   const Value* value = call.value(name);
@@ -48,7 +48,7 @@ TensorData floats_data(const Dims& sizes, const std::vector<float>& floats) {
   return make_data<float>(ScalarType::F32, sizes, floats);
 }
 
-// The node that makes what is normed, if nothing else reads it; null when it is no layer.
+// Returns the layer that computes the norm's input, or null if there is none or other nodes read that input.
 Node* layer_before(Node& norm) {
   for (std::size_t i = 1; i < norm.results().size(); ++i) {
     if (norm.result(i)->has_uses()) return nullptr;
@@ -57,7 +57,7 @@ Node* layer_before(Node& norm) {
   if (input == nullptr || input->producer() == nullptr || !input->has_one_use()) return nullptr;
   Node* layer = norm.graph().own(*input->producer());
   const StaticRole role = static_role(*layer);
-  // A linear has its channels behind all others, a norm behind the batch.
+  // A linear layer has its channels in the last dimension, a norm in dimension 1.
   if (role == StaticRole::Linear) return input->tensor().rank() == 2 ? layer : nullptr;
   return has_weight(role) ? layer : nullptr;
 }

@@ -1,10 +1,10 @@
-// Batch norms behind layers become a part of their weights, as PT2E has it before it measures anything.
+// Folds batch norms after layers into the layers' weights, as PT2E does before it measures activations.
 //
-//   %c = aten.conv2d.default(%x, %w, %b)               %c = aten.conv2d.default(%x, %w', %b')
-//   %n = aten.batch_norm.default(%c, ..)        ->
+//   %c = aten.conv2d.default(%x, %w, %b)        ->     %c = aten.conv2d.default(%x, %"w.n", %"w.n.bias")
+//   %n = aten.batch_norm.default(%c, ..)
 //   return %n                                          return %c
 //
-// The sums are those of torch's fuse_conv_bn_weights, in f32.
+// Computes in f32, like torch's fuse_conv_bn_weights.
 #pragma once
 
 #include "depute/program.h"

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t bin_count = 2048;
 constexpr float float_bins = bin_count;
 constexpr std::size_t integer_count = 256;
-// A histogram is put into other bins in parts of its own.
+// Number of parts that each bin is divided into when the histogram is moved to other bins.
 constexpr std::size_t parts_of_bin = 16;
-// What is cut off at an end at a time, of all elements.
+// Fraction of all elements that each step cuts off at one end.
 constexpr double cut_step = 1e-5;
 
 struct Extent {
@@ -35,7 +35,7 @@ Extent extent_of(std::span<const float> elements) {
   return extent;
 }
 
-// How many elements lie in each bin between the two; a single number lies amidst bins of its own.
+// Histogram over [least, most]. If both are equal, the range is widened by 1 on each side.
 std::vector<float> counted(std::span<const float> elements, float least, float most) {
   if (least == most) {
     least -= 1;
@@ -50,20 +50,19 @@ std::vector<float> counted(std::span<const float> elements, float least, float m
   return {counts.begin(), counts.end()};
 }
 
-// Number i of count + 1 with equal steps: those behind the middle are counted from the end.
+// Returns point i of count + 1 equally spaced points. The upper half is computed from the upper end.
 float point_between(float least, float most, std::size_t i, std::size_t count) {
   const float step = (most - least) / static_cast<float>(count);
   if (i < (count + 1) / 2) return least + step * static_cast<float>(i);
   return most - step * static_cast<float>(count - i);
 }
 
-// The integral of x^2 between the two.
+// Integral of x^2 from `begin` to `end`.
 float square_error(float begin, float end) {
   return (end * end * end - begin * begin * begin) / 3;
 }
 
-// a / b to the integer below. Where the quotient is near an integer its rounding decides: the remainder is
-// exact.
+// Computes floor(a / b). Near an integer the rounding of a / b could decide, so the exact remainder is used.
 float floor_of_quotient(float a, float b) {
   const float quotient = a / b;
   const float near = std::nearbyint(quotient);
@@ -97,7 +96,7 @@ bool HistogramObserver::observe(std::span<const float> elements) {
   return true;
 }
 
-// The histogram in bins between the two, which hold the range that it has now.
+// Returns the histogram in bins over [least, most], which contains the current range.
 std::vector<float> HistogramObserver::stretched(float least, float most) const {
   if (least == least_ && most == most_) return histogram_;
   if (least_ == most_) {
@@ -111,7 +110,7 @@ std::vector<float> HistogramObserver::stretched(float least, float most) const {
   std::vector<float> bounds(bin_count + 1);
   for (std::size_t i = 0; i <= bin_count; ++i) bounds[i] = point_between(least, most, i, bin_count);
   std::vector<float> bins(bin_count);
-  std::size_t bin = 0;  // of the bound that is not above the middle: parts ascend
+  std::size_t bin = 0;  // bin whose lower bound is at or below the middle of the part; parts ascend
   for (std::size_t i = 0; i < part_count; ++i) {
     const float middle = point_between(least_, most_, i, part_count) + 0.5F * part_size;
     while (bin + 1 < bin_count && bounds[bin + 1] <= middle) ++bin;
@@ -120,8 +119,8 @@ std::vector<float> HistogramObserver::stretched(float least, float most) const {
   return bins;
 }
 
-// The squared error of all elements when these bins are cut into as many steps as there are integers, and
-// what lies outside becomes the nearest of them; elements are taken to lie evenly in their bins.
+// Squared error of all elements if these bins are divided into 256 equal steps and outside values are
+// clamped. Elements are assumed to be evenly distributed in their bins.
 double HistogramObserver::error_of(Bins bins) const {
   const double width = (double{most_} - double{least_}) / bin_count;
   const double step = width * static_cast<double>(bins.last - bins.first + 1) / integer_count;
@@ -147,9 +146,9 @@ double HistogramObserver::error_of(Bins bins) const {
   return error;
 }
 
-// Cuts at the end where more bins hold one more part of all elements, until the error grows.
+// Cuts bins at the end where one more step removes more bins, until the error grows.
 HistogramObserver::Bins HistogramObserver::best_bins() const {
-  std::vector<float> up_to(bin_count);  // elements in this bin and those before
+  std::vector<float> up_to(bin_count);  // number of elements in this bin and all earlier bins
   double sum = 0;
   for (std::size_t i = 0; i < bin_count; ++i) {
     sum += double{histogram_[i]};

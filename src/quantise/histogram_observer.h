@@ -1,13 +1,13 @@
-// Finds the range of a tensor that 8 bits lose least on, from all that it held in a calibration: the
-// histogram observer of PT2E, with its numbers.
+// Finds the range for 8-bit quantization of a tensor with the smallest error, from all its calibration
+// values. Equals PT2E's histogram observer number for number.
 //
 //   HistogramObserver observer;
 //   for (...) observer.observe(elements);
 //   Quantum quantum = observer.quantum();       // x is about (q - zero_point) * scale
 //
-// The range is that of what was seen, cut at both ends as long as the squared error of quantising shrinks: a
-// few outliers cost less than wide steps for all others. Numbers are of 32 bits where torch has them so, for
-// scales to be equal.
+// The range of all values is cut at both ends as long as the squared quantization error shrinks: clamping a
+// few outliers costs less than wide steps for all others. Computes in 32 bits where torch does, so that
+// scales are equal.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace depute {
 
-// Integers from -128 to 127.
+// Quantization parameters for integers from -128 to 127.
 struct Quantum {
   float scale = 1;
   std::int64_t zero_point = 0;
   friend bool operator==(const Quantum&, const Quantum&) = default;
 };
 
-// The smallest scale that XNNPACK's quantiser gives.
+// The smallest scale that XNNPACK's quantizer uses.
 inline constexpr float least_scale = 0x1p-12F;
 
 class HistogramObserver {
  public:
-  // Infinities are skipped. False where there is a NaN: then nothing is observed.
+  // Skips infinities. Returns false if there is a NaN; then nothing is observed.
   [[nodiscard]] bool observe(std::span<const float> elements);
 
-  // Nothing was observed as long as this is false.
+  // True once something was observed.
   bool has_seen() const { return !histogram_.empty(); }
   float least() const { return least_; }
   float most() const { return most_; }

@@ -9,7 +9,7 @@ namespace {
 
 using Target = QuantiseRule::Target;
 
-// Names of the arguments.
+// An op that is a layer, with the names of its arguments.
 struct LayerOp {
   std::string_view op;
   Target target;
@@ -29,10 +29,10 @@ bool is_permute(const Node& node) {
   return node.def() != nullptr && node.def()->write_back == internal::write_permuted;
 }
 
-// Transposes of transposes that are looked through.
+// Maximum number of permutes to look through.
 constexpr int max_permutes = 4;
 
-// The matrix that a permute shows, turned or as it is; null where it is none.
+// Returns the matrix that a permute reads, or null. Flips `is_turned` if the permute transposes.
 const Value* shown_matrix(const Node& permute, bool& is_turned) {
   if (!check_call(permute)) return nullptr;
   auto order = internal::permutation(OpCall(permute));
@@ -41,7 +41,7 @@ const Value* shown_matrix(const Node& permute, bool& is_turned) {
   return permute.operand(0);
 }
 
-// Goes on from a permuted weight to the graph's input that is permuted.
+// If the weight is a permuted graph input, makes that input the layer's weight.
 void look_through_permutes(Layer& layer) {
   const Value* value = layer.weight;
   bool is_turned = layer.is_turned;
@@ -56,7 +56,7 @@ void look_through_permutes(Layer& layer) {
   layer.reads_weight = false;
 }
 
-// Products that linear can say: of rows with a matrix, and a bias for each column that is added as it is.
+// True if a linear op can express the product: rows times a matrix, plus an unscaled bias per column.
 bool is_like_linear(const OpCall& call, const Layer& layer) {
   if (layer.input->tensor().rank() < 2 || layer.weight->tensor().rank() != 2) return false;
   if (call.def().name != addmm_op) return true;
@@ -100,7 +100,7 @@ std::optional<Layer> layer_of(const Node& node) {
   layer.is_product = layer.is_turned = !is_linear;
   look_through_permutes(layer);
   if (is_linear) return layer;
-  // Products of two things that are computed are no layers.
+  // A product of two computed values is not a layer.
   const bool is_constant = layer.weight->producer() == nullptr;
   return is_constant && is_like_linear(call, layer) ? std::optional(layer) : std::nullopt;
 }

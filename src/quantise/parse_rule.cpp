@@ -1,4 +1,4 @@
-// Rules as users write them: linear=8da4w:group=32,off=module:lm_head.
+// Parses rules as users write them: linear=8da4w:group=32,off=module:lm_head.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ constexpr std::array<Kind, 3> kinds = {{{"linear", QuantiseRule::Target::Linear}
                                         {"embedding", QuantiseRule::Target::Embedding},
                                         {"conv", QuantiseRule::Target::Convolution}}};
 
-// XNNPACK's groups; 4 bits without one have 32.
+// XNNPACK's group sizes are multiples of 32. 4-bit rules without a group size use 32.
 constexpr std::int64_t group_step = 32;
 
 constexpr std::string_view rule_examples =
@@ -70,7 +70,7 @@ Status read_options(QuantiseRule& rule, std::string_view text, std::size_t colon
   return {};
 }
 
-// What has no kind: static, or static:off=module:head.
+// A rule without a kind: static, or static:off=module:head.
 constexpr std::string_view static_scheme = "static";
 
 }  // namespace

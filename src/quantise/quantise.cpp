@@ -1,4 +1,4 @@
-// Chooses layers, measures their weights, and puts torchao's ops around them.
+// Chooses layers, measures their weights, and inserts torchao's ops around them.
 #include "depute/quantise.h"
 
 #include <fmt/format.h>
@@ -28,12 +28,12 @@ namespace {
 
 using Target = QuantiseRule::Target;
 
-// A matrix that is to be quantised, once for all layers that share it.
+// A matrix to quantize, shared by all layers that use it.
 struct Weight {
-  std::string name;  // of its integers
-  TensorData data;   // dense f32, [out, in]; of a turned one made when it is read
+  std::string name;  // name of the integer data
+  TensorData data;   // dense f32, [out, in]; a transposed weight is computed when it is read
   int bits = 8;
-  std::int64_t group = 0;  // elements, never 0
+  std::int64_t group = 0;  // in elements, never 0
   double sqnr = 0;
   bool is_finite = true;
 
@@ -43,10 +43,10 @@ struct Weight {
   float most() const { return bits == 8 ? 127.0F : 7.0F; }
 };
 
-// The loops below work on so many elements side by side, in a form that compilers make vector code of.
+// Number of elements that the loops below process at a time, in a form that compilers vectorize.
 constexpr std::size_t lanes = 8;
 
-// To the nearest, ties to even: of small numbers, which lose their fraction beside a large one.
+// Rounds to nearest, ties to even, for small numbers only: adding a large number removes the fraction.
 float rounded(float x) {
   constexpr float large = 12582912.0F;  // 1.5 * 2^23
   return (x + large) - large;
@@ -96,7 +96,7 @@ Power power_of(std::span<const float> elements, float scale, const Weight& weigh
   return power;
 }
 
-// The elements of a group, copied, since a file's bytes may lie at any address.
+// Reads groups of elements. Each group is copied, since a file's bytes may be unaligned.
 class Groups {
  public:
   Groups(const Weight& weight, std::size_t first, std::size_t count)
@@ -118,13 +118,13 @@ class Groups {
   std::vector<float> elements_;
 };
 
-// torchao's symmetric scale: the largest element is half the range.
+// torchao's symmetric scale: the largest magnitude maps to half the integer range.
 float scale_of(std::span<const float> elements, const Weight& weight) {
   const float half_range = (weight.most() - weight.least()) / 2;
   return std::max(largest_of(elements) / half_range, std::numeric_limits<float>::min());
 }
 
-// Scales are found again when integers and scales are written: of a large model they would fill much memory.
+// Scales are not stored, since they would take much memory. They are recomputed when data are written.
 void measure(Weight& weight) {
   Groups groups(weight);
   double signal = 0;
@@ -149,7 +149,7 @@ std::vector<std::byte> scales(const Weight& weight) {
   return bytes;
 }
 
-// `count` of them from `first` on, whole groups.
+// Returns `count` integers from `first` on. Both are multiples of the group size.
 std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::size_t count) {
   Groups groups(weight, first, count);
   const auto size = static_cast<std::size_t>(weight.group);
@@ -164,12 +164,12 @@ std::vector<std::byte> integers(const Weight& weight, std::size_t first, std::si
   return bytes;
 }
 
-// What a layer is to become.
+// A layer that will be quantized, and its rule.
 struct Choice {
   Method* method;
   Node* node;
   const QuantiseRule* rule;
-  std::size_t weight;  // in weights_
+  std::size_t weight;  // index in weights_
   Symbol key;
 };
 
@@ -194,11 +194,11 @@ class Quantiser {
   std::vector<Weight> weights_;
   std::map<std::string, std::size_t> known_weights_;  // by key and scheme
   std::vector<Choice> choices_;
-  std::unordered_map<const Value*, Value*> rows_;  // inputs that are quantised already
+  std::unordered_map<const Value*, Value*> rows_;  // inputs that are quantized already
   NewConstants constants_;
 };
 
-// Why a weight stays as it is; nothing when it can be quantised.
+// Returns why the weight is not quantized, or nullopt if it can be.
 std::optional<std::string> Quantiser::reason_against(const Method& method, const Layer& layer,
                                                      const QuantiseRule& rule) const {
   const Value& weight = *layer.weight;
@@ -215,7 +215,7 @@ std::optional<std::string> Quantiser::reason_against(const Method& method, const
   return std::nullopt;
 }
 
-// By a static rule before.
+// True if a static rule has quantized the layer.
 bool is_quantised(const Layer& layer) {
   const Node* maker = layer.weight->producer();
   return maker != nullptr && maker->def() != nullptr && maker->def()->is(OpFlag::quantisation);
@@ -246,7 +246,7 @@ void Quantiser::choose(Method& method, Node& node) {
   choices_.push_back({&method, &node, &*rule, known->second, key});
 }
 
-// x in rows of i8 and back, as torchao writes it; once for all layers that read x.
+// Quantizes and dequantizes x per row in i8, with torchao's ops, once for all layers that read x.
 Value* Quantiser::dynamic_rows(Builder& b, Value* x, const Node& before) {
   auto [known, is_new] = rows_.try_emplace(x, nullptr);
   if (!is_new) return known->second;
@@ -265,13 +265,14 @@ Value* Quantiser::dynamic_rows(Builder& b, Value* x, const Node& before) {
   return known->second;
 }
 
-// The numbers that the layer reads from then on: integers and scales, made when they are written.
+// Returns the dequantized weight for the layer. Its integers and scales are computed when they are written.
 Value* Quantiser::dequantised(Builder& b, Method& method, const Weight& weight) {
   const Dims& sizes = weight.data.type.sizes;
   const auto make_part = [weight](std::size_t first, std::size_t size) {
     return integers(weight, first, size);
   };
-  const bool is_whole = weight.data.storage->is_lazy();  // made as a whole, so not for each part again
+  // lazy data are produced as a whole, so they are not produced again for each part
+  const bool is_whole = weight.data.storage->is_lazy();
   const TensorData integer_data{
       .type = make_tensor(ScalarType::I8, sizes),
       .storage =
@@ -346,7 +347,7 @@ std::string_view name_of(Target target) {
   return "layer";
 }
 
-// For a rule that changes nothing.
+// The error for a rule that matches no layer.
 Failure nothing_chosen(const QuantiseRule& rule, const QuantiseResult& result) {
   return failure("quantise", "", fmt::format("no {} becomes {}", name_of(rule.target), rule.scheme),
                  result.left.empty() ? "the program has none that this rule chooses" : result.left[0]);
@@ -374,14 +375,14 @@ Status Quantiser::run(int jobs) {
   return {};
 }
 
-// What the node is to rules; nothing where only static ones choose it.
+// Returns the kind of rule that applies to the node, or nullopt if only static rules do.
 std::optional<Target> target_of(const Node& node) {
   if (is_convolution(static_role(node))) return Target::Convolution;
   const std::optional<Layer> layer = layer_of(node);
   return layer ? std::optional(layer->target) : std::nullopt;
 }
 
-// True where the first rule that chooses the node is one for `target`.
+// True if the first rule that matches the node has the kind `target`.
 bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node) {
   const std::optional<Target> own = target_of(node);
   const auto chooses = [&](const QuantiseRule& rule) {
@@ -391,8 +392,8 @@ bool is_for(Target target, std::span<const QuantiseRule> rules, const Node& node
   return rule != rules.end() && rule->target == target;
 }
 
-// Mutation is undone first: what a relu_ writes is then what the next layer reads, and rows that were
-// quantised once stay what they were.
+// Functionalizes first. Otherwise an in-place op such as relu_ could change the input of a later layer, or
+// rows that are already quantized.
 Status make_functional(Program& program) {
   const NormaliseOptions options;
   TRY_STATUS(inline_wrappers(program, options));

@@ -20,7 +20,7 @@
 namespace depute {
 namespace {
 
-// Integers of activations.
+// Integer range of activations.
 constexpr int least_integer = -128;
 constexpr int most_integer = 127;
 
@@ -57,7 +57,7 @@ class StaticRewriter {
     return {};
   }
 
-  // Each once, in the order of the graph.
+  // Returns the value's users without duplicates, in graph order.
   std::vector<Node*> users_of(Value& value) {
     std::unordered_set<const Node*> users;
     for (const Use& use : value.uses()) users.insert(use.user());
@@ -70,7 +70,7 @@ class StaticRewriter {
     return ordered;
   }
 
-  // The value's integers: those of a constant are one themselves.
+  // Returns the value in integers. Those of a constant are a new constant.
   Result<Value*> quantised(Value& value, const Quantum& quantum, const Node& reader) {
     if (const TensorData* data = fixed_floats(program_, method_, value)) {
       std::vector<std::byte> integers;
@@ -99,7 +99,7 @@ class StaticRewriter {
   NewConstants constants_;
 };
 
-// A linear layer in another form, as run_decompositions() leaves it: %x * %w.t() + %b.
+// Rewrites a linear layer that run_decompositions() has decomposed: %x * %w.t() + %b.
 Status write_as_linear(Program& program, Method& method, NewConstants& constants, Node& node) {
   const std::optional<Layer> layer = layer_of(node);
   if (!layer || layer->target != QuantiseRule::Target::Linear) return {};
@@ -143,7 +143,7 @@ Status check_calibrated_methods(const Program& program, std::span<const Calibrat
   return {};
 }
 
-// Methods one after the other: what they write to their buffers goes on from one to the next.
+// Methods are calibrated one after the other: changes to buffers carry over from one to the next.
 class StaticQuantiser {
  public:
   StaticQuantiser(Program& program, std::span<const Calibration> calibrations, int jobs,
@@ -169,7 +169,7 @@ class StaticQuantiser {
   }
 
  private:
-  // Its own, or those of all.
+  // Returns the method's own calibration, or the one for all methods.
   Result<const Calibration*> inputs_of(const Method& method) const {
     const Calibration* found = nullptr;
     for (const Calibration& calibration : calibrations_) {
@@ -186,7 +186,7 @@ class StaticQuantiser {
   std::span<const Calibration> calibrations_;
   int jobs_;
   const CalibrationProgress& progress_;
-  NewConstants weights_;  // those of layers that several methods have
+  NewConstants weights_;  // shared by layers that several methods contain
   QuantiseResult& result_;
   ProgramState state_;
 };

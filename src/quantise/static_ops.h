@@ -1,9 +1,9 @@
-// What quantisation in PT2E's ops knows of ops: one table of those that take and give integers.
+// A table of the ops with integer inputs and results in PT2E quantization.
 //
-//   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and what comes out become integers
-//   %z = aten.max_pool2d.default(%y)         passes on: gives integers with %y's scale where %y has one
+//   %y = aten.conv2d.default(%x, %w, %b)     a convolution: %x, %w and %y become integers
+//   %z = aten.max_pool2d.default(%y)         shares scales: if %y is quantized, %z has its scale
 //
-// The rules are those of XNNPACK's quantiser for PT2E: what it leaves in floats stays so here.
+// The rules are those of XNNPACK's quantizer for PT2E: ops that it leaves in floats stay in floats here.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ enum class StaticRole : std::uint8_t {
   Convolution,
   TransposedConvolution,
   Arithmetic,  // sums and products of two tensors
-  Relu,        // becomes a part of the op before it
-  Join,        // its inputs and its result have one scale
-  Pool,        // its input and its result have one scale, whoever made the input
-  PassesOn,    // the same where the input has a scale already
-  BatchNorm,   // becomes a part of the weights before it
+  Relu,        // is fused into the op before it
+  Join,        // inputs and result have one scale
+  Pool,        // input and result have one scale, even if another op's result is the input
+  PassesOn,    // input and result have one scale if the input is quantized
+  BatchNorm,   // is folded into the weights before it
 };
 
-// None also for a node whose arguments do not fit its op.
+// Returns None also for a node whose arguments do not fit its op.
 StaticRole static_role(const Node& node);
 
 inline bool is_convolution(StaticRole role) {

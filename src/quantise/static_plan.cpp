@@ -14,7 +14,7 @@
 namespace depute {
 namespace {
 
-// XNNPACK's quantiser leaves calls with larger numbers in floats: masks, which no scale can serve.
+// XNNPACK's quantizer skips calls with larger numbers: these are masks, which no scale can represent.
 constexpr double largest_number = 3.4028235e15;
 
 class StaticPlanner {
@@ -50,7 +50,7 @@ class StaticPlanner {
     return role == StaticRole::None || !chooses_(node) ? StaticRole::None : role;
   }
 
-  // What leaves the op: of one that only a relu reads, the relu's result.
+  // Returns the op's result. If only a relu reads it, returns the relu's result.
   const Value* output_of(const Node& node) const {
     const Value* result = node.result();
     if (!result->has_one_use()) return result;
@@ -74,7 +74,7 @@ class StaticPlanner {
     plan_.left.push_back(fmt::format("%{}: {}", node.display_name(), reason));
   }
 
-  // A sum or product, with the number that it may have in the place of a tensor as a constant.
+  // Adds a sum or product. A number operand becomes a constant tensor.
   void add_arithmetic(Node& node) {
     constexpr std::string_view names[] = {"self", "other"};
     if (!is_floats(node.result())) return;
@@ -107,7 +107,7 @@ class StaticPlanner {
     return !(std::abs(double{floats_of(*data)[0]}) <= largest_number);
   }
 
-  // Inputs and result as integers of one scale.
+  // Gives the inputs and the result one scale.
   void add_sharing(Node& node, const std::vector<const Value*>& inputs) {
     if (inputs.empty() || !is_floats(node.result()) || !std::ranges::all_of(inputs, is_floats)) return;
     for (const Value* input : inputs) {
@@ -122,7 +122,7 @@ class StaticPlanner {
     if (readers.empty() || readers.back() != &node) readers.push_back(&node);
   }
 
-  // --- which values have one scale: each value knows another one of its group, the last one itself
+  // --- groups of values with one scale: each value links to another of its group, the root to itself
 
   const Value* root_of(const Value* value) {
     const Value* other = others_.try_emplace(value, value).first->second;
@@ -157,7 +157,7 @@ class StaticPlanner {
   const std::function<bool(const Node&)>& chooses_;
   NewConstants constants_;
   StaticPlan plan_;
-  std::unordered_set<const Value*> outputs_;  // made by ops that give integers
+  std::unordered_set<const Value*> outputs_;  // computed by ops with integer results
   std::unordered_map<const Value*, std::vector<Node*>> readers_;
   std::unordered_map<const Value*, const Value*> others_;
   std::unordered_map<const Value*, std::size_t> groups_;  // by root

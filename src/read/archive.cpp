@@ -25,7 +25,7 @@ constexpr std::size_t end_bytes = 22;
 constexpr std::size_t end64_bytes = 56;
 constexpr std::size_t locator_bytes = 20;
 constexpr std::size_t max_comment_bytes = 0xffff;
-constexpr std::size_t inflate_padding = 64;  // readable bytes behind an inflated entry
+constexpr std::size_t inflate_padding = 64;  // readable bytes after an inflated entry
 
 constexpr std::uint16_t zip64_extra = 1;
 constexpr std::uint16_t stored_method = 0;
@@ -34,7 +34,7 @@ constexpr std::uint16_t encrypted_flags = 0x2041;  // encryption, strong encrypt
 
 using Bytes = std::span<const std::byte>;
 
-// A little-endian number; the caller has checked that it lies inside.
+// Reads a little-endian number; the caller has checked the bounds.
 template <typename T>
 T load(Bytes bytes, std::size_t offset) {
   T value = 0;
@@ -52,7 +52,7 @@ Failure archive_error(const std::string& archive, std::uint64_t offset, std::str
       "the file is not a complete zip archive as torch.export.save writes it; save or copy it again");
 }
 
-// Where the directory lies, from the records at the file's end.
+// Position of the directory, from the records at the file's end.
 struct Directory {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -108,7 +108,7 @@ Result<Directory> find_directory(Bytes bytes, const std::string& name) {
   return directory;
 }
 
-// Replaces the fields that the 32-bit header could not hold by those of the zip64 extra field.
+// Replaces fields that did not fit into the 32-bit header with those of the zip64 extra field.
 bool apply_zip64(Bytes extra, ArchiveEntry& entry) {
   constexpr std::uint32_t full = 0xffffffff;
   bool is_complete = entry.size != full && entry.stored_size != full && entry.header_offset != full;
@@ -135,7 +135,8 @@ std::uint32_t checksum(Bytes bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
 }
 
-// Inflates raw deflate data into exactly `out`. zlib counts in 32 bits, so both sides go in pieces.
+// Inflates raw deflate data into exactly `out`. zlib counts in 32 bits, so input and output are passed in
+// pieces.
 bool inflate_raw(Bytes in, std::span<std::byte> out) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
@@ -150,7 +151,7 @@ bool inflate_raw(Bytes in, std::span<std::byte> out) {
     stream.next_out = reinterpret_cast<Bytef*>(out_bytes > 0 ? out.data() : &spare);
     stream.avail_out = static_cast<uInt>(out_bytes > 0 ? out_bytes : 1);
     state = inflate(&stream, Z_NO_FLUSH);
-    if (out_bytes == 0 && stream.avail_out == 0) state = Z_DATA_ERROR;  // longer than promised
+    if (out_bytes == 0 && stream.avail_out == 0) state = Z_DATA_ERROR;  // longer than declared
     in = in.subspan(in_bytes - stream.avail_in);
     if (out_bytes > 0) out = out.subspan(out_bytes - stream.avail_out);
   }
@@ -234,7 +235,7 @@ Status Archive::add_entry(Bytes header, std::size_t position) {
   return {};
 }
 
-// Gives each entry the offset where the next one starts, and refuses entries that reach into each other.
+// Sets the end bound of each entry to the start of the next, and rejects overlapping entries.
 Status Archive::bound_entries() {
   std::vector<ArchiveEntry*> order;
   order.reserve(entries_.size());
@@ -344,7 +345,7 @@ Result<std::shared_ptr<const Storage>> Archive::storage(const ArchiveEntry& entr
   }
   TRY(Bytes bytes, stored_bytes(entry));
   if (source_.file) return Storage::mapped(source_.file, bytes);
-  // A piece of an inflated archive: copied when it is needed.
+  // A slice of an inflated archive is copied on demand.
   return Storage::lazy(bytes.size(), [bytes, owner = source_.storage] {
     return std::vector<std::byte>(bytes.begin(), bytes.end());
   });

@@ -33,7 +33,7 @@ class EtDumpReader {
     return failure("read_etdump", fmt::format("{}: {}", name_, place), message, hint);
   }
 
-  // The size stands before the flatbuffer, as flatcc writes it, or not.
+  // Finds the root table. The size may precede the flatbuffer, as flatcc writes it.
   Result<const ed00::ETDump*> find_table() {
     const std::string_view identifier = ed00::ETDumpIdentifier();
     const bool has_prefix = has_text(file_, prefix_size + 4, identifier);
@@ -47,7 +47,7 @@ class EtDumpReader {
         return fail("byte 0", fmt::format("{} bytes in a file of {}: it is cut off", size, file_.size()));
     }
     if (size >= std::numeric_limits<std::int32_t>::max()) return fail("byte 0", "over 2 GB");
-    // What the numbers are aligned to is the prefix, or what stands behind it.
+    // Numbers are aligned relative to the prefix, or to the flatbuffer after it; try both.
     const ed00::ETDump* table = sound_table(file_.first(size), has_prefix);
     if (table == nullptr && has_prefix) table = sound_table(file_.first(size).subspan(prefix_size), false);
     if (table == nullptr) return fail("flatbuffer", "is damaged");
@@ -82,7 +82,7 @@ class EtDumpReader {
       if (ticks > std::numeric_limits<std::uint64_t>::max() - all_ticks_)
         return refuse("with this one, the times of all events sum to over 64 bits: the dump is damaged");
       all_ticks_ += ticks;
-      // Outside of instructions the runtime gives a number, too, mostly 0.
+      // Outside instructions the runtime also writes a number, usually 0.
       const bool is_in_instruction = profile->chain_index() >= 0;
       run.events.push_back({.name = text(profile->name()),
                             .instruction = is_in_instruction ? profile->instruction_id() : -1,
@@ -96,7 +96,7 @@ class EtDumpReader {
   std::span<const std::byte> file_;
   const std::string& name_;
   EtDump dump_;
-  std::uint64_t all_ticks_ = 0;  // so that no sum of a reader's overflows
+  std::uint64_t all_ticks_ = 0;  // limits the sum, so that readers cannot overflow
 };
 
 }  // namespace

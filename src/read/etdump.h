@@ -1,4 +1,4 @@
-// Reads an ETDump: the events that ExecuTorch's runtime traced, run by run.
+// Reads an ETDump: the events that ExecuTorch's runtime traced, one list per run.
 //
 //   run "Execute"
 //     OPERATOR_CALL         instruction 0     1000..1400
@@ -18,9 +18,9 @@
 namespace depute {
 
 struct EtEvent {
-  std::string_view name;          // empty of an event inside of a delegate
-  std::int32_t instruction = -1;  // -1: outside of instructions
-  std::int32_t delegate_id = -1;  // of an event inside of a delegate: this, or the text
+  std::string_view name;          // empty for an event inside a delegate
+  std::int32_t instruction = -1;  // -1: outside instructions
+  std::int32_t delegate_id = -1;  // for an event inside a delegate: this or delegate_text is set
   std::string_view delegate_text;
   std::uint64_t ticks = 0;
 
@@ -33,11 +33,11 @@ struct EtRun {
 };
 
 struct EtDump {
-  std::vector<std::byte> bytes;  // that texts lie in
+  std::vector<std::byte> bytes;  // texts of events point into it
   std::vector<EtRun> runs;
 };
 
-// `name` is the file's, for messages.
+// `name` names the file in errors.
 Result<EtDump> read_etdump(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// What callers and the reader need of programs in memory; read_pt2.cpp reads them.
+// Functions of ExportedModel for callers and the reader; read_pt2.cpp reads the model.
 #include "depute/exported_model.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What .pte and .ptd files have in common: a flatbuffer with an identifier, a header inside of its first
-// bytes, and segments behind it.
+// Shared by .pte and .ptd files: a flatbuffer with an identifier, a header near its start, and segments
+// behind it.
 #pragma once
 
 #include <cstddef>

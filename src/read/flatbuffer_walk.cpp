@@ -1,5 +1,5 @@
-// The walk over what flatc's mini reflection tells of a schema (--reflect-names). The verifier has followed
-// the same references before, and has counted them: so the walk ends, and needs no more stack than it.
+// Walks by flatc's mini reflection (--reflect-names). The verifier has followed the same references and
+// counted them, so the walk terminates and needs no more stack than the verifier.
 #include "read/flatbuffer_walk.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ class FlatbufferWalk {
     const auto back = at<std::int32_t>(position);
     const std::uint64_t vtable = position - static_cast<std::uint64_t>(std::int64_t{back});
     const std::uint64_t vtable_bytes = at<std::uint16_t>(vtable);
-    // The verifier does not look at the table's own size, nor whether the vtable has it.
+    // The verifier checks neither the table's size nor whether the vtable contains it.
     const std::uint64_t told_bytes = vtable_bytes < 4 ? 0 : at<std::uint16_t>(vtable + 2);
     const std::uint64_t table_bytes = std::max<std::uint64_t>(told_bytes, sizeof back);
     tell(Piece::Vtable, vtable, vtable_bytes, label);
     tell(Piece::Table, position, table_bytes, label);
-    std::uint64_t before = 0;  // the field before this one: the type of a union
+    std::uint64_t before = 0;  // position of the previous field: the type of a union
     for (std::size_t i = 0; i < type->num_elems; ++i) {
       const std::uint64_t slot = 4 + 2 * i;
       if (slot + 2 > vtable_bytes) return;
@@ -64,7 +64,7 @@ class FlatbufferWalk {
     } else if (code.base_type == flatbuffers::ET_STRING) {
       text(target(position), label);
     } else if (const TypeTable* of_field = type_of(type, code); of_field->st == flatbuffers::ST_UNION) {
-      // Of a kind that is not known nothing is known, nor was it verified.
+      // A member of unknown type was not verified either; skip it.
       const std::size_t kind = before == 0 ? 0 : at<std::uint8_t>(before);
       const TypeTable* member =
           kind < of_field->num_elems ? type_of(of_field, of_field->type_codes[kind]) : nullptr;
@@ -92,7 +92,7 @@ class FlatbufferWalk {
          label);
   }
 
-  // The schemas have lists of numbers and of tables; the latter are lists of references.
+  // Returns the element size in bytes; lists of tables are lists of 4-byte references.
   static std::uint64_t element_bytes(flatbuffers::ElementaryType type) {
     switch (type) {
       case flatbuffers::ET_UTYPE:

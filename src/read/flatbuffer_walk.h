@@ -1,13 +1,12 @@
-// Goes through a flatbuffer by its schema and tells of each piece where it lies: tables, vtables, vectors,
-// texts.
+// Walks through a flatbuffer by its schema and reports the position of each table, vtable, vector and text.
 //
 //   class Count : public FlatbufferVisitor {
 //     Label enter(Label inside, const flatbuffers::TypeTable* table, std::string_view field, ...) override;
 //     void piece(Piece piece, std::uint64_t begin, std::uint64_t end, Label label) override;
 //   };
 //
-// A label is a number of the visitor's own, which says what a piece belongs to: pieces have that of the table
-// they lie in unless enter() gives their field another.
+// A label is a number that the visitor chooses to mark what a piece belongs to. A piece has the label of its
+// table unless enter() returns another one for its field.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +25,15 @@ class FlatbufferVisitor {
   static constexpr std::size_t whole_field = static_cast<std::size_t>(-1);
 
   virtual ~FlatbufferVisitor() = default;
-  // The label of `field` in a table of type `table` that is labelled `inside`; `element` of a list of tables,
-  // whole_field for the list itself and for what is no list.
+  // Returns the label of `field` in a table of type `table` with the label `inside`. `element` is the index
+  // in a list of tables, or whole_field for the list itself and for other fields.
   virtual Label enter(Label inside, const flatbuffers::TypeTable* table, std::string_view field,
                       std::size_t element) = 0;
-  // What tables share (vtables, and whatever a file chooses to) is told as often as it is reached.
+  // Shared pieces (vtables, or whatever a file shares) are reported once for each reference.
   virtual void piece(Piece piece, std::uint64_t begin, std::uint64_t end, Label label) = 0;
 };
 
-// `bytes` were checked by a flatbuffers::Verifier for this schema, at any alignment.
+// `bytes` must have passed a flatbuffers::Verifier for this schema; any alignment is allowed.
 void walk_flatbuffer(std::span<const std::byte> bytes, const flatbuffers::TypeTable* root,
                      FlatbufferVisitor& visitor, FlatbufferVisitor::Label label);
 

@@ -56,7 +56,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Reads a protobuf number; false behind the end.
+// Reads a protobuf number; false at the end.
 bool take_number(std::string_view& bytes, std::uint64_t& number) {
   number = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -68,8 +68,8 @@ bool take_number(std::string_view& bytes, std::uint64_t& number) {
   return false;
 }
 
-// ONNX has no signature: it is the protobuf message that starts with ir_version (1) and has a graph (7) among
-// its first fields.
+// Recognizes ONNX, which has no signature: a protobuf message that starts with ir_version (1) and has a graph
+// (7) among its first fields.
 bool is_onnx(std::string_view bytes) {
   constexpr std::uint64_t ir_version = 1;
   constexpr std::uint64_t graph = 7;
@@ -90,7 +90,7 @@ bool is_onnx(std::string_view bytes) {
   return false;
 }
 
-// The length of a JSON header, then the header.
+// Recognizes the length of a JSON header, followed by the header.
 bool is_safetensors(std::string_view bytes) {
   if (bytes.size() < 10 || bytes[8] != '{') return false;
   std::uint64_t length = 0;
@@ -99,7 +99,7 @@ bool is_safetensors(std::string_view bytes) {
   return length >= 2 && length <= bytes.size() - 8;
 }
 
-// Python's pickles of protocol 2 and later.
+// Recognizes Python pickles of protocol 2 and later.
 bool is_pickle(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }

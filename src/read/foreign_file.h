@@ -1,6 +1,5 @@
-// Tells what a file is that people give to a compiler of exported programs and that is none: a model in the
-// format of another tool, weights alone, what another compiler made, a download that went wrong. The content
-// decides, never the name of the file.
+// Identifies files that users pass to a compiler by mistake: a model in another tool's format, weights alone,
+// output of another compiler, a failed download. Only the content decides, never the file name.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +14,17 @@ namespace depute {
 
 struct ForeignFile {
   std::string_view what;  // "an ONNX model"
-  std::string_view hint;  // what to do instead
+  std::string_view hint;  // the suggested action
   bool is_text = false;
 };
 
-// "this is an ONNX model, not an exported program"
+// Returns "this is an ONNX model, not an exported program".
 std::string not_a_program(const ForeignFile& foreign);
 
-// Of a file that is no zip archive; nothing for a program in the text form.
+// For a file that is not a zip archive; nullopt for a program in the text form.
 std::optional<ForeignFile> recognise_foreign(std::span<const std::byte> file);
 
-// Of an archive without the entries of a .pt2; nothing when it is none of the known kinds.
+// For an archive without the entries of a .pt2; nullopt if it is of no known kind.
 std::optional<ForeignFile> recognise_foreign(const Archive& archive);
 
 }  // namespace depute

@@ -15,7 +15,7 @@
 namespace depute {
 namespace {
 
-// Finds the fault in a text that simdjson refuses, which does not tell where it is.
+// Locates the error in a text that simdjson rejects, since simdjson does not report a position.
 class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::size_t position = 0;
@@ -38,7 +38,7 @@ class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
   }
 };
 
-// What stands for a member that is not there.
+// Represents a missing member.
 const SchemaValue missing_member;
 
 std::string fault_place(std::string_view text) {
@@ -69,7 +69,7 @@ Result<JsonDocument> JsonDocument::parse(EntryBytes bytes, std::string name, con
   document.bytes_ = std::move(bytes);
   document.text_ = {reinterpret_cast<const char*>(document.bytes_.bytes.data()),
                     document.bytes_.bytes.size()};
-  // The parser's own tables are freed here; the document keeps only what was read.
+  // The parser's tables are freed after parsing; the document keeps only the values.
   simdjson::dom::parser parser(limits.json_bytes);
   document.parsed_ = std::make_unique<simdjson::dom::document>();
   auto fault = parser.allocate(document.text_.size(), limits.json_depth);

@@ -1,14 +1,16 @@
-// JSON values that know their place in the file, so that every error can name it.
+// JSON values that know their position in the file, so that every error can report it.
 //
 //   TRY(JsonDocument document, JsonDocument::parse(archive, entry, limits));
 //   Json root(document);
 //   TRY(Json graph, root.field("graph"));
-//   TRY(std::string_view name, graph_name.string());   // or "models/model.json: graph.name (byte 17): not a
-//   string"
+//   TRY(Json graph_name, graph.field("name"));
+//   TRY(std::string_view name, graph_name.string());
 //
-// A Json remembers the Json it was taken from by address: take each step into a named local, as above.
-// Documents are parsed whole by simdjson, in the mapped file where that is possible; byte offsets are found
-// only when an error needs one. A document may also be values that lie in memory as such (SchemaValue).
+//   models/model.json: graph.name (byte 17): a string is needed here
+//
+// A Json keeps the address of its parent: take each step into a named local, as above. Documents are parsed
+// as a whole by simdjson, in the mapped file if possible; byte offsets are computed only for errors. A
+// document can also consist of values in memory (SchemaValue).
 #pragma once
 
 #include <simdjson.h>
@@ -30,19 +32,19 @@ namespace depute {
 
 class JsonDocument {
  public:
-  // `name` is what errors call the document. The bytes must live as long as it, with `readable_behind`
-  // readable bytes after them (they are copied when that is too few).
+  // `name` names the document in errors. The bytes must outlive the document, with `readable_behind` readable
+  // bytes after them; if these are too few, the bytes are copied.
   static Result<JsonDocument> parse(EntryBytes bytes, std::string name, const ReadLimits& limits);
   static Result<JsonDocument> parse(const Archive& archive, const ArchiveEntry& entry,
                                     const ReadLimits& limits);
-  // A document without a text. The values must live as long as it.
+  // Creates a document from values in memory, which must outlive it.
   static JsonDocument of(const SchemaValue& values, std::string name, const ReadLimits& limits);
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
   const ReadLimits& limits() const { return limits_; }
   simdjson::dom::element root() const { return root_; }
-  const SchemaValue* values() const { return values_; }  // null of a text
+  const SchemaValue* values() const { return values_; }  // null for a parsed text
 
  private:
   JsonDocument() = default;
@@ -61,20 +63,20 @@ class Json {
   explicit Json(const JsonDocument& document)
       : document_(&document), element_(document.root()), value_(document.values()) {}
 
-  // A member that must be there; a member that may be missing (then it is null).
+  // field() requires the member; optional_field() returns null if it is missing.
   Result<Json> field(std::string_view key) const;
   Result<Json> optional_field(std::string_view key) const;
-  // The one member of an object that stands for a choice: {"as_int": 3}.
+  // Returns the only member of an object that represents a choice: {"as_int": 3}.
   Result<std::pair<std::string_view, Json>> choice() const;
 
   bool is_null() const;
   Result<std::string_view> string() const;
   Result<std::int64_t> integer() const;
-  Result<double> number() const;  // also an integer, and the texts "Infinity", "-Infinity", "NaN"
+  Result<double> number() const;  // also accepts an integer, "Infinity", "-Infinity" and "NaN"
   Result<bool> boolean() const;
 
   Result<std::size_t> member_count() const;
-  // Calls visit(Json element) or visit(std::string_view key, Json member) for each, until one fails.
+  // Calls visit(Json element) or visit(std::string_view key, Json member) for each until one fails.
   template <typename Visit>
   Status for_each(Visit&& visit) const {
     std::size_t i = 0;
@@ -110,7 +112,7 @@ class Json {
   }
 
   const ReadLimits& limits() const { return document_->limits(); }
-  // An error at this place.
+  // Returns an error at the position of this value.
   Failure fault(std::string_view message, std::string_view hint = {}) const;
 
  private:
@@ -122,7 +124,7 @@ class Json {
       : document_(parent.document_), parent_(&parent), key_(key), value_(&value) {}
   Json(const Json& parent, const SchemaValue& value, std::size_t index)
       : document_(parent.document_), parent_(&parent), key_(nullptr, index), value_(&value) {}
-  // Of a value in memory.
+  // Casts a value in memory.
   template <typename T>
   Result<const T*> as(std::string_view what) const {
     if (const T* held = std::get_if<T>(&value_->value); held != nullptr) return held;
@@ -136,14 +138,14 @@ class Json {
     return too_long();
   }
   Failure too_long() const;
-  bool is_missing() const;  // stands for a member that is not there
+  bool is_missing() const;  // represents a missing member
 
   const JsonDocument* document_;
   const Json* parent_ = nullptr;
-  // The member of an object; without text the element of an array, and its size is the index.
+  // Key of the member in its object; with null data, the size is the index in a list.
   std::string_view key_;
   simdjson::dom::element element_;
-  const SchemaValue* value_ = nullptr;  // in the place of element_
+  const SchemaValue* value_ = nullptr;  // used instead of element_ if not null
 };
 
 }  // namespace depute

@@ -19,7 +19,7 @@ bool is_identifier(std::string_view text) {
   });
 }
 
-// Moves over a text that a parser has accepted; a fault in it ends the scan.
+// Scans a text that a parser has accepted; stops at an error.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -38,7 +38,7 @@ class Scanner {
     return true;
   }
 
-  // The text between the quotes as it is written, escapes included.
+  // Returns the raw text between the quotes, with its escapes.
   std::optional<std::string_view> string() {
     if (!take('"')) return std::nullopt;
     std::size_t start = at_;

@@ -1,4 +1,4 @@
-// Where in a JSON text a value lies: found by scanning the text along its path, only when an error needs it.
+// Locates a value in a JSON text by scanning along its path; used only for errors.
 //
 //   path [{"nodes"}, {3}, {"name"}]  ->  "nodes[3].name", byte 1204
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace depute {
 
-// One step into a value: a member's key, or an element's index.
+// A step into a value: the key of a member, or the index of an element.
 struct JsonStep {
   std::string_view key;
   std::size_t index = 0;
@@ -19,7 +19,7 @@ struct JsonStep {
 };
 
 std::string json_path(std::span<const JsonStep> steps);
-// The offset of the value's first byte in a valid document; nothing if the path does not lead to one.
+// Returns the offset of the value's first byte in a valid document; nullopt if the path leads nowhere.
 std::optional<std::size_t> json_offset(std::string_view text, std::span<const JsonStep> steps);
 
 }  // namespace depute

@@ -20,10 +20,10 @@ namespace {
 constexpr std::string_view npy_ending = ".npy";
 constexpr std::string_view zip_magic = "PK";
 constexpr std::string_view npy_magic = "\x93NUMPY";
-// Bytes of a header: numpy's own limit for what it reads without being told to.
+// Maximum header size in bytes: numpy's own default limit.
 constexpr std::size_t max_npy_header = 10000;
 
-// '<' is little-endian, '|' of one byte.
+// '<' means little-endian, '|' means one byte.
 constexpr std::array<std::pair<std::string_view, ScalarType>, 10> npy_types = {{
     {"|b1", ScalarType::Bool},
     {"|u1", ScalarType::U8},
@@ -44,7 +44,7 @@ std::optional<ScalarType> dtype_of_descr(std::string_view descr) {
   return std::nullopt;
 }
 
-// What follows `key` in the header, a Python dictionary: {'descr': '<f4', 'shape': (2, 3), }.
+// Returns the text after `key` in the header, a Python dictionary: {'descr': '<f4', 'shape': (2, 3), }.
 std::optional<std::string_view> item_of(std::string_view header, std::string_view key) {
   const std::string quoted = fmt::format("'{}':", key);
   const std::size_t at = header.find(quoted);
@@ -54,7 +54,7 @@ std::optional<std::string_view> item_of(std::string_view header, std::string_vie
   return rest;
 }
 
-// "(2, 3), ...", "(2,), ...", "(), ..."
+// Parses "(2, 3), ...", "(2,), ..." or "(), ...".
 std::optional<Dims> read_shape(std::string_view text) {
   const std::size_t end = text.find(')');
   if (!text.starts_with('(') || end == std::string_view::npos) return std::nullopt;
@@ -126,7 +126,7 @@ class NpyReader {
     TensorType type = make_tensor(*dtype, std::move(*sizes));
     if (!type.static_bytes()) return fail("the shape is too large");
     if (!order->starts_with("True")) return type;
-    // The first dimension is the one whose elements lie side by side.
+    // Fortran order: the elements of the first dimension are adjacent.
     Dims turned = type.sizes;
     std::ranges::reverse(turned);
     Dims strides = contiguous_strides(turned);
@@ -139,7 +139,7 @@ class NpyReader {
 };
 
 Result<TensorData> read_npy(const Archive& archive, const ArchiveEntry& entry) {
-  // The checksum is verified here: nothing else would tell a damaged sample from a good one.
+  // Verifies the checksum: nothing else distinguishes a damaged sample from a good one.
   TRY(EntryBytes content, archive.read(entry));
   const NpyReader reader(archive.place(entry), content.bytes);
   TRY(NpyHeader header, reader.read());

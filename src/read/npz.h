@@ -1,4 +1,4 @@
-// Reads the arrays of a .npz file that is in memory: what read_npz of depute/named_arrays.h does with a file.
+// Reads the arrays of a .npz file in memory; read_npz() of depute/named_arrays.h reads a file.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace depute {
 
-// `name` is what errors call the file.
+// `name` names the file in errors.
 Result<NamedArrays> read_npz(ArchiveSource source, const std::string& name, const ReadLimits& limits);
 
-// "<f4": what numpy calls the element type; empty if it has none.
+// Returns numpy's name of the element type, "<f4"; empty if it has none.
 std::string_view npy_descr(ScalarType dtype);
 
 }  // namespace depute

@@ -52,7 +52,7 @@ class Unpickler {
                             static_cast<unsigned>(static_cast<unsigned char>(opcode))));
   }
 
-  // --- reading the opcode's own bytes
+  // --- operands of opcodes
 
   std::optional<std::string_view> take(std::uint64_t count) {
     if (count > bytes_.size() - at_) return std::nullopt;
@@ -67,7 +67,7 @@ class Unpickler {
     at_ += end + 1;
     return rest.substr(0, end);
   }
-  // A little-endian unsigned number of `size` bytes.
+  // Reads a little-endian unsigned number of `size` bytes.
   std::optional<std::uint64_t> take_number(std::size_t size) {
     auto text = take(size);
     if (!text) return std::nullopt;
@@ -94,7 +94,7 @@ class Unpickler {
   }
   PickleValue& value(PickleId id) { return pickle_.values[static_cast<std::uint32_t>(id)]; }
 
-  // The values above the last mark, which is removed.
+  // Pops the values above the last mark, and the mark.
   std::optional<std::vector<PickleId>> pop_to_mark() {
     if (marks_.empty()) return std::nullopt;
     auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -103,7 +103,7 @@ class Unpickler {
     marks_.pop_back();
     return items;
   }
-  // The top `count` values, none of which lies below the last mark.
+  // Pops the top `count` values; fails if one is below the last mark.
   std::optional<std::vector<PickleId>> pop(std::size_t count) {
     std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() < floor + count) return std::nullopt;
@@ -113,7 +113,7 @@ class Unpickler {
   }
   Status no_values() const { return fail("the stack has too few values"); }
 
-  // --- opcodes, by family; nothing when the opcode is of another one
+  // --- opcodes, by family; nullopt for an opcode of another family
 
   std::optional<Status> push_constant(char opcode) {
     auto integer = [&](std::size_t size) -> Status {
@@ -196,7 +196,7 @@ class Unpickler {
     auto module = take_line();
     auto name = module ? take_line() : std::nullopt;
     if (!name) return cut_off();
-    // The two lines as they lie in the file, with the line end between them.
+    // The two lines in the file, including the line break between them.
     std::string_view both(reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1);
     return push({.kind = PickleKind::Global, .text = both});
   }
@@ -210,7 +210,7 @@ class Unpickler {
     switch (opcode) {
       case '\x80':
         return protocol();
-      case '\x95':  // FRAME: only a hint for buffering
+      case '\x95':  // FRAME: only a buffering hint
         return take(8) ? Status() : cut_off();
       case '(':
         marks_.push_back(stack_.size());

@@ -1,10 +1,10 @@
-// Reads Python pickles without running anything: objects stay descriptions of what Python would have called.
+// Reads Python pickles without running code: objects are descriptions of the calls that Python would make.
 //
 //   {"w": torch._utils._rebuild_tensor_v2(storage, 0, (2, 3), (3, 1), False, OrderedDict())}
 //     ->  Dict [String "w", Call [Global "torch._utils._rebuild_tensor_v2", Tuple [...]]]
 //
-// That is enough for the files torch.save writes (torch_save.h). Every opcode is checked against the stack;
-// one that is not needed for such files is refused.
+// This is enough for the files that torch.save writes (torch_save.h). Every opcode is checked against the
+// stack; opcodes that such files do not need are rejected.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,7 @@
 
 namespace depute {
 
-// Index of a value in its Pickle. Values refer to earlier and later ones; shared and even cyclic values are
-// possible.
+// Index of a value in its Pickle. Values can refer to any others; shared and cyclic values are possible.
 enum class PickleId : std::uint32_t {};
 
 struct PickleValue {
@@ -29,8 +28,8 @@ struct PickleValue {
     Bool,    // number
     Int,     // number
     Float,   // real
-    String,  // text, which lies in the pickle's bytes
-    Global,  // text: module and name, a line each; or items: the two as strings
+    String,  // text: a slice of the pickle's bytes
+    Global,  // text: module and name, one per line; or items: the two as strings
     Tuple,   // items
     List,    // items
     Dict,    // items: key, value, key, value, ...
@@ -53,7 +52,7 @@ struct Pickle {
   std::string global_name(PickleId id) const;  // "torch._utils._rebuild_tensor_v2"; empty unless a Global
 };
 
-// `place` is for errors. The bytes must outlive the pickle.
+// `place` is used in errors. The bytes must outlive the pickle.
 Result<Pickle> read_pickle(std::span<const std::byte> bytes, const std::string& place,
                            const ReadLimits& limits);
 

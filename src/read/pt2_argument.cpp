@@ -11,7 +11,7 @@
 namespace depute {
 namespace {
 
-// Reads what stands behind one kind's name. `depth` counts dictionaries inside each other.
+// Reads the value of one kind. `depth` counts nested dictionaries.
 using Read = Result<Argument> (*)(GraphReader& reader, const Json& json, std::size_t depth);
 
 Result<Argument> read_nested(GraphReader& reader, const Json& json, std::size_t depth);
@@ -48,7 +48,7 @@ Result<Argument> read_complex(GraphReader& reader, const Json& json, std::size_t
   return reader.graph().complex(real, imaginary);
 }
 
-// {"name": "x"}
+// Reads {"name": "x"}.
 template <Type::Kind kind>
 Result<Argument> read_named(GraphReader& reader, const Json& json, std::size_t) {
   TRY(Json name, json.field("name"));
@@ -59,7 +59,7 @@ Result<Argument> read_named(GraphReader& reader, const Json& json, std::size_t) 
 }
 constexpr Read read_tensor = read_named<Type::Kind::Tensor>;
 
-// {"as_tensor": {"name": "x"}} or {"as_none": true}
+// Reads {"as_tensor": {"name": "x"}} or {"as_none": true}.
 Result<Argument> read_optional_tensor(GraphReader& reader, const Json& json, std::size_t depth) {
   TRY(auto choice, json.choice());
   const auto& [kind, value] = choice;
@@ -73,7 +73,7 @@ bool is_symbolic(const Type& type) {
          type.kind == Type::Kind::SymBool;
 }
 
-// {"as_name": "s"}, or a constant
+// Reads {"as_name": "s"} or a constant.
 Result<Argument> read_symbolic(GraphReader& reader, const Json& json, std::size_t depth) {
   TRY(auto choice, json.choice());
   const auto& [kind, value] = choice;
@@ -129,7 +129,7 @@ Result<Argument> read_operator(GraphReader&, const Json& json, std::size_t) {
   return Argument::text(Argument::Kind::Operator, op_of_target(target));
 }
 
-// {"key": <argument>, ...}
+// Reads {"key": <argument>, ...}.
 Result<Argument> read_map(GraphReader& reader, const Json& json, std::size_t depth) {
   if (depth >= json.limits().argument_depth) {
     return json.fault(fmt::format("dictionaries inside each other beyond the limit argument_depth, {}",
@@ -160,7 +160,7 @@ struct Variant {
   Read read;
 };
 
-// All kinds of torch/_export/serde/schema.py, the frequent ones first.
+// All kinds of torch/_export/serde/schema.py, frequent ones first.
 constexpr std::array<Variant, 31> variants = {{
     {"as_tensor", read_tensor},
     {"as_int", read_int},

@@ -1,5 +1,4 @@
-// Reads the values that nodes are called with: the closed set of kinds torch.export writes, each an object
-// with one field.
+// Reads the arguments of nodes: each is one of torch.export's fixed set of kinds, an object with one field.
 //
 //   {"as_sym_ints": [{"as_name": "s"}, {"as_int": 2}]}   ->  [%s, 2]
 #pragma once
@@ -13,10 +12,10 @@ namespace depute {
 
 Result<Argument> read_argument(GraphReader& reader, const Json& json);
 
-// A literal of a signature: {"as_int": 3}, {"as_none": true}, ... Nothing when `json` is of another kind.
+// Reads a literal of a signature: {"as_int": 3}, {"as_none": true}, ... Nullopt for other kinds.
 Result<std::optional<Argument>> read_literal(const Json& json);
 
-// "torch.ops.aten.add.Tensor" -> "aten.add.Tensor"; other targets stay as they are.
+// Converts "torch.ops.aten.add.Tensor" to "aten.add.Tensor"; returns other targets unchanged.
 Symbol op_of_target(std::string_view target);
 
 }  // namespace depute

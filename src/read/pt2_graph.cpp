@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view subclass_access = "export.access_subclass_inner_tensor.default";
 
-// Type of a bare constant input.
+// Returns the type of a bare constant input.
 Type type_of_literal(const Argument& literal) {
   switch (literal.kind) {
     case Argument::Kind::Int:
@@ -35,10 +35,11 @@ Result<std::string_view> text_field(const Json& json, std::string_view key) {
   return field.string();
 }
 
-// Files of old torch versions do not say whether an argument was given by name; the op's schema does.
+// Decides whether an argument is passed by name: files of old torch versions do not say, so the op's schema
+// decides.
 bool is_keyword_by_schema(const OpDef* def, std::string_view name, std::size_t position) {
   if (name.empty()) return false;
-  if (def == nullptr) return true;  // by name is always right
+  if (def == nullptr) return true;  // passing by name is always correct
   int index = def->arg_index(Symbol(name));
   return index != static_cast<int>(position) || def->args[position].keyword_only;
 }
@@ -82,7 +83,7 @@ Result<Value*> GraphReader::value(const Json& name) const {
   return binding.value;
 }
 
-// Takes a name for a value that is about to be made.
+// Reserves the name of a value to be created.
 Result<std::string_view> GraphReader::reserve(const Json& name) {
   TRY(std::string_view text, name.string());
   if (text.empty()) return name.fault("a value without a name");
@@ -253,7 +254,7 @@ Status GraphReader::read_call_inputs(const Json& json, Call& call) {
   return inputs.for_each([&](const Json& input) { return read_named_argument(input, call); });
 }
 
-// torch writes no more of a delegate than names, so that only programs in memory have it.
+// Resolves a delegate. torch writes only names of delegates, so only programs in memory have their content.
 Status GraphReader::name_delegate(const Json& target, Call& call) const {
   const bool is_named = !call.args.empty() && call.args[0].kind == Argument::Kind::String;
   if (!is_named || scope_.program.find_delegate(call.args[0].as_symbol()) == nullptr) {
@@ -265,7 +266,7 @@ Status GraphReader::name_delegate(const Json& target, Call& call) const {
   return {};
 }
 
-// {"name": "self", "arg": <argument>, "kind": 1 by position, 2 by name}
+// Reads {"name": "self", "arg": <argument>, "kind": 1 by position, 2 by name}.
 Status GraphReader::read_named_argument(const Json& json, Call& call) {
   constexpr std::int64_t by_position = 1;
   constexpr std::int64_t by_name = 2;
@@ -291,7 +292,7 @@ Status GraphReader::read_named_argument(const Json& json, Call& call) {
   return {};
 }
 
-// Results without a name are Nones; they get one from their node.
+// Returns names and types of the results. Unnamed results are Nones; they get a name derived from the node.
 std::vector<ResultSpec> GraphReader::result_specs(const Json& json, const Call& call) const {
   std::string node_name(call.op.str());
   if (auto name = text_field(json, "name")) node_name = *name;
@@ -304,8 +305,8 @@ std::vector<ResultSpec> GraphReader::result_specs(const Json& json, const Call& 
   return specs;
 }
 
-// The node names a part of a subclass weight, which is a graph input already: its result stands for that
-// part.
+// Reads a node that accesses a part of a subclass weight. The part is a graph input already; the node's
+// result is bound to it.
 Status GraphReader::read_subclass_access(const Json& json) {
   TRY(Json inputs, json.field("inputs"));
   TRY(Binding part, read_part(inputs));
@@ -318,7 +319,7 @@ Status GraphReader::read_subclass_access(const Json& json) {
   return {};
 }
 
-// [the weight, the part's name]
+// Reads [the weight, the part's name].
 Result<GraphReader::Binding> GraphReader::read_part(const Json& inputs) const {
   std::string_view weight_name;
   std::string_view part_name;

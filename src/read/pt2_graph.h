@@ -1,12 +1,13 @@
 // Reads the graphs of a .pt2 program: inputs, nodes in order, outputs, control-flow bodies.
 //
-//   {"target": "torch.ops.aten.add.Tensor", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}},
-//   "kind": 1},
-//    {"name": "alpha", "arg": {"as_int": 2}, "kind": 2}, ...], "outputs": [{"as_tensor": {"name": "add"}}],
-//    ...}
-//     ->  %add: f32[2, 3] = aten.add.Tensor(%x, ..., alpha=2)
+//   {"target": "torch.ops.aten.add.Tensor",
+//    "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+//               {"name": "other", "arg": {"as_tensor": {"name": "y"}}, "kind": 1},
+//               {"name": "alpha", "arg": {"as_int": 2}, "kind": 2}],
+//    "outputs": [{"as_tensor": {"name": "add"}}], ...}
+//     ->  %add: f32[2, 3] = aten.add.Tensor(%x, %y, alpha=2)
 //
-// Names are looked up in the graph they stand in: bodies see only their own inputs and nodes.
+// Names are local to a graph: bodies see only their own inputs and nodes.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +27,13 @@
 
 namespace depute {
 
-// What the graphs of one program share.
+// State shared by the graphs of one program.
 struct ProgramCounters {
   std::uint32_t nodes = 0;  // also the last debug handle
   std::unordered_set<std::string> graph_names;
 };
 
-// What the graphs of one method share.
+// State shared by the graphs of one method.
 struct MethodScope {
   Method& method;
   SymbolReader& symbols;
@@ -40,16 +41,16 @@ struct MethodScope {
   const Program& program;
 };
 
-// A weight of a tensor subclass. It is no value of the program: only its parts are.
+// A weight of a tensor subclass. Only its parts are values of the program.
 struct SubclassValue {
   std::string class_name;
-  std::map<std::string, Value*, std::less<>> values;  // parts that are tensors
-  std::map<std::string, std::shared_ptr<const SubclassValue>, std::less<>> subclasses;  // parts that are not
+  std::map<std::string, Value*, std::less<>> values;  // parts that are plain tensors
+  std::map<std::string, std::shared_ptr<const SubclassValue>, std::less<>> subclasses;  // other parts
 };
 
 class GraphReader {
  public:
-  // `depth` is the number of graphs around this one.
+  // `depth` is the number of enclosing graphs.
   GraphReader(MethodScope& scope, Graph& graph, std::size_t depth)
       : scope_(scope), graph_(graph), depth_(depth) {}
   GraphReader(const GraphReader&) = delete;
@@ -57,20 +58,20 @@ class GraphReader {
 
   Graph& graph() const { return graph_; }
 
-  // In this order; `graph` is the JSON object of the graph and outlives the reader.
+  // Call these in this order; `graph` is the JSON object of the graph and must outlive the reader.
   Status index_types(const Json& graph);
   Status read_inputs(const Json& graph);
   Status read_nodes(const Json& graph);
   Status read_outputs(const Json& graph);
 
-  // One graph input. `constant_name` is for an input that is a bare constant.
+  // Reads a graph input. `constant_name` is set for an input that is a bare constant.
   Result<Value*> read_input(const Json& argument, std::string_view constant_name);
-  // Makes the name of `argument`, a tensor, stand for a subclass.
+  // Binds the name of `argument`, a tensor, to a subclass.
   Status define_subclass(const Json& argument, std::shared_ptr<const SubclassValue> subclass);
 
-  // The value that a name stands for.
+  // Returns the value with this name.
   Result<Value*> value(const Json& name) const;
-  // The body in {"name": ..., "graph": ...}, added to the method.
+  // Reads the body in {"name": ..., "graph": ...} and adds it to the method.
   Result<Graph*> read_body(const Json& json);
 
  private:
@@ -83,7 +84,7 @@ class GraphReader {
     std::shared_ptr<const SubclassValue> subclass;
   };
   struct Definition {
-    std::string_view name;  // empty for a result without a name
+    std::string_view name;  // empty for an unnamed result
     Type type;
   };
   struct Call {
@@ -115,7 +116,7 @@ class GraphReader {
   TypeTable sym_floats_;
   TypeTable sym_bools_;
   TypeTable custom_objs_;
-  std::unordered_map<std::string_view, Binding> bindings_;  // names lie in the JSON document
+  std::unordered_map<std::string_view, Binding> bindings_;  // names point into the JSON document
 };
 
 }  // namespace depute

@@ -19,7 +19,7 @@ Failure not_a_program(const Archive& archive, const ForeignFile& foreign) {
   return failure("read_pt2", archive.name(), not_a_program(foreign), foreign.hint);
 }
 
-// An entry's short text must be `expected`; the entry may be missing.
+// Fails if the entry exists and its text is not `expected`.
 Status check_text(const Archive& archive, const std::string& name, std::string_view expected) {
   const ArchiveEntry* entry = archive.find(name);
   if (entry == nullptr) return {};

@@ -8,7 +8,7 @@
 
 namespace depute {
 
-// Lies still in memory: the members refer to the Jsons above them.
+// Allocated once and never moved: members refer to the Jsons above them.
 struct Payloads::Config {
   explicit Config(JsonDocument parsed) : document(std::move(parsed)), root(document), table(root) {}
 
@@ -53,7 +53,7 @@ Status Payloads::read_config(JsonDocument document) {
 Result<Payloads> Payloads::from_torch_save(const Archive& archive, const ArchiveEntry& entry,
                                            const ReadLimits& limits) {
   Payloads payloads;
-  if (entry.size == 0) return payloads;  // how torch writes an empty dictionary
+  if (entry.size == 0) return payloads;  // torch's form of an empty dictionary
   TRY(TorchSave file, TorchSave::open(archive, entry, limits));
   payloads.torch_save_ = std::make_shared<TorchSave>(std::move(file));
   TRY(auto entries, payloads.torch_save_->dictionary());
@@ -70,7 +70,7 @@ Result<SavedTensor> Payloads::load(std::string_view name) {
   return torch_save_->tensor(saved_.at(name));
 }
 
-// The bytes of a tensor that is not pickled, shared by all that have the same path.
+// Returns the bytes of a tensor that is not pickled; all tensors with the same path share them.
 Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) {
   TRY(std::string_view path, path_json.string());
   if (model_ != nullptr) {
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const Storage>> Payloads::storage(const Json& path_json) 
   return storage;
 }
 
-// A tensor subclass of a program in memory.
+// Loads a tensor subclass of a program in memory.
 Result<SavedTensor> Payloads::load_subclass(const Json& class_name, const Json& member, std::size_t depth) {
   if (depth > limits_.subclass_depth) {
     return member.fault(

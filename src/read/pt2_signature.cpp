@@ -12,7 +12,7 @@
 namespace depute {
 namespace {
 
-// The elements of a list, to be walked beside another one.
+// Collects the elements of a list, to iterate over two lists at once.
 Result<std::vector<Json>> elements_of(const Json& list) {
   std::vector<Json> elements;
   TRY_STATUS(list.for_each([&](const Json& element) -> Status {
@@ -30,7 +30,7 @@ bool is_same(const TensorData& a, const TensorData& b) {
   return std::memcmp(a.storage->bytes().data(), b.storage->bytes().data(), a.storage->size()) == 0;
 }
 
-// The kind of a literal, as a type's kind.
+// True if the literal has the kind of the type.
 bool is_same_literal_kind(const Argument& literal, const Type& type) {
   switch (type.kind) {
     case Type::Kind::Int:
@@ -99,7 +99,7 @@ Status SignatureReader::add_input(const Json& argument, InputSpec spec, std::str
   return {};
 }
 
-// The spec names the same value as the graph's input list.
+// Fails unless the spec names the same value as the graph's input list.
 Status SignatureReader::check_name(const Json& spec, const Value& value) const {
   TRY(Json arg, spec.field("arg"));
   TRY(Json name, arg.field("name"));
@@ -113,7 +113,7 @@ Status SignatureReader::read_user_input(const Json& spec, const Json& argument) 
   TRY(Json arg, spec.field("arg"));
   TRY(std::optional<Argument> literal, read_literal(arg));
   const Value& value = *graph_.graph().inputs().back();
-  if (literal) {  // how files before torch 2.4 write a constant input
+  if (literal) {  // form of constant inputs before torch 2.4
     if (!is_same_literal_kind(*literal, value.type()))
       return arg.fault("the graph's input is of another kind");
     method_.inputs.back().constant = *literal;
@@ -178,7 +178,7 @@ Result<SavedTensor> SignatureReader::load(const Json& name_json, bool is_constan
   return name_json.fault(fmt::format("there is no data for {}", quote(name)));
 }
 
-// One graph input for each tensor in a subclass weight.
+// Adds a graph input for each tensor in a subclass weight.
 std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& weight, const InputSpec& spec,
                                                           const std::string& name, const std::string& key) {
   auto subclass = std::make_shared<SubclassValue>();
@@ -199,8 +199,8 @@ std::shared_ptr<SubclassValue> SignatureReader::add_parts(const SavedTensor& wei
   return subclass;
 }
 
-// Methods share what has the same name and content; a name with other content gets the method's name in
-// front.
+// Returns the key of the data. Methods share data of the same name and content; the same name with other
+// content is prefixed with the method's name.
 Symbol SignatureReader::store_data(std::string_view name, const TensorData& data) {
   Symbol key(name);
   if (const TensorData* other = program_.find_data(key); other != nullptr && !is_same(*other, data)) {
@@ -247,7 +247,7 @@ Status SignatureReader::read_output(const Json& spec, std::size_t index) {
   return {};
 }
 
-// The spec names the same value as the graph's output list.
+// Fails unless the spec names the same value as the graph's output list.
 Status SignatureReader::check_output(const Json& spec, bool is_argument, const Argument& output) {
   TRY(Json arg, spec.field("arg"));
   Argument value;

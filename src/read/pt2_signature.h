@@ -1,5 +1,5 @@
-// Reads a .pt2 program's signature: what each graph input and output is. Inputs are read together with their
-// data, because weights of tensor subclasses become inputs of their own, one per part.
+// Reads the signature of a .pt2 program: the kind of each graph input and output. Inputs are read together
+// with their data, because a weight of a tensor subclass becomes one input per part.
 //
 //   {"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}}   ->  %p_w: f32[2, 3] = param "w"
 //
@@ -25,7 +25,8 @@ class SignatureReader {
                   Payloads& constants)
       : program_(program), method_(method), graph_(graph), weights_(weights), constants_(constants) {}
 
-  // Makes the graph's inputs and their specs; then, when the graph's outputs are read, the output specs.
+  // read_inputs() creates the graph's inputs and their specs; read_outputs() reads the output specs after the
+  // graph's outputs.
   Status read_inputs(const Json& signature, const Json& graph);
   Status read_outputs(const Json& signature);
 
@@ -50,7 +51,7 @@ class SignatureReader {
   GraphReader& graph_;
   Payloads& weights_;
   Payloads& constants_;
-  std::unordered_map<std::string_view, Symbol> keys_;  // the file's names of data -> keys into Program::data
+  std::unordered_map<std::string_view, Symbol> keys_;  // names of data in the file -> keys of Program::data
 };
 
 }  // namespace depute

@@ -9,9 +9,9 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t max_source_text = 200;  // bytes of a line that are kept
+constexpr std::size_t max_source_text = 200;  // bytes kept of a source line
 
-// Frames of torch itself and of code it generates say nothing about the user's model.
+// True for frames of torch itself and of generated code, which are not part of the user's model.
 bool is_torch_file(std::string_view file) {
   return file.starts_with('<') || file.starts_with("torch/") || file.contains("-packages/torch/") ||
          file.contains("/pytorch/torch/");
@@ -30,7 +30,8 @@ std::string_view without_blanks_in_front(std::string_view line) {
 
 constexpr std::string_view frame_start = "File \"";
 
-// `File "model.py", line 12, in forward`, and the line behind it: the source, unless it is a frame itself.
+// Parses `File "model.py", line 12, in forward`, and the source line behind it, unless that is a frame
+// itself.
 std::optional<Frame> parse_frame(std::string_view text, std::string_view behind) {
   constexpr std::string_view middle = "\", line ";
   if (!text.starts_with(frame_start)) return std::nullopt;
@@ -44,8 +45,8 @@ std::optional<Frame> parse_frame(std::string_view text, std::string_view behind)
   return frame;
 }
 
-// The last line, which it takes off the text. (memrchr: string_view::rfind goes byte by byte, and traces are
-// a third of a file's text.)
+// Removes and returns the last line of the text. memrchr, because string_view::rfind scans bytewise and
+// traces are a third of a file's text.
 std::string_view take_last_line(std::string_view& text) {
   const void* end = memrchr(text.data(), '\n', text.size());
   const std::size_t start = end == nullptr ? 0 : static_cast<const char*>(end) - text.data() + 1;
@@ -54,7 +55,7 @@ std::string_view take_last_line(std::string_view& text) {
   return line;
 }
 
-// The last line of the trace that is a frame of the user's.
+// Returns the last frame of the trace that is the user's.
 Frame innermost_user_frame(std::string_view trace) {
   std::string_view behind;
   while (!trace.empty()) {
@@ -66,7 +67,8 @@ Frame innermost_user_frame(std::string_view trace) {
   return {};
 }
 
-// The path in the last entry of `key,path,type;key,path,type`; commas inside brackets do not separate.
+// Returns the path in the last entry of `key,path,type;key,path,type`; commas inside brackets do not
+// separate.
 std::string_view innermost_module(std::string_view stack) {
   std::size_t last = stack.rfind(';');
   std::string_view entry = last == std::string_view::npos ? stack : stack.substr(last + 1);
@@ -86,7 +88,7 @@ std::string_view innermost_module(std::string_view stack) {
   return {};
 }
 
-// "linear" of `linear_1;builtin_function_or_method.linear`
+// Returns "linear" for `linear_1;builtin_function_or_method.linear`.
 std::string_view called_function(std::string_view torch_fn) {
   std::size_t semicolon = torch_fn.rfind(';');
   if (semicolon == std::string_view::npos) return {};

@@ -1,4 +1,4 @@
-// Where a node comes from in the user's model, out of the metadata that torch.export keeps with it.
+// Finds the source location of a node in the user's model from the metadata that torch.export keeps.
 #pragma once
 
 #include "depute/graph.h"
@@ -7,8 +7,8 @@
 
 namespace depute {
 
-// From a node's "metadata": the user's innermost line of "stack_trace" with its text, the module of
-// "nn_module_stack", the operator of "torch_fn". What is missing stays empty.
+// Reads a node's "metadata": the user's innermost line of "stack_trace" with its text, the module of
+// "nn_module_stack", and the operator of "torch_fn". Missing fields stay empty.
 Result<SourceLocation> read_source(const Json& metadata);
 
 }  // namespace depute

@@ -26,7 +26,7 @@ Status read_dims(const Json& json, const ReadSize& read_size, Dims& dims) {
   });
 }
 
-// "2*s0" is not a fault of the file when it is written in a way we do not know: the range is then not used.
+// Parses a key such as "2*s0". A key in unknown notation is not an error: its range is ignored.
 const SymExpr* parse_key(std::string_view key) {
   auto expr = parse_sym(key);
   return expr ? *expr : nullptr;
@@ -136,7 +136,7 @@ Result<SymInt> SymbolReader::size(const Json& json) {
   return SymInt(expr);
 }
 
-// The program's symbol for a name of the file. Its range is there from then on.
+// Returns the program's symbol for a name in the file, and creates its range.
 const SymExpr* SymbolReader::symbol(std::string_view name, std::int64_t least) {
   std::string own(name);
   if (taken_.contains(own)) own = prefix_ + own;

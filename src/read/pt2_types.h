@@ -1,7 +1,7 @@
-// Reads the types of a .pt2 program's values: tensor metadata and symbolic expressions.
+// Reads the types of values in a .pt2 program: tensor metadata and symbolic expressions.
 //
-//   {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', ...)"}}, {"as_int": 3}], ...}   ->  f32[s0,
-//   3]
+//   {"dtype": 7, "sizes": [{"as_expr": {"expr_str": "Symbol('s0', ...)"}}, {"as_int": 3}], ...}
+//     ->  f32[s0, 3]
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,28 @@
 
 namespace depute {
 
-// Gives one size, stride or offset.
+// Reads a size, a stride or an offset.
 using ReadSize = std::function<Result<SymInt>(const Json&)>;
 
 Result<TensorType> read_tensor_type(const Json& meta, const ReadSize& read_size);
 
-// A size of data: always {"as_int": n}.
+// Reads a static size: always {"as_int": n}.
 Result<SymInt> read_constant_size(const Json& json);
 
-// The symbols of one model. A symbol means the same in all graphs of a model, but nothing in another one:
-// names that an earlier model of the program uses get the prefix "<method>.".
+// Reads the symbols of one model. A symbol is shared by all graphs of a model, but not by other models. Names
+// that an earlier model of the program uses get the prefix "<method>.".
 class SymbolReader {
  public:
-  // Both outlive the reader: the program's ranges, and the names that earlier models use.
+  // `ranges` (of the program) and `taken` (names that earlier models use) must outlive the reader.
   SymbolReader(Ranges& ranges, const std::unordered_set<std::string>& taken, std::string prefix);
 
-  // {"s0": {"min_val": 2, "max_val": null}, "2*s0": ...}. Keys that are no expressions say nothing and are
-  // ignored.
+  // Reads {"s0": {"min_val": 2, "max_val": null}, "2*s0": ...}. Keys that are not expressions are ignored.
   Status read_ranges(const Json& constraints);
-  // {"as_int": 3}, {"as_float": 0.5}, {"as_bool": true} or {"as_expr": {"expr_str": ...}}
+  // Reads {"as_int": 3}, {"as_float": 0.5}, {"as_bool": true} or {"as_expr": {"expr_str": ...}}.
   Result<const SymExpr*> expression(const Json& json);
   Result<SymInt> size(const Json& json);
 
-  // The program's names of all symbols met so far.
+  // Returns the names in the program of all symbols read so far.
   const std::unordered_set<std::string>& used() const { return used_; }
 
  private:
@@ -49,8 +48,8 @@ class SymbolReader {
   const std::unordered_set<std::string>& taken_;
   std::string prefix_;
   std::unordered_set<std::string> used_;
-  std::unordered_map<std::string_view, const SymExpr*>
-      by_text_;  // the texts lie in the model's JSON document
+  // The texts point into the model's JSON document.
+  std::unordered_map<std::string_view, const SymExpr*> by_text_;
 };
 
 }  // namespace depute

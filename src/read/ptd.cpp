@@ -73,7 +73,7 @@ class PtdReader {
   Status read_data(const ft01::NamedData& named) {
     std::string place = fmt::format("named_data[{}]", result_.data.size());
     if (named.key() == nullptr) return fail(place, "has no key");
-    // Tables and texts can be shared, so that a small file could ask for huge copies.
+    // Tables and texts can be shared, so a small file could request huge copies.
     copied_ += named.key()->size() + 1;
     if (copied_ > file_.size()) return fail(place, "more names than the file has bytes");
     PtdData data{.key = named.key()->str()};

@@ -1,5 +1,5 @@
-// Reads a .ptd file (bytes by name, beside a program) into plain structs, for `depute show` and for checks of
-// what was written. Nothing in the file is trusted.
+// Reads a .ptd file (named data beside a program) into plain structs, for `depute show` and for checks of
+// written files. The file is not trusted.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct PtdData {
   std::uint64_t offset = 0;  // from the file's start
   std::uint64_t size = 0;
   std::uint32_t segment = 0;
-  std::optional<PlanTensor> layout;  // of a tensor: element type, sizes, dim order
+  std::optional<PlanTensor> layout;  // of a tensor: element type, sizes, dimension order
 };
 
 struct PtdFile {
@@ -28,10 +28,10 @@ struct PtdFile {
   std::vector<PtdData> data;
 };
 
-// `name` is the file's, for messages.
+// `name` names the file in errors.
 Result<PtdFile> read_ptd(std::span<const std::byte> file, const std::string& name);
 
-// The first bytes say that it is a .ptd file.
+// True if the first bytes are those of a .ptd file.
 bool is_ptd(std::span<const std::byte> file);
 
 }  // namespace depute

@@ -19,7 +19,7 @@ using internal::number_at;
 class PteReader {
   static constexpr std::size_t least_header_size = 24;  // without the size of the segment data
   static constexpr std::size_t full_header_size = 32;
-  static constexpr std::size_t max_depth = 16;  // of tables in tables; the format needs 7
+  static constexpr std::size_t max_depth = 16;  // nesting of tables; the format needs 7
 
  public:
   PteReader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
@@ -66,8 +66,8 @@ class PteReader {
     return {};
   }
 
-  // Checks the flatbuffer's own structure. Tables may be shared, so they are counted as often as they are
-  // reached; honest files do not reach more than they have bytes for.
+  // Verifies the structure of the flatbuffer. Shared tables count for each reference; valid files reach no
+  // more tables than they have bytes for.
   Status find_program() {
     auto bytes = file_.first(result_.flatbuffer_bytes);
     if (reinterpret_cast<std::uintptr_t>(bytes.data()) % 16 != 0) {
@@ -108,7 +108,7 @@ class PteReader {
     for (const auto* named : internal::elements(program_->named_data())) {
       std::string place = fmt::format("named_data[{}]", result_.named_data.size());
       if (named->key() == nullptr) return fail(place, "has no key");
-      // Tables and texts can be shared, so that a small file could ask for huge copies.
+      // Tables and texts can be shared, so a small file could request huge copies.
       copied_ += named->key()->size() + 1;
       if (copied_ > file_.size()) return fail(place, "more names than the file has bytes");
       if (named->segment_index() >= result_.segments.size()) return fail(place, "its segment does not exist");

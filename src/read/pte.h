@@ -1,5 +1,5 @@
-// Reads a .pte file into plain structs, for `depute show` and for checks of what was written. Nothing in the
-// file is trusted: every offset, index and size is checked first, and a bad one is an error with its place.
+// Reads a .pte file into plain structs, for `depute show` and for checks of written files. The file is not
+// trusted: every offset, index and size is checked before use, and errors name the place.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace depute {
 
 struct PteSegment {
-  std::uint64_t offset = 0;  // from the segment base; of a blob, from the file's start
+  std::uint64_t offset = 0;  // from the segment base; for an inline blob, from the file's start
   std::uint64_t size = 0;
 };
 
@@ -26,11 +26,11 @@ struct PteNamedData {
 struct PteFile {
   std::uint32_t version = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t flatbuffer_bytes = 0;  // the extended header included
+  std::uint64_t flatbuffer_bytes = 0;  // including the extended header
   std::uint64_t segment_base = 0;      // 0: no segments
   std::vector<ExecutionPlan> methods;
   std::vector<PteSegment> segments;
-  std::vector<PteSegment> inline_blobs;  // those inside the flatbuffer
+  std::vector<PteSegment> inline_blobs;  // blobs inside the flatbuffer
   std::uint32_t constant_segment = 0;
   std::vector<std::uint64_t> constant_offsets;  // [0] is unused
   std::uint32_t mutable_segment = 0;
@@ -38,15 +38,15 @@ struct PteFile {
   std::vector<PteNamedData> named_data;
 };
 
-// `name` is the file's, for messages. A file that fails here would not load either; one that passes may still
-// ask for kernels or backends that a runtime does not have.
+// `name` names the file in errors. A file that fails here would not load either. A file that passes may still
+// need kernels or backends that a runtime lacks.
 Result<PteFile> read_pte(std::span<const std::byte> file, const std::string& name);
 
-// The bytes of a delegate of `file`, which was read from `bytes`.
+// Returns the bytes of a delegate; `file` was read from `bytes`.
 std::span<const std::byte> delegate_bytes(const PteFile& file, const PlanDelegate& delegate,
                                           std::span<const std::byte> bytes);
 
-// The first bytes say that it is a .pte file.
+// True if the first bytes are those of a .pte file.
 bool is_pte(std::span<const std::byte> file);
 
 }  // namespace depute

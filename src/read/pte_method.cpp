@@ -44,7 +44,7 @@ class MethodReader {
     return failure("read_pte", place, message);
   }
 
-  // Counts what is about to be copied against the file's size.
+  // Counts elements to be copied against the file's size.
   Status take(std::uint64_t count) {
     if (count > limits_.elements) return fail("", "its lists hold more than the file has bytes");
     limits_.elements -= count;
@@ -180,7 +180,8 @@ class MethodReader {
     return index >= 0 && index < static_cast<std::int64_t>(plan_.values.size());
   }
 
-  // Elements of lists are values of the right kind; those of tensor lists come before the list.
+  // Checks that elements of lists are values of the right kind; elements of tensor lists must precede the
+  // list.
   Status check_lists() const {
     for (std::size_t i = 0; i < plan_.values.size(); ++i) {
       const EValue& value = plan_.values[i];

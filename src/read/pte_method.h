@@ -1,5 +1,5 @@
-// One method of a .pte file, from its flatbuffer table to plain structs. The table's structure was verified;
-// what is checked here are the numbers in it.
+// Reads one method of a .pte file from its flatbuffer table into plain structs. The flatbuffer verifier has
+// checked the table's structure; the numbers are checked here.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace depute::internal {
 
-// What the numbers of a method may refer to. `elements` is what all lists and texts of the file may hold
-// together: tables can be shared, so that a small file could ask for huge copies.
+// Upper bounds on indices in a method. `elements` limits the total size of all lists and texts of the file:
+// tables can be shared, so a small file could request huge copies.
 struct MethodLimits {
   std::size_t segments = 0;
   std::size_t inline_blobs = 0;
@@ -22,11 +22,11 @@ struct MethodLimits {
   std::uint64_t elements = 0;
 };
 
-// Lowers limits.elements by what it copied. The diagnostic's place is relative: ".values[3]".
+// Reduces limits.elements by the copied elements. The place in an error is relative: ".values[3]".
 Result<ExecutionPlan> read_pte_method(const et12::ExecutionPlan& table, MethodLimits& limits);
 
-// The elements of a flatbuffer vector that may be absent. The verifier does not ask numbers of 8 bytes to be
-// aligned, so they are copied out.
+// Returns the elements of a flatbuffer vector, which may be null. Numbers are copied, since the verifier does
+// not check the alignment of 8-byte numbers.
 template <typename T>
 auto elements(const flatbuffers::Vector<T>* vector) {
   flatbuffers::uoffset_t count = vector == nullptr ? 0 : vector->size();

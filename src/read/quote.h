@@ -1,4 +1,4 @@
-// Text from a file, made fit for a message: quoted, without control characters, cut when it is long.
+// Prepares text from a file for a message: quoted, without control characters, shortened if long.
 //
 //   quote("x_2")            ->  'x_2'
 //   quote("a\nb")           ->  'a\x0ab'

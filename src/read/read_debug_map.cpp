@@ -18,7 +18,7 @@ Result<std::uint32_t> read_handle(const Json& json) {
   return static_cast<std::uint32_t>(handle);
 }
 
-// A member that may be missing.
+// Reads a member that may be missing.
 Result<std::vector<std::uint32_t>> read_handles(const Json& object, std::string_view key) {
   std::vector<std::uint32_t> handles;
   TRY(const Json list, object.optional_field(key));
@@ -38,7 +38,7 @@ Result<std::string> read_text(const Json& object, std::string_view key) {
   return std::string(value);
 }
 
-// Those of nested delegates, too: their backends name the same instruction.
+// Reads the handles of pieces. Nested delegates are included: their backends name the same instruction.
 Status read_pieces(const Json& object, MappedInstruction& instruction) {
   const auto read = [&](const Json& row) -> Status {
     TRY(const Json identifier, row.field("identifier"));

@@ -1,4 +1,4 @@
-// Reads what `depute lower --debug-map` wrote: which nodes each instruction executes, and their lines.
+// Reads the output of `depute lower --debug-map`: the nodes of each instruction, and their source lines.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 namespace depute {
 
 struct MappedNode {
-  std::string file;  // of the model; may be empty
+  std::string file;  // source file of the model; may be empty
   std::int64_t line = 0;
   std::string module;
-  std::vector<std::uint32_t> handles;  // of a delegate's call: the nodes in it
+  std::vector<std::uint32_t> handles;  // of a delegate's call: the nodes in the delegate
 };
 
 struct MappedInstruction {
@@ -26,7 +26,7 @@ struct MappedInstruction {
   std::string name;      // "aten::tan.out", "XnnpackBackend"
   std::string delegate;  // "xnnpack0"
   std::vector<std::uint32_t> handles;
-  // By the backend's own identifier, a number as text: the handles.
+  // Handles by the backend's own identifier (a number is kept as text).
   std::vector<std::pair<std::string, std::vector<std::uint32_t>>> pieces;
 };
 
@@ -35,7 +35,7 @@ struct DebugMap {
   std::unordered_map<std::uint32_t, MappedNode> nodes;            // by handle
 };
 
-// `name` is the file's, for messages.
+// `name` names the file in errors.
 Result<DebugMap> read_debug_map(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace depute

@@ -21,7 +21,7 @@ bool starts_like_zip(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{'P'} && bytes[1] == std::byte{'K'};
 }
 
-// Renames symbols in expressions; results are remembered, as expressions share parts.
+// Renames symbols in expressions; results are cached because expressions share parts.
 class SymbolRenamer {
  public:
   explicit SymbolRenamer(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -68,7 +68,7 @@ class SymbolRenamer {
   std::unordered_map<const SymExpr*, const SymExpr*> done_;
 };
 
-// True when a symbol of `from` has a range in `to` as well.
+// True if a symbol of `from` also has a range in `to`.
 bool symbols_clash(const Program& to, const Program& from) {
   return std::ranges::any_of(from.ranges, [&](const auto& entry) { return to.ranges.contains(entry.first); });
 }
@@ -81,7 +81,7 @@ void rename_symbols(Program& program, std::string_view name) {
   }
   Ranges ranges;
   for (const auto& [text, range] : program.ranges) {
-    // A symbol's name like "encode.s0" is no text of an expression.
+    // A symbol name like "encode.s0" is not an expression in text form.
     auto expr = parse_sym(text);
     const SymExpr* key = expr ? *expr : sym_symbol(text);
     ranges[range_key(renamer.rename(key))] = range;
@@ -111,7 +111,7 @@ Result<Program> read_program(std::shared_ptr<const MappedFile> file,
   if (starts_like_zip(file->bytes())) return read_pt2(std::move(file), {.ops = ops});
   if (is_compact(file->bytes())) return parse_compact(file->bytes(), path, ops);
   auto foreign = recognise_foreign(file->bytes());
-  // The parser tells better what is wrong with a program in the text form.
+  // For a program in the text form the parser gives the better error.
   if (foreign && !(foreign->is_text && path.ends_with(".ir"))) {
     return failure("read", path, not_a_program(*foreign), foreign->hint);
   }
@@ -132,7 +132,7 @@ Status join(Program& to, Program from, Symbol name) {
   if (!from.delegates.empty())
     return failure("read", name.str(), "a program with delegates cannot be joined to another");
   if (from.ops != to.ops) use_ops(from, to.ops);
-  const std::uint32_t last = last_debug_handle(to);  // each file counts from 1
+  const std::uint32_t last = last_debug_handle(to);  // handles of each file start at 1
   TRY_STATUS(next_debug_handle(last, last_debug_handle(from)));
   move_debug_handles(from, last);
   if (symbols_clash(to, from)) rename_symbols(from, name.str());

@@ -1,4 +1,4 @@
-// Reads a program from a file of any kind the compiler takes, and joins several files into one program.
+// Reads a program from any supported file, and joins several files into one program.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace depute {
 
-// A .pt2 archive or the text form, told apart by the first bytes. "-" is standard input.
+// Reads a .pt2 archive or the text form, distinguished by the first bytes. "-" is standard input.
 Result<Program> read_program(const std::string& path,
                              const std::shared_ptr<const OpTable>& ops = torch_ops());
 Result<Program> read_program(std::shared_ptr<const MappedFile> file,
                              const std::shared_ptr<const OpTable>& ops = torch_ops());
 
-// What the user names as an input: a file, a pipe, or "-" for standard input.
+// Opens an input that the user names: a file, a pipe, or "-" for standard input.
 Result<std::shared_ptr<const MappedFile>> open_input(const std::string& path);
 
-// Adds the only method of `from` to `to` under `name`. Data keys and symbols that mean something else in `to`
-// are renamed to "name::key" and "name.symbol", in `from`. Its ops are those of `to` from now on.
+// Adds the only method of `from` to `to` under `name`. Conflicting data keys and symbols of `from` are
+// renamed to "name::key" and "name.symbol". The method then uses the ops of `to`.
 Status join_method(Program& to, Program from, Symbol name);
 
 }  // namespace depute

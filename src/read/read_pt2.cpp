@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::int64_t schema_major = 8;
 
-// What the models of one program share.
+// State shared by the models of one program.
 struct ProgramScope {
   Program& program;
   ProgramCounters counters;
-  std::unordered_set<std::string> symbols;  // of the models read so far
+  std::unordered_set<std::string> symbols;  // of all models read so far
 };
 
 Status check_version(const Json& root) {
@@ -33,7 +33,7 @@ Status check_version(const Json& root) {
                           "export the model again with torch 2.8 to 2.13");
 }
 
-// The pytrees of arguments and results, as torch writes them.
+// Reads the pytrees of arguments and results in torch's notation.
 Status read_specs(const Json& graph_module, Method& method) {
   TRY(Json calls, graph_module.optional_field("module_call_graph"));
   if (calls.is_null()) return {};
@@ -122,7 +122,7 @@ void add_delegates(Program& program, const ExportedModel& model) {
   }
 }
 
-// Each delegate comes from a program of its own, which counts its nodes from 1.
+// Renumbers the nodes of each delegate, which comes from a separate program with handles from 1.
 Status renumber_delegates(Program& program, std::uint32_t last) {
   for (auto& delegate : program.delegates) {
     TRY_STATUS(next_debug_handle(last, last_debug_handle(*delegate)));

@@ -1,11 +1,11 @@
-// Reads .pt2 archives, what torch.export.save writes: one method per model in it, weights left in the mapped
+// Reads .pt2 archives, the output of torch.export.save: one method per model, weights left in the mapped
 // file.
 //
 //   TRY(auto file, MappedFile::open("mlp.pt2"));
 //   TRY(Program program, read_pt2(file));
 //
-// All layouts up to torch 2.13 are known (docs/formats.md). Whatever cannot be represented is refused with
-// the entry, the place in its JSON and the byte offset.
+// All layouts up to torch 2.13 are supported (docs/formats.md). Unsupported content is rejected with the
+// entry, the place in its JSON and the byte offset.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,17 @@
 namespace depute {
 
 struct ReadOptions {
-  // Name of the method of an archive with one model. Empty: the model's own name, but "forward" for the name
-  // "model", which torch.export.save gives to all.
+  // Method name for an archive with one model. Empty: the model's name, or "forward" for the name "model",
+  // the default of torch.export.save.
   std::string method = {};
   ReadLimits limits = {};
-  std::shared_ptr<const OpTable> ops = torch_ops();  // of the program that is read
+  std::shared_ptr<const OpTable> ops = torch_ops();  // op table of the program
 };
 
-// Afterwards every parameter, buffer and constant input has data of its type in Program::data, every node a
-// debug handle (1, 2, ... in order, bodies included) and, where the file tells, its source location.
+// In the result, every parameter, buffer and constant input has data of its type in Program::data. Every node
+// has a debug handle (1, 2, ... in order, including bodies) and, if the file has one, a source location.
 Result<Program> read_pt2(std::shared_ptr<const MappedFile> file, const ReadOptions& options = {});
-// The same of a program in memory, which `name` stands for in errors.
+// Like read_pt2(), for a program in memory; `name` names it in errors.
 Result<Program> read_model(const ExportedModel& model, const std::string& name,
                            const ReadOptions& options = {});
 

@@ -17,8 +17,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// One argument of a call as it is written: an expression, or a bare number or text for the leaves'
-// constructors.
+// An argument of a call: an expression, or a bare number or text for constructors of leaves.
 struct Item {
   const SymExpr* expr = nullptr;
   std::string_view text;
@@ -90,7 +89,7 @@ class SreprParser {
       TRY(const SymExpr* expr, build(call));
       return Item{.expr = expr, .text = {}};
     }
-    // sympy writes true; Python's True is none of its expressions.
+    // sympy writes "true"; Python's "True" is not a sympy expression.
     if (auto function = sym::function_of_word(word); function && sym::name_of(*function) == word) {
       return Item{.expr = sym_call(*function, {}), .text = {}};
     }

@@ -1,9 +1,9 @@
-// Reads sympy's srepr text, in which .pt2 files write symbolic expressions.
+// Reads sympy's srepr text, the notation of symbolic expressions in .pt2 files.
 //
 //   Mul(Integer(2), Symbol('s96', positive=True, integer=True))   ->  2*s96
 //
-// Functions become calls of ir/sym.h, which knows torch's vocabulary and simplifies; unknown ones are kept by
-// name.
+// Functions become calls of ir/sym.h, which knows torch's functions and simplifies; unknown functions are
+// kept by name.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace depute {
 
-// Gives the expression of a symbol. `least` is the smallest value its assumptions allow: 1 for positive=True,
-// 0 for nonnegative=True, Range::min_bound otherwise.
+// Returns the expression of a symbol. `least` is the minimum value that its assumptions allow: 1 for
+// positive=True, 0 for nonnegative=True, otherwise Range::min_bound.
 using SymbolSource = std::function<const SymExpr*(std::string_view name, std::int64_t least)>;
 
-// Fails with the column of the fault; nesting deeper than max_sym_depth is refused.
+// Fails with the column of the error, also for nesting deeper than max_sym_depth.
 Result<const SymExpr*> parse_srepr(std::string_view text, const SymbolSource& symbols);
 
-// The key of an expression's range in Ranges: the bare name of a symbol, the text of anything else.
+// Returns the key of an expression in Ranges: the bare name of a symbol, or the text of another expression.
 std::string range_key(const SymExpr* expr);
 
 }  // namespace depute

@@ -34,7 +34,7 @@ std::optional<ScalarType> dtype_of_storage(std::string_view class_name) {
   return std::nullopt;
 }
 
-// "torch.uint16"
+// Returns the type for "torch.uint16".
 std::optional<ScalarType> dtype_of_global(std::string_view name) {
   for (int i = 0; i < scalar_type_count; ++i) {
     auto type = static_cast<ScalarType>(i);
@@ -43,7 +43,7 @@ std::optional<ScalarType> dtype_of_global(std::string_view name) {
   return std::nullopt;
 }
 
-// Classes that behave as the plain tensor they hold.
+// True for classes that behave like the plain tensor they hold.
 bool is_plain_class(std::string_view name) {
   return name == "torch.Tensor" || name == "torch.nn.parameter.Parameter" ||
          name == "torch.nn.parameter.Buffer";
@@ -123,7 +123,7 @@ Result<SavedTensor> TorchSave::rebuild(const std::string& function, std::span<co
       .data = {}, .subclass_name = function.empty() ? "unknown" : function, .parts = {}, .name = {}};
 }
 
-// (storage, offset, sizes, strides, requires_grad, hooks[, dtype])
+// Reads (storage, offset, sizes, strides, requires_grad, hooks[, dtype]).
 Result<SavedTensor> TorchSave::plain(std::span<const PickleId> args, bool has_dtype) {
   if (args.size() < (has_dtype ? 7 : 4)) return fail("a tensor with too few fields");
   SavedTensor tensor;
@@ -146,7 +146,7 @@ Result<SavedTensor> TorchSave::plain(std::span<const PickleId> args, bool has_dt
   return tensor;
 }
 
-// (function, class, arguments of the function, state)
+// Reads (function, class, arguments of the function, state).
 Result<SavedTensor> TorchSave::from_type(std::span<const PickleId> args, std::size_t depth) {
   if (args.size() != 4 || pickle_[args[2]].kind != Kind::Tuple)
     return fail("a tensor subclass with wrong fields");
@@ -161,7 +161,8 @@ Result<SavedTensor> TorchSave::from_type(std::span<const PickleId> args, std::si
   return subclass;
 }
 
-// The tensors among a wrapper's attributes. A state is the dictionary, or a pair of it and the slots.
+// Adds the tensors among a wrapper's attributes. The state is a dictionary, or a pair of a dictionary and
+// slots.
 Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subclass) {
   if (pickle_[state].kind == Kind::Tuple && !pickle_[state].items.empty()) state = pickle_[state].items[0];
   if (pickle_[state].kind != Kind::Dict) return fail("a tensor subclass without a dictionary of attributes");
@@ -182,7 +183,8 @@ Status TorchSave::add_parts(PickleId state, std::size_t depth, SavedTensor& subc
   return {};
 }
 
-// ('storage', class, key, device, elements). `dtype` is the class's; null when the tensor brings its own.
+// Reads ('storage', class, key, device, elements). Sets `dtype` to the type of the storage's
+// class; null if the tensor has its own type.
 Result<std::shared_ptr<const Storage>> TorchSave::storage(PickleId id, ScalarType* dtype) {
   const PickleValue& value = pickle_[id];
   if (value.kind != Kind::Persistent) return fail("a tensor without a storage");

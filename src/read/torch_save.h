@@ -1,12 +1,11 @@
-// Reads tensors from the files torch.save writes: a zip archive with a pickle and one entry per storage.
+// Reads tensors from torch.save files: a zip archive with a pickle and one entry per storage.
 //
 //   TRY(TorchSave file, TorchSave::open(archive, entry, limits));
 //   TRY(auto entries, file.dictionary());              // {"conv.weight": id, ...}
 //   TRY(SavedTensor tensor, file.tensor(entries[0].second));
 //
-// Archives of torch 2.8 and before keep their weights this way, later ones the weights that are tensor
-// subclasses. Nothing in the pickle is run: a tensor is recognised by the name of torch's own function that
-// would rebuild it.
+// Archives up to torch 2.8 store all weights this way, later ones only weights of tensor subclasses. The
+// pickle is never executed: a tensor is recognized by the name of the torch function that would rebuild it.
 #pragma once
 
 #include <map>
@@ -22,10 +21,10 @@
 
 namespace depute {
 
-// A tensor, or a tensor subclass whose parts are tensors: torchao's quantised weights have "qdata", "scale",
-// ... A subclass of a kind that is not understood has no parts.
+// A tensor, or a tensor subclass whose parts are tensors: torchao's quantized weights have "qdata", "scale",
+// ... An unknown kind of subclass has no parts.
 struct SavedTensor {
-  TensorData data;            // not of a subclass
+  TensorData data;            // empty for a subclass
   std::string subclass_name;  // the Python class; empty for a plain tensor
   std::vector<SavedTensor> parts;
   std::string name;  // of a part: the attribute that holds it
@@ -33,11 +32,11 @@ struct SavedTensor {
 
 class TorchSave {
  public:
-  // `archive` must outlive the file's tensors only if its bytes have no owner (ArchiveSource).
+  // `archive` must outlive the tensors only if its bytes have no owner (ArchiveSource).
   static Result<TorchSave> open(const Archive& archive, const ArchiveEntry& entry, const ReadLimits& limits);
 
   PickleId root() const { return pickle_.root; }
-  // Text keys of the dictionary that is the file's value.
+  // Returns the text keys of the dictionary that the file holds, with their values.
   Result<std::vector<std::pair<std::string_view, PickleId>>> dictionary() const;
   Result<SavedTensor> tensor(PickleId id);
 

@@ -25,7 +25,7 @@ void Claimer::refuse(std::uint32_t owner, std::span<const std::uint32_t> nodes, 
   }
 }
 
-// Groups that cannot stay whole are left out in a second go, so that others can have their nodes.
+// Repeats until all remaining groups can stay whole: dissolving a group frees its nodes for other owners.
 Claims Claimer::claim() const {
   Claims claims;
   claims.dissolved.resize(owners_.size());
@@ -44,7 +44,7 @@ Claims Claimer::claim() const {
     }
     for (const DissolvedGroup& dissolved : atoms.dissolved) {
       const Block& block = blocks[dissolved.group];
-      const std::size_t kept = block.groups.size() / 2;  // those declared first have another chance
+      const std::size_t kept = block.groups.size() / 2;  // groups declared first are tried again
       for (std::size_t i = kept; i < block.groups.size(); ++i)
         dissolve(block.owner, {block.groups[i], dissolved.enclosed, dissolved.path}, claims);
     }
@@ -56,7 +56,7 @@ void Claimer::dissolve(std::uint32_t owner, DissolvedGroup group, Claims& claims
   claims.dissolved[owner].push_back(std::move(group));
 }
 
-// Per node: the first owner that takes it by itself.
+// Returns for each node the first owner that supports it by itself.
 std::vector<std::uint32_t> Claimer::owners_alone() const {
   std::vector<std::uint32_t> owner(graph_.size(), no_owner);
   for (std::uint32_t i = 0; i < owners_.size(); ++i) {
@@ -67,8 +67,8 @@ std::vector<std::uint32_t> Claimer::owners_alone() const {
   return owner;
 }
 
-// Blocks of groups of which no node belongs to an earlier owner or its blocks; other groups are off from then
-// on, and their nodes go to the next owner.
+// Returns the blocks of groups whose nodes no earlier owner has taken. Other groups are switched off, and
+// their nodes go to the next owner.
 std::vector<Claimer::Block> Claimer::viable_blocks(std::vector<std::uint32_t>& owner, Claims& claims) const {
   std::vector<Block> blocks;
   std::vector<std::uint32_t> blocked_by(graph_.size(), no_owner);
@@ -94,7 +94,7 @@ std::vector<Claimer::Block> Claimer::viable_blocks(std::vector<std::uint32_t>& o
   return blocks;
 }
 
-// The groups of one owner that can stay whole beside each other, as if there was no later one.
+// Returns the groups of one owner that can stay whole side by side, ignoring later owners.
 std::vector<Claimer::Block> Claimer::blocks_of(
     std::uint32_t owner, const std::function<bool(std::uint32_t node)>& belongs_to_other,
     Claims& claims) const {

@@ -1,10 +1,10 @@
-// Who takes which atom when several owners plan together: the first that can.
+// Assigns atoms to owners that plan together: each atom goes to the first owner that supports it.
 //
 //   first takes {a b} as a group, second takes b and c         a b: first       c: second
 //
-// A group goes to its owner unless an earlier owner has one of its nodes. Groups of one owner that need each
-// other become one block. Blocks of two owners that need each other are dissolved, later ones first; their
-// nodes go to the next owner that takes them.
+// A group goes to its owner unless an earlier owner has one of its nodes. Groups of one owner that depend on
+// each other become one block. Blocks of two owners that depend on each other are dissolved, later ones
+// first; their nodes go to the next owner that supports them.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,26 @@ inline constexpr std::uint32_t no_owner = 0xFFFFFFFF;
 
 struct Claims {
   AtomGraph atoms;
-  std::vector<std::uint32_t> owner;              // per atom, or no_owner
-  std::vector<std::vector<std::uint8_t>> joins;  // per owner and atom: 1 if it takes the atom where useful
-  std::vector<std::vector<DissolvedGroup>> dissolved;   // per owner
-  std::vector<std::vector<std::uint8_t>> group_is_off;  // per owner and group: 1 if it is not kept whole
+  std::vector<std::uint32_t> owner;  // by atom, or no_owner
+  // by owner and atom: 1 if the owner may take the atom where useful
+  std::vector<std::vector<std::uint8_t>> joins;
+  std::vector<std::vector<DissolvedGroup>> dissolved;  // by owner
+  // by owner and group: 1 if the group is not kept whole
+  std::vector<std::vector<std::uint8_t>> group_is_off;
 };
 
-// The answers of all owners, as refusals leave them, and the claims that follow from them.
+// The answers of all owners after refusals, and the claims that follow from them.
 class Claimer {
  public:
   Claimer(const RegionGraph& graph, std::span<const OwnerQuestion> owners);
 
-  // The owner no longer takes these nodes, nor the groups with one of them that were kept whole.
+  // Removes these nodes from the owner's support, and switches off its kept groups that contain one of them.
   void refuse(std::uint32_t owner, std::span<const std::uint32_t> nodes, const Claims& claims);
 
   Claims claim() const;
 
  private:
-  // Groups that an owner takes together: one, or several that need each other.
+  // Groups that an owner takes together: one group, or several that depend on each other.
   struct Block {
     std::uint32_t owner;
     std::vector<std::uint32_t> groups;
@@ -57,8 +59,8 @@ class Claimer {
 
   const RegionGraph& graph_;
   std::span<const OwnerQuestion> owners_;
-  std::vector<std::vector<Support>> support_;            // per owner and node
-  std::vector<std::vector<std::uint8_t>> group_is_off_;  // per owner and group
+  std::vector<std::vector<Support>> support_;            // by owner and node
+  std::vector<std::vector<std::uint8_t>> group_is_off_;  // by owner and group
 };
 
 }  // namespace depute

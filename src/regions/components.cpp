@@ -50,7 +50,7 @@ class Tarjan {
     }
   }
 
-  // Everything opened since `first` is one component; all that it depends on has been closed before.
+  // The vertices opened since `first` are one component; components that it depends on are closed already.
   void close(std::uint32_t first) {
     std::uint32_t vertex;
     do {
@@ -64,8 +64,8 @@ class Tarjan {
   const Csr& preds_;
   std::vector<std::uint32_t> next_edge_;
   std::vector<std::uint32_t> visited_;  // time of the visit, 0 before
-  std::vector<std::uint32_t> lowest_;   // earliest open vertex that is reached
-  std::vector<std::uint32_t> path_;     // from the root to the vertex at work
+  std::vector<std::uint32_t> lowest_;   // earliest open vertex that it reaches
+  std::vector<std::uint32_t> path_;     // from the root to the current vertex
   std::vector<std::uint32_t> open_;     // visited, not yet in a component
   std::uint32_t clock_ = 0;
   Components result_;

@@ -1,5 +1,5 @@
-// Strongly connected components: sets of vertices that reach each other. Numbered so that every edge between
-// two components leads from the smaller to the larger number, that is, in a topological order.
+// Finds strongly connected components: sets of vertices that reach each other. They are numbered in
+// topological order: an edge between two components leads from the smaller to the larger number.
 //
 //   a <-> b -> c        component of a and b: 0, of c: 1
 #pragma once
@@ -12,7 +12,7 @@
 namespace depute {
 
 struct Components {
-  std::vector<std::uint32_t> of;  // per vertex
+  std::vector<std::uint32_t> of;  // by vertex
   std::uint32_t count = 0;
 };
 

@@ -13,13 +13,13 @@ namespace depute {
 namespace {
 
 constexpr std::uint32_t no_atom = 0xFFFFFFFF;
-constexpr std::size_t search_budget = 256;  // edges looked at for one contraction
-// With more searches given up than this and one in 64 edges, a first attempt is not worth finishing.
+constexpr std::size_t search_budget = 256;  // maximum number of edges looked at for one contraction
+// If more searches fail than this plus one in 64 edges, the first attempt is abandoned.
 constexpr std::size_t many_given_up = 1024;
 
-// The edges between sets, seen from one end: per set a linked list of the atoms that have some. Joining is
-// O(1). Sets only grow, so an edge that has become an inner one stays so: leading ones are skipped for good,
-// and an atom without others is dropped.
+// The edges between sets, seen from one end. Each set has a linked list of its atoms with outer edges, so
+// joining is O(1). Inner edges stay inner, so leading ones are skipped permanently, and atoms with inner
+// edges only are dropped.
 class OuterEdges {
  public:
   OuterEdges(const Csr& edges, DisjointSets& sets)
@@ -43,7 +43,7 @@ class OuterEdges {
     last_[into] = last_[from];
   }
 
-  // Calls visit(neighbour) for the edges of `set`, a few inner ones among them, until it returns false.
+  // Calls visit(neighbour) for the edges of `set` until it returns false. A few inner edges may be included.
   template <typename Visit>
   bool for_each(std::uint32_t set, Visit visit) {
     std::uint32_t previous = no_atom;
@@ -87,7 +87,7 @@ class Contraction {
     std::iota(rank_.begin(), rank_.end(), 0U);
   }
 
-  // Starts from the connected pieces of a labelling, ranked by label.
+  // Starts from the connected pieces of a labeling, ranked by label.
   void start_from(std::span<const std::int32_t> label) {
     for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) {
       if (!placeable(atom) || (label[atom] & 1) != 0) continue;
@@ -95,7 +95,7 @@ class Contraction {
         if (placeable(pred) && label[pred] == label[atom]) unite(sets_.find(pred), sets_.find(atom));
       }
     }
-    // Labels start at -1.
+    // Labels start at -1, hence the 1.
     const auto level = [&](std::uint32_t atom) { return static_cast<std::uint32_t>(label[atom] + 1); };
     std::vector<std::uint32_t> next_rank(graph_.size() + 3, 0);
     for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) ++next_rank[level(atom) + 1];
@@ -103,7 +103,7 @@ class Contraction {
     for (std::uint32_t atom = 0; atom < graph_.size(); ++atom) rank_[atom] = next_rank[level(atom)]++;
   }
 
-  // Stops early when more than `patience` searches have been given up.
+  // Stops early if more than `patience` searches exceed their budget.
   void contract_edges(std::size_t patience) {
     for (std::uint32_t reader = graph_.size(); reader-- > 0 && given_up_ <= patience;) {
       if (!placeable(reader)) continue;
@@ -163,13 +163,13 @@ class Contraction {
     if (found != Search::Clear) return;
     const std::uint32_t joined = unite(source, reader);
     if (after_.empty()) {
-      rank_[joined] = high;  // nothing else that reads the source comes before the reader
+      rank_[joined] = high;  // no other reader of the source comes before the reader
     } else {
       reorder(joined, low, high);
     }
   }
 
-  // Collects the sets between `from` and `target` that are reached from `from`. Direct edges are no path.
+  // Collects the sets between `from` and `target` that `from` reaches, without direct edges.
   template <typename Between>
   Search search(OuterEdges& edges, std::uint32_t from, std::uint32_t target,
                 std::vector<std::uint32_t>& reached, Between between) {
@@ -193,7 +193,8 @@ class Contraction {
     return Search::Clear;
   }
 
-  // Deals the ranks in use out anew: what the reader needs, then the joined set, then what reads the source.
+  // Redistributes the ranks in use: first the sets that the reader needs, then the joined set, then readers
+  // of the source.
   void reorder(std::uint32_t joined, std::uint32_t low, std::uint32_t high) {
     const auto by_rank = [&](std::uint32_t a, std::uint32_t b) { return rank_[a] < rank_[b]; };
     std::ranges::sort(before_, by_rank);
@@ -211,8 +212,8 @@ class Contraction {
   DisjointSets sets_;
   OuterEdges readers_;
   OuterEdges sources_;
-  std::vector<std::uint32_t> rank_;  // of sets, by name
-  std::vector<std::uint32_t> seen_;  // stamp of the last search that reached a set
+  std::vector<std::uint32_t> rank_;  // by name of the set
+  std::vector<std::uint32_t> seen_;  // stamp of the last search that reached the set
   std::uint32_t stamp_ = 0;
   std::size_t edges_left_ = 0;
   std::size_t given_up_ = 0;

@@ -1,13 +1,13 @@
-// Connected regions: regions grow along edges only, so unrelated nodes never share one.
+// Connected regions: regions grow along edges only, so they never contain unrelated nodes.
 //
 //   a -> b      c -> d                 by labels: {a b c d}; connected: {a b} {c d}
 //
-// Edges between placeable atoms are contracted one by one, consumers from the last to the first, unless
-// another path leads from the one end to the other through atoms outside: the two would then depend on what
-// lies between. An order of the contracted atoms is kept up to date (Pearce and Kelly), so the search for
-// such a path looks only between the ranks of the two ends. It gives up after a fixed number of edges and
-// leaves the two apart: the work stays linear in the edges. When that has happened, contraction is tried a
-// second time from the connected pieces of settled labels, and the result with fewer regions is taken.
+// Contracts edges between placeable atoms one by one, from the last consumer to the first. An edge is skipped
+// if another path links its ends through outside atoms: the merged region would depend on itself. A
+// topological order of the contracted atoms is maintained (Pearce and Kelly), so a search looks only between
+// the ranks of both ends. Each search has a fixed edge budget and skips the edge when it is used up, so total
+// work is linear in edges. If that happened, contraction runs again from the connected pieces of settled
+// labels. The result with fewer regions wins.
 #pragma once
 
 #include "regions/label_regions.h"

@@ -10,17 +10,17 @@ namespace depute {
 namespace {
 
 constexpr std::uint32_t no_unit = 0xFFFFFFFF;
-constexpr int max_retries = 2;             // chances for dissolved groups to come back beside the kept ones
+constexpr int max_retries = 2;             // retries for dissolved groups beside the kept ones
 constexpr std::size_t max_half_path = 32;  // atoms kept at each end of a reported path
 
 enum class GroupState : std::uint8_t {
   Candidate,
   Kept,
-  Dissolved,   // together with others: may come back
-  Impossible,  // closes a circle by itself beside the kept groups
+  Dissolved,   // part of a cycle with other groups: may come back
+  Impossible,  // part of a cycle on its own, beside the kept groups
 };
 
-// The rows of items by owner: row i lists the items whose owner is i, ascending.
+// Inverts `owner`: row i lists the items with owner i, ascending.
 Csr rows_by_owner(std::span<const std::uint32_t> owner, std::uint32_t owners) {
   Csr rows;
   rows.start.assign(owners + 1, 0);
@@ -32,7 +32,7 @@ Csr rows_by_owner(std::span<const std::uint32_t> owner, std::uint32_t owners) {
   return rows;
 }
 
-// Predecessors between owners, each once, without those inside an owner.
+// Returns predecessors between owners, without duplicates and without edges inside an owner.
 Csr preds_between(const Csr& preds, const Csr& nodes, std::span<const std::uint32_t> owner) {
   Csr result;
   result.start.reserve(nodes.start.size());
@@ -52,7 +52,7 @@ Csr preds_between(const Csr& preds, const Csr& nodes, std::span<const std::uint3
   return result;
 }
 
-// Nodes and groups as they are contracted in one round. Units may lie on cycles; their components do not.
+// Nodes and groups as contracted in one round. Units may form cycles; their components do not.
 struct Units {
   std::vector<std::uint32_t> unit_of;  // per node
   std::vector<Support> support;        // per unit
@@ -90,8 +90,7 @@ class GroupContraction {
     return state_[group] == GroupState::Candidate || state_[group] == GroupState::Kept;
   }
 
-  // Dissolves candidates until no cycle holds a unit that may not be on one; those left over are kept from
-  // now on.
+  // Dissolves candidates until no cycle contains an enclosed unit. The remaining candidates become kept.
   Units contract_candidates() {
     for (;;) {
       Units units = contract();
@@ -135,7 +134,7 @@ class GroupContraction {
     return units;
   }
 
-  // Per component of several units: the unit that may not be on a circle, or no_unit.
+  // Returns for each component of several units the unit that must not be on a cycle, or no_unit.
   std::vector<std::uint32_t> enclosed_units(const Units& units) const {
     const Components& components = units.components;
     std::vector<std::uint32_t> size(components.count, 0);
@@ -150,8 +149,8 @@ class GroupContraction {
     return enclosed;
   }
 
-  // A circle of placeable units is in the way of its groups, too: of the first of several, or else of what is
-  // no candidate.
+  // A cycle of placeable units also conflicts with its groups. Encloses the first of several candidates, or
+  // else a unit that is not a candidate.
   void enclose_circles_of_groups(const Units& units, std::span<const std::uint32_t> size,
                                  std::vector<std::uint32_t>& enclosed) const {
     const Components& components = units.components;
@@ -171,8 +170,7 @@ class GroupContraction {
     }
   }
 
-  // In each component with an enclosed unit the candidates declared later are dissolved, half of them,
-  // rounded up.
+  // In each component with an enclosed unit, dissolves the later declared half of the candidates, rounded up.
   void dissolve_later_half(const Units& units, std::span<const std::uint32_t> enclosed) {
     std::vector<std::uint32_t> candidates(units.components.count, 0);
     for_each_cyclic_candidate(units, enclosed,
@@ -196,7 +194,7 @@ class GroupContraction {
     }
   }
 
-  // Per unit of a cyclic component: the neighbour on a shortest path to and from its enclosed unit.
+  // For each unit of a cyclic component: the neighbor on a shortest path to and from its enclosed unit.
   struct Paths {
     std::vector<std::uint32_t> towards;
     std::vector<std::uint32_t> back;
@@ -248,7 +246,7 @@ class GroupContraction {
     return result;
   }
 
-  // Atoms are the components of the last round: placeable cycles become one atom each.
+  // The components of the last round become atoms, so a placeable cycle becomes one atom.
   AtomGraph build(const Units& units) const {
     AtomGraph atoms;
     atoms.atom_of.resize(graph_.size());
@@ -266,7 +264,7 @@ class GroupContraction {
     return atoms;
   }
 
-  // An atom weighs as much as its values that others can see.
+  // An atom's weight is the size of its values that are used outside the atom.
   void weigh(AtomGraph& atoms) const {
     std::vector<std::uint8_t> visible(graph_.size(), 0);
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
@@ -287,7 +285,7 @@ class GroupContraction {
   std::vector<DissolvedGroup> reason_;
 };
 
-// Without groups every node is an atom.
+// Without groups, every node is an atom.
 AtomGraph single_atoms(const RegionGraph& graph) {
   AtomGraph atoms;
   atoms.support = graph.support;

@@ -1,5 +1,5 @@
-// Disjoint sets of numbers: join() unites two sets, find() names the set of a number by its smallest member,
-// so names do not depend on the order of the joins.
+// Disjoint sets of numbers. join() unites two sets; find() returns the smallest member, so names do not
+// depend on the order of joins.
 #pragma once
 
 #include <algorithm>

@@ -7,10 +7,11 @@
 namespace depute {
 namespace {
 
-constexpr std::size_t max_look = 512;  // ready atoms, and edges, that are looked at to compare two owners
+// maximum number of ready atoms, and of edges, looked at to compare two owners
+constexpr std::size_t max_look = 512;
 
-// Per atom: the regions on the longest alternation of owners that starts with it. Unclaimed atoms count as
-// none; neutral ones do not part the atoms around them.
+// Returns for each atom the number of regions on the longest alternation of owners that starts with the atom.
+// Unclaimed atoms are not counted; neutral atoms do not separate the atoms around them.
 std::vector<std::uint32_t> runs_below(const Claims& claims) {
   const AtomGraph& graph = claims.atoms;
   std::vector<std::uint32_t> below(graph.size(), 0);
@@ -60,9 +61,9 @@ class RegionDrawer {
   // Atoms that an owner could take next.
   struct Ready {
     std::vector<std::uint32_t> own;      // some may have joined another owner's region since
-    std::vector<std::uint32_t> joining;  // likewise
-    std::uint32_t count = 0;             // own ones that have not
-    std::uint32_t runs_below = 0;        // the most of any own one
+    std::vector<std::uint32_t> joining;  // some may have joined another owner's region since
+    std::uint32_t count = 0;             // number of atoms in `own` that have not joined
+    std::uint32_t runs_below = 0;        // maximum over all atoms in `own`
   };
 
   void add_ready(std::uint32_t atom) {
@@ -80,7 +81,7 @@ class RegionDrawer {
     }
   }
 
-  // Runs what stays outside of regions, as long as some of it is ready.
+  // Runs ready atoms that belong to no region, until none is ready.
   void drain() {
     for (std::size_t i = 0; i < draining_.size(); ++i) {
       const std::uint32_t atom = draining_[i];
@@ -95,8 +96,8 @@ class RegionDrawer {
 
   std::int32_t region_count() const { return static_cast<std::int32_t>(drawn_.owner.size()); }
 
-  // The owner whose ready atoms have the longest alternation before them; of equals the one that gains the
-  // shortest by waiting, then the one with more, then the first.
+  // Returns the owner whose ready atoms have the longest alternation before them. Ties go to the owner that
+  // gains the shortest alternation by waiting, then to the one with more atoms, then to the first.
   std::uint32_t next_owner() {
     std::uint32_t longest = 0;
     for (const Ready& ready : ready_) {
@@ -122,8 +123,8 @@ class RegionDrawer {
     return claims_.joins[owner][atom] != 0 && (join_claimed_ || claims_.owner[atom] == no_owner);
   }
 
-  // The longest alternation that starts with an atom that the next region of `owner` has only if that of
-  // `other` goes first. 0 if there is none, or if it takes too long to tell.
+  // Returns the longest alternation that starts with an atom that `owner` can only take after `other`. 0 if
+  // there is none, or if the search is too long.
   std::uint32_t gain_by_waiting(std::uint32_t owner, std::uint32_t other) {
     Look at_once;
     bool in_time = look_ahead(at_once, {owner});
@@ -143,13 +144,13 @@ class RegionDrawer {
 
   struct Look {
     std::vector<std::uint32_t> ready;   // some have been passed
-    std::vector<std::uint32_t> passed;  // to be taken back
-    std::vector<std::uint32_t> taken;   // by the last owner
+    std::vector<std::uint32_t> passed;  // to be undone
+    std::vector<std::uint32_t> taken;   // taken by the last owner
     std::size_t edges = 0;
   };
 
-  // Passes what these owners can take in turn; no_owner: what runs outside of regions. False if that is too
-  // much to look at.
+  // Passes the atoms that these owners can take in turn; no_owner stands for atoms outside regions. Returns
+  // false if there are too many.
   bool look_ahead(Look& look, std::initializer_list<std::uint32_t> owners) {
     for (std::uint32_t owner : owners) {
       if (owner == no_owner) continue;
@@ -191,7 +192,7 @@ class RegionDrawer {
     }
   }
 
-  // The atoms that open a region.
+  // Returns the atoms that open a region.
   std::vector<std::uint32_t> take_ready(std::uint32_t owner) {
     Ready& ready = ready_[owner];
     std::vector<std::uint32_t> atoms;
@@ -229,9 +230,9 @@ class RegionDrawer {
   const AtomGraph& graph_;
   const bool join_claimed_;
   const std::vector<std::uint32_t> runs_below_;
-  std::vector<std::uint32_t> waiting_;  // per atom: inputs that have not run
+  std::vector<std::uint32_t> waiting_;  // by atom: inputs that have not run
   std::vector<std::uint8_t> is_done_;
-  std::vector<Ready> ready_;  // per owner
+  std::vector<Ready> ready_;  // by owner
   std::vector<std::uint32_t> draining_;
   DrawnRegions drawn_;
 };

@@ -72,7 +72,7 @@ class RegionGrower {
       trim_neutral(atom_graph_, regions.region);
       if (!refuse_islands(regions)) break;
       if (round == max_refusal_rounds) {
-        range = label_regions(atom_graph_);  // for the bound
+        range = label_regions(atom_graph_);  // for `fewest_possible`
         break;
       }
     }
@@ -104,9 +104,8 @@ class RegionGrower {
     }
   }
 
-  // Takes islands that are too small or not worth their cost out of their regions and their support away. A
-  // region keeps its label or rank without them, so the regions are valid even if no new labels are made
-  // afterwards.
+  // Removes islands that are too small or not worth their cost from their regions, and marks them
+  // unsupported. The remaining regions keep their labels or ranks, so they stay valid without new labels.
   bool refuse_islands(AtomRegions& regions) {
     if (options_.min_nodes <= 1 && !options_.worth) return false;
     const Islands islands = find_islands(atom_graph_, regions.region);
@@ -166,7 +165,7 @@ class RegionGrower {
   const RegionGraph& graph_;
   const RegionOptions& options_;
   Atoms atoms_;
-  AtomGraph& atom_graph_;  // refusals take support away in it
+  AtomGraph& atom_graph_;  // refusals remove support in it
   RegionPlan plan_;
 };
 

@@ -5,10 +5,10 @@
 namespace depute {
 namespace {
 
-// Labels are rounded up or down to the parity of a colour; neutral atoms take any label.
+// Labels are rounded to the parity of a color; neutral atoms take any label.
 struct Colour {
-  std::int32_t parity;   // of the labels: 0 or 1
-  std::int32_t binding;  // 1: only this parity is allowed
+  std::int32_t parity;   // parity of the labels: 0 or 1
+  std::int32_t binding;  // 1 if only this parity is allowed
 };
 
 Colour colour_of(Support kind) {
@@ -44,8 +44,8 @@ LabelRange label_regions(const AtomGraph& graph) {
 }
 
 std::vector<std::uint32_t> path_before(const AtomGraph& graph, const LabelRange& range, std::uint32_t atom) {
-  // A label exceeds the largest label before it by one at most, so following that predecessor visits every
-  // label.
+  // A label exceeds the maximum label of its predecessors by at most one, so following that predecessor
+  // visits every label.
   std::vector<std::uint32_t> path{atom};
   for (;;) {
     const std::uint32_t here = path.back();

@@ -1,11 +1,10 @@
 // Labels for several owners: each even label belongs to the owner of its region.
 //
-//   regions    first  second  first         an atom of first may carry 0 or 4, one of second 2; one that
-//   stays labels     0      2       4             outside -1, 1, 3 or 5; a neutral one those, and what it may
-//   join
+//   regions    first  second  first       atom of first: 0 or 4      undelegated: -1, 1, 3 or 5
+//   labels     0      2       4           atom of second: 2          neutral: also the labels it may join
 //
-// Each atom has a range, as with one owner: from the label with which it was drawn (draw_regions.h) to the
-// last one that leaves room for what comes after it.
+// Each atom has a range, as with one owner: from the label at which it was drawn (draw_regions.h) to the last
+// label that leaves room for its successors.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +20,12 @@ class OwnerLabels {
  public:
   OwnerLabels(const Claims& claims, std::span<const std::uint32_t> owner_of_region);
 
-  // The nearest label that the atom may carry, from `label` on; from it downwards. For labels from -1 up to
-  // one more than the largest even one.
+  // Returns the nearest label that the atom may have: at_least() searches upwards from `label`, at_most()
+  // downwards. Labels range from -1 to one more than the maximum even label.
   std::int32_t at_least(std::uint32_t atom, std::int32_t label) const;
   std::int32_t at_most(std::uint32_t atom, std::int32_t label) const;
 
-  // `stays`: atoms (1) that keep the label with which they were drawn.
+  // Atoms with `stays` 1 keep the label at which they were drawn.
   LabelRange range(std::vector<std::int32_t> drawn, std::span<const std::uint8_t> stays) const;
 
  private:
@@ -34,8 +33,8 @@ class OwnerLabels {
 
   const Claims& claims_;
   std::span<const std::uint32_t> owner_of_region_;
-  std::int32_t last_;  // the largest even label
-  // By owner and half of a label: the owner's next region from there on, and the one before.
+  std::int32_t last_;  // the maximum even label
+  // By owner and half of a label: the owner's next region from there, and the previous one.
   std::vector<std::vector<std::int32_t>> next_;
   std::vector<std::vector<std::int32_t>> previous_;
 };

@@ -52,10 +52,10 @@ class OwnersPlanner {
  private:
   struct Drawn {
     AtomRegions regions;
-    std::vector<std::uint32_t> owner;  // per region
+    std::vector<std::uint32_t> owner;  // by region
   };
 
-  // Also takes neutral atoms off the edges of regions. Claimed ones stay where they joined.
+  // Draws regions and removes neutral atoms from their edges. Atoms of other owners stay where they joined.
   Drawn draw_with(bool join_claimed) const {
     DrawnRegions drawn = draw_regions(claims_, join_claimed);
     Drawn result{.regions = regions_from_labels(settled(std::move(drawn.label), drawn.owner)),
@@ -65,8 +65,8 @@ class OwnersPlanner {
     return result;
   }
 
-  // Labels with a smaller border. What joined another owner's region stays there, and so does what its own
-  // owner wants to run early.
+  // Returns labels with a smaller border. Atoms that joined another owner's region keep their label, and so
+  // do atoms of owners in RegionMode::Earliest.
   std::vector<std::int32_t> settled(std::vector<std::int32_t> drawn,
                                     std::span<const std::uint32_t> owner_of_region) const {
     std::vector<std::uint8_t> stays(drawn.size(), 0);
@@ -82,7 +82,7 @@ class OwnersPlanner {
 
   std::uint32_t region_owner(std::uint32_t atom) const { return drawn_.owner[drawn_.regions.region[atom]]; }
 
-  // An island of atoms that all belong to other owners is nothing its owner wants.
+  // True if all atoms of some island belong to other owners: the region's owner does not want such an island.
   bool has_foreign_island() const {
     const std::vector<std::uint32_t> island = islands_of(claims_.atoms, drawn_.regions.region);
     std::vector<std::uint8_t> has_own(island.size(), 0);
@@ -97,7 +97,7 @@ class OwnersPlanner {
     return owners_[owner].options.min_nodes > 1 || owners_[owner].options.worth;
   }
 
-  // Takes islands that are too small or not worth their cost out. The next round may give them to others.
+  // Removes islands that are too small or not worth their cost. The next round may give them to other owners.
   bool refuse_islands() {
     bool any = false;
     for (std::uint32_t owner = 0; owner < owners_.size(); ++owner) any |= judges(owner);
@@ -125,7 +125,7 @@ class OwnersPlanner {
     return any;
   }
 
-  // Only nodes that the owner claimed are refused; others had joined.
+  // Refuses only nodes that the owner claimed; the others had joined.
   void record_refusal(std::uint32_t owner, std::span<const std::uint32_t> nodes, const RefusedIsland& refusal,
                       std::vector<std::uint32_t>& refused_nodes) {
     OwnerAnswer& answer = plan_.owners[owner];
@@ -138,7 +138,7 @@ class OwnersPlanner {
     answer.refused_islands.push_back(refusal);
   }
 
-  // What each owner says about unrelated pieces in one region.
+  // Splits regions into the pieces that each owner's options require.
   void split_regions() {
     const AtomGraph& atoms = claims_.atoms;
     std::vector<std::uint32_t>& region = drawn_.regions.region;

@@ -1,12 +1,12 @@
-// The graph that region growing works on: nodes as numbers, edges as numbers, nothing of the program.
+// The graph that region growing works on: nodes and edges are numbers, without reference to the program.
 //
 //   x -> conv -> tan -> relu          RegionGraph graph;
 //                                     auto conv = graph.add_node(Support::Supported, {});
 //                                     auto tan = graph.add_node(Support::Unsupported, {conv});
 //                                     auto relu = graph.add_node(Support::Supported, {tan});
 //
-// Nodes are numbered in a topological order: every edge leads from a smaller to a larger number. Adjacency is
-// stored as compressed rows (Csr), so a pass over a million nodes reads memory from front to back.
+// Nodes are numbered in topological order: every edge leads from a smaller to a larger number. Adjacency is
+// stored as compressed rows (Csr), so a pass over a million nodes reads memory sequentially.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace depute {
 
 inline constexpr std::uint32_t no_region = 0xFFFFFFFF;
 
-// Rows of numbers behind one another: row i is items[start[i]] up to items[start[i + 1]].
+// Rows of numbers in one array: row i is items[start[i]] up to items[start[i + 1]].
 struct Csr {
   std::vector<std::uint32_t> start{0};
   std::vector<std::uint32_t> items;
@@ -38,20 +38,21 @@ struct Csr {
   friend bool operator==(const Csr&, const Csr&) = default;
 };
 
-// The same edges seen from the other end; rows come out in ascending order.
+// Returns the reversed edges; rows are in ascending order.
 Csr transposed(const Csr& rows);
 
 struct RegionGraph {
-  std::vector<Support> support;        // what each node can do when it stands alone
-  Csr preds;                           // per node: the nodes it reads or must follow
-  Csr groups;                          // sets of nodes that a backend takes whole, whatever they can do alone
+  std::vector<Support> support;  // support of each node on its own
+  Csr preds;                     // by node: the nodes it reads or must follow
+  Csr groups;  // sets of nodes that a backend takes whole, even if it does not support the nodes alone
   std::vector<std::uint32_t> outputs;  // nodes whose value the program returns
-  std::vector<std::uint64_t> bytes;    // size of each node's value; empty: all count the same
-  Csr graph_inputs;  // per node: numbers of the graph's own inputs that it reads; no rows: not known
+  // size of each node's value in bytes; if empty, all values count the same
+  std::vector<std::uint64_t> bytes;
+  Csr graph_inputs;  // by node: numbers of the graph inputs that it reads; no rows if unknown
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(support.size()); }
 
-  // Both return the number of what was added. `preds` are nodes added before.
+  // add_node() and add_group() return the new number. `inputs` are nodes added before.
   std::uint32_t add_node(Support kind, std::span<const std::uint32_t> inputs) {
     support.push_back(kind);
     preds.add_row(inputs);

@@ -7,11 +7,11 @@
 namespace depute {
 namespace {
 
-// Readers of a value that are looked at to learn whether a region has it already.
+// Maximum number of readers checked to learn whether a region already imports a value.
 constexpr std::uint32_t max_siblings = 16;
 constexpr int rounds = 2;
-// Graphs with fewer movable atoms are settled from both the earliest and the latest labels, others from the
-// better one.
+// Graphs with fewer movable atoms are settled from both the earliest and the latest labels. Larger graphs
+// start from the better one.
 constexpr std::size_t both_starts = 8192;
 
 enum class Sweep { TowardsInputs, TowardsOutputs };
@@ -20,7 +20,7 @@ bool in_region(std::int32_t label) {
   return (label & 1) == 0;
 }
 
-// Which labels an atom may carry when all regions are of one owner.
+// The labels that an atom may have if all regions have one owner.
 class ParityLabels {
  public:
   explicit ParityLabels(const AtomGraph& graph) : graph_(graph) {}
@@ -79,7 +79,7 @@ class Settler {
     }
   }
 
-  // Atoms without a preference make room: they follow the neighbours that the sweep has just moved.
+  // Atoms without a preference follow the neighbors that this sweep has just moved.
   void move(std::uint32_t atom, Sweep sweep) {
     std::int32_t low = -1;
     for (std::uint32_t pred : graph_.preds[atom]) low = std::max(low, label_[pred]);
@@ -94,7 +94,7 @@ class Settler {
     label_[atom] = gain < 0 ? high : gain > 0 ? low : free_end;
   }
 
-  // How much the border grows when `atom` has the label `high` instead of `low`, the ends of its window.
+  // Growth of the border if `atom` moves from label `low` to `high`, the ends of its window.
   std::int64_t cost_difference(std::uint32_t atom, std::int32_t low, std::int32_t high) const {
     const bool low_in = in_region(low);
     const bool high_in = in_region(high);
@@ -104,9 +104,9 @@ class Settler {
       (label_[succ] == high ? reader_at_high : reader_elsewhere) = true;
     }
     int own = 0;
-    own -= low_in && (reader_at_high || reader_elsewhere);  // at low every reader is outside
+    own -= low_in && (reader_at_high || reader_elsewhere);  // at `low` every reader is outside
     own += high_in && reader_elsewhere;
-    own -= high_in && reader_at_high;  // that region need not import it
+    own -= high_in && reader_at_high;  // the region at `high` need not import it
     std::int64_t difference = own * static_cast<std::int64_t>(graph_.weight_of(atom));
 
     for (std::uint32_t pred : graph_.preds[atom]) {
@@ -159,7 +159,7 @@ class Settler {
   std::vector<std::int32_t> label_;
   std::vector<std::int32_t> best_;
   std::uint64_t best_border_ = 0;
-  std::vector<std::uint32_t> seen_;  // per region: the last value found to enter it
+  std::vector<std::uint32_t> seen_;  // by region: the last value found to enter it
 };
 
 }  // namespace

@@ -1,15 +1,14 @@
-// Settling: atoms with room between their earliest and latest label move where fewer values cross region
-// borders. The number of regions stays as it is.
+// Settling: moves atoms between their earliest and latest label so that fewer values cross region borders.
+// The number of regions does not change.
 //
 //   a -> b -> tan -> c        labels 0 0 1 2; d may have 0 or 2
 //   a -> d                    d at 2: {a b} {c d}, where a leaves one region and enters the other
 //                             d at 0: {a b d} {c}, where it does neither
 //
 // The border is the total size of the values that enter regions (once per region) and leave them. One round
-// sweeps from the outputs to the inputs and back; an atom may take the labels between its predecessors and
-// its successors, and the two ends of that window are compared, since no neighbour has a label inside it. The
-// best labelling of all rounds wins; the latest labels are among them, so the border is never larger than
-// theirs.
+// sweeps from the outputs to the inputs and back. An atom may take the labels between its predecessors and
+// its successors. Only the two ends of that window are compared, since no neighbor has a label inside it. The
+// best labeling of all rounds wins; the latest labels are included, so the border never exceeds theirs.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace depute {
 
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range);
 
-// The same where each even label belongs to one of several owners.
+// As above, for several owners: each even label belongs to one of them.
 std::vector<std::int32_t> settle_regions(const AtomGraph& graph, const LabelRange& range,
                                          const OwnerLabels& labels);
 

@@ -29,7 +29,7 @@ class NeutralTrimmer {
     return graph_.support[atom] == Support::Neutral && region_[atom] != no_region;
   }
 
-  // Does some atom of the region other than `except` read `value`?
+  // True if an atom of the region other than `except` reads `value`.
   bool has_reader_inside(std::uint32_t value, std::uint32_t region, std::uint32_t except) const {
     return std::ranges::any_of(graph_.succs[value], [&](std::uint32_t reader) {
       return reader != except && region_[reader] == region;
@@ -42,7 +42,7 @@ class NeutralTrimmer {
            });
   }
 
-  // How many different atoms of the row are in the region; counts up to 2.
+  // Number of different atoms of the row in the region; counts up to 2.
   int neighbours_inside(std::span<const std::uint32_t> row, std::uint32_t region) const {
     std::uint32_t first = no_region;
     for (std::uint32_t other : row) {
@@ -53,7 +53,7 @@ class NeutralTrimmer {
     return first == no_region ? 0 : 1;
   }
 
-  // The size of the values that the region needs for `atom` alone.
+  // Size of the values that the region imports for `atom` alone.
   std::uint64_t own_imports(std::uint32_t atom) const {
     std::uint64_t total = 0;
     for (std::uint32_t pred : graph_.preds[atom]) {
@@ -103,8 +103,7 @@ void drop_without_supported(const AtomGraph& graph, std::vector<std::uint32_t>& 
   }
 }
 
-// Joins islands of one region. A value read by several atoms of a region brings their islands together, and
-// so does an atom that reads several.
+// Joins nearby islands of one region: those that read the same value, and those whose values one atom reads.
 class NearIslands {
  public:
   NearIslands(const RegionGraph& graph, const AtomGraph& atoms, const std::vector<std::uint32_t>& region)
@@ -135,7 +134,7 @@ class NearIslands {
   }
 
   void join_close(std::uint32_t distance) {
-    std::vector<std::uint32_t> last_node(atoms_.size(), no_region);  // per region
+    std::vector<std::uint32_t> last_node(atoms_.size(), no_region);  // by region
     for (std::uint32_t node = 0; node < graph_.size(); ++node) {
       const std::uint32_t atom = atoms_.atom_of[node];
       if (region_[atom] == no_region) continue;
@@ -145,7 +144,7 @@ class NearIslands {
     }
   }
 
-  // Joins those of `atoms` that are in one region.
+  // Joins the atoms in the list that are in one region.
   void join_all(std::span<const std::uint32_t> atoms) {
     ++stamp_;
     for (std::uint32_t atom : atoms) {
@@ -166,7 +165,7 @@ class NearIslands {
     for (const auto& atoms : readers) join_all(atoms);
   }
 
-  // The last atom of a region in the list at hand.
+  // The last atom of a region in the current list.
   struct Last {
     std::uint32_t stamp = 0;
     std::uint32_t atom = 0;
@@ -176,17 +175,17 @@ class NearIslands {
   const AtomGraph& atoms_;
   const std::vector<std::uint32_t>& region_;
   DisjointSets sets_;
-  std::vector<Last> last_;  // per region
+  std::vector<Last> last_;  // by region
   std::uint32_t stamp_ = 0;
 };
 
-// Finds where the runs of a region end.
+// Finds the cut points of a region.
 class RegionCutter {
  public:
   explicit RegionCutter(const AtomGraph& graph)
       : graph_(graph), region_(graph.size(), no_region), place_(graph.size(), 0) {}
 
-  // Runs of neutral atoms alone are left out.
+  // Omits runs that contain only neutral atoms.
   void cut(std::span<const std::uint32_t> atoms, std::uint32_t max_nodes, Csr& result) {
     std::size_t nodes = 0;
     for (std::uint32_t atom : atoms) nodes += graph_.nodes[atom].size();
@@ -207,7 +206,7 @@ class RegionCutter {
   }
 
  private:
-  // alive_[i]: size of the values made up to place i and read after it, in this region.
+  // alive_[i]: size of the values computed up to place i and read after it, in this region.
   void measure_alive(std::span<const std::uint32_t> atoms) {
     const std::uint32_t region = atoms.front();
     for (std::uint32_t i = 0; i < atoms.size(); ++i) {
@@ -242,7 +241,7 @@ class RegionCutter {
   const AtomGraph& graph_;
   std::vector<std::uint32_t> region_;
   std::vector<std::uint32_t> place_;
-  std::vector<std::uint64_t> alive_;  // differences wrap around and come back
+  std::vector<std::uint64_t> alive_;  // unsigned differences wrap around and cancel
 };
 
 }  // namespace
@@ -298,7 +297,7 @@ void check_order(const AtomGraph& graph, const AtomRegions& regions) {
 
 Csr collect_regions(const AtomRegions& regions) {
   const std::uint32_t count = static_cast<std::uint32_t>(regions.region.size());
-  std::vector<std::uint32_t> first;  // first atom of each region, in the order of discovery
+  std::vector<std::uint32_t> first;  // first atom of each region, in order of discovery
   std::vector<std::uint32_t> size;
   std::vector<std::uint32_t> found(count, no_region);
   for (std::uint32_t atom = 0; atom < count; ++atom) {

@@ -1,9 +1,8 @@
-// The report as GitHub's workflow commands, which stand beside the lines of a pull request when a step prints
-// them:
+// Writes the report as GitHub workflow commands. If a step prints them, GitHub shows them beside the lines of
+// a pull request:
 //
 //   ::error file=model.pt2::not met: coverage>=95%25 (is 92.9%25)
-//   ::notice file=model.py,line=12::aten.sort.default (2 nodes) stays on ExecuTorch's kernels: xnnpack:
-//   kernel
+//   ::notice file=model.py,line=12::aten.tan.default (1 node) stays on ExecuTorch's kernels: xnnpack: op
 #include <fmt/format.h>
 
 #include "report/findings.h"
@@ -12,7 +11,7 @@
 namespace depute {
 namespace {
 
-// Of a message '%' and line breaks, of a property ':' and ',', too.
+// Escapes '%' and line breaks, and in properties also ':' and ','.
 std::string command_text(std::string_view text, bool is_property) {
   std::string escaped;
   for (char c : printable(text)) {

@@ -1,8 +1,8 @@
-// What goes over the borders of delegates at each call, by who gives it and who takes it. With several
-// backends it tells what their working together costs:
+// Sums up the tensors that cross borders of delegates at each call, by producer and consumer. With several
+// backends this shows the cost of combining them:
 //
-//   %a = delegate_call xnnpack0(%x)        caller  -> xnnpack   1 tensor
-//   %b = delegate_call chip0(%a)           xnnpack -> chip      1 tensor
+//   %a = delegate.call(@xnnpack0, %x)      caller  -> xnnpack   1 tensor
+//   %b = delegate.call(@chip0, %a)         xnnpack -> chip      1 tensor
 //   %c = aten.tan.default(%b)              chip    -> portable  1 tensor
 #include "report/boundaries.h"
 
@@ -22,7 +22,7 @@ constexpr std::string_view kernels = "portable";
 class BoundarySums {
  public:
   BoundarySums(const Report& report, const Program& lowered) : ranges_(lowered.ranges) {
-    std::unordered_map<Symbol, std::string_view> backends;  // by delegate, as the user calls them
+    std::unordered_map<Symbol, std::string_view> backends;  // delegate -> the user's name for its backend
     for (const NodeReport& node : report.nodes) {
       if (!node.delegate.empty()) backends.emplace(node.delegate, node.owner);
     }
@@ -48,7 +48,7 @@ class BoundarySums {
  private:
   std::string_view giver(const Method& method, const Value& value, bool is_body) const {
     if (value.producer() != nullptr) return owner(*value.producer());
-    if (is_body) return kernels;  // the node of control flow hands it over
+    if (is_body) return kernels;  // the control-flow node passes it in
     return input_spec(method, value)->has_data() ? "data" : "caller";
   }
 
@@ -57,7 +57,7 @@ class BoundarySums {
     return found == calls_.end() ? kernels : found->second;
   }
 
-  // Delegates count what they take themselves.
+  // Counts the result's users outside delegates; calls of delegates count their own inputs.
   void add_takers(const Value& result, std::string_view own, bool is_body) {
     bool to_kernels = false;
     bool to_caller = false;
@@ -83,7 +83,7 @@ class BoundarySums {
 
   const Ranges& ranges_;
   std::unordered_map<const Node*, std::string_view> calls_;
-  std::vector<BoundaryReport> sums_;  // a few: pairs of owners, in the order met
+  std::vector<BoundaryReport> sums_;  // pairs of owners, in order of discovery
 };
 
 }  // namespace

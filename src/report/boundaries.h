@@ -1,4 +1,4 @@
-// What goes over the borders of delegates, by pairs of owners.
+// Sums of the tensors that cross delegate borders, by pairs of owners.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace depute {
 
-// In the order of the calls; of a report that has the verdicts of all backends.
+// Returns sums in the order of calls. The report must have the verdicts of all backends.
 std::vector<BoundaryReport> boundaries_of(const Report& report, const Program& lowered);
 
-// Whether a summary tells of them: of one backend alone explain and the page do.
+// True if the summary shows boundaries. With one backend, only explain and the page do.
 bool has_several_backends(const Report& report);
 
 }  // namespace depute

@@ -1,6 +1,5 @@
-// What `depute size` does: chooses the format's ledger, and gives it as text or as JSON. The groups of the
-// text are answers to "where do the bytes go": weights, each method's tables, what delegates execute, what
-// the file itself needs, padding.
+// Implements `depute size`: chooses the ledger for the file's format and prints it as text or JSON. The text
+// groups bytes by their use: weights, each method's tables, delegates, the file itself, padding.
 //
 //   weights                            11428   91.9%
 //     "conv.weight", forward            6912   55.6%
@@ -25,7 +24,7 @@
 namespace depute {
 namespace {
 
-// Where the text lists a kind.
+// The group in the text to which a kind belongs.
 enum class Place : std::uint8_t { File, OwnMethod, Weights, Delegates, Padding };
 
 struct KindRow {
@@ -47,7 +46,7 @@ constexpr std::array kind_rows = {
     KindRow{LedgerKind::Operators, "operators", Place::OwnMethod},
     KindRow{LedgerKind::Delegates, "delegates", Place::OwnMethod},
     KindRow{LedgerKind::StackTraces, "stack traces", Place::OwnMethod},
-    KindRow{LedgerKind::Strings, "strings", Place::OwnMethod},  // those without a method: the file's
+    KindRow{LedgerKind::Strings, "strings", Place::OwnMethod},  // strings without a method belong to the file
     KindRow{LedgerKind::Constant, "constant", Place::Weights},
     KindRow{LedgerKind::InitialValue, "initial value", Place::Weights},
     KindRow{LedgerKind::NamedData, "named data", Place::Weights},
@@ -84,7 +83,7 @@ std::string group_of(const LedgerEntry& entry) {
   std::unreachable();
 }
 
-// In its group: what has the same words is one line.
+// The entry's words in its group; entries with the same words become one line.
 std::string words_of(const LedgerEntry& entry) {
   const KindRow& row = row_of(entry.kind);
   const bool is_in_group_of_owner = row.place == Place::OwnMethod;

@@ -1,9 +1,9 @@
-// The escapes of the reports' texts for a terminal; each is empty where there are no colours:
+// Terminal escape codes for report texts. Each is empty if colors are off:
 //
 //   const Colours colours(options.colour);
 //   fmt::format("{}refused{}", colours.red, colours.plain)       "\033[31mrefused\033[0m", or "refused"
 //
-// Who prints decides whether there are any: has_colour() of cli/commands.h.
+// The caller decides whether to use colors: has_colour() of cli/commands.h.
 #pragma once
 
 namespace depute {

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the nodes that a delegate took, those of nested delegates included. Calls of these are no nodes of the
-// user's.
+// Returns the debug handles of all nodes in a delegate, including nested delegates. Calls of nested delegates
+// are not user nodes and are left out.
 std::set<std::uint32_t> handles_of(const Delegate& delegate) {
   std::set<std::uint32_t> handles;
   if (delegate.original == nullptr) return handles;
@@ -27,7 +27,7 @@ std::set<std::uint32_t> handles_of(const Delegate& delegate) {
   return handles;
 }
 
-// What each call of a program executes, its delegates' own calls included, by the call's handle.
+// Maps the handle of each delegate call to its delegate, including calls inside delegates.
 void collect_calls(const Program& program, std::map<std::uint32_t, const Delegate*>& calls) {
   std::unordered_map<Symbol, const Delegate*> by_name;
   for (const auto& delegate : program.delegates) by_name.emplace(delegate->name, delegate.get());
@@ -45,7 +45,7 @@ void collect_calls(const Program& program, std::map<std::uint32_t, const Delegat
   }
 }
 
-// Identifiers are numbers or texts, so they cannot be keys.
+// Written as a list, since identifiers are numbers or strings and JSON keys must be strings.
 Json delegate_map_json(const DebugHandleMap& map) {
   Json json = Json::array();
   for (const auto& [identifier, handles] : map) {
@@ -55,7 +55,7 @@ Json delegate_map_json(const DebugHandleMap& map) {
   return json;
 }
 
-// A delegate and those nested in it, each with the map that its backend gave.
+// Writes a delegate and its nested delegates, each with its backend's map.
 Json delegate_json(const Delegate& delegate) {
   Json json = {{"delegate", delegate.name.str()},
                {"handles", handles_of(delegate)},
@@ -85,7 +85,7 @@ class MapWriter {
     return json;
   }
 
-  // Where the nodes come from, by handle.
+  // The source of each node, by handle.
   Json handles() const {
     std::map<std::uint32_t, const SourceLocation*> sources;
     for_each_nested_node(program_, [&](const Node& node) {
@@ -106,7 +106,7 @@ class MapWriter {
   }
 
  private:
-  // A call is no node of the user's: it leads to those of its delegate.
+  // A delegate call is not a user node; it leads to the delegate's nodes.
   static Json call_json(const Delegate& delegate) {
     return {{"delegate", delegate.name.str()}, {"handles", handles_of(delegate)}};
   }
@@ -169,7 +169,7 @@ std::string debug_map_json(const Program& lowered, const Plan& plan, const std::
   Json json = {{"version", 1}, {"program", file}};
   json["methods"] = writer.methods(plan);
   json["handles"] = writer.handles();
-  // Names from the file may hold bytes that are not UTF-8; they are replaced, not refused.
+  // Names from the file may contain invalid UTF-8: the bytes are replaced.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,5 @@
-// What joins a profile of the emitted program with the user's model: for each instruction the debug handles
-// of the nodes it executes, and for each handle the line of Python it comes from. As JSON; docs/cli.md
-// describes it.
+// Joins a profile of the emitted program with the user's model: debug handles of each instruction's nodes,
+// and the Python line of each handle. The format is JSON, described in docs/cli.md.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace depute {
 
-// `plan` is the plan of `lowered`; `file` is the name of the file it was written to.
+// `plan` is the plan of `lowered`; `file` is the name of the output file.
 std::string debug_map_json(const Program& lowered, const Plan& plan, const std::string& file);
 
 }  // namespace depute

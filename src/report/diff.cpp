@@ -34,7 +34,7 @@ std::string by_name(const NodeReport& node) {
   return fmt::format("{}\n{}", place_key(node), node.node.str());
 }
 
-// Gives each node of `before` one of `after`, each at most once.
+// Pairs nodes of `before` with nodes of `after`, each at most once.
 class NodePairs {
  public:
   NodePairs(const std::vector<NodeReport>& before, const std::vector<NodeReport>& after)
@@ -68,12 +68,12 @@ class NodePairs {
   std::vector<bool> is_taken_;
 };
 
-// The delegate that has it, else the owner.
+// Returns the node's delegate, or its owner if the node is undelegated.
 std::string place_of(const NodeReport& node) {
   return is_delegated(node) ? std::string(node.delegate.str()) : node.owner;
 }
 
-// Nodes by where they were and where they are; "" for those that only one lowering has.
+// Counts nodes by their places in both lowerings; "" if only the other lowering has the node.
 class DelegateFlow {
  public:
   void add(const NodeReport* before, const NodeReport* after) {
@@ -83,7 +83,7 @@ class DelegateFlow {
     if (after != nullptr && is_delegated(*after)) ++came_[to][from];
   }
 
-  // A delegate whose nodes are together as before, and no others with them, did not change.
+  // A delegate did not change if its nodes are still together, with no others.
   std::vector<DiffDelegate> changed() const {
     std::vector<DiffDelegate> delegates;
     std::set<std::string> told;
@@ -159,7 +159,7 @@ void compare_totals(const Report& before, const Report& after, LoweringDiff& dif
   add("delegated nodes", before.delegated_nodes(), after.delegated_nodes());
 }
 
-// Each key of either map, with its value in both; 0 where there is none.
+// Visits each key of either map with its value in both; 0 if a map lacks it.
 template <typename Value, typename Visit>
 void for_each_key(const std::map<std::string, Value>& before, const std::map<std::string, Value>& after,
                   const Visit& visit) {
@@ -199,7 +199,7 @@ void compare_sizes(const FileFacts& before, const FileFacts& after, LoweringDiff
                });
 }
 
-// Takes what both lists have out of them, `same` telling it; in their order.
+// Removes elements with equal keys from both lists and keeps the order of the others.
 template <typename T, typename Same>
 void drop_common(std::vector<T>& before, std::vector<T>& after, const Same& key_of) {
   std::multiset<decltype(key_of(before[0]))> left;
@@ -220,7 +220,7 @@ void drop_common(std::vector<T>& before, std::vector<T>& after, const Same& key_
   });
 }
 
-// Pairs by `key_of` what is left, and gives both, or one of them and null, to `visit`.
+// Pairs the remaining elements by key and passes pairs to `visit`; a missing partner is null.
 template <typename T, typename Key, typename Visit>
 void pair_rest(const std::vector<T>& before, const std::vector<T>& after, const Key& key_of,
                const Visit& visit) {
@@ -247,7 +247,7 @@ DiffChange change_of(const void* before, const void* after) {
 void compare_weights(std::vector<WeightFacts> before, std::vector<WeightFacts> after, LoweringDiff& diff) {
   drop_common(before, after,
               [](const WeightFacts& weight) { return std::pair(weight.name, weight.content); });
-  // The same weight under another name, as values are numbered, is no change.
+  // A weight whose name alone differs has not changed: names may come from the numbers of values.
   drop_common(before, after, [](const WeightFacts& weight) { return weight.content; });
   auto name_of = [](const WeightFacts& weight) { return weight.name; };
   pair_rest(before, after, name_of, [&](const WeightFacts* a, const WeightFacts* b) {
@@ -272,7 +272,7 @@ void compare_payloads(std::vector<PayloadFacts> before, std::vector<PayloadFacts
   });
 }
 
-// Says what is not compared, if it is not; true if it is.
+// Returns true if both lowerings have the data. Otherwise records that they are not compared.
 bool both_have(bool before, bool after, std::string_view what, LoweringDiff& diff) {
   if (before && after) return true;
   const std::string& without = before ? diff.after : diff.before;
@@ -302,7 +302,7 @@ LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after) {
     compare_methods(*before.file, *after.file, diff);
     compare_payloads(before.file->payloads, after.file->payloads, diff);
   }
-  // Those of the model have its own names; a file's are what its delegates made of them.
+  // Prefers the model's weights, which have the model's names. A file's weights are packed by delegates.
   if (before.weights && after.weights) {
     compare_weights(*before.weights, *after.weights, diff);
   } else if (have_files) {

@@ -1,12 +1,12 @@
-// Two lowerings compared: which nodes moved between delegates and ExecuTorch's kernels and why, and what
-// became of bytes, planned memory, instructions, payloads and weights.
+// Compares two lowerings: which nodes moved between delegates and ExecuTorch's kernels and why, and changes
+// of bytes, planned memory, instructions, payloads and weights.
 //
 //   LoweringDiff diff = compare(before, after);      // lowering_facts.h
 //   print(diff_text(diff));                          // or diff_json(), diff_html()
 //   return diff.is_same() ? 0 : 3;
 //
-// Nodes belong together when method, graph, name, op and line agree; of those that are left then, when op and
-// line do, in their order; then when name and op do.
+// Nodes are paired if method, graph, name, op and line agree. The remaining nodes are paired in order by op
+// and line, then by name and op.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace depute {
 
-// A number of both lowerings: "delegates", "bytes of the file", "memory of forward".
+// A number of both lowerings, such as "delegates", "bytes of the file" or "memory of forward".
 struct DiffFigure {
   std::string name;
   double before = 0;
@@ -29,15 +29,15 @@ struct DiffFigure {
   bool is_same() const { return before == after; }
 };
 
-// A node that both have.
+// A node that is in both lowerings.
 struct DiffNode {
   NodeReport before;
   NodeReport after;
 };
 
-// Where the nodes of a delegate went, or came from: names of delegates, or owners, with numbers of nodes.
+// The places where a delegate's nodes went or came from: names of delegates or owners, with node counts.
 struct DiffDelegate {
-  std::string name;  // of the first lowering; of the second if all its nodes were left or new
+  std::string name;  // its name before, or after if it is new
   bool is_new = false;
   std::uint64_t nodes = 0;
   std::vector<std::pair<std::string, std::uint64_t>> parts;
@@ -52,7 +52,7 @@ struct DiffWeight {
   std::uint64_t bytes_after = 0;
 };
 
-// The weights of a module that differ, together.
+// The changed weights of one module.
 struct DiffLayer {
   std::string name;
   std::uint64_t weights = 0;
@@ -76,35 +76,35 @@ struct DiffCall {
 };
 
 struct LoweringDiff {
-  std::string before;  // names of both
+  std::string before;  // names of the two lowerings
   std::string after;
-  std::vector<DiffFigure> figures;     // those that are equal, too
-  std::vector<DiffNode> moved;         // another owner, in the order of the program
-  std::vector<DiffNode> other_reason;  // left by both, for another reason
+  std::vector<DiffFigure> figures;     // including equal ones
+  std::vector<DiffNode> moved;         // nodes with another owner, in program order
+  std::vector<DiffNode> other_reason;  // undelegated in both, for different reasons
   std::vector<NodeReport> only_before;
   std::vector<NodeReport> only_after;
-  std::vector<DiffDelegate> delegates;  // that have other nodes
-  std::vector<DiffCall> calls;          // whose number changed
+  std::vector<DiffDelegate> delegates;  // delegates with other nodes
+  std::vector<DiffCall> calls;          // calls whose number changed
   std::vector<DiffPayload> payloads;
   std::vector<DiffWeight> weights;
-  std::vector<std::string> not_compared;  // what one of them does not tell
+  std::vector<std::string> not_compared;  // data that one of the two lacks
 
   bool is_same() const;
 };
 
 LoweringDiff compare(const LoweringFacts& before, const LoweringFacts& after);
 
-// `top`: lines of each part; 0: all.
+// `top` is the number of lines per part; 0 means all.
 std::string diff_text(const LoweringDiff& diff, std::size_t top = 20);
 std::string diff_json(const LoweringDiff& diff);
-std::string diff_html(const LoweringDiff& diff);  // a page that needs no other file and no network
+std::string diff_html(const LoweringDiff& diff);  // self-contained; works offline
 
-// Modules whose weights differ, the largest first.
+// Modules whose weights differ, largest first.
 std::vector<DiffLayer> changed_layers(const std::vector<DiffWeight>& weights);
 
-// Why a node is where it is now, or was not there before: what the backends that refused it said.
+// Explains a move: the reasons of the backends that refuse the node now, or refused it before.
 std::string why_moved(const DiffNode& node);
-// "xnnpack", and of a node without a backend who else has it.
+// True if a delegate has the node.
 inline bool is_delegated(const NodeReport& node) {
   return !node.delegate.empty();
 }

@@ -1,5 +1,5 @@
-// The comparison of two lowerings as one HTML page, in the style of the report's page. It is text in tables,
-// so it has no scripts; what a model says is escaped.
+// Writes the comparison of two lowerings as one HTML page, in the style of the report's page. It consists of
+// tables without scripts; text from models is escaped.
 //
 //   moved {%relu: xnnpack -> portable}
 //     ->  <tr><td><code>model.py:12</code></td><td>%relu ...</td><td>xnnpack</td><td>portable</td>...</tr>
@@ -13,7 +13,7 @@
 namespace depute {
 namespace {
 
-// Rows that are seen at once; the others open by a click.
+// Rows that are visible at first; a click opens the others.
 constexpr std::size_t shown_rows = 50;
 
 std::string code_cell(std::string_view text) {
@@ -29,7 +29,7 @@ std::string count_cell(std::uint64_t number) {
   return number_cell(fmt::format("{}", number));
 }
 
-using Rows = std::vector<std::string>;  // the cells of each
+using Rows = std::vector<std::string>;  // the cells of each row
 
 struct Column {
   std::string_view name;
@@ -39,9 +39,9 @@ using Columns = std::vector<Column>;
 
 constexpr std::string_view as_number = "number";
 
-// The cells with the names of their columns, which phones show in the place of the head.
+// Adds column names to the cells. On small screens they replace the table's head.
 std::string named_cells(const Columns& columns, std::string_view row) {
-  constexpr std::string_view cell = "<td";  // text is escaped: none starts inside of another
+  constexpr std::string_view cell = "<td";  // text is escaped, so no text contains this
   std::string html;
   for (const Column& column : columns) {
     const std::size_t end = std::min(row.find(cell, cell.size()), row.size());

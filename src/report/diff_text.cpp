@@ -1,4 +1,4 @@
-// The comparison of two lowerings as text and as JSON.
+// Writes the comparison of two lowerings as text and as JSON.
 //
 //   Moved: 1 node
 //     model.py:12 (features.relu)
@@ -34,7 +34,7 @@ std::string figures_text(const LoweringDiff& diff) {
   return text;
 }
 
-// A title with its number, and the lines that `line` makes of the first items.
+// Prints a title with the number of items, and one `line` for each of the first items.
 template <typename T, typename Line>
 std::string part(std::string_view title, const std::vector<T>& items, std::size_t top, const Line& line) {
   if (items.empty()) return {};
@@ -49,7 +49,7 @@ std::string node_name(const NodeReport& node) {
   return printable(fmt::format("%{} = {}", node.node.str(), node.op.str()));
 }
 
-// Nodes of one line stand below it.
+// Groups nodes by source line: the line comes first, its nodes below it.
 template <typename T, typename Source, typename Line>
 std::string part_by_line(std::string_view title, const std::vector<T>& nodes, std::size_t top,
                          const Source& source_of, const Line& line) {
@@ -106,7 +106,7 @@ std::string change_text(DiffChange change, std::uint64_t before, std::uint64_t a
   return {};
 }
 
-// A module with one weight that differs, or several.
+// A module with one or more weights that differ.
 std::string layer_line(const DiffLayer& layer) {
   const DiffChange change = layer.bytes_before == 0  ? DiffChange::OnlyAfter
                             : layer.bytes_after == 0 ? DiffChange::OnlyBefore

@@ -1,5 +1,5 @@
-// `depute doctor`: all that stands in a model's way at once, each with its line, its cause and what to
-// change. The causes are the report's refusals and reasons, the changes those that the page advises.
+// Implements `depute doctor`: lists all problems of a model, each with its line, its cause and a fix. Causes
+// are the report's refusals and reasons; fixes are the page's advice.
 //
 //   1. ExecuTorch's runtime has no kernel for mylib.spin.default (2 nodes)
 //      at  model.py:4: y = spin(x)
@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t line_width = 80;
 constexpr std::size_t told_places = 3;
 
-// Words in lines of at most 80 columns, all but the first indented; a longer word has a line of its own.
+// Wraps words at 80 columns and indents all lines but the first. A longer word gets its own line.
 std::string wrapped(std::string_view start, std::string_view text) {
   std::string out(start);
   std::size_t column = start.size();
@@ -47,13 +47,13 @@ std::string wrapped(std::string_view start, std::string_view text) {
   return out + "\n";
 }
 
-// Nodes with one trouble: which, and where in the model.
+// Nodes with the same problem: the ops, and their places in the model.
 struct Trouble {
   std::string what;
   std::string help = {};
   std::size_t nodes = 0;
   std::string cost = {};                    // ", 12.3 M MACs, 4.1 kB"
-  std::vector<SourceLocation> places = {};  // different lines
+  std::vector<SourceLocation> places = {};  // without duplicate lines
 
   void add(const SourceLocation& place) {
     ++nodes;
@@ -133,7 +133,7 @@ class DoctorWriter {
     add_troubles("What keeps `depute lower` from writing the program", troubles);
   }
 
-  // Sizes of many tensors have no bound because of one symbol, which the hint names.
+  // A missing bound is grouped by its hint alone, which names the symbol; it may affect many tensors.
   static std::pair<std::string, std::string> cause_of(const Diagnostic& cause) {
     return {cause.code == no_bound ? std::string() : cause.message, cause.hint};
   }
@@ -145,7 +145,7 @@ class DoctorWriter {
     return cost.macs && cost.bytes ? text : ", of unbounded size";
   }
 
-  // What costs most first.
+  // Lists the most expensive causes first.
   void add_leftovers() {
     std::vector<Trouble> troubles;
     for (const LeftByCause& cause : group_by_cause(report_)) {

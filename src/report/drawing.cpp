@@ -1,4 +1,4 @@
-// Makes drawings of a report or a .pte: see drawing.h.
+// Draws a report or a .pte: see drawing.h.
 //
 //   %a xnnpack0, %b xnnpack0, %c portable   ->   graph forward: x -> xnnpack0 -> c -> output
 //                                                graph xnnpack0: x -> a -> b
@@ -23,7 +23,7 @@ std::string percent_name(Symbol name) {
   return fmt::format("%{}", name.str());
 }
 
-// The graph of a method or body, and those of its delegates.
+// Draws the graph of a method or body, and the graphs of its delegates.
 class GraphDrawer {
  public:
   // `boxes`: by delegate, as drawn_repeats() gives them.
@@ -57,11 +57,11 @@ class GraphDrawer {
 
  private:
   struct DrawnDelegate {
-    std::size_t at = 0;  // of the calling graph's nodes
+    std::size_t at = 0;  // index among the calling graph's nodes
     DrawnGraph graph;
-    std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> results;  // values that leave it
+    std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> results;  // values that leave the delegate
     std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t>
-        inputs;  // its graph's nodes for what enters
+        inputs;  // nodes of its graph for values that enter
   };
 
   static DrawnNode node_of(const NodeReport& node, const PageNode& facts, const PageFacts& all) {
@@ -140,7 +140,7 @@ class GraphDrawer {
     return value.result < types.size() ? facts_.types[types[value.result]] : "";
   }
 
-  // From wherever the value comes in the calling graph.
+  // Adds an edge from the value's source in the calling graph.
   void add_edge(DrawnNode& to, const PageValue& value) {
     DrawnEdge edge;
     if (is_before(value)) {
@@ -175,7 +175,7 @@ class GraphDrawer {
     return edge.output < types.size() ? std::string_view(types[edge.output]) : std::string_view();
   }
 
-  // Inside of a delegate what comes from outside is an input of its graph.
+  // Inside a delegate, a value from outside becomes an input of the delegate's graph.
   void add_inner_edge(DrawnDelegate& delegate, std::size_t to, const PageValue& value) {
     if (!is_before(value) && report_of(value).delegate.str() == delegate.graph.id) {
       delegate.graph.nodes[to].inputs.push_back({at(value), value.result});
@@ -219,10 +219,10 @@ class GraphDrawer {
   std::unordered_map<Symbol, Symbol> box_of_;       // of a delegate: the one that is drawn
   std::unordered_map<Symbol, std::size_t> times_;   // delegates that are drawn as this one
   std::vector<std::size_t> input_at_;
-  std::vector<std::size_t> at_;  // by node of this graph: in its own graph or its delegate's
+  std::vector<std::size_t> at_;  // by node: index in this graph or in its delegate's graph
 };
 
-// The instructions of a method.
+// Draws the instructions of a method.
 class PlanDrawer {
  public:
   explicit PlanDrawer(const ExecutionPlan& method) : method_(method) { graph_.id = method.name; }
@@ -252,7 +252,7 @@ class PlanDrawer {
     return fmt::format("{}[{}]", dtype ? name(*dtype) : "?", sizes);
   }
 
-  // Values of a list count as those that are in it.
+  // Visits the value itself, or the elements of a list.
   template <typename Visit>
   void for_each_tensor(std::int32_t value, const Visit& visit) const {
     const EValue& each = method_.values[static_cast<std::size_t>(value)];
@@ -311,7 +311,7 @@ class PlanDrawer {
 
   const ExecutionPlan& method_;
   DrawnGraph graph_;
-  std::unordered_map<std::int32_t, std::size_t> writer_;  // of a value: the node that wrote it last
+  std::unordered_map<std::int32_t, std::size_t> writer_;  // value -> the node that wrote it last
 };
 
 }  // namespace
@@ -330,7 +330,7 @@ Drawing draw(const PteFile& file, const std::string& name) {
 }
 
 const char* OwnerColours::of(const std::string& owner) {
-  // Those of the page (page/page.css).
+  // The colors of the page (page/page.css).
   static constexpr std::array backends = {"#2b6cb0", "#0f8a7e", "#6b4fbb", "#3d7a2e"};
   if (owner.empty()) return "#5b6470";
   if (owner == "portable") return "#d98a1f";

@@ -1,4 +1,4 @@
-// Drawings as JSON for Model Explorer, and as DOT for Graphviz.
+// Writes drawings as JSON for Model Explorer, and as DOT for Graphviz.
 //
 //   %y = aten.relu.default of module "a.b", portable
 //     ->  {"id": "%y", "label": "aten.relu.default", "namespace": "a/b", "incomingEdges": [...], ...}
@@ -21,7 +21,7 @@ Json key_value(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", value}};
 }
 
-// Model Explorer writes labels in black: the owner's colour mixed with white, "#d5e2ef" of "#2b6cb0".
+// Mixes a color with white, since Model Explorer writes labels in black: "#2b6cb0" becomes "#d5e2ef".
 std::string tint(std::string_view colour) {
   std::string mixed = "#";
   for (std::size_t i = 1; i + 1 < colour.size(); i += 2) {
@@ -55,7 +55,7 @@ Json drawn_node_json(const DrawnGraph& graph, const DrawnNode& node, OwnerColour
   return json;
 }
 
-// Text in quotes. What stands for a new line is the writer's own.
+// Escapes text for quotes. Line breaks are added by the caller, so they are not escaped here.
 std::string dot_text(std::string_view text) {
   std::string quoted;
   for (char c : printable(text)) {

@@ -1,8 +1,8 @@
-// Drawings as SVG, in layers: a node stands below all that it takes values from, near the middle of these.
+// Writes drawings as SVG, in layers: a node is below all its inputs, close to their middle.
 //
 //   x -> xnnpack0 -> relu -> output     ->     four layers with a box each, and curves between them
 //
-// Delegates are one box each; what is in them is told by the other forms and by `depute explain`.
+// Each delegate is one box. The other formats and `depute explain` show its nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ constexpr double title_height = 34;
 
 struct SvgBox {
   std::size_t layer = 0;
-  double x = 0;  // of its middle
+  double x = 0;  // center
   double width = 0;
 };
 
-// Boxes are wide enough for what stands in them: the names of nodes here are ASCII, of about one width.
+// Estimates the width of a box from its text, which is ASCII with nearly uniform letter widths.
 double box_width(const DrawnNode& node) {
   const std::size_t letters = std::max(node.label.size(), node.id.size());
   return 20 + 6.6 * static_cast<double>(std::min<std::size_t>(letters, 44));
@@ -46,7 +46,7 @@ class SvgLayout {
   }
 
   const SvgBox& box(std::size_t node) const { return boxes_[node]; }
-  // Boxes that an edge goes through in the layers between its ends, from top to bottom.
+  // Places that an edge passes in the layers between its ends, from top to bottom.
   std::vector<SvgBox> between(std::size_t source, std::size_t user) const {
     std::vector<SvgBox> boxes;
     for (const std::size_t each : room_[source]) {
@@ -58,7 +58,7 @@ class SvgLayout {
   double height() const { return title_height + layer_distance * static_cast<double>(layers_.size()); }
 
  private:
-  // By the longest way from a node without inputs. An edge may lead back, where a loop writes a value.
+  // A node's layer is the longest path from a node without inputs. A loop's edges may lead back.
   void find_layers() {
     std::vector<std::size_t> waiting_for(boxes_.size(), 0);
     std::vector<std::vector<std::size_t>> users(boxes_.size());
@@ -138,9 +138,9 @@ class SvgLayout {
   }
 
   const DrawnGraph& graph_;
-  std::vector<SvgBox> boxes_;                   // of nodes, then of edges
-  std::vector<std::size_t> above_;              // of a box of an edge: the box that it comes from
-  std::vector<std::vector<std::size_t>> room_;  // by node: boxes of its edges, from top to bottom
+  std::vector<SvgBox> boxes_;                   // boxes of nodes, then places of edges
+  std::vector<std::size_t> above_;              // by place of an edge: the box or place above it
+  std::vector<std::vector<std::size_t>> room_;  // by node: places of its edges, from top to bottom
   std::vector<std::vector<std::size_t>> layers_;
   double width_ = 2 * margin;
 };
@@ -155,7 +155,7 @@ double top_of(const SvgBox& box, double top) {
   return top + layer_distance * static_cast<double>(box.layer);
 }
 
-// A curve from layer to layer, straight beside the boxes of those between.
+// Draws a curve from layer to layer, beside the boxes between.
 std::string svg_edge(const SvgBox& from, const std::vector<SvgBox>& between, const SvgBox& to, double top) {
   const double bend = (layer_distance - box_height) * 0.6;
   double x = from.x;

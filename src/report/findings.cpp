@@ -1,4 +1,4 @@
-// Gathers findings from a report: see findings.h.
+// Collects findings from a report: see findings.h.
 //
 //   %a = aten.sort.default, model.py:7, xnnpack: kernel     ->   note, "xnnpack/kernel", model.py, 7,
 //   %b = aten.sort.default, model.py:7, xnnpack: kernel          "aten.sort.default (2 nodes) stays on ..."
@@ -14,8 +14,7 @@
 namespace depute {
 namespace {
 
-using FoundNode =
-    std::tuple<const void*, const void*, const void*>;  // interned names of method, body and node
+using FoundNode = std::tuple<const void*, const void*, const void*>;  // ids of method, body and node names
 
 FoundNode found_node(Symbol method, Symbol graph, Symbol node) {
   return {method.id(), graph.id(), node.id()};

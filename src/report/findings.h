@@ -1,6 +1,5 @@
-// What a code host shows beside the lines of a model: requirements and locks not met, what the runtime would
-// refuse, and what was left to ExecuTorch's kernels, by line, op and reason. SARIF and GitHub's annotations
-// share it.
+// Findings that code hosts show beside a model's lines: violated requirements and locks, nodes that the
+// runtime rejects, and undelegated nodes by line, op and reason. SARIF and GitHub annotations use them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,11 @@ struct Finding {
   Level level = Level::Note;
   std::string rule;  // "require", a diagnostic's code, or "xnnpack/dtype"
   std::string text;
-  std::string file;  // of the model's source, else the model
+  std::string file;  // source file of the model, else the model
   std::int32_t line = 0;
 };
 
-// Errors first.
+// Returns errors first.
 std::vector<Finding> findings_of(const Report& report);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// The forms that a report is written in, by the ending of its file.
+// Chooses the report's format by the extension of its file.
 #include <algorithm>
 #include <array>
 

@@ -1,6 +1,6 @@
-// The report as one HTML page that needs no other file and no network: page/ has its parts, which the build
-// puts into the program, and page_json.cpp writes its data. The page's scripts make all that is seen from the
-// data, as text that is never read as HTML.
+// Writes the report as one self-contained HTML page that works offline. The build embeds the files of page/;
+// page_json.cpp writes the data. Scripts build the visible page from the data and insert it as text, never as
+// HTML.
 #include "report/html.h"
 
 #include "depute/report.h"
@@ -10,7 +10,7 @@
 namespace depute {
 namespace {
 
-// JSON in which no tag can end or begin.
+// Escapes '<', so that the JSON can contain no tag.
 std::string escape_json(std::string_view json) {
   std::string escaped;
   escaped.reserve(json.size());
@@ -48,7 +48,7 @@ std::string report_html(const Report& report) {
   std::string html;
   const std::string_view page = page_parts::frame();
   std::size_t start = 0;
-  // The frame names its parts as {{part}}.
+  // Replaces {{part}} in the frame by the named part.
   for (std::size_t at = page.find("{{"); at != page.npos; at = page.find("{{", start)) {
     html += page.substr(start, at - start);
     const std::size_t end = page.find("}}", at);

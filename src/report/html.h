@@ -1,4 +1,4 @@
-// Text of a model in an HTML page.
+// Escapes text for HTML pages.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace depute {
 
-// Text between tags.
+// Escapes text between tags.
 std::string escape_html(std::string_view text);
-// "model.pt2" of a path.
+// Returns the last part of a path: "model.pt2".
 std::string_view file_name(std::string_view path);
 
 }  // namespace depute

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What has no bound is null.
+// Null if there is no bound.
 Json number_or_null(const std::optional<std::uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
@@ -79,7 +79,7 @@ Json refusal_json(const RefusalReport& refusal) {
   return json;
 }
 
-// JSON has no infinity: weights that their integers give exactly have no noise.
+// JSON has no infinity: null if quantization is exact and has no noise.
 Json quantised_json(const QuantisedLayer& layer) {
   return {{"method", layer.method.str()},
           {"node", layer.node.str()},

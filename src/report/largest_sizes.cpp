@@ -7,7 +7,7 @@
 namespace depute {
 namespace {
 
-// Never more than a double tells exactly.
+// The result is limited to integers that a double represents exactly.
 std::optional<std::uint64_t> largest_product(std::uint64_t start, const Dims& factors, const Ranges& ranges) {
   constexpr double limit = 9e15;
   double product = static_cast<double>(start);

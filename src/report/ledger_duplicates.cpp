@@ -10,7 +10,7 @@
 namespace depute {
 namespace {
 
-// Copies of one store can be one; those of different stores cannot.
+// Copies in one store can be merged; copies in different stores cannot.
 enum class Store : std::uint8_t { Weights, InitialValues, Payloads };
 
 Store store_of(LedgerKind kind) {
@@ -18,7 +18,7 @@ Store store_of(LedgerKind kind) {
   return kind == LedgerKind::Payload ? Store::Payloads : Store::Weights;
 }
 
-// What the copies of a store are.
+// The kinds of copies found in a store.
 struct StoreCopies {
   std::size_t count = 0;
   bool has_constant = false;
@@ -63,7 +63,7 @@ class DuplicateFinder {
     return file_.subspan(unit.offset, unit.bytes);
   }
 
-  // Lies in a payload that is a copy of an earlier one.
+  // True if the unit is inside a payload that is a copy of an earlier payload.
   bool is_counted(const LedgerEntry& unit) const {
     auto after = copies_.upper_bound(unit.offset);
     return after != copies_.begin() && unit.offset < std::prev(after)->second;
@@ -82,7 +82,7 @@ class DuplicateFinder {
     for (const LedgerEntry* unit : units) {
       if (with_size[unit->bytes] < 2) continue;
       std::vector<const LedgerEntry*>& group = groups[{unit->bytes, hash128(bytes_of(*unit))}];
-      // Two that are one already, and what only has the same hash, are left out.
+      // Skips units at the same position (already shared) and units that have only the hash in common.
       const bool is_place_known = !group.empty() && group.back()->offset == unit->offset;
       const bool is_equal = group.empty() || std::ranges::equal(bytes_of(*group[0]), bytes_of(*unit));
       if (!is_place_known && is_equal) group.push_back(unit);
@@ -120,7 +120,7 @@ class DuplicateFinder {
 
   std::span<const LedgerEntry> units_;
   std::span<const std::byte> file_;
-  std::map<std::uint64_t, std::uint64_t> copies_;  // of payloads: begin, end
+  std::map<std::uint64_t, std::uint64_t> copies_;  // copies of payloads: begin -> end
   std::vector<Duplicate> found_;
 };
 

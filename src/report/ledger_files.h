@@ -1,4 +1,4 @@
-// The ledgers of the two formats, each from what its reader found.
+// The ledgers of both file formats, based on their readers' results.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace depute {
 
-// `file` was read from `bytes`; `name` is the file's. The diagnostics' places begin with it.
+// `file` was read from `bytes`. `name` is the file's name, which starts the location in diagnostics.
 Result<ByteLedger> ledger_of_pte(const PteFile& file, std::span<const std::byte> bytes, std::string_view name,
                                  const Registry& registry);
 Result<ByteLedger> ledger_of_ptd(const PtdFile& file, std::span<const std::byte> bytes,
                                  std::string_view name);
 
-// Segments as they lie in the file.
+// A segment's position in the file.
 struct PlacedSegment {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::string place;  // in the flatbuffer: "segments[2]"
 };
 
-// None starts in the flatbuffer, and of two that overlap one lies in the other: so writers share bytes (a
-// weight that is a constant and a delegate's). Empty ones may lie anywhere. The diagnostic has a place in the
-// flatbuffer.
+// Fails if a segment starts in the flatbuffer, or if two segments overlap without one containing the other.
+// Nested segments are valid: writers share bytes (a weight that is a constant and a delegate's data). Empty
+// segments are ignored. The diagnostic names the place in the flatbuffer.
 Status check_nested(std::vector<PlacedSegment> segments, std::uint64_t flatbuffer_end);
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// The ledger of a .ptd file: its flatbuffer by what each table is for, then the data by their keys. Segments
-// that no key names are told as bytes that nobody knows.
+// The ledger of a .ptd file: its flatbuffer by the purpose of each table, then the data by their keys.
+// Segments without a key are reported as unknown bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,16 +47,16 @@ class PtdTables : public FlatbufferVisitor {
 struct PtdSegment {
   std::string keys;
   const PtdData* data = nullptr;
-  std::size_t first = 0;  // place of the first key
+  std::size_t first = 0;  // position of the first key
 };
 
 }  // namespace
 
 Status check_nested(std::vector<PlacedSegment> segments, std::uint64_t flatbuffer_end) {
   std::ranges::stable_sort(segments, {}, [](const PlacedSegment& segment) {
-    return std::pair(segment.begin, ~segment.end);  // of those that start together the longest first
+    return std::pair(segment.begin, ~segment.end);  // by begin; the longest first if several start together
   });
-  std::vector<const PlacedSegment*> around;  // each inside of the one before it
+  std::vector<const PlacedSegment*> around;  // enclosing segments, each inside the one before it
   for (const PlacedSegment& segment : segments) {
     if (segment.begin == segment.end) continue;
     if (segment.begin < flatbuffer_end)

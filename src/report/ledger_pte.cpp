@@ -1,9 +1,9 @@
-// The ledger of a .pte file: header and flatbuffer first, then each segment by who uses it.
+// The ledger of a .pte file: header and flatbuffer first, then each segment by its users.
 //
 //   | header | flatbuffer: tables of the program and of methods | constants | payloads | named data |
 //
-// The flatbuffer is walked by its schema: each table, list and text belongs to the part of the program that
-// refers to it. A segment may lie in another, where bytes are shared: then it is told with what lies around
+// Walks the flatbuffer by its schema: each table, vector and string belongs to the part of the program that
+// refers to it. Segments may be nested if bytes are shared; a nested segment is reported with the one around
 // it.
 #include <fmt/format.h>
 
@@ -27,12 +27,12 @@ namespace {
 constexpr std::size_t longest_name = 200;
 constexpr std::size_t most_owners = 8;
 
-// Names come from the file, and are repeated for all that is theirs.
+// Shortens names from the file, since each name is repeated for many entries.
 std::string shortened(const std::string& name) {
   return name.size() <= longest_name ? name : name.substr(0, longest_name) + "...";
 }
 
-// Those that share something, in words.
+// A list of owners as text.
 class Owners {
  public:
   void add(const std::string& owner) {
@@ -54,7 +54,7 @@ class Owners {
   bool has_more_ = false;
 };
 
-// Finds what the flatbuffer's pieces belong to.
+// Finds the owners of the flatbuffer's tables, vectors and strings.
 class PteTables : public FlatbufferVisitor {
  public:
   PteTables(const PteFile& file, LedgerSpans& spans) : file_(file), spans_(spans) {}
@@ -82,7 +82,7 @@ class PteTables : public FlatbufferVisitor {
     if (field == "constant_segment" || field == "mutable_data_segments")
       return spans_.label(LedgerKind::ConstantTable);
     if (field == "named_data") return spans_.label(LedgerKind::DataTable);
-    if (field == "constant_buffer" && element != whole_field)  // of old files
+    if (field == "constant_buffer" && element != whole_field)  // in old files
       return spans_.label(LedgerKind::Constant, {}, fmt::format("constant_buffer[{}]", element));
     return inside;
   }
@@ -106,7 +106,7 @@ class PteTables : public FlatbufferVisitor {
       const LedgerEntry& inside = spans_.of(label);
       label = spans_.label(LedgerKind::Strings, inside.owner, std::string(name(inside.kind)));
     }
-    // Of a blob only its length: whose the bytes are is told with the delegates.
+    // Only the blob's length belongs to the table: its bytes are reported with the delegates.
     if (label == blob_) end = begin + sizeof(std::uint32_t);
     found_.push_back({begin, end, label == blob_ ? spans_.label(LedgerKind::Program) : label});
   }
@@ -114,14 +114,14 @@ class PteTables : public FlatbufferVisitor {
   static constexpr Label blob_ = static_cast<Label>(-1);
   const PteFile& file_;
   LedgerSpans& spans_;
-  std::unordered_set<std::uint64_t> vtables_;  // that were told already
+  std::unordered_set<std::uint64_t> vtables_;  // already visited
   std::vector<LedgerSpan> found_;
 };
 
 // The uses of a constant or of an initial value.
 struct ConstantUses {
   Owners methods;
-  std::string first;  // the tensor, in words
+  std::string first;  // description of the first tensor
   std::uint64_t bytes = 0;
 };
 
@@ -197,7 +197,7 @@ class PteLedger {
     }
   }
 
-  // --- the flatbuffer's first bytes
+  // --- header
 
   void add_header() {
     std::uint64_t end = header_position;
@@ -270,7 +270,7 @@ class PteLedger {
         const std::uint32_t label = label_of(kind, uses, base + offsets[i]);
         spans.push_back({base + offsets[i], base + offsets[i] + uses.bytes, label});
       } else if (auto next = starts.upper_bound(offsets[i]); next != starts.end()) {
-        // Where it ends nobody says.
+        // The end of an unused constant is unknown: assume the next start.
         const std::uint32_t label =
             spans_.label(kind, {}, fmt::format("{} {}, which no value uses", depute::name(kind), i));
         spans.push_back({base + offsets[i], base + *next, label});
@@ -284,7 +284,7 @@ class PteLedger {
   struct Users {
     const PlanDelegate* first = nullptr;
     Owners all;
-    std::string place;  // of the first, for messages
+    std::string place;  // place of the first user, for messages
   };
 
   Status add_payloads() {
@@ -375,7 +375,7 @@ class PteLedger {
 
   struct KeyedData {
     std::string keys;
-    Owners owners;  // delegates that ask for one of them
+    Owners owners;  // delegates that use one of the keys
     std::uint64_t size = 0;
   };
 
@@ -389,7 +389,7 @@ class PteLedger {
     }
   }
 
-  // A constant may be named data as well, and is told once for both.
+  // A constant that is named data as well is reported once for both.
   std::uint32_t label_of(LedgerKind kind, const ConstantUses& uses, std::uint64_t begin) {
     Owners owners = uses.methods;
     std::string words = uses.first;
@@ -415,13 +415,13 @@ class PteLedger {
   std::vector<LedgerSpan> in_flatbuffer_;
   std::vector<LedgerSpan> found_;
   std::vector<bool> is_used_;            // by segment
-  std::vector<std::size_t> same_place_;  // by segment: the first that lies where it does
+  std::vector<std::size_t> same_place_;  // by segment: the first segment at the same position
   std::vector<ConstantUses> constants_;
   std::vector<ConstantUses> initial_values_;
-  std::vector<LedgerEntry> payloads_;              // as wholes
-  std::uint64_t payload_bytes_ = 0;                // of those
-  std::map<std::uint64_t, KeyedData> named_data_;  // by where it begins
-  std::map<std::string, Owners> askers_;           // by key: the delegates that ask for its data
+  std::vector<LedgerEntry> payloads_;              // payloads as a whole
+  std::uint64_t payload_bytes_ = 0;                // total size of payloads_
+  std::map<std::uint64_t, KeyedData> named_data_;  // by position
+  std::map<std::string, Owners> askers_;           // by key: the delegates that use it
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace depute {
 namespace {
 
-constexpr std::uint64_t most_alignment_zeros = 7;  // inside of what is one thing's
+constexpr std::uint64_t most_alignment_zeros = 7;  // maximum length of padding counted to the span around it
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void LedgerSpans::add(std::vector<LedgerSpan>& settled, LedgerSpan span) const {
   }
 }
 
-// What lies from the end of the last span to `end`, where one labelled `next` begins.
+// Adds the gap between the last span and `end`, where a span with the label `next` begins.
 void LedgerSpans::add_gap(std::vector<LedgerSpan>& settled, std::uint64_t end, std::uint32_t next,
                           const std::string& owner) {
   const std::uint64_t begin = settled.empty() ? begin_ : settled.back().end;

@@ -1,10 +1,10 @@
-// Stretches of a file that were found one by one, in any order, made into a ledger without gaps or overlaps.
+// Turns spans of a file, found in any order, into a ledger without gaps or overlaps.
 //
 //   found     values 0..40, strings 40..52, values 56..80, values 60..64
 //   settled   values 0..40, strings 40..52, padding 52..56, values 56..80
 //
-// Of two that overlap the first in the file has the bytes: flatbuffers may share pieces. What lies between is
-// padding when it is zeros, else bytes that nobody knows.
+// If two spans overlap, the first in the file keeps the bytes: flatbuffers may share pieces. Gaps are padding
+// if they contain only zeros, else unknown bytes.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ class LedgerSpans {
  public:
   explicit LedgerSpans(std::span<const std::byte> file) : file_(file) {}
 
-  // The number of what an entry says beside its place; the same for the same words.
+  // Returns the number of a label; equal arguments give equal numbers.
   std::uint32_t label(LedgerKind kind, const std::string& owner = {}, const std::string& name = {});
   const LedgerEntry& of(std::uint32_t label) const { return labels_[label]; }
 
-  // `found` as it covers all bytes from `begin` to `end`; gaps are `owner`'s.
+  // Returns spans that cover all bytes from `begin` to `end`. Gaps belong to `owner`.
   std::vector<LedgerSpan> settle(std::vector<LedgerSpan> found, std::uint64_t begin, std::uint64_t end,
                                  const std::string& owner);
   std::vector<LedgerEntry> entries(std::span<const LedgerSpan> settled) const;
@@ -45,9 +45,9 @@ class LedgerSpans {
   bool is_zero(std::uint64_t begin, std::uint64_t end) const;
 
   std::span<const std::byte> file_;
-  std::vector<LedgerEntry> labels_;  // without places
+  std::vector<LedgerEntry> labels_;  // without positions
   std::map<std::tuple<LedgerKind, std::string, std::string>, std::uint32_t> known_;
-  std::uint64_t begin_ = 0;  // of what is being settled
+  std::uint64_t begin_ = 0;  // start of the current settle() call
 };
 
 }  // namespace depute

@@ -38,7 +38,7 @@ Bounded sum_of(const Bounded& a, const Bounded& b) {
   return a && b ? Bounded(*a + *b) : std::nullopt;
 }
 
-// Of the tensors that it reads, constants with them, and of those that it writes.
+// Size of the tensors that the node reads (including constants) and writes.
 Bounded bytes_of_node(const PageFacts& facts, std::size_t number) {
   const PageNode& node = facts.nodes[number];
   const auto graph = std::prev(std::ranges::upper_bound(facts.graphs, number, {}, &PageGraph::first_node));
@@ -149,15 +149,15 @@ std::vector<RefusedByRule> group_by_rule(const Report& report) {
 
 namespace {
 
-// A cause, and what was seen of it by backend: at most a few, in the order of the program.
+// A cause, and a few examples of the seen values for each backend, in program order.
 struct OpenCause {
   LeftByCause cause;
-  NodeReport reasons;  // of the first node
+  NodeReport reasons;  // reasons of the first node
   std::vector<std::vector<std::string>> seen;
   std::map<std::string, Leftovers> kinds;
 };
 
-// The name of the op is a reason of its own; other values that were seen are examples.
+// A reason that names the op is a separate cause; other seen values are only examples.
 bool is_of_op(const NodeReport& node, const Verdict& verdict) {
   return verdict.seen == node.op.str();
 }

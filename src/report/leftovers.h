@@ -1,5 +1,4 @@
-// What was left to ExecuTorch's kernels, by op and reason: the lines that the summary, the Markdown and the
-// SARIF report share.
+// Groups undelegated nodes by op and reason, for the summary, the Markdown report and the SARIF report.
 //
 //   %a = aten.sort.default  xnnpack: kernel     ->   2 x aten.sort.default: xnnpack: kernel,
 //   %b = aten.sort.default  xnnpack: kernel          first at model.py:7
@@ -14,18 +13,18 @@
 
 namespace depute {
 
-// What nodes cost, at the largest sizes: nothing where a size has no bound.
+// Cost of nodes at their largest sizes; nullopt if a size has no bound.
 struct NodeCost {
   std::size_t nodes = 0;
   std::optional<std::uint64_t> macs = 0;
-  std::optional<std::uint64_t> bytes = 0;  // that they read and write; nothing without Report::page, too
+  std::optional<std::uint64_t> bytes = 0;  // read and written; also nullopt without Report::page
 
   void add(const Report& report, const NodeReport& node);
 };
-// By multiplications, then bytes, then nodes; what has no bound costs more than all that has one.
+// Compares multiplications, then bytes, then nodes. Unbounded cost exceeds any bounded cost.
 bool costs_more(const NodeCost& a, const NodeCost& b);
 
-// Leftover nodes with the same op and reason, as one line.
+// Undelegated nodes with the same op and reason, as one line.
 struct Leftovers {
   std::string op;
   std::string reason;
@@ -33,35 +32,35 @@ struct Leftovers {
   NodeCost cost;
 };
 
-// Leftover nodes that the same rules refused.
+// Undelegated nodes that the same rules refused.
 struct RefusedByRule {
-  std::string rule;              // "xnnpack: dtype", of each backend that was asked
-  std::vector<Leftovers> kinds;  // what costs most first
+  std::string rule;              // "xnnpack: dtype", for each backend that was asked
+  std::vector<Leftovers> kinds;  // most expensive first
   NodeCost cost;
 };
 
-// Leftover nodes that were refused for one reason, whatever their ops and the values seen:
+// Undelegated nodes that were refused for one reason, regardless of their ops and seen values:
 //   40 x aten.view.default: rule sizes, 8*u0; 3 x aten.mul.Tensor: rule sizes, 64*u0   ->   one cause
 struct LeftByCause {
-  std::string reason;  // "xnnpack: sizes (8*u0, 64*u0; allowed: bounded)", of each backend that was asked
-  std::vector<Leftovers> kinds;  // by op, what costs most first
+  std::string reason;  // "xnnpack: sizes (8*u0, 64*u0; allowed: bounded)", for each backend that was asked
+  std::vector<Leftovers> kinds;  // by op, most expensive first
   NodeCost cost;
   std::vector<const NodeReport*> nodes;
 };
 
-// Some backend was asked for it, and none took it.
+// True if at least one backend was asked for the node, and none took it.
 inline bool is_leftover(const NodeReport& node) {
   return node.delegate.empty() && !node.reasons.empty();
 }
-// What costs most first.
+// These return the most expensive groups first.
 std::vector<Leftovers> group_leftovers(const Report& report);
 std::vector<RefusedByRule> group_by_rule(const Report& report);
 std::vector<LeftByCause> group_by_cause(const Report& report);
 // "aten.sort.default, 3 x aten.tan.default and 2 more".
 std::string kinds_text(const std::vector<Leftovers>& kinds);
-// "12.3 M"; what has no bound is more than any number.
+// "12.3 M MACs", or "unbounded".
 std::string amount_text(const std::optional<std::uint64_t>& amount, std::string_view unit);
-// "xnnpack: dtype (i64; allowed: f32, f16)", of each backend that was asked.
+// "xnnpack: dtype (i64; allowed: f32, f16)", for each backend that was asked.
 std::string reasons_text(const NodeReport& node);
 // "41.0 MB"
 std::string bytes_text(std::uint64_t bytes);

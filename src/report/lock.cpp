@@ -1,4 +1,4 @@
-// The lock's text: made of a lowered program, written and read. lock_changes.cpp compares two.
+// Makes, writes and reads the text of a lock for a lowered program. lock_changes.cpp compares two locks.
 //
 //   left in forward, 5d1e...
 //     node %tan: f32[4] = aten.tan.default(%relu)
@@ -24,8 +24,8 @@ constexpr std::string_view lock_title = "depute lock 1";
 constexpr std::string_view lock_comment =
     "; Written by `depute lower --lock FILE --lock-update`; not edited by hand.";
 
-// What a line is about, from its text: a quoted name, or all up to the first blank or colon; in a body both
-// the body and that.
+// Returns the subject of a line: a quoted name, or the text up to the first blank or colon. For a line of a
+// body, the body is included.
 std::string name_in(std::string_view text) {
   std::size_t start = 0;
   if (text.starts_with('@')) start = std::min(text.find(' '), text.size() - 1) + 1;
@@ -55,7 +55,7 @@ std::string range_text(const Range& range) {
   return fmt::format("[{}, {}]", bound(range.min), bound(range.max));
 }
 
-// What comes out of a delegate has the name that it has inside: the delegate's own may change.
+// Maps a delegate's results to their names inside the delegate, because the names of calls may change.
 ValueNames names_inside(const Program& lowered) {
   ValueNames names;
   for (const DelegateCall& call : get_delegates(lowered)) {
@@ -78,7 +78,7 @@ class PartMaker {
                                                         spec.value.size(), hash128(spec.value).hex())));
   }
 
-  // Calls of delegates have parts of their own.
+  // Adds the method's weights and undelegated nodes. Delegates have parts of their own.
   void add_method(const Method& method) {
     std::set<std::string_view> keys;
     for (const InputSpec& spec : method.inputs) {
@@ -123,7 +123,7 @@ std::string title_of(const LockPart& part) {
                      text::quoted(part.backend_id));
 }
 
-// The name that a partition got is not part of it.
+// The partition's own name is not hashed.
 std::string hash_of(const LockPart& part) {
   Hasher hasher;
   hasher.add(std::string_view(part.method));
@@ -203,7 +203,7 @@ class LockReader {
                    "write it anew by --lock-update, and read what changed");
   }
 
-  // Empty at the end, too.
+  // Returns "" at the end, too.
   std::string_view next() {
     is_end_ = text_.empty();
     if (is_end_) return {};

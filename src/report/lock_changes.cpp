@@ -1,5 +1,5 @@
-// What differs between two locks, in words. A partition is found again by its hash, or as the one that has
-// most of its nodes; then its lines are compared by what they are about.
+// Describes the differences between two locks. A partition is matched by its content, or else by most common
+// nodes. Then lines with the same key are compared.
 //
 //   before: xnnpack0 {%a, %b, %c}                 %b went to ExecuTorch's kernels
 //   now:    xnnpack0 {%a, %c}, left {%b}          (xnnpack0 is found again: it has two of the nodes)
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t no_place = ~std::size_t{0};
 
-// What a line is, in one text: lines of a part that are about the same thing have one key.
+// The key of a line: lines about the same thing have the same key.
 std::string key_of_line(const LockLine& line) {
   return line.kind + " " + line.name;
 }
@@ -62,7 +62,7 @@ class LockComparer {
   }
 
  private:
-  // Where a node is, by method and name.
+  // The place of a node, by method and name.
   struct Home {
     std::size_t part = 0;
     const LockLine* line = nullptr;
@@ -106,7 +106,7 @@ class LockComparer {
     }
   }
 
-  // All that is compared of a part, but not its name.
+  // All content of a part that is compared. Its name is excluded.
   static std::string content_of(const LockPart& part) {
     std::string content = part.method + "\n" + (part.partition.empty() ? "" : "partition ") + part.backend_id;
     for (const LockLine& line : part.lines) content += "\n" + line.kind + " " + line.text;
@@ -125,8 +125,8 @@ class LockComparer {
     }
   }
 
-  // A part that did not change stays that. Each other one of before gets the one of now that has most of its
-  // nodes; what was left of a method stays that.
+  // Matches unchanged parts first. Other parts are matched by the number of common nodes, largest first.
+  // Delegated parts only match delegated parts.
   void match_parts() {
     taken_.assign(now_.parts.size(), false);
     matches_.assign(before_.parts.size(), no_place);
@@ -148,7 +148,7 @@ class LockComparer {
     }
   }
 
-  // A part for which nothing is left to share is that of the same name.
+  // A part without common nodes is matched with the part of the same name.
   std::map<std::size_t, std::size_t> shared_with(std::size_t number) const {
     std::map<std::size_t, std::size_t> shared;
     const LockPart& part = before_.parts[number];
@@ -208,13 +208,13 @@ class LockComparer {
 
   void add_changed_line(const LockPart& part, const LockLine& was, const LockLine& is) {
     const std::string place = place_of_line(part, is);
-    // Behind a weight's type stands the hash of its bytes.
+    // A weight's text ends with the hash of its bytes.
     const auto type_of = [](const LockLine& line) { return line.text.substr(0, line.text.rfind(' ')); };
     if (is.kind == "weight" && type_of(was) == type_of(is)) return add(place, "the weight's bytes changed");
     add(place, fmt::format("the {} is {}, was {}", is.kind, is.text, was.text), is.source);
   }
 
-  // Where a node went is told once: of its old place. Inputs and outputs follow the nodes.
+  // Reports a moved node only once, at its old place. Inputs and outputs follow from the nodes.
   void add_gone_line(std::size_t number, const LockPart& part, const LockLine& line) {
     if (line.kind == "input" || line.kind == "output") return;
     const bool is_content = line.kind == "node" || line.kind == "weight";
@@ -243,8 +243,8 @@ class LockComparer {
   Homes homes_now_;
   Weights weights_before_;
   Weights weights_now_;
-  std::vector<std::size_t> matches_;  // of each part before: the part now
-  std::vector<bool> taken_;           // parts now that are the match of one before
+  std::vector<std::size_t> matches_;  // by part of `before`: its match in `now`
+  std::vector<bool> taken_;           // parts of `now` that are matched
   std::vector<LockChange> changes_;
 };
 

@@ -1,4 +1,4 @@
-// Gathers what `depute diff` compares: of a .pte by its tables and its ledger, of a program by its constants.
+// Collects the data that `depute diff` compares: tables and ledger of a .pte, or constants of a program.
 //
 //   forward: 3 instructions          ->  calls {"XnnpackBackend": 1, "aten::tan.out": 2}
 //   named data "xnn:fc.weight"       ->  weights {{"xnn:fc.weight", 256, hash}}

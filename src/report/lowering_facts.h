@@ -1,8 +1,8 @@
-// What `depute diff` compares of a lowering: its report, the file that was written, the model's weights.
+// The data of a lowering that `depute diff` compares: its report, the output file, and the model's weights.
 //
 //   model.pte    ->  file: bytes by kind, kernels that methods call, planned memory, payloads; weights
 //   report.json  ->  report: nodes with owners and reasons, delegates
-//   model.pt2    ->  all of them, when it was lowered and emitted
+//   model.pt2    ->  both, after the model was lowered and emitted
 #pragma once
 
 #include <cstddef>
@@ -37,36 +37,36 @@ struct PayloadFacts {
 };
 
 struct MethodFacts {
-  std::uint64_t memory = 0;                    // planned, all arenas together
+  std::uint64_t memory = 0;                    // planned bytes of all arenas
   std::map<std::string, std::uint64_t> calls;  // instructions by kernel ("aten::add.out") or backend id
 };
 
 struct FileFacts {
   std::uint64_t bytes = 0;
-  std::map<std::string, std::uint64_t> bytes_of_kinds;  // LedgerKind's names
+  std::map<std::string, std::uint64_t> bytes_of_kinds;  // by name of the LedgerKind
   std::map<std::string, MethodFacts> methods;
-  std::vector<PayloadFacts> payloads;  // in the order of the file
-  std::vector<WeightFacts> weights;    // by the names that the file gives
+  std::vector<PayloadFacts> payloads;  // in file order
+  std::vector<WeightFacts> weights;    // with the names in the file
 };
 
 struct LoweringFacts {
-  std::string name;                                 // what the user calls it
-  std::optional<Report> report;                     // not known of a .pte
-  std::optional<FileFacts> file;                    // not known of a report
-  std::optional<std::vector<WeightFacts>> weights;  // of the model, by key
+  std::string name;                                 // the user's name for it
+  std::optional<Report> report;                     // unknown for a .pte
+  std::optional<FileFacts> file;                    // unknown for a report
+  std::optional<std::vector<WeightFacts>> weights;  // weights of the model, by key
 };
 
-// Fails where the file is damaged.
+// Fails if the file is damaged.
 Result<FileFacts> file_facts(std::span<const std::byte> pte, const std::string& name,
                              const Registry& registry);
 std::vector<WeightFacts> weight_facts(const Program& program);
 
-// What an instruction calls, as users know it: a kernel, a backend, "move", "jump" or "free".
+// Returns the target of an instruction in the user's terms: a kernel, a backend, "move", "jump" or "free".
 std::string callee(const ExecutionPlan& method, const Instruction& instruction);
 
-// Reads what report_json() wrote: nodes, delegates, input, output. `name` is for messages.
+// Reads nodes, delegates, input and output from the JSON of report_json(). `name` is used in messages.
 Result<Report> read_report(std::span<const std::byte> json, const std::string& name);
-// The first byte that is no space says that it is JSON.
+// True if the first byte that is not white space starts a JSON object.
 bool is_json(std::span<const std::byte> file);
 
 }  // namespace depute

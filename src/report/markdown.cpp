@@ -1,4 +1,4 @@
-// The report as Markdown, for the summary of a build or a comment on a pull request:
+// Writes the report as Markdown, for a build summary or a comment on a pull request:
 //
 //   ### model.pt2: 87.3 % of 181 nodes in 24 delegates
 //   | left to ExecuTorch's kernels | nodes | why | first at |
@@ -13,10 +13,10 @@
 namespace depute {
 namespace {
 
-// Kinds of leftovers that are listed: a comment is to be read.
+// Maximum number of table rows, to keep comments short.
 constexpr std::size_t listed_kinds = 20;
 
-// Text of the file in a cell: it opens no table, link or tag of its own.
+// Escapes text of a table cell, so that it cannot start a table column, link or tag.
 std::string cell(std::string_view text) {
   std::string out;
   for (char c : printable(text)) {
@@ -26,7 +26,7 @@ std::string cell(std::string_view text) {
   return out;
 }
 
-// In a code span nothing but the span's own mark and the table's is special.
+// In a code span, only the backtick and the table's '|' are special.
 std::string code(std::string_view text) {
   std::string out = "`";
   for (char c : printable(text)) {

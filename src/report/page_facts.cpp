@@ -24,7 +24,7 @@ class PageReader {
   }
 
  private:
-  // State that changes is passed from call to call, as values are.
+  // Mutated state is not constant: it is passed from call to call, like a value.
   bool is_constant(const Method& method, const InputSpec& spec) {
     if (method_ != &method) {
       method_ = &method;
@@ -75,7 +75,7 @@ class PageReader {
     return facts;
   }
 
-  // "scale=0.25, zero_point=3", by the names of the schema.
+  // "scale=0.25, zero_point=3", with the names of the schema.
   static std::string literals(const Node& node) {
     std::string text;
     const OpCall call(node);
@@ -104,7 +104,7 @@ class PageReader {
   const Program& program_;
   PageFacts facts_;
   const Method* method_ = nullptr;
-  std::unordered_set<Symbol> mutated_;  // data of that method
+  std::unordered_set<Symbol> mutated_;  // data that method_ mutates
   std::unordered_map<const Node*, std::int64_t> numbers_;
   std::unordered_map<std::string, std::uint32_t> type_numbers_;
 };

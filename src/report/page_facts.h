@@ -1,10 +1,10 @@
-// What the HTML page shows beside the report: the graph with its values and costs, planned memory, where the
-// bytes of the output are, and what other options would change.
+// Data of the HTML page beyond the report: the graph with its values and costs, planned memory, the output's
+// bytes, and effects of other options.
 //
 //   %y: f32[1, 4] = aten.mm.default(%x, %w)     inputs {x}, types {"f32[1, 4]"}, 64 MACs,
 //                                               64 bytes of constants
 //
-// Nodes are numbered as in Report::nodes. page_json.cpp writes all this for the page's scripts.
+// Nodes are numbered as in Report::nodes. page_json.cpp writes these data for the page's scripts.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct PageValue {
 };
 
 struct PageNode {
-  std::vector<PageValue> inputs;     // without constants, each once
-  std::vector<std::uint32_t> types;  // of its results, in PageFacts::types
-  std::uint64_t macs = 0;            // multiplications with additions, at the largest sizes
-  std::uint64_t constant_bytes = 0;  // of the constants that it uses
-  std::string quantisation;          // of one that quantises or dequantises: what it is called with
+  std::vector<PageValue> inputs;     // without constants and duplicates
+  std::vector<std::uint32_t> types;  // types of its results: indices in PageFacts::types
+  std::uint64_t macs = 0;            // multiply-accumulates at the largest sizes
+  std::uint64_t constant_bytes = 0;  // bytes of the constants that it uses
+  std::string quantisation;          // arguments of a quantize or dequantize node
 };
 
 struct PageInput {
@@ -42,7 +42,7 @@ struct PageInput {
 
 struct PageGraph {
   Symbol method;
-  Symbol graph;  // as a node's report has it
+  Symbol graph;  // as in NodeReport
   std::size_t first_node = 0;
   std::size_t node_count = 0;
   std::vector<PageInput> inputs;
@@ -51,9 +51,9 @@ struct PageGraph {
 
 // A tensor in planned memory.
 struct PageBlock {
-  std::uint32_t first = 0;  // instructions that use it
+  std::uint32_t first = 0;  // first instruction that uses it
   std::uint32_t last = 0;
-  std::uint32_t memory = 0;  // which arena
+  std::uint32_t memory = 0;  // arena
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   std::string type;
@@ -61,52 +61,52 @@ struct PageBlock {
 
 struct PageMemory {
   std::string method;
-  std::vector<std::uint64_t> sizes;  // of arenas, from 1 on as the runtime counts them
+  std::vector<std::uint64_t> sizes;  // bytes of arenas, starting with arena 1 as in the runtime
   std::vector<PageBlock> blocks;
-  // By instruction: the node that it executes, or -1 - delegate (of Report::delegates), or none.
+  // By instruction: the node that it executes, or -1 - delegate (index in Report::delegates), or nullopt.
   std::vector<std::optional<std::int64_t>> instructions;
 };
 
-// What a plan takes of the program.
+// Counts that show the quality of a plan.
 struct PageCounts {
   std::uint64_t delegates = 0;
-  std::uint64_t delegated = 0;  // nodes
+  std::uint64_t delegated = 0;  // delegated nodes
   std::uint64_t nodes = 0;
-  std::uint64_t macs = 0;                    // of the delegated nodes that have bounded sizes
-  std::optional<std::uint64_t> memory = {};  // planned bytes, where that was asked for and can be told
+  std::uint64_t macs = 0;                    // of the delegated nodes with bounded sizes
+  std::optional<std::uint64_t> memory = {};  // planned bytes, if they were requested and are known
   bool operator==(const PageCounts&) const = default;
 };
 
-// A change, and what planning again with it gave.
+// A suggested change, and the counts after planning with it.
 struct Advice {
   std::string what;         // "set layer_norm=true"
-  std::string flags;        // to give instead of the backends' now; empty: the model has to change
-  std::string note;         // what speaks against it; may be empty
-  std::string effect = {};  // beside the counts: "planned memory 142.1 MB -> 2.1 MB"
-  Symbol op;                // that it is about; may be empty
+  std::string flags;        // complete options for the backends; empty if the model has to change
+  std::string note;         // a disadvantage; may be empty
+  std::string effect = {};  // effect beyond the counts: "planned memory 142.1 MB -> 2.1 MB"
+  Symbol op;                // the op in question; may be empty
   std::string source;
-  std::uint64_t concerned = 0;  // nodes
+  std::uint64_t concerned = 0;  // number of nodes concerned
   PageCounts after;
-  std::uint64_t saved = 0;  // bytes of planned memory
+  std::uint64_t saved = 0;  // saved bytes of planned memory
 };
 
 struct PageFacts {
   std::vector<std::string> types;  // "f32[1, s0]"
-  // Of each, at the largest sizes; nothing where a size has no bound.
+  // Bytes of each type at its largest sizes; nullopt if a size has no bound.
   std::vector<std::optional<std::uint64_t>> type_bytes;
   std::vector<PageGraph> graphs;
   std::vector<PageNode> nodes;
-  std::vector<PageMemory> memory;             // methods in order of name
-  std::vector<LedgerEntry> ledger;            // of the output, the largest first
-  std::uint64_t ledger_rest = 0;              // bytes of what is not listed
-  std::optional<std::vector<Advice>> advice;  // what gains most first; none: nothing was planned again
-  bool is_advice_left_out = false;            // the program is too large to be planned again
+  std::vector<PageMemory> memory;             // methods sorted by name
+  std::vector<LedgerEntry> ledger;            // of the output, largest first
+  std::uint64_t ledger_rest = 0;              // bytes of entries that are not listed
+  std::optional<std::vector<Advice>> advice;  // most useful first; nullopt if nothing was planned again
+  bool is_advice_left_out = false;            // the program is too large to plan again
 };
 
-// Of a normalised program, for which make_report() made the report.
+// `normalised` is the program for which make_report() made the report.
 PageFacts page_facts(const Program& normalised);
 PageCounts counts_of(const Report& report);
-// Adds what was planned, or written.
+// Add data about the planned memory and the output.
 void add_memory(PageFacts& facts, const Report& report, const Program& lowered, const Plan& plan);
 void add_ledger(PageFacts& facts, ByteLedger ledger);
 

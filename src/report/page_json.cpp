@@ -1,8 +1,8 @@
-// The page's data: the JSON report with its nodes in columns, and what only the page shows. Texts that many
-// nodes have stand once, in `strings`, and columns have their numbers:
+// Writes the page's data: the JSON report with its nodes in columns, and the page facts. Repeated strings are
+// stored once, in `strings`, and columns contain their indices:
 //
-//   "nodes": [{"name": "relu", "op": "aten.relu.default", ...}]   ->   "nodes": {"name": ["relu"], "op": [3],
-//   ...}
+//   "nodes": [{"name": "relu", "op": "aten.relu.default", ...}]
+//     ->  "nodes": {"name": ["relu"], "op": [3], ...}
 #include <set>
 #include <string>
 #include <tuple>
@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Numbers texts, or rows, of which many are the same, in the order in which they come.
+// Numbers strings or rows in order of appearance; equal ones share a number.
 class Table {
  public:
   std::size_t number(std::string_view text) {
@@ -100,8 +100,8 @@ class PageWriter {
     }
   }
 
-  // Nodes by how many before `node` they are, inputs below 0; a further result as "NODE.RESULT". One alone is
-  // no list.
+  // Writes inputs relative to `node`: the number of nodes back, or a negative number for graph inputs. A
+  // further result is "NODE.RESULT". A single input is written without a list.
   static Json values(const std::vector<PageValue>& inputs, std::int64_t node) {
     Json all = Json::array();
     for (const PageValue& value : inputs) {

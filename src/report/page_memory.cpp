@@ -1,5 +1,4 @@
-// What the page draws of memory and of the output's bytes: tensors from their first to their last
-// instruction, and the largest entries of the ledger.
+// Collects the page's memory data: tensors with their first and last instruction, and a ledger extract.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,7 +8,7 @@
 namespace depute {
 namespace {
 
-// A page shows no smaller ones by themselves.
+// Smaller entries are summed up.
 constexpr std::size_t max_ledger_entries = 600;
 
 class MemoryReader {
@@ -91,7 +90,8 @@ class MemoryReader {
   }
 
   const Program& lowered_;
-  std::unordered_map<Symbol, std::unordered_map<std::uint32_t, std::int64_t>> nodes_;  // by debug handle
+  // method -> debug handle -> node
+  std::unordered_map<Symbol, std::unordered_map<std::uint32_t, std::int64_t>> nodes_;
   std::unordered_map<Symbol, std::int64_t> delegates_;
 };
 

@@ -1,4 +1,4 @@
-// The files of page/ as text: the build writes page_parts.cpp from page_parts.cpp.in and them.
+// The files of page/ as text. The build generates page_parts.cpp from them and page_parts.cpp.in.
 #pragma once
 
 #include <span>
@@ -8,6 +8,6 @@ namespace depute::page_parts {
 
 std::string_view frame();                     // page.html
 std::string_view style();                     // page.css
-std::span<const std::string_view> scripts();  // in the order in which they run
+std::span<const std::string_view> scripts();  // in execution order
 
 }  // namespace depute::page_parts

@@ -1,4 +1,4 @@
-// What the report tells of a plan.
+// The facts about a plan that the report shows.
 #pragma once
 
 #include "depute/report.h"

@@ -1,5 +1,5 @@
-// Joins an ETDump with a debug map. A run does not say which method it is of: that is the one whose
-// instructions have the kernels and delegates that the run called.
+// Joins an ETDump with a debug map. A run does not name its method, so it is matched with the method whose
+// instructions call the run's kernels and delegates.
 //
 //   OPERATOR_CALL 0: 400, native_call_tan.out 0: 340, Method::execute: 510
 //     ->  instruction 0, aten::tan.out, model.py:7: 400; between instructions: 110
@@ -43,15 +43,15 @@ struct Spent {
 };
 
 struct PieceSpent : Spent {
-  std::string counted;  // "Convolution #3"; may be empty
+  std::string counted;  // "Convolution #3", or empty
 };
 
-// A runtime tells more of a piece than its compiler knows, and counts by all of it: the third convolution of
-// a call may be "Convolution (NHWC, F32) GEMM #1". This counts what stands in front of the bracket.
+// Runtime names of pieces may contain details that the compiler does not know: the third convolution of a
+// call may be "Convolution (NHWC, F32) GEMM #1". This counter numbers them by the text before the bracket.
 class PieceCounter {
  public:
   std::string count(const std::string& identifier) {
-    if (!seen_.insert(identifier).second) {  // each is there once in a call, so another one begins
+    if (!seen_.insert(identifier).second) {  // each name occurs once per call, so a new call begins
       seen_ = {identifier};
       counts_.clear();
     }
@@ -66,9 +66,9 @@ class PieceCounter {
   std::map<std::string, std::size_t> counts_;
 };
 
-// One method's instructions with what all its runs spent on them.
+// One method's instruction, and the time of all its runs.
 struct InstructionSpent {
-  std::map<std::string_view, Spent> events;  // by name; the longest is around the others
+  std::map<std::string_view, Spent> events;  // by name; the longest event includes the others
   std::map<std::string, PieceSpent> pieces;  // by identifier
   PieceCounter counter;
 
@@ -85,7 +85,7 @@ struct InstructionSpent {
     }
     return most;
   }
-  // "tan.out", as the runtime names the kernel; empty of a delegate.
+  // The runtime's kernel name, such as "tan.out"; empty for a delegate.
   std::string_view kernel() const {
     for (const auto& [name, spent] : events) {
       if (name.starts_with(kernel_prefix)) return name.substr(kernel_prefix.size());
@@ -99,7 +99,7 @@ std::string identifier_of(const EtEvent& event) {
   return event.delegate_text.empty() ? std::to_string(event.delegate_id) : std::string(event.delegate_text);
 }
 
-// The map of a program that has none: instructions without nodes.
+// A map for a program without a debug map: instructions without nodes.
 DebugMap map_of(const PteFile& program) {
   DebugMap map;
   for (const ExecutionPlan& method : program.methods) {
@@ -121,7 +121,7 @@ DebugMap map_of(const PteFile& program) {
   return map;
 }
 
-// Lines and modules of nodes.
+// Looks up lines and modules of nodes.
 class Places {
  public:
   explicit Places(const DebugMap& map) : map_(map) {}
@@ -143,7 +143,7 @@ class Places {
     return text;
   }
 
-  // The innermost one that has them all: "features" of features.0 and features.1.
+  // The innermost common module: "features" for features.0 and features.1.
   std::string module(const std::vector<std::uint32_t>& handles) const {
     std::optional<std::string> common;
     for (const MappedNode* node : nodes(handles)) {
@@ -164,7 +164,7 @@ class Places {
     return a.substr(0, end);
   }
 
-  // A call of a delegate leads to the nodes in it; one step, as those are no calls.
+  // Returns the nodes of the handles. A delegate call stands for the delegate's nodes, which are no calls.
   std::vector<const MappedNode*> nodes(const std::vector<std::uint32_t>& handles) const {
     std::vector<const MappedNode*> found;
     const auto add = [&](std::uint32_t handle) -> const MappedNode* {
@@ -185,7 +185,7 @@ class Places {
   const DebugMap& map_;
 };
 
-// Rows by name, and what takes most first.
+// Rows by name, sorted by time.
 class SpentRows {
  public:
   void add(const std::string& name, std::uint64_t ticks, std::uint64_t calls) {
@@ -240,7 +240,7 @@ class Joiner {
     return std::ranges::any_of(run.events, [](const EtEvent& event) { return event.name == whole_run; });
   }
 
-  // Without a map all runs are of one method that has no name.
+  // Without a map, all runs belong to one unnamed method.
   Result<std::string> method_of(const EtRun& run) const {
     if (map_.methods.empty()) return std::string();
     if (!inputs_.method.empty() && !map_.methods.contains(inputs_.method))
@@ -262,7 +262,7 @@ class Joiner {
                    "tell which by --method NAME");
   }
 
-  // Calls of delegates look alike. Where one method alone has all that their backends traced, it is that one.
+  // Delegate calls look alike. Prefers the only method that knows all traced pieces of its delegates.
   void keep_known(const EtRun& run, std::vector<std::string>& fitting) const {
     std::vector<std::string> known;
     std::ranges::copy_if(fitting, std::back_inserter(known),
@@ -287,7 +287,7 @@ class Joiner {
     return fits_events(run, instructions) && calls_first(run, instructions);
   }
 
-  // Up to the first jump everything is called.
+  // All calls before the first jump must be in the run.
   static bool calls_first(const EtRun& run, const std::vector<MappedInstruction>& instructions) {
     std::set<std::int32_t> called;
     for (const EtEvent& event : run.events) called.insert(event.instruction);
@@ -354,7 +354,7 @@ class Joiner {
     return method;
   }
 
-  // Pieces with lines have rows of their own; the rest of the delegate's time has all its lines.
+  // Pieces with lines get their own rows; the rest of the delegate's time goes to a row with all its lines.
   static void add_places(const ProfiledInstruction& instruction, SpentRows& lines, SpentRows& modules) {
     const auto row = [](SpentRows& rows, const std::string& name, std::string_view none, std::uint64_t ticks,
                         std::uint64_t calls) {
@@ -399,8 +399,8 @@ class Joiner {
     return instruction;
   }
 
-  // By name, how many more of a piece the compiler made than the runtime traced. Where that is not 0 the
-  // runtime dropped or added some, and which ones is not known.
+  // Counts by name how many more pieces the compiler made than the runtime traced. If the number is not 0,
+  // pieces cannot be matched: the runtime dropped or added some.
   static std::map<std::string_view, std::ptrdiff_t> surplus_of(const MappedInstruction& entry,
                                                                const InstructionSpent& spent) {
     std::map<std::string_view, std::ptrdiff_t> surplus;
@@ -409,12 +409,12 @@ class Joiner {
     return surplus;
   }
 
-  // "Convolution" of "Convolution #3".
+  // Returns "Convolution" for "Convolution #3".
   static std::string_view name_of_counted(std::string_view text) {
     return text.substr(0, std::min(text.size(), text.rfind(" #")));
   }
 
-  // By its identifier, or as it is counted.
+  // Matches a piece by its identifier or its counted name.
   ProfiledPiece join_piece(const MappedInstruction* entry, const std::string& identifier,
                            const std::string& counted, const Spent& spent) const {
     ProfiledPiece piece{.identifier = identifier, .ticks = spent.ticks, .calls = spent.calls};

@@ -1,4 +1,4 @@
-// A profile as text, in 80 columns, as JSON, and as a page: the same numbers, ticks being nanoseconds.
+// Writes a profile as text in 80 columns, as JSON, and as a page. Ticks are nanoseconds.
 //
 //   By source line               ms a run      %
 //     model.py:12, 14               0.400   78.4
@@ -29,12 +29,13 @@ double percent(std::uint64_t ticks, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(ticks) / static_cast<double>(whole);
 }
 
-// The end of a long one tells more: the file and its line.
+// Shortens a long text at its start: the file and line are at the end.
 std::string fitting(std::string text, std::size_t columns) {
   text = printable(text);
   if (text.size() <= columns) return text;
   std::size_t start = text.size() - (columns - 3);
-  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;  // UTF-8
+  // UTF-8 continuation bytes
+  while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0U) == 0x80U) ++start;
   return "..." + text.substr(start);
 }
 
@@ -47,7 +48,7 @@ std::string title_of(const MethodProfile& method) {
   return text;
 }
 
-// What the dump does not have, and how to get it.
+// Notes about data that the dump lacks, and how to get them.
 std::vector<std::string> notes_of(const Profile& profile) {
   std::vector<std::string> notes;
   if (!profile.has_lines)
@@ -102,7 +103,7 @@ class ProfileTextWriter {
                         colours_.plain);
   }
 
-  // A share below 0 is none.
+  // A negative share is not printed.
   void add_row(const std::string& name, double ms, double share) {
     out_ += fmt::format("{:<{}}{:>12.3f}", fitting(name, name_columns), name_columns, ms);
     if (share >= 0) out_ += fmt::format("{:>9.1f}", share);
@@ -157,7 +158,7 @@ ProfileJson instruction_json(const ProfiledInstruction& each) {
           {"ticks", each.ticks}, {"calls", each.calls}, {"pieces", std::move(pieces)}};
 }
 
-// A table with a bar for each row's share. Texts are escaped where they come in.
+// A table with a bar for each row's share. Callers escape the text.
 class ProfilePage {
  public:
   explicit ProfilePage(const Profile& profile) : profile_(profile) {}

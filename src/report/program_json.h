@@ -1,4 +1,4 @@
-// A program as JSON, for tools: methods, inputs, nodes, constants, delegates. No weight bytes.
+// Writes a program as JSON for tools: methods, inputs, nodes, constants and delegates, without weight bytes.
 #pragma once
 
 #include <string>

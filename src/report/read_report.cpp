@@ -1,5 +1,4 @@
-// Reads a JSON report back, as far as `depute diff` compares it. Reports of this version alone are read; what
-// they may hold beside is left out.
+// Reads the parts of a JSON report of this version that `depute diff` compares; ignores other members.
 //
 //   {"version": 1, "nodes": [{"name": "relu", "source": "model.py:12 (features.relu)", ...}], ...}
 //     ->  Report::nodes {{.node = relu, .source = {model.py, 12, features.relu}}}
@@ -22,7 +21,7 @@ Result<std::string> text_of(const Json& object, std::string_view key) {
   return std::string(text);
 }
 
-// A member that is a text, null, or not there.
+// Returns the string member, or "" if it is null or missing.
 Result<std::string> text_if_any(const Json& object, std::string_view key) {
   TRY(Json member, object.optional_field(key));
   if (member.is_null()) return std::string();
@@ -37,7 +36,7 @@ Result<std::uint64_t> count_of(const Json& object, std::string_view key) {
   return static_cast<std::uint64_t>(number);
 }
 
-// What SourceLocation::str() gives; all of it is the file where that is not its form.
+// Parses the output of SourceLocation::str(). Text of another form becomes the file.
 SourceLocation location_of(std::string_view text) {
   SourceLocation source;
   const std::size_t module = text.find(" (");
@@ -136,7 +135,7 @@ Result<Report> read_object(std::span<const std::byte> json, const std::string& n
 
 Result<Report> read_report(std::span<const std::byte> json, const std::string& name) {
   Result<Report> report = read_object(json, name);
-  if (!report) report.error().code = "read_report";  // the reader of JSON is that of models
+  if (!report) report.error().code = "read_report";  // the JSON reader uses the code of models
   return report;
 }
 

@@ -1,4 +1,4 @@
-// What only the planner knows of a report.
+// Adds the planner's refusals to a report.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace depute {
 
-// Lists what the planner refused, and makes "no-kernel" the owner of nodes that no kernel of the runtime can
-// execute, "refused" of nodes that it cannot for another reason. A node that was decomposed after the
-// backends were asked is refused when what it became is.
+// Lists the planner's refusals. Sets the owner of nodes without a runtime kernel to "no-kernel", and of other
+// rejected nodes to "refused". A node that was decomposed after the backends were asked counts as rejected if
+// one of its parts is.
 void add_refusals(Report& report, const Program& lowered, const std::vector<Refusal>& refusals);
 
 }  // namespace depute

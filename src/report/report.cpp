@@ -56,7 +56,7 @@ std::optional<std::uint64_t> Report::boundary_bytes() const {
 
 namespace {
 
-// A node by its place; the graph is empty for the method's own.
+// The identity of a node; `graph` is empty for the method's own graph.
 struct NodeKey {
   Symbol method;
   Symbol graph;
@@ -89,7 +89,7 @@ NodeKeys keys_of(const Program& program) {
   return keys;
 }
 
-// Finds what a node of the lowered program was when the backends were asked.
+// Maps nodes of the lowered program to their reports, which were made when the backends were asked.
 class ReportedNodes {
  public:
   ReportedNodes(Report& report, const Program& lowered) {
@@ -200,7 +200,7 @@ std::size_t blob_bytes(const Delegate& delegate) {
 
 namespace {
 
-// Inputs and results of a delegate's call; numbers beside tensors count nothing.
+// Bytes of the tensor inputs and results of a delegate call.
 std::optional<std::uint64_t> bytes_over_border(const Node& call, const Ranges& ranges) {
   std::uint64_t sum = 0;
   const auto add = [&](const Value& value) {

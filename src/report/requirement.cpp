@@ -75,7 +75,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// "coverage:xnnpack" on the left of the relation.
+// The left side of the relation, such as "coverage:xnnpack".
 struct Asked {
   const QuantityName* quantity = nullptr;
   std::string backend = {};
@@ -121,7 +121,7 @@ std::optional<Requirement> parse_one(std::string_view text) {
   return std::nullopt;
 }
 
-// What to write in the place of a condition that cannot be read.
+// The hint for a condition that cannot be parsed.
 std::string hint_for(std::string_view text) {
   std::vector<std::string> names;
   for (const QuantityName& each : quantities) names.emplace_back(each.name);
@@ -182,7 +182,7 @@ bool holds(double value, Relation relation, double bound) {
   return false;
 }
 
-// "5.3M, 5557000 bytes": in the units that a condition is written in, where that is shorter.
+// "5.3M, 5557000 bytes": uses the units of conditions if that is shorter.
 std::string byte_text(double bytes) {
   constexpr std::array<std::pair<double, char>, 3> units = {
       {{1024.0 * 1024 * 1024, 'G'}, {1024.0 * 1024, 'M'}, {1024.0, 'K'}}};
@@ -199,7 +199,7 @@ std::string value_text(double value, Unit unit) {
   return fmt::format("is {:.{}f}{}", value, is_whole ? 0 : 1, unit == Unit::Percent ? "%" : "");
 }
 
-// The kernels that a list does not have; "aten::*" has all of aten.
+// Returns the kernels that the list does not contain; "aten::*" matches all of aten.
 std::vector<std::string> kernels_outside(const PlannedFacts& planned, const Requirement& requirement) {
   std::vector<std::string> outside;
   for (const std::string& kernel : planned.kernels) {
@@ -210,7 +210,7 @@ std::vector<std::string> kernels_outside(const PlannedFacts& planned, const Requ
   return outside;
 }
 
-// What is instead of what is required; empty when it holds.
+// Describes the violation of a requirement; empty if it is met.
 std::string fault_of(const Report& report, const Requirement& requirement) {
   const bool needs_plan =
       requirement.quantity == Quantity::Kernels || requirement.quantity == Quantity::Memory;

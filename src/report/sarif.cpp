@@ -1,9 +1,9 @@
-// The report as SARIF 2.1.0, which code hosts show beside the model's lines: a result for each source line,
-// op and reason that was left to ExecuTorch's kernels, for each refusal, and for each requirement not met.
+// Writes the report as SARIF 2.1.0, which code hosts show beside the model's lines. There is one result per
+// undelegated source line, op and reason, per refusal, and per violated requirement.
 //
 //   %a = aten.sort.default, model.py:7, xnnpack: kernel
-//     ->  {"ruleId": "xnnpack/kernel", "level": "note", "message": {"text": "aten.sort.default (1 node)
-//     ..."},
+//     ->  {"ruleId": "xnnpack/kernel", "level": "note",
+//          "message": {"text": "aten.sort.default (1 node) ..."},
 //          "locations": [{"physicalLocation": {"artifactLocation": {"uri": "model.py"}, "region": ...}}]}
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ std::string own_version() {
   return fmt::format("{}.{}.{}", DEPUTE_VERSION_MAJOR, DEPUTE_VERSION_MINOR, DEPUTE_VERSION_PATCH);
 }
 
-// A path as a URI reference: what is not allowed there becomes %XX.
+// Encodes a path as a URI reference: other characters become %XX.
 std::string uri(std::string_view path) {
   std::string out;
   for (const char c : path) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_shown = 80;
 
-// A compile spec's value: itself when it is a short text, else its size.
+// A compile spec's value: the text if it is short and printable, else its size.
 std::string spec_text(std::span<const std::byte> value) {
   const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
   const auto is_plain = [](char each) { return each >= ' ' && each <= '~'; };
@@ -73,7 +73,7 @@ class PteText {
     text_ += "\n";
   }
 
-  // What the backend says of the delegate's bytes, once where several delegates have the same.
+  // Adds the backend's description of the delegate's payload. Equal payloads are described once.
   Status add_payload(const ExecutionPlan& method, std::size_t number) {
     const PlanDelegate& delegate = method.delegates[number];
     const Backend* backend = registry_.find_backend(delegate.backend_id);
@@ -109,7 +109,8 @@ class PteText {
   std::span<const std::byte> bytes_;
   const Registry& registry_;
   std::string text_;
-  std::map<std::tuple<const Backend*, const std::byte*, std::size_t>, std::string> told_;  // and where
+  // (backend, payload) -> first place
+  std::map<std::tuple<const Backend*, const std::byte*, std::size_t>, std::string> told_;
   std::uint64_t told_bytes_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// A .pte or .ptd file as text, for `depute show`. What delegates hold is told by their backends, as far as
-// these can (Backend::describe).
+// Prints a .pte or .ptd file as text, for `depute show`. Backend::describe prints payloads.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace depute {
 
-// `file` was read from `bytes`. Fails where a backend finds that a payload is damaged.
+// `file` was read from `bytes`. Fails if a backend reports a damaged payload.
 Result<std::string> pte_text(const PteFile& file, std::span<const std::byte> bytes, const Registry& registry);
 std::string ptd_text(const PtdFile& file);
 

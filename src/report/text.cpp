@@ -1,4 +1,4 @@
-// The report as text: the summary at the end of `lower`, and the table of `explain`.
+// Writes the report as text: the summary of `lower`, and the table of `explain`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string cause_text(const Diagnostic& cause) {
   return cause.source.empty() ? text : fmt::format("{} ({})", text, cause.source);
 }
 
-// Nodes without a kernel are in the table above it.
+// Nodes without a kernel are listed in the table, so they are only counted here.
 std::string refusals_text(const Report& report, const ExplainOptions& options) {
   std::string text;
   std::size_t missing = 0;
@@ -86,7 +86,7 @@ std::string rules_table(const Report& report, const Colours& colours) {
   return text;
 }
 
-// The layer with the most noise stands for all, unless each is asked for.
+// Prints the noisiest layer only, or all layers with `verbose`.
 std::string quantised_text(const QuantiseResult& quantised, bool verbose) {
   if (quantised.layers.empty()) return {};
   std::uint64_t float_bytes = 0;

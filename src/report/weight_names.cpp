@@ -9,7 +9,7 @@ std::string weight_name(std::string_view key) {
   std::string_view name = key.substr(0, key.find_first_of(",)"));
   name = name.substr(name.rfind('(') + 1);
   const std::size_t colon = name.find(':');
-  // "%3: f32[2, 3]" is how a file without keys tells a value.
+  // "%3: f32[2, 3]" is the name of a value in a file without keys.
   if (colon == name.npos || name.substr(colon).starts_with(": ")) return std::string(key);
   name = name.substr(colon + 1);
   return std::string(name.substr(0, name.find(':')));

@@ -1,11 +1,11 @@
-// A method as ExecuTorch's runtime executes it, in plain structs: what the planner makes, the writer puts
-// into a .pte file and the reader takes out of one.
+// Describes a method as ExecuTorch's runtime executes it, in plain structs. The planner creates it; .pte
+// files are written from it and read into it.
 //
 //   values         0 Tensor f32[2, 3] memory 1+0, 1 Tensor f32[2, 3] constant 1, 2 Int 1, ...
 //   instructions   aten::add.out(0, 1, 2, 3, 3)           arguments are indices of values
 //
-// Lists of all values share the vectors `items`, `doubles` and `strings`, so that a plan of a million nodes
-// is a handful of allocations. The names are those of the file format (program.fbs).
+// The lists of all values share the vectors `items`, `doubles` and `strings`, so a plan of a million nodes
+// needs few allocations. Names follow the file format (program.fbs).
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ enum class ShapeDynamism : std::uint8_t { Static, DynamicBound, DynamicUnbound }
 struct PlanTensor {
   int scalar_type = 0;  // ExecuTorch's numbering
   ShapeDynamism dynamism = ShapeDynamism::Static;
-  SmallVector<std::int32_t, 4> sizes;  // upper bounds when dynamic
+  SmallVector<std::int32_t, 4> sizes;  // upper bounds if dynamic
   SmallVector<std::uint8_t, 8> dim_order;
   std::uint32_t constant = 0;   // data_buffer_idx: 0, or an index of the constants
   std::uint32_t memory_id = 0;  // 0: not planned
   std::uint64_t memory_offset = 0;
   bool is_external = false;  // data comes from a .ptd file by name
-  std::string name;          // fully qualified; only when the file says one
+  std::string name;          // fully qualified; may be empty
 };
 
-// One value of a method; the payload's meaning depends on the kind.
+// A value of a method; the kind decides which fields are used.
 struct EValue {
-  // The order of the file format's union, from 1.
+  // In the order of the file format's union, from 1.
   enum class Kind : std::uint8_t {
     Null = 1,
     Int,
@@ -51,8 +51,8 @@ struct EValue {
     OptionalTensorList
   };
   Kind kind = Kind::Null;
-  std::uint32_t first = 0;     // Tensor: index in tensors; String: in strings; lists: in items or doubles
-  std::uint32_t count = 0;     // lists: elements
+  std::uint32_t first = 0;     // index: Tensor in tensors, String in strings, lists in items or doubles
+  std::uint32_t count = 0;     // lists: number of elements
   std::int64_t int_value = 0;  // Int, Bool
   double double_value = 0;     // Double
 };
@@ -69,41 +69,43 @@ struct PlanDelegate {
   std::string backend_id;
   std::vector<std::pair<std::string, std::vector<std::byte>>> compile_specs;
   bool is_inline = false;   // the blob lies in the flatbuffer
-  std::uint32_t index = 0;  // a plan: of Program::delegates; a file: of its segments or inline blobs
+  std::uint32_t index = 0;  // plan: index in Program::delegates; file: of its segments or inline blobs
 };
 
 struct Instruction {
   enum class Kind : std::uint8_t { KernelCall = 1, DelegateCall, MoveCall, JumpFalseCall, FreeCall };
   Kind kind = Kind::KernelCall;
   std::int32_t index = 0;       // operator, delegate, or the value to move, test or free
-  std::int32_t target = 0;      // MoveCall: the value to set; JumpFalseCall: the instruction to go to
-  std::uint32_t first_arg = 0;  // in ExecutionPlan::args
+  std::int32_t target = 0;      // MoveCall: the value to set; JumpFalseCall: the instruction to jump to
+  std::uint32_t first_arg = 0;  // index in ExecutionPlan::args
   std::uint32_t arg_count = 0;
 };
 
 struct ExecutionPlan {
   std::string name;
-  std::string in_spec;  // how the caller's arguments and results nest, as torch writes it
+  std::string in_spec;  // how the caller's arguments and results nest, in torch's notation
   std::string out_spec;
   std::vector<EValue> values;
   std::vector<PlanTensor> tensors;
-  std::vector<std::int64_t> items;  // of int, bool and tensor lists: value indices, 0/1, value indices
+  // Elements of lists: value indices for ints and tensors, 0 or 1 for bools.
+  std::vector<std::int64_t> items;
   std::vector<double> doubles;
   std::vector<std::string> strings;
-  std::vector<std::int32_t> inputs;  // values
+  std::vector<std::int32_t> inputs;  // indices of values
   std::vector<std::int32_t> outputs;
   std::vector<PlanOperator> operators;
   std::vector<PlanDelegate> delegates;
   std::vector<Instruction> instructions;
-  std::vector<std::uint32_t> debug_handles;  // per instruction, of the node it was made for; 0: none
-  // By instruction: all handles, where its node stands for several.
+  std::vector<std::uint32_t> debug_handles;  // per instruction: handle of its node; 0: none
+  // Per instruction: all handles, if its node represents several nodes.
   std::map<std::size_t, std::vector<std::uint32_t>> replaced_handles;
-  // A plan's, by instruction: the one of Program::delegates that is called, where an equal one is executed.
+  // Plans only, per instruction: the called index in Program::delegates if an equal delegate is executed
+  // instead.
   std::map<std::size_t, std::uint32_t> stood_for;
-  std::vector<std::int32_t> args;          // of all instructions
+  std::vector<std::int32_t> args;          // arguments of all instructions
   std::vector<std::int64_t> memory_sizes;  // per memory_id; [0] is unused
 
-  // A plan's: the number in Program::delegates of what a DelegateCall stands for.
+  // For plans: returns the index in Program::delegates that a DelegateCall calls.
   std::uint32_t called_delegate(std::size_t instruction) const {
     const auto found = stood_for.find(instruction);
     if (found != stood_for.end()) return found->second;
@@ -113,7 +115,7 @@ struct ExecutionPlan {
   std::span<const std::int64_t> list_items(const EValue& value) const {
     return std::span(items).subspan(value.first, value.count);
   }
-  // Of any value; empty for those without items.
+  // Returns the items of a list, or an empty span for other values.
   std::span<const std::int64_t> list_items_if_any(const EValue& value) const {
     bool has_items = value.kind == EValue::Kind::IntList || value.kind == EValue::Kind::BoolList ||
                      value.kind == EValue::Kind::TensorList || value.kind == EValue::Kind::OptionalTensorList;

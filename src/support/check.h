@@ -1,10 +1,10 @@
-// CHECK: invariants that only a bug of ours can break. Throws an InternalError with the condition, the place
-// and the streamed text; the entry points of the library make a Diagnostic of it (guarded.h), so that no bug
-// ends the process we are called from.
+// CHECK: asserts invariants that only a bug of Depute can violate. It throws an InternalError with the
+// condition, the place and the streamed text. The library's entry points turn it into a Diagnostic
+// (guarded.h), so a bug does not end the calling process.
 //
 //   CHECK(node.uses().empty()) << "erasing " << node.op();
 //
-// Never use it on outside data, which returns a Result (result.h), nor in destructors.
+// Do not use it in destructors, nor for data from outside: these return a Result (result.h).
 #pragma once
 
 #include <sstream>
@@ -12,7 +12,7 @@
 
 namespace depute {
 
-// A bug of ours, noticed. what(): "CHECK(condition) failed at file:line text".
+// Thrown when a bug of Depute is detected. what(): "CHECK(condition) failed at file:line text".
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -22,7 +22,7 @@ class InternalError : public std::logic_error {
 
 namespace depute::internal {
 
-// Collects the message.
+// Collects the streamed message.
 class CheckFailure {
  public:
   CheckFailure(const char* condition, const char* file, int line);
@@ -38,14 +38,14 @@ class CheckFailure {
   std::ostringstream text_;
 };
 
-// Throws once the message is whole, and gives both branches of CHECK's conditional the type void.
+// Throws when the message is complete, and gives both branches of CHECK's conditional the type void.
 struct ThrowFailure {
   [[noreturn]] void operator&(const CheckFailure& failure) const;
 };
 
 }  // namespace depute::internal
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): what follows is streamed into it
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the message is streamed into it
 #define CHECK(condition)                             \
   (condition) ? static_cast<void>(0)                 \
               : ::depute::internal::ThrowFailure() & \

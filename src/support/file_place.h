@@ -1,4 +1,4 @@
-// Which file a path means, however it is written: through symbolic links, hard links, "./" and "..".
+// Identity of the file that a path refers to, through symbolic links, hard links, "./" and "..".
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,9 @@
 namespace depute {
 
 struct FilePlace {
-  std::string path;  // absolute and without links as far as that is known
+  std::string path;  // absolute and without links, as far as it can be resolved
   bool exists = false;
-  dev_t device = 0;  // of an existing file
+  dev_t device = 0;  // set for an existing file
   ino_t inode = 0;
   mode_t mode = 0;
 
@@ -21,7 +21,7 @@ struct FilePlace {
 FilePlace place_of_path(const std::string& path);
 FilePlace place_of_descriptor(int descriptor);
 
-// Both are the same file, or would be.
+// True if both are the same file, or would be once they exist.
 bool is_same_file(const FilePlace& a, const FilePlace& b);
 
 }  // namespace depute

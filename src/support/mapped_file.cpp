@@ -13,7 +13,7 @@
 namespace depute {
 namespace {
 
-// Files up to this size are mapped whole at once; of a larger one perhaps little is needed.
+// Files up to this size (bytes) are read ahead as a whole; of larger files, perhaps only parts are needed.
 constexpr std::size_t max_populated_bytes = std::size_t{32} << 20;
 
 constexpr std::size_t first_stream_bytes = std::size_t{1} << 20;
@@ -30,7 +30,7 @@ Result<std::span<const std::byte>> map_file(int descriptor, std::size_t size, co
   return std::span(static_cast<const std::byte*>(address), size);
 }
 
-// Memory for a stream of unknown length; unmapped when it is not released.
+// Buffer for a stream of unknown length; unmapped unless released.
 class StreamMemory {
  public:
   StreamMemory() = default;
@@ -40,7 +40,7 @@ class StreamMemory {
     if (address_ != nullptr) munmap(address_, capacity_);
   }
 
-  // Room behind the first `used` bytes; empty when there is no memory.
+  // Returns free space behind the first `used` bytes; empty if out of memory.
   std::span<std::byte> room(std::size_t used) {
     if (used == capacity_ && !resize(capacity_ == 0 ? first_stream_bytes : 2 * capacity_)) return {};
     return std::span(static_cast<std::byte*>(address_), capacity_).subspan(used);
@@ -48,7 +48,7 @@ class StreamMemory {
 
   std::span<const std::byte> release(std::size_t used) {
     if (used == 0) return {};
-    resize(used);  // a failure leaves more than is needed
+    resize(used);  // on failure, the mapping is larger than necessary
     return {static_cast<const std::byte*>(std::exchange(address_, nullptr)), used};
   }
 

@@ -1,5 +1,5 @@
-// A file mapped read-only into memory: weights are used where they lie and never copied. What cannot be
-// mapped (a pipe) is read into memory.
+// MappedFile: a file mapped read-only into memory, so that weights are used in place and never copied.
+// Streams such as pipes are read into memory.
 //
 //   TRY(auto file, MappedFile::open("model.pt2"));
 //   std::span<const std::byte> bytes = file->bytes();
@@ -16,15 +16,16 @@ namespace depute {
 
 class MappedFile {
  public:
-  // Fails with code "open" and the system's reason. An empty file gives an empty span.
+  // Maps a regular file. Fails with the code "open" and the system's error text. An empty file has an empty
+  // span.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  // The same for pipes and other streams as well, which are read into memory until they end.
+  // Like open(), but also accepts pipes and other streams, which are read to their end.
   static Result<std::shared_ptr<const MappedFile>> open_any(const std::string& path);
   static Result<std::shared_ptr<const MappedFile>> standard_input();
-  // Bytes that lie in memory already, as long as `owner` lives; `name` stands for the path.
+  // Wraps bytes in memory, which `owner` keeps alive; `name` replaces the path.
   static std::shared_ptr<const MappedFile> in_memory(std::span<const std::byte> bytes,
                                                      std::shared_ptr<const void> owner, std::string name);
-  // A file or stream that is open already; owns the descriptor, whatever happens.
+  // Maps an open file or reads an open stream. Always takes ownership of the descriptor.
   static Result<std::shared_ptr<const MappedFile>> take(int descriptor, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -32,9 +33,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
-  int descriptor() const {
-    return descriptor_;
-  }  // for copy_file_range; -1 for a stream; owned by this object
+  // Descriptor for copy_file_range(), owned by this object; -1 for a stream.
+  int descriptor() const { return descriptor_; }
 
  private:
   MappedFile(std::string path, int descriptor, std::span<const std::byte> bytes)
@@ -43,7 +43,7 @@ class MappedFile {
   std::string path_;
   int descriptor_;
   std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;  // of bytes that are not ours to unmap
+  std::shared_ptr<const void> owner_;  // owner of bytes from in_memory()
   bool is_mapped_ = true;
 };
 

@@ -1,4 +1,4 @@
-// Names of what a signal handler removes before the process ends: no lock, nothing that grows.
+// Paths that a signal handler removes before the process ends. It takes no lock and has a fixed size.
 //
 //   NamesToRemove<64> names;
 //   const int slot = names.add("/tmp/a");                          // -1: there is no more room
@@ -32,7 +32,7 @@ class NamesToRemove {
     if (slot >= 0) std::free(names_[static_cast<std::size_t>(slot)].exchange(nullptr));
   }
 
-  // Of a process whose other threads stand still.
+  // Visits all paths. The other threads of the process must be stopped.
   template <typename Visit>
   void each(Visit&& visit) {
     for (std::atomic<char*>& name : names_) {

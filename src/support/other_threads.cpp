@@ -15,7 +15,7 @@ namespace {
 std::atomic<int> stopped_threads = 0;
 std::atomic_flag somebody_stops;
 
-// The first real-time signals are the C library's.
+// The C library uses the first real-time signals.
 int stop_signal() {
   return SIGRTMIN + 5;
 }
@@ -25,7 +25,7 @@ extern "C" void stop_here(int /*signal*/) {
   while (true) pause();
 }
 
-// The number that a name of digits is; 0 for another name.
+// Parses a name that consists of digits; returns 0 for other names.
 pid_t number_of(const char* name) {
   pid_t number = 0;
   for (; *name != '\0'; ++name) {
@@ -35,8 +35,8 @@ pid_t number_of(const char* name) {
   return number;
 }
 
-// Tells all threads but this one to stop, and returns how many there are. The folder is read by the system's
-// own call, since opendir() allocates.
+// Sends the stop signal to all other threads and returns their number. Uses a system call to read the folder,
+// because opendir() allocates.
 int tell_other_threads() {
   const int folder = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return 0;
@@ -71,8 +71,9 @@ void let_threads_be_stopped() {
   sigaction(stop_signal(), &action, nullptr);
 }
 
-// Of two handlers on two threads one waits to be stopped. Threads are told once more while there are new
-// ones, which another had started before it stopped, and from time to time, since one may have ended instead.
+// If two threads run handlers, one of them waits to be stopped. Signals are repeated when there are new
+// threads, which another thread created before it stopped, and every 100 rounds, because a thread may have
+// ended instead.
 void stop_other_threads() {
   if (!handler_is_set()) return;
   while (somebody_stops.test_and_set()) pause();

@@ -1,22 +1,24 @@
-// A signal handler that removes what a process leaves must be alone: another thread would go on making new
-// files, or take the end of a worker, which the handler has ended, for a failure whose input is to be kept.
+// Stops all other threads in a signal handler that removes temporary files. A running thread could create new
+// files. It could also treat a worker that the handler ended as failed, and keep its input.
 //
 //   let_threads_be_stopped();              // when the process starts
-//   stop_other_threads();                  // in the handler: from here on nobody else does anything
+//   stop_other_threads();                  // in the handler: no other thread runs after this
 #pragma once
 
 #include <csignal>
 
 namespace depute {
 
+// Enables stop_other_threads().
 void let_threads_be_stopped();
 
-// Does nothing without let_threads_be_stopped(). The threads never go on: for a process that ends. Waits for
-// half a second at most for one that does not stop. Safe to call from a signal handler that blocks the
-// signals whose handlers call this.
+// Stops all other threads permanently, in a process that ends. Does nothing without let_threads_be_stopped().
+// Waits at most half a second for a thread that does not stop. Call it in signal handlers that block all
+// signals whose handlers call it.
 void stop_other_threads();
 
-// This thread is neither interrupted nor stopped while it makes something and notes that it is there.
+// While it lives, this thread is neither interrupted nor stopped. Used to create a file and register it
+// atomically.
 class Uninterrupted {
  public:
   Uninterrupted();

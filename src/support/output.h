@@ -1,10 +1,10 @@
-// Where a writer puts its bytes, one piece behind the other: a file (output_file.h) or memory. The same calls
-// give the same bytes in both.
+// Output: sequential destination of a writer, a file (output_file.h) or memory. Both get the same bytes from
+// the same calls.
 //
 //   std::vector<std::byte> bytes;
 //   OutputBytes out(bytes);
 //   TRY_STATUS(out.write(header));
-//   TRY_STATUS(out.commit());                 // without it `bytes` stay what they were
+//   TRY_STATUS(out.commit());                 // without it, `bytes` keeps its old content
 #pragma once
 
 #include <cstddef>
@@ -25,22 +25,22 @@ class Output {
   virtual ~Output() = default;
 
   virtual Status write(std::span<const std::byte> bytes) = 0;
-  // Writes bytes that lie in `source`'s mapping, which must live until commit().
+  // Writes bytes of `source`'s mapping, which must live until commit().
   virtual Status write_from(const MappedFile& source, std::span<const std::byte> bytes) = 0;
-  Status pad_to(std::uint64_t offset);  // zero bytes up to `offset`, which is not before position()
-  // Leaves room up to `offset`, to be filled by write_at.
+  Status pad_to(std::uint64_t offset);  // writes zero bytes up to `offset`, which must be >= position()
+  // Leaves a gap up to `offset`, to be filled by write_at().
   virtual Status skip_to(std::uint64_t offset) = 0;
-  // Writes over bytes before position(), which stays where it is.
+  // Overwrites bytes before position(), without changing position().
   virtual Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual std::uint64_t position() const = 0;
-  // What was written appears in its place; nothing is written afterwards.
+  // Makes the written bytes appear at their destination. Nothing may be written afterwards.
   virtual Status commit() = 0;
 };
 
-// Opens the output that is to appear under a path.
+// Opens the output for a path.
 using OpenOutput = std::function<Result<std::unique_ptr<Output>>(const std::string& path)>;
 
-// Memory. `target` must live until commit(), which replaces what it holds.
+// Output to memory. `target` must live until commit(), which replaces its content.
 class OutputBytes : public Output {
  public:
   explicit OutputBytes(std::vector<std::byte>& target) : target_(target) {}

@@ -18,10 +18,10 @@ namespace depute {
 namespace {
 
 constexpr std::size_t buffer_size = 1 << 16;
-constexpr std::size_t max_pending = 256;  // the system takes 1024 at once
+constexpr std::size_t max_pending = 256;  // writev() accepts 1024 at once
 constexpr std::size_t max_pending_bytes = 1 << 20;
 
-// Gives each of two files the other's name. Not every file system can do it at once.
+// Exchanges the names of two files, if necessary in several steps on file systems without atomic exchange.
 bool swap_files(const std::string& a, const std::string& b) {
   if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return false;
@@ -93,7 +93,7 @@ Status OutputFile::flush() {
   return {};
 }
 
-// Afterwards `size` more bytes can be added.
+// Flushes if `size` more bytes would exceed the limits.
 Status OutputFile::make_room(std::size_t size) {
   if (pending_.size() < max_pending && pending_bytes_ + size <= max_pending_bytes) return {};
   return flush();
@@ -138,7 +138,7 @@ Status OutputFile::write_from(const MappedFile& source, std::span<const std::byt
   while (left > 0) {
     ssize_t copied = copy_file_range(source.descriptor(), &from, temporary_.descriptor(), nullptr, left, 0);
     if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) break;  // not supported between these files: write the rest
+    if (copied <= 0) break;  // not supported between these files: write the remaining bytes
     left -= static_cast<std::size_t>(copied);
     position_ += static_cast<std::uint64_t>(copied);
   }

@@ -21,7 +21,7 @@
 namespace depute {
 namespace {
 
-// The descriptor that a path names: its file is written where it stands, never replaced.
+// Descriptor named by a path. Its file is written in place, never replaced.
 std::optional<int> named_descriptor(std::string_view path) {
   if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -35,7 +35,7 @@ std::optional<int> named_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
-// Signals that end the process wait until this goes.
+// Blocks signals that end the process during its lifetime.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -72,23 +72,23 @@ struct OutputSet::Entry {
   std::string option;
   std::string path;
   FilePlace place;
-  std::optional<int> descriptor;  // of a stream that is open already
+  std::optional<int> descriptor;  // set for a stream that is already open
   bool is_stream = false;
   bool is_open = false;
   bool is_whole = false;
   std::unique_ptr<OutputFile> file;
-  std::vector<std::byte> bytes;  // of a stream
+  std::vector<std::byte> bytes;  // content of a stream
 
   bool may_be_shared() const { return is_stream && !descriptor && S_ISCHR(place.mode); }  // /dev/null
 };
 
 namespace {
 
-// An output of the set, which owns the bytes: commit() only says that they are whole.
+// Output handed to a writer. The set keeps the bytes; commit() only marks them as complete.
 class Member : public Output {
  public:
   Member(Output& output, bool& is_whole) : output_(output), is_whole_(is_whole) {}
-  // A stream: its bytes wait in memory.
+  // For a stream: collects its bytes in memory.
   Member(std::unique_ptr<Output> bytes, bool& is_whole)
       : output_(*bytes), is_whole_(is_whole), bytes_(std::move(bytes)) {}
 
@@ -162,7 +162,7 @@ Status OutputSet::check_inputs(const Entry& entry) const {
   return {};
 }
 
-// What can be known before the file is written.
+// Checks everything that can be known before the file is written.
 Status OutputSet::check_place(const Entry& entry) const {
   auto fail = [&](std::string_view message, std::string_view hint = {}) {
     return failure("write", entry.path, message, hint);
@@ -248,7 +248,7 @@ Status OutputSet::put_files_in_place() {
     }
     return placed;
   }
-  entries_.clear();  // and with them what was in the places before
+  entries_.clear();  // also removes the previous files
   return {};
 }
 

@@ -1,16 +1,17 @@
-// The files that one run writes: they appear together, or none of them does.
+// OutputSet: the output files of one run, which appear together or not at all.
 //
 //   OutputSet outputs;
-//   TRY_STATUS(outputs.add_input("model.pt2"));
-//   TRY_STATUS(outputs.reserve("-o", "model.pte"));       // before any work: refuses what cannot be written
-//   TRY(std::unique_ptr<Output> out, outputs.open("model.pte"));
+//   outputs.add_input("model.pt2");
+//   TRY_STATUS(outputs.reserve("-o", "model.pte"));   // before any work: fails if it cannot be written
+//   TRY(auto out, outputs.open("model.pte"));         // a temporary file
 //   TRY_STATUS(out->write(bytes));
-//   TRY_STATUS(out->commit());                            // the file is whole, and still aside
-//   TRY_STATUS(outputs.put_in_place());                   // now it appears
+//   TRY_STATUS(out->commit());                        // complete, in the temporary file
+//   TRY_STATUS(outputs.put_in_place());               // renamed to model.pte
 //
-// Files are written beside their places and renamed at the end. When a rename fails, those before it are
-// undone; a power cut in between can leave some files new and others old, each of them whole. Streams ("-"
-// for standard output, pipes, devices) get their bytes before the first rename, and cannot be undone.
+// Files are written beside their destinations and renamed at the end. If a rename fails, earlier ones are
+// undone. After a power failure during renaming, some files may be new and others old, but each file is
+// complete. Streams ("-" for standard output, pipes, devices) get their bytes before the first rename and
+// cannot be undone.
 #pragma once
 
 #include <memory>
@@ -24,39 +25,39 @@
 
 namespace depute {
 
-// The path is "-" or another name of standard output.
+// True if the path is "-" or another name of standard output.
 bool is_standard_output(std::string_view path);
 
 class OutputSet {
  public:
   OutputSet();
-  ~OutputSet();  // nothing is left of what was not put in place
+  ~OutputSet();  // removes every file that is not in place yet
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
 
-  // No output may take the place of this file, under whatever name. "-" is standard input.
+  // Declares an input file, which no output may overwrite, under any name. "-" is standard input.
   void add_input(const std::string& path);
-  // The same when outputs were reserved already: fails when one of them has the place.
+  // Like add_input(), after outputs were reserved: fails if an output would overwrite this file.
   Status add_late_input(const std::string& path);
 
-  // Takes the path for an output; `option` is where the user named it, for messages. Fails with the code
-  // "usage" when an input or another output has the place already, with "write" when no file can be there.
+  // Reserves a path for an output; `option` is the user's option, for messages. Fails with code "usage" if an
+  // input or another output has this path, and with code "write" if no file can be created there.
   Status reserve(const std::string& option, const std::string& path);
 
-  // Opens an output; one that was not reserved is reserved now.
+  // Opens an output, and reserves the path if necessary.
   Result<std::unique_ptr<Output>> open(const std::string& path);
 
-  // What is whole and still aside. The set must outlive it for an output that goes to a stream.
+  // Maps a committed output before it appears. For an output to a stream, the set must outlive the mapping.
   Result<std::shared_ptr<const MappedFile>> written(const std::string& path) const;
 
-  // Forgets what was written so far: its places stay as they are.
+  // Discards all outputs opened so far; their destinations remain unchanged.
   void drop_written();
 
   Status put_in_place();
 
  private:
   struct Entry;
-  Entry* find(const std::string& path);  // one that was not opened yet
+  Entry* find(const std::string& path);  // an entry that is not open yet
   Status check_inputs(const Entry& entry) const;
   Status check_place(const Entry& entry) const;
   Status write_streams();

@@ -11,9 +11,9 @@
 namespace depute {
 namespace {
 
-thread_local bool is_inside = false;  // this thread runs a body of a parallel loop
+thread_local bool is_inside = false;  // this thread runs the body of a parallel loop
 
-// Hands out the indices in order, to whichever thread comes next, and keeps the first exception.
+// Distributes the indices in order to the threads, and keeps the first exception.
 class Loop {
  public:
   Loop(std::size_t count, const std::function<void(std::size_t)>& body) : count_(count), body_(body) {}
@@ -42,7 +42,7 @@ class Loop {
   std::exception_ptr failure_;
 };
 
-// A machine that has no more threads to give gets the work done with those it gave.
+// Starts up to `count` threads. If the system has no more threads, those already started do the work.
 void start(std::vector<std::jthread>& helpers, std::size_t count, Loop& loop) {
   try {
     for (std::size_t i = 0; i < count; ++i) helpers.emplace_back([&loop] { loop.work(); });
@@ -61,7 +61,7 @@ void parallel_for(std::size_t count, int jobs, const std::function<void(std::siz
   Loop loop(count, body);
   {
     std::vector<std::jthread> helpers;
-    helpers.reserve(threads - 1);  // nothing is thrown while threads run
+    helpers.reserve(threads - 1);  // prevents an exception while threads run
     start(helpers, threads - 1, loop);
     loop.work();
   }

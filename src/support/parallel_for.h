@@ -1,4 +1,4 @@
-// Loops whose bodies run side by side. Results must not depend on the order of the calls.
+// Parallel loops. Results must not depend on the order of the calls.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace depute {
 
-// Calls body(i) for every i in [0, count), on at most `jobs` threads, the caller's among them. Indices are
-// taken in order, so that long work should come first. What a body throws comes out here, once all threads
-// are done; bodies that were not begun by then may be left out. A loop inside a body runs in its thread
-// alone.
+// Calls body(i) for every i in [0, count), on at most `jobs` threads including the caller's. Indices are
+// taken in order, so long tasks should come first.
+// If a body throws, bodies that have not started are skipped; the first exception is rethrown after all
+// threads are done. A loop inside a body runs sequentially in its thread.
 void parallel_for(std::size_t count, int jobs, const std::function<void(std::size_t)>& body);
 
 }  // namespace depute

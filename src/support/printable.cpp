@@ -7,7 +7,8 @@
 namespace depute {
 namespace {
 
-// Of the character that stands here in UTF-8; 0 where there is none, or one that controls (U+0080 to U+009F).
+// Length in bytes of the UTF-8 character at the start of `text`; 0 for invalid UTF-8 and for control
+// characters U+0080 to U+009F.
 std::size_t length_of_character(std::string_view text) {
   const auto is_within = [&](std::size_t i, unsigned least, unsigned most) {
     const unsigned byte = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -16,7 +17,7 @@ std::size_t length_of_character(std::string_view text) {
   const auto continues = [&](std::size_t i) { return is_within(i, 0x80, 0xBF); };
   if (is_within(0, 0, 0x7F)) return 1;
   if (is_within(0, 0xC2, 0xDF)) return is_within(1, is_within(0, 0xC2, 0xC2) ? 0xA0 : 0x80, 0xBF) ? 2 : 0;
-  // Of three and four bytes not those that would fit in fewer, halves of pairs, and what is beyond U+10FFFF.
+  // Excludes overlong encodings, surrogates, and code points beyond U+10FFFF.
   const unsigned least = is_within(0, 0xE0, 0xE0) ? 0xA0 : is_within(0, 0xF0, 0xF0) ? 0x90 : 0x80;
   const unsigned most = is_within(0, 0xED, 0xED) ? 0x9F : is_within(0, 0xF4, 0xF4) ? 0x8F : 0xBF;
   if (is_within(0, 0xE0, 0xEF)) return is_within(1, least, most) && continues(2) ? 3 : 0;

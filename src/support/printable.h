@@ -1,5 +1,5 @@
-// Text from outside (names of files, of nodes, lines of a model) as it may be printed: it keeps to its line
-// and cannot steer the terminal.
+// Makes text from outside (file names, node names, source lines) safe to print: it stays on one line and
+// cannot control the terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace depute {
 
-// Control characters become "\n" and "\x1b", and so do bytes that are no UTF-8.
+// Replaces control characters by "\n" or "\x1b", and bytes that are not valid UTF-8 in the same way.
 std::string printable(std::string_view text);
 
 }  // namespace depute

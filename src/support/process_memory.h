@@ -1,4 +1,4 @@
-// How a short-lived process uses memory: it takes plenty at once and gives nothing back before it ends.
+// malloc settings for a short-lived process: grow in large steps, never trim.
 #pragma once
 
 namespace depute {

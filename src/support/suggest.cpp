@@ -9,9 +9,9 @@ namespace depute {
 namespace {
 
 constexpr std::size_t max_errors = 2;
-constexpr std::size_t max_length = 64;  // no known word is longer
+constexpr std::size_t max_length = 64;  // longer words are never compared
 
-// Letters to add, drop or change.
+// Number of letters to insert, delete or change (Levenshtein distance).
 std::size_t typing_errors(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0U);

@@ -1,4 +1,4 @@
-// Finds what the user may have meant by a word that is not known.
+// Suggests known words for an unknown word of the user.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace depute {
 
-// The most similar of the known words; nothing when none is within two typing errors.
+// Returns the most similar known word; nullopt if none is within two typing errors.
 std::optional<std::string> most_similar(std::string_view word, std::span<const std::string> known);
 
-// "did you mean relu?"; `otherwise` when none is so near.
+// Returns "did you mean relu?", or `otherwise` if no known word is similar.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known,
                          std::string_view otherwise = {});
 

@@ -13,7 +13,7 @@ struct Hash {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-// One shard of the table, so that two threads rarely meet at one lock.
+// One shard of the table, which reduces contention between threads.
 struct Shard {
   std::mutex mutex;
   std::pmr::monotonic_buffer_resource memory;
@@ -22,7 +22,7 @@ struct Shard {
 
 constexpr std::size_t shard_count = 16;
 
-// Names that are made one after the other differ in their last characters.
+// Selects the shard by the last character, because consecutive generated names differ there.
 Shard& shard_of(std::string_view text) {
   static auto* table = new std::array<Shard, shard_count>;  // never destroyed: symbols outlive every static
   return (*table)[(text.size() + static_cast<unsigned char>(text.back())) % shard_count];

@@ -15,7 +15,7 @@
 namespace depute {
 namespace {
 
-constexpr int max_attempts = 100;  // at a name that nobody has
+constexpr int max_attempts = 100;  // attempts to find an unused name
 
 NamesToRemove<64> file_names;
 
@@ -39,8 +39,8 @@ TemporaryFile::~TemporaryFile() {
   file_names.remove(slot_);
 }
 
-// Another process, or one that was killed, may have the same number: a name is taken only when it is free. It
-// is remembered before the file is there, so that a signal at any time finds it.
+// Creates the file only under an unused name, since another or an earlier process may have the same id. The
+// name is registered before the file exists, so that a signal handler always finds it.
 Result<TemporaryFile> TemporaryFile::create(const std::string& target, mode_t mode) {
   static std::atomic<unsigned> count = 0;
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();

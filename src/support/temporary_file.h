@@ -1,4 +1,4 @@
-// A file under a name of its own beside the place where it is to appear; removed when its owner goes, and by
+// TemporaryFile: a file with a unique name beside its destination. It is removed by its destructor, or by
 // remove_temporary_files() when a signal ends the process.
 #pragma once
 
@@ -12,16 +12,16 @@ namespace depute {
 
 class TemporaryFile {
  public:
-  // An empty file in the folder of `target`, with the rights `mode` minus the umask.
+  // Creates an empty file in the folder of `target`, with the permissions `mode` minus the umask.
   static Result<TemporaryFile> create(const std::string& target, mode_t mode);
   ~TemporaryFile();
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   const std::string& path() const { return path_; }
-  int descriptor() const { return descriptor_; }  // for writing; -1 when it was closed
+  int descriptor() const { return descriptor_; }  // open for writing; -1 after close()
   Status close();
-  // The file has another name now, and is not removed any more.
+  // Keeps the file, which the caller has renamed.
   void release();
 
  private:
@@ -29,11 +29,11 @@ class TemporaryFile {
 
   std::string path_;  // empty: released
   int descriptor_ = -1;
-  int slot_ = -1;  // where remove_temporary_files() finds the name; -1: nowhere
+  int slot_ = -1;  // slot in the names for remove_temporary_files(); -1: none
 };
 
-// Removes the temporary files there are (of the first 64 at a time). Safe to call from a signal handler, for
-// a process that ends.
+// Removes the existing temporary files (at most 64). Safe to call from a signal handler in a process that
+// ends.
 void remove_temporary_files();
 
 }  // namespace depute

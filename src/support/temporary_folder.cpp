@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_names = 256;
 NamesToRemove<max_names> folder_names;
 
-// A folder that may not be written or entered keeps what is in it.
+// Grants the owner all permissions, without which the content of a folder cannot be removed.
 void take_rights(const fs::path& folder) {
   std::error_code error;
   fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
@@ -65,7 +65,7 @@ std::string TemporaryFolder::release() {
   return std::exchange(path_, {});
 }
 
-// To walk a folder is nothing that a signal handler may do; to run a program is.
+// Runs rm, because a signal handler may start a program, but not walk a folder.
 void remove_temporary_folders() {
   static char rm[] = "/bin/rm";
   static char options[] = "-rf";

@@ -1,5 +1,5 @@
-// A folder of its own in the system's place for temporary files; removed with all that is in it when its
-// owner goes, and by remove_temporary_folders() when a signal ends the process.
+// TemporaryFolder: a new folder in the system's folder for temporary files. It is removed with its content by
+// the destructor, or by remove_temporary_folders() when a signal ends the process.
 //
 //   TRY(TemporaryFolder folder, TemporaryFolder::create("depute-worker"));   // /tmp/depute-worker-k3Jd2f
 #pragma once
@@ -13,28 +13,28 @@ namespace depute {
 
 class TemporaryFolder {
  public:
-  // Nobody else may look into it.
+  // Creates a folder that only this user can access.
   static Result<TemporaryFolder> create(std::string_view name);
   ~TemporaryFolder();
   TemporaryFolder(TemporaryFolder&& other) noexcept;
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
 
   const std::string& path() const { return path_; }
-  // It stays, and is its caller's.
+  // Keeps the folder, which now belongs to the caller.
   std::string release();
 
  private:
   TemporaryFolder(std::string path, int slot) : path_(std::move(path)), slot_(slot) {}
 
   std::string path_;  // empty: released
-  int slot_ = -1;     // where remove_temporary_folders() finds the path; -1: nowhere
+  int slot_ = -1;     // slot in the paths for remove_temporary_folders(); -1: none
 };
 
-// Removes a folder and all below it, also where somebody has taken the right to from us. Follows no link.
+// Removes a folder and its content, also if permissions were removed. Does not follow links.
 void remove_folder(const std::string& path);
 
-// Removes the temporary folders there are (of the first 256 at a time) by the program rm. Safe to call from a
-// signal handler, for a process that ends.
+// Removes the existing temporary folders (at most 256) by running rm. Safe to call from a signal handler in a
+// process that ends.
 void remove_temporary_folders();
 
 }  // namespace depute

@@ -1,5 +1,5 @@
-// An error on its way through a function that returns no Result, as those are that a BackendEntry is made of:
-// guarded() gives it back as it was.
+// Carries a Diagnostic through a function that returns no Result, such as the functions of a BackendEntry.
+// guarded() returns the Diagnostic unchanged.
 //
 //   if (!rows) throw ThrownError(rows.error());
 #pragma once

@@ -1,4 +1,4 @@
-// Text without the blanks around it.
+// Removes blanks from both ends of a text.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The short names of DEPUTE_TRY and DEPUTE_TRY_STATUS, for our own source files. No installed header has
-// them: other projects have macros of these names.
+// Short names of DEPUTE_TRY and DEPUTE_TRY_STATUS for Depute's own sources. Installed headers do not define
+// them, because other projects have macros with these names.
 #pragma once
 
 #include "depute/result.h"

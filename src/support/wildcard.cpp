@@ -2,11 +2,11 @@
 
 namespace depute {
 
-// Linear but for one step back: to the text that the last '*' stands for.
+// Backtracks only to the last '*', so the time is at most the product of both lengths.
 bool matches_wildcard(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
-  std::size_t star = pattern.npos;  // the last one, and what it stands for ends before `rest`
+  std::size_t star = pattern.npos;  // position of the last '*'; the text it matches ends before `rest`
   std::size_t rest = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,4 +1,4 @@
-// Names with * for any text, as users write them: "layers.*", "aten::*.out".
+// Matches names against patterns of users, in which * matches any text: "layers.*", "aten::*.out".
 #pragma once
 
 #include <string_view>

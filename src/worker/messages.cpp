@@ -30,8 +30,8 @@ Failure bad_message(std::string_view where, std::string_view what) {
   return failure("worker.bad-answer", where, what);
 }
 
-// Reads lists of numbers of nodes; [2, 9] in a list stands for all from 2 to 9. All lists of one reader
-// together name no more nodes than there are.
+// Reads lists of node numbers; an entry [2, 9] means the range from 2 to 9. All lists of one reader together
+// name at most as many nodes as there are.
 class NodeLists {
  public:
   explicit NodeLists(const std::vector<const Node*>& nodes) : nodes_(nodes), room_(nodes.size()) {}
@@ -63,7 +63,7 @@ class NodeLists {
   std::size_t room_;
 };
 
-// The other way: three and more that follow each other are a run.
+// Writes a list of node numbers; three or more consecutive numbers become a range.
 Message list_of(const std::vector<std::size_t>& numbers) {
   Message list = Message::array();
   for (std::size_t i = 0; i < numbers.size();) {
@@ -104,7 +104,7 @@ std::string_view word_of(Support support) {
   return "refuse";
 }
 
-// Rows that say the same of several nodes, by what they say.
+// Merges rows that say the same about several nodes. `Key` identifies the content of a row.
 template <typename Key>
 class GroupedRows {
  public:
@@ -133,7 +133,7 @@ class GroupedRows {
   std::vector<std::pair<Message, std::vector<std::size_t>>> rows_;
 };
 
-// Nodes with the same answer are told together.
+// Nodes with the same answer share a row.
 class GroupedAnswers {
  public:
   void add(const NodeSupport& support, std::size_t number) {
@@ -173,7 +173,7 @@ Result<NodeSupport> node_support_of(const Message& row) {
   return bad_message("answer", fmt::format("'{}' is none of take, take_if_useful, refuse", answer));
 }
 
-// What a worker answered: few rows for many nodes.
+// A worker's answers: few rows for many nodes.
 struct ToldAnswers {
   std::vector<NodeSupport> rows;
   std::unordered_map<const Node*, std::size_t> row_of;
@@ -199,7 +199,7 @@ Message regions_json(const RegionOptions& regions) {
           {"max_nodes", regions.max_nodes}};
 }
 
-// As the options of --backend that say the same.
+// Parses region options with the same spelling as the options of --backend.
 Result<RegionOptions> regions_of(const Message& json) {
   KeyValues options;
   for (const auto& [key, value] : json.items())
@@ -404,7 +404,7 @@ Message json_of(const PartitionResult& result, const Method& method) {
   Message tags = Message::array();
   std::vector<std::vector<std::size_t>> nodes_of_tag;
   std::unordered_map<Symbol, std::size_t> places;
-  // A tag without a spec is told, and refused by who asked.
+  // A tag without a spec is sent too; to_backend() rejects it later.
   const auto place_of = [&](Symbol tag) {
     const auto [found, is_new] = places.try_emplace(tag, tags.size());
     if (is_new) {

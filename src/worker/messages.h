@@ -1,7 +1,7 @@
-// The messages between a compiler and a worker as JSON (docs/backend-protocol.md), for both sides of it. What
-// reads them throws what nlohmann::json throws for JSON of another form.
+// The messages between compiler and worker as JSON (docs/backend-protocol.md), for both sides. The readers
+// throw nlohmann::json exceptions for malformed JSON.
 //
-// Nodes are told by their numbers: those of a method in the order of their lines in the text form, from 0.
+// Nodes are identified by numbers: the order of a method's nodes in the text form, from 0.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ namespace depute {
 
 using Message = nlohmann::ordered_json;
 
-// What the compact form of programs is called in messages.
+// The name of the compact form of programs in messages.
 inline constexpr std::string_view compact_form = "compact";
 
 std::vector<const Node*> numbered_nodes(const Method& method);
@@ -37,21 +37,25 @@ Result<std::vector<CompileSpec>> compile_specs_of(const Message& json);
 Message json_of(const BackendOptions& options);
 BackendOptions options_of(const Message& json);
 
-// {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]}, {"answer": "refuse", "rule": .., "nodes":
-// [2]}],
-//  "groups": [[0, 1]], "specs": [], ...}. A node that is not named is refused.
+// Converts between a proposal and its message; a node that no answer names is refused.
+//
+//   {"answers": [{"answer": "take", "gain": 1, "nodes": [0, 1]},
+//                {"answer": "refuse", "rule": .., "nodes": [2]}],
+//    "groups": [[0, 1]], "specs": [], ...}
 Message json_of(const Proposal& proposal, const Method& method);
-// `name` and `backend_id` stand for what is not said.
+// `name` and `backend_id` are the defaults for missing fields.
 Result<Proposal> proposal_of(const Message& json, const Method& method, const std::string& name,
                              const std::string& backend_id);
 
-// {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
-//  "verdicts": [{"rule": .., "nodes": [1]}]}
+// Converts between a partition result and its message.
+//
+//   {"tags": [{"tag": "t0", "backend": .., "specs": [], "nodes": [0], "constants": ["w"]}], "no_copy": [],
+//    "verdicts": [{"rule": .., "nodes": [1]}]}
 Message json_of(const PartitionResult& result, const Method& method);
 Result<PartitionResult> partition_result_of(const Message& json, const Method& method,
                                             const std::string& name, const std::string& backend_id);
 
-// What a worker says of itself.
+// A worker's description of itself.
 struct WorkerDescription {
   int protocol = 0;
   std::string id, description, version, cache_version;
@@ -59,8 +63,8 @@ struct WorkerDescription {
   std::vector<SupportRow> support;
   std::vector<std::string> libraries;
   std::vector<BackendOpSpec> ops;
-  bool together = false;       // partitions are preprocessed all at once
-  bool reads_compact = false;  // programs in the compact form, too
+  bool together = false;       // all partitions are preprocessed in one call
+  bool reads_compact = false;  // the worker also reads programs in the compact form
 };
 Message json_of(const WorkerDescription& description);
 WorkerDescription description_of(const Message& json);

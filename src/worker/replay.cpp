@@ -1,5 +1,5 @@
-// Asks a worker again what it failed at: the folder has its input and replay.json, the program and the
-// request.
+// Repeats a request that a worker failed at. The folder contains its input and replay.json, with the worker's
+// program and the request.
 #include <fmt/format.h>
 
 #include "depute/worker.h"

@@ -1,5 +1,5 @@
-// The worker's side of the protocol: reads a request a line from standard input, answers with a line, or one
-// for each partition, and writes the bytes of results into files of the folder that it runs in.
+// The worker's side of the protocol. Reads one request per line from standard input. Answers with one line,
+// or one line per partition, and writes the bytes of results into files of its working directory.
 #include "depute/serve_backend.h"
 
 #include <fcntl.h>
@@ -34,11 +34,11 @@ namespace {
 
 constexpr std::size_t bytes_alignment = 64;
 constexpr int max_jobs = 64;
-// Bytes up to this size are in the answer.
+// Results up to this size in bytes are part of the answer.
 constexpr std::size_t max_told_bytes_of_result = 256;
 
-// The file with the bytes of a request's results; there is none when all of them are few. What an answer
-// tells of is there when it is told.
+// The file with the bytes of a request's results, if any result is large. The bytes are written before the
+// answer that names them is sent.
 class ResultFile {
  public:
   explicit ResultFile(std::string name) : name_(std::move(name)) {}
@@ -48,7 +48,7 @@ class ResultFile {
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
 
-  // Where the bytes will be: in the answer itself, or in the file once write() has been called.
+  // Returns where the bytes will be: in the answer itself, or in the file once write() has been called.
   Message place(const Storage& storage) {
     if (storage.size() <= max_told_bytes_of_result)
       return with_bytes(storage, [](auto bytes) { return Message{{"hex", hex_of(bytes)}}; });
@@ -58,7 +58,7 @@ class ResultFile {
     return {{"file", name_}, {"at", at}, {"size", storage.size()}};
   }
 
-  // The bytes that were asked for, made and written on so many threads.
+  // Produces and writes the bytes of all places handed out so far, on `jobs` threads.
   Status write(int jobs) {
     if (!asked_.empty() && descriptor_ < 0)
       descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -87,13 +87,13 @@ class ResultFile {
   std::string name_;
   int descriptor_ = -1;
   std::size_t end_ = 0;
-  std::vector<std::pair<std::size_t, const Storage*>> asked_;  // by their places
+  std::vector<std::pair<std::size_t, const Storage*>> asked_;  // offset -> storage
 };
 
-// Lines of standard input, read in large pieces.
+// Reads lines of standard input in large blocks.
 class Lines {
  public:
-  // Nothing at the end.
+  // Returns nullopt at the end of the input.
   std::optional<std::string> next() {
     std::string line;
     while (true) {
@@ -128,7 +128,7 @@ class BackendServer {
   BackendServer(const Registry& registry, const BackendEntry& entry, const WorkerTraits& traits, int output)
       : registry_(registry), entry_(entry), traits_(traits), output_(output) {}
 
-  // False when nobody reads the answer.
+  // Returns false if the compiler no longer reads answers.
   bool answer(const std::string& line) {
     Status answered = guarded([&]() -> Status {
       try {
@@ -220,7 +220,7 @@ class BackendServer {
     const Method* method = program.find_method(request.at("method").get<std::string>());
     if (method == nullptr) return failure("protocol", "method", "there is no such method");
     TRY(const std::optional<Proposal> proposal, made->proposal(program, *method));
-    // What is a function of the worker's own cannot be told: then it draws the regions itself.
+    // A `worth` function cannot be sent as JSON, so in that case the worker partitions the graph itself.
     if (proposal && !proposal->options.regions.worth) {
       say(json_of(*proposal, *method));
       return {};
@@ -230,7 +230,7 @@ class BackendServer {
     return {};
   }
 
-  // The partitions of a request, by method, as they are handed to the backend.
+  // The partitions of a request, by method, as arguments for the backend.
   struct Given {
     std::vector<Program> programs;
     std::vector<std::vector<CompileSpec>> specs;
@@ -255,8 +255,8 @@ class BackendServer {
     return given;
   }
 
-  // Answers partition by partition, so that each has the time of an answer. The one that fails gets its
-  // error, in the backend's own words, and ends the answer.
+  // Answers partition by partition, so that the time limit applies to each. A failing partition is answered
+  // with the backend's error, which ends the answer.
   Status preprocess(const Message& request) {
     TRY(const Given given, read_partitions(request));
     ResultFile file(fmt::format("result{}", ++count_));
@@ -319,12 +319,12 @@ class BackendServer {
   const WorkerTraits& traits_;
   int output_;
   bool is_open_ = true;
-  int count_ = 0;                                       // of files with results
-  int jobs_ = 1;                                        // threads that this request may use
-  mutable std::shared_ptr<const MappedFile> programs_;  // of this request
+  int count_ = 0;                                       // number of result files
+  int jobs_ = 1;                                        // threads for the current request
+  mutable std::shared_ptr<const MappedFile> programs_;  // for the current request
 };
 
-// Our answers go where standard output went; all else that is printed goes to standard error.
+// Moves standard output to a new descriptor for answers. Other prints go to standard error.
 int take_standard_output() {
   const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -366,7 +366,7 @@ int serve_backend(int argc, char** argv, const Registry& registry, std::string_v
   BackendServer server(registry, *entry, traits, take_standard_output());
   Lines lines;
   for (auto line = lines.next(); line && server.answer(*line);) line = lines.next();
-  // Nobody needs the memory to be taken apart piece by piece.
+  // Skips destructors: freeing memory piece by piece would only take time.
   std::fflush(nullptr);
   std::_Exit(0);
 }

@@ -1,4 +1,4 @@
-// Tries a worker: what every worker must do, whatever its backend, and what it does with some programs.
+// Tests a worker: general rules for every worker, and its results for some programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace depute {
 namespace {
 
-// A request that no worker knows is answered with an error, and the worker goes on.
+// An unknown request must be answered with an error, and the worker must go on.
 Status refuses_unknown_calls(const std::string& program, const WorkerOptions& options) {
   TRY(const auto worker, WorkerConnection::open(program, options));
   for (const Message& request : {Message{{"call", "no-such-call"}}, Message{{"call", "partition"}}}) {
@@ -40,7 +40,7 @@ Status describes_itself_the_same(const std::string& program, const WorkerOptions
   return failure("test-backend", "describe", "two processes say different things of the backend");
 }
 
-// The file of the program, and the delegates in it.
+// The lowered program, and its number of delegates.
 struct Lowered {
   PteBytes bytes;
   std::size_t delegates = 0;
@@ -56,7 +56,7 @@ Result<Lowered> lower_with(const Compiler& compiler, const std::string& name, co
   return Lowered{std::move(bytes), get_delegates(compiled.program).size()};
 }
 
-// Twice in one process each (verify_each_pass), and on several processes: always the same.
+// Lowers twice in one process (verify_each_pass) and in several processes. All results must be equal.
 Result<std::size_t> lowers_the_same(const Compiler& compiler, const std::string& name,
                                     const std::string& model) {
   TRY(const Lowered one, lower_with(compiler, name, model, 1));

@@ -1,4 +1,4 @@
-// The compiler's side of the protocol: a backend and a partitioner that ask a worker.
+// The compiler's side of the protocol: a backend and a partitioner that call a worker.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,13 +29,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The processes of one worker: as many as are needed side by side.
+// The processes of one worker, as many as run in parallel.
 class WorkerPool {
  public:
   WorkerPool(std::string name, std::string program, const WorkerOptions& options)
       : name_(std::move(name)), program_(std::move(program)), options_(options) {}
 
-  // One that nobody uses, or a new one.
+  // Returns an idle process, or starts one.
   Result<std::unique_ptr<WorkerConnection>> take() {
     {
       const std::lock_guard lock(mutex_);
@@ -65,7 +65,7 @@ class WorkerPool {
     ended.swap(idle_);
   }
 
-  // Of several failures one is told: the input of the others goes.
+  // Only one of several failures is reported. Removes the input kept for the others.
   void forget_untold(const Diagnostic& told) {
     const std::lock_guard lock(mutex_);
     for (const std::string& folder : kept_) {
@@ -75,8 +75,8 @@ class WorkerPool {
     kept_.clear();
   }
 
-  // Asks one process something; it is there for others again unless this failed. What JSON of another form
-  // throws is an error of the worker.
+  // Runs `ask` with one process and returns the process to the pool, unless `ask` fails. Malformed JSON in an
+  // answer is an error of the worker.
   template <typename Ask>
   auto with(Ask&& ask) -> decltype(ask(std::declval<WorkerConnection&>())) {
     TRY(std::unique_ptr<WorkerConnection> connection, take());
@@ -108,12 +108,12 @@ class WorkerPool {
   std::string program_;
   WorkerOptions options_;
   std::mutex mutex_;
-  std::vector<std::string> kept_;  // folders with the input of what failed
+  std::vector<std::string> kept_;  // folders with the input of failed calls
   std::string id_;
   std::vector<std::unique_ptr<WorkerConnection>> idle_;
 };
 
-// What reads an answer fails as the worker does.
+// Turns an error of reading an answer into a failure of the worker.
 template <typename T>
 Result<T> checked(WorkerConnection& worker, Result<T> read) {
   if (read) return read;
@@ -122,7 +122,7 @@ Result<T> checked(WorkerConnection& worker, Result<T> read) {
 
 // --- the backend
 
-// So many partitions are asked about at once, to save a way there and back for each.
+// Maximum number of partitions per request; one request saves a round trip for each.
 constexpr std::size_t max_asked_partitions = 64;
 
 struct AskedPartition {
@@ -151,7 +151,7 @@ class WorkerBackend : public Backend {
     return std::move(results[0]);
   }
 
-  // Results are files that the worker could still change: it has ended before they are used.
+  // Results are files that the worker could still change, so the worker ends before they are used.
   Result<std::vector<MethodResults>> preprocess_multimethod(std::span<const MethodPartitions> methods,
                                                             int jobs) const override {
     auto results = ask_all(methods, jobs);
@@ -167,7 +167,7 @@ class WorkerBackend : public Backend {
   }
 
  private:
-  // In runs of partitions, side by side.
+  // Sends the partitions in parallel requests.
   Result<std::vector<MethodResults>> ask_all(std::span<const MethodPartitions> methods, int jobs) const {
     std::vector<AskedPartition> asked;
     for (const auto& [method, partitions] : methods) {
@@ -188,7 +188,7 @@ class WorkerBackend : public Backend {
     for (std::size_t i = 0; i < runs; ++i) {
       if (done[i]) continue;
       if (together_) return Failure(done[i].error());
-      // The partition without a result is the one that it failed at.
+      // The first partition without a result is the one that failed.
       const AskedPartition& failed = asked[i * run + results[i].size()];
       return backend_failed(partition_place(failed.method, failed.partition, id_), done[i].error());
     }
@@ -209,8 +209,8 @@ class WorkerBackend : public Backend {
     return grouped;
   }
 
-  // One process, which may use `jobs` threads, is asked about these partitions; it answers with a line for
-  // each, in their order. A failure leaves the results before it.
+  // Asks one process, with `jobs` threads, to preprocess these partitions. It answers with one line per
+  // partition, in order. On failure, `results` has the results of earlier partitions.
   Status ask(std::span<const AskedPartition> asked, int jobs, std::vector<PreprocessResult>& results) const {
     return pool_->with([&](WorkerConnection& worker) -> Status {
       Message request = {{"call", "preprocess"}, {"jobs", jobs}, {"partitions", Message::array()}};
@@ -258,7 +258,7 @@ std::string value_text(const Value& value) {
   return "%" + (text::is_plain_name(name) ? std::string(name) : text::quoted(name));
 }
 
-// A node as a program of its own: its tensors are the inputs.
+// Prints a node as a program whose inputs are the node's operands.
 std::string alone(const Node& node) {
   std::string inputs;
   std::vector<const Value*> seen;
@@ -273,7 +273,7 @@ std::string alone(const Node& node) {
 
 class WorkerPartitioner : public Partitioner {
  public:
-  // Asks the worker whether it knows the options.
+  // Fails if the worker does not know the options.
   static Result<std::unique_ptr<Partitioner>> make(std::shared_ptr<WorkerPool> pool, std::string id,
                                                    const BackendOptions& options) {
     std::unique_ptr<WorkerPartitioner> made(new WorkerPartitioner(std::move(pool), std::move(id), options));
@@ -318,7 +318,7 @@ class WorkerPartitioner : public Partitioner {
     });
   }
 
-  // A worker that fails here fails again where that is told.
+  // A failure is ignored here: the worker fails again in a call that reports it.
   bool keeps(const Node& node) const {
     const auto answer = pool_->with([&](WorkerConnection& worker) -> Result<bool> {
       TRY(const Message kept,
@@ -357,7 +357,7 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// A delegate names its backend by the id: one of that id is asked for.
+// Two backends with the same id are an error, since a delegate names its backend by id.
 Status check_other_requests(const Registry& registry, const std::vector<BackendRequest>& requests,
                             const BackendRequest& added, const Backend& backend) {
   for (const BackendRequest& request : requests) {

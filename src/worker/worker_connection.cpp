@@ -23,15 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Constants up to this size are spelled out in the text.
+// Maximum size in bytes of constants that are written in the program's text.
 constexpr std::size_t max_spelled_bytes = 64;
 constexpr std::size_t data_alignment = 64;
-// Programs up to this size are in the request.
+// Maximum size in bytes of programs that are part of the request.
 constexpr std::size_t max_told_bytes = 16384;
-// Pieces of results up to this size are read, and not mapped.
+// Results up to this size in bytes are read; larger ones are mapped.
 constexpr std::size_t max_read_bytes = 65536;
 
-// The file is still the one that was opened under this path.
+// True if the path still leads to the file that was opened.
 bool is_still_there(const MappedFile& file) {
   struct stat now{};
   struct stat opened{};
@@ -39,7 +39,7 @@ bool is_still_there(const MappedFile& file) {
          now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
 }
 
-// Says where data lie, and writes those that lie in no file.
+// Finds the file position of data, and writes data that are in no file.
 class DataFolder {
  public:
   explicit DataFolder(std::string path) : path_(std::move(path)) {}
@@ -58,7 +58,7 @@ class DataFolder {
     return std::nullopt;
   }
 
-  // Whether there are data that lay in no file.
+  // Returns whether any data were written.
   Result<bool> finish() {
     TRY_STATUS(std::move(status_));
     if (out_) TRY_STATUS(out_->commit());
@@ -66,7 +66,7 @@ class DataFolder {
   }
 
  private:
-  // Absolute; empty for a file that is there no more. Looked up once.
+  // Returns the absolute path, or "" if the file no longer exists. Each file is looked up once.
   const std::string& path_of(const MappedFile& file) {
     auto [found, is_new] = paths_.try_emplace(&file);
     if (is_new && is_still_there(file)) found->second = fs::absolute(file.path()).string();
@@ -113,7 +113,7 @@ Result<std::unique_ptr<WorkerConnection>> WorkerConnection::open(const std::stri
 }
 
 WorkerConnection::~WorkerConnection() {
-  process_.reset();  // before its folder
+  process_.reset();  // must end before its folder is removed
   close_result();
   if (work_ >= 0) ::close(work_);
 }
@@ -156,7 +156,7 @@ Result<Message> WorkerConnection::program_place(const Program& program) {
   return Message{{"file", stem + ".ir"}};
 }
 
-// All programs of one request lie in one file.
+// All programs of one request are in one file.
 Result<Message> WorkerConnection::compact_place(std::string_view compact) {
   if (!programs_) {
     programs_path_ = fmt::format("{}/in/{}.programs", folder_.path(), inputs_);
@@ -233,7 +233,7 @@ Failure WorkerConnection::fail(WorkerFault fault, std::string message) {
   return keep_input(process_->fail(fault, std::move(message)));
 }
 
-// The input of a call that has one stays; all else goes.
+// Keeps the input of the failed call, if it had one, and removes all other files.
 Failure WorkerConnection::keep_input(Failure failure) {
   if (!options_.keeps_input || !has_input_ || folder_.path().empty()) return failure;
   const Message replay = {{"program", program_}, {"request", request_}};
@@ -253,8 +253,8 @@ void WorkerConnection::close_result() {
   result_.reset();
 }
 
-// No link, no folder, no pipe: a file that lies where the worker was told to write. It may have grown since
-// it was named last.
+// Rejects links, directories and pipes: the file must be a regular file in the worker's directory. It may
+// have grown since the last answer.
 Status WorkerConnection::open_result(const std::string& name) {
   if (name == result_name_ && result_descriptor_ >= 0) return {};
   if (name.empty() || name.find('/') != name.npos || name.find('\0') != name.npos)
@@ -269,11 +269,11 @@ Status WorkerConnection::open_result(const std::string& name) {
   close_result();
   result_descriptor_ = descriptor;
   result_name_ = name;
-  unlinkat(work_, name.c_str(), 0);  // its bytes are there as long as somebody needs them
+  unlinkat(work_, name.c_str(), 0);  // the descriptor keeps the bytes alive
   return {};
 }
 
-// A few bytes are read, more are mapped.
+// Small results are read, larger ones mapped.
 Result<std::shared_ptr<const Storage>> WorkerConnection::result_bytes(std::size_t at, std::size_t size) {
   if (size <= max_read_bytes) {
     std::vector<std::byte> made(size);

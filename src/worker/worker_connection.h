@@ -1,11 +1,11 @@
-// A worker that runs, and the folder that it is spoken with through: what is too long for a line goes there,
-// programs as text, and results come back as files.
+// A running worker and the folder for exchanging files with it. Programs that are too long for a line are
+// written there as text, and results come back as files.
 //
 //   /tmp/depute-worker-k3Jd2f/
-//     in/     what we write: 1.ir, and 1.bin for data that lie in no file
-//     work/   the worker's own, where it runs and may write
+//     in/     written by the compiler: 1.ir, and 1.bin with data that are in no other file
+//     work/   the worker's working directory, which it may write to
 //
-// After a failure the folder stays with in/ and replay.json: what it was asked, for `depute replay`.
+// After a failure the folder is kept, with in/ and replay.json (the request), for `depute replay`.
 #pragma once
 
 #include <memory>
@@ -25,37 +25,37 @@ namespace depute {
 
 class WorkerConnection {
  public:
-  // Starts the program and asks what it is, without its support matrix.
+  // Starts the program and asks for its description without the support matrix.
   static Result<std::unique_ptr<WorkerConnection>> open(const std::string& program,
                                                         const WorkerOptions& options);
 
   const WorkerDescription& description() const { return description_; }
 
-  // Its support matrix, which takes longer to tell than all else.
+  // Returns the support matrix, which takes longer than the rest of the description.
   Result<std::vector<SupportRow>> support();
 
-  // The program for the next request: in the compact form for a worker that reads it, else {"text": ..}, or
-  // {"file": ..} of a longer one. Files are gone with the next call of forget_input().
+  // Prepares the program for the next request. Uses the compact form if the worker reads it, else {"text":
+  // ..}, or {"file": ..} for a longer program. forget_input() removes the files.
   Result<Message> program_place(const Program& program);
   void forget_input();
 
-  // What the worker answers; an error of its own is one of ours.
+  // Returns the worker's answer. If the answer is an error, returns that error.
   Result<Message> ask(const Message& request);
-  // A further line of the same answer.
+  // Returns a further line of the same answer.
   Result<Message> next_line();
-  // Whether it answers with an error.
+  // True if the worker answers with an error.
   Result<bool> is_refused(const Message& request);
 
-  // The bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}, a file
-  // in the worker's folder, which is mapped.
+  // Returns the bytes that an answer names: {"text": ..}, {"hex": ..} or {"file": .., "at": .., "size": ..}.
+  // The file is in the worker's folder.
   Result<std::shared_ptr<const Storage>> bytes(const Message& place);
 
-  // The folder that stays after a failure; empty when none does.
+  // The folder that is kept after a failure, or "".
   const std::string& kept_folder() const { return kept_folder_; }
 
-  // A failure with the place where its input is kept.
+  // Returns a failure that names the kept input.
   Failure fail(WorkerFault fault, std::string message);
-  // An error about an answer, as a failure of the worker.
+  // Converts an error about an answer to a failure of the worker.
   Failure bad_answer(const Diagnostic& fault);
 
  private:
@@ -75,17 +75,17 @@ class WorkerConnection {
   WorkerOptions options_;
   std::unique_ptr<WorkerProcess> process_;
   WorkerDescription description_;
-  Message request_;  // the last one
+  Message request_;  // the last request
   int inputs_ = 0;
-  bool has_input_ = false;  // the last request tells of a program
+  bool has_input_ = false;  // the last request contains a program
   std::vector<std::string> written_;
-  std::optional<OutputFile> programs_;  // of the next request, in the compact form
+  std::optional<OutputFile> programs_;  // programs of the next request in the compact form
   std::string programs_path_;
   std::string result_name_;
   int result_descriptor_ = -1;
-  std::shared_ptr<const MappedFile> result_;  // what of it is mapped
+  std::shared_ptr<const MappedFile> result_;  // the mapped part of the result file
   std::string kept_folder_;
-  int work_ = -1;  // the worker's folder, as it was when it was empty
+  int work_ = -1;  // directory descriptor of the worker's folder, opened while it was empty
 
  public:
   ~WorkerConnection();

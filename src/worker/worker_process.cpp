@@ -32,12 +32,12 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto between_looks = 50ms;      // at a worker that says nothing
-constexpr auto time_to_end = 200ms;       // for a worker that was told that there is nothing more to do
-constexpr std::size_t kept_words = 4096;  // of standard error
+constexpr auto between_looks = 50ms;      // interval for checks of a silent worker
+constexpr auto time_to_end = 200ms;       // for a worker to exit after its input is closed
+constexpr std::size_t kept_words = 4096;  // bytes kept of standard error
 constexpr std::size_t told_lines = 8;
 
-// What a signal handler may read. A worker beyond the last place ends by the end of its input.
+// Process ids for signal handlers. A worker that gets no slot exits at the end of its input.
 std::array<std::atomic<pid_t>, 1100> running;
 
 int remember_worker(pid_t pid) {
@@ -69,7 +69,7 @@ struct Pipe {
     theirs = ends[1];
     return fcntl(ours, F_SETFL, O_NONBLOCK) == 0;
   }
-  // A socket, since to write where nobody reads is an error of one write and no signal.
+  // A socket, because writing to a closed one returns an error without raising a signal.
   bool open_to_worker() {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
@@ -94,7 +94,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// The attributes and actions of one posix_spawn.
+// The attributes and file actions of one posix_spawn() call.
 class Spawn {
  public:
   Spawn() {
@@ -115,7 +115,7 @@ class Spawn {
     posix_spawn_file_actions_addopen(&actions_, standard, "/dev/null", O_WRONLY, 0);
   }
 
-  // 0, or the system's reason. The first word is the program.
+  // Starts the program words[0]. Returns 0 or an errno value.
   int run(pid_t& pid, std::vector<std::string> words, std::vector<std::string> environment,
           const std::string& folder) {
     posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
@@ -138,7 +138,7 @@ class Spawn {
   posix_spawnattr_t attributes_{};
 };
 
-// One file may be no larger than all together, and a crash leaves no image of the memory.
+// Limits the size of each file to the limit for all files, and disables core dumps.
 void limit_files(pid_t pid, std::uint64_t max_bytes) {
   const rlimit size{max_bytes, max_bytes};
   const rlimit no_core{0, 0};
@@ -150,7 +150,7 @@ std::string size_text(std::uint64_t bytes) {
   return bytes >= (1U << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} bytes", bytes);
 }
 
-// The last lines that say something.
+// Returns the last lines that are not empty.
 std::vector<std::string> last_lines(std::string_view words) {
   std::vector<std::string> lines;
   while (!words.empty() && lines.size() < told_lines) {
@@ -207,7 +207,7 @@ Status WorkerProcess::spawn() {
     return fail(WorkerFault::NotStarted, std::strerror(reason));
   }
   slot_ = remember_worker(pid_);
-  start_guard();  // while the worker is being loaded
+  start_guard();  // runs while the worker is loading
   if (guard_in_ >= 0) {
     const std::string group = fmt::format("{}\n", pid_);
     [[maybe_unused]] const ssize_t sent = ::send(guard_in_, group.data(), group.size(), MSG_NOSIGNAL);
@@ -219,8 +219,8 @@ Status WorkerProcess::spawn() {
   return {};
 }
 
-// A shell that reads until we are gone, whatever has ended us, and then ends the worker's group and removes
-// its folders. Where there is no shell a worker ends by the end of its input.
+// Starts a shell that reads until this process ends for any reason. The shell then kills the worker's group
+// and removes its folders. Without a shell, a worker exits at the end of its input.
 void WorkerProcess::start_guard() {
   Pipe in;
   if (!in.open_to_worker()) return;
@@ -250,14 +250,14 @@ WorkerProcess::~WorkerProcess() {
   end();
 }
 
-// The end of its input tells a worker to end; who does not is ended, and so is what it has started.
+// Closes the worker's input, so that it exits. If it does not, it is killed with all processes it started.
 void WorkerProcess::end() {
   close_end(in_);
   if (pid_ > 0) {
     const auto last = Clock::now() + time_to_end;
     while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(100us);
     ::kill(-pid_, SIGKILL);
-    end_guard();  // before the number may be another's
+    end_guard();  // before the system reuses the process id
     if (slot_ >= 0) running[static_cast<std::size_t>(slot_)].store(0);
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
@@ -267,7 +267,7 @@ void WorkerProcess::end() {
   close_end(err_);
 }
 
-// Its number stays its own until end(): nobody else is killed by it.
+// Does not reap the process: its id stays reserved until end(), so no other process can be killed by it.
 bool WorkerProcess::has_ended() {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
@@ -285,7 +285,7 @@ Failure WorkerProcess::fail(WorkerFault fault, std::string message, std::string_
 }
 
 Failure WorkerProcess::ended() {
-  const auto last = Clock::now() + 1s;  // between the end of its output and its own
+  const auto last = Clock::now() + 1s;  // time between closing its output and exiting
   while (!has_ended() && Clock::now() < last) std::this_thread::sleep_for(1ms);
   if (!has_ended()) return fail(WorkerFault::Ended, "it closed its standard output before it had answered");
   read_words();
@@ -336,7 +336,7 @@ Result<std::string> WorkerProcess::wait_for_line(std::string_view to_write) {
     if (now < look) continue;
     look = now + between_looks;
     TRY_STATUS(check_space());
-    // What it started may hold its output open.
+    // A child process of the worker may keep its output open.
     if (is_open && ends[0].revents == 0 && has_ended())
       is_open = read_answer() && answer_.find('\n') != answer_.npos;
     if (now >= last)
@@ -350,12 +350,12 @@ Status WorkerProcess::write_some(std::string_view& text) {
   if (count >= 0) {
     text.remove_prefix(static_cast<std::size_t>(count));
   } else if (errno != EAGAIN && errno != EINTR) {
-    text = {};  // it does not listen any more; what it has said is read
+    text = {};  // the worker no longer reads; its output so far is still read
   }
   return {};
 }
 
-// False at the end. Reads some, so that a flood cannot keep us from looking at the clock.
+// Returns false at the end. Reads a limited amount, so that a flood of output cannot delay the time check.
 bool WorkerProcess::read_answer() {
   std::array<char, 1 << 16> buffer;
   for (int i = 0; i < 16 && answer_.size() <= max_worker_answer_bytes; ++i) {

@@ -1,12 +1,13 @@
-// A worker as a process: a line is written to it, a line is read from it, and whatever it does instead ends
-// in an error in bounded time.
+// A worker process. A line is written to it and a line is read from it; any other behavior of the worker
+// leads to an error in bounded time.
 //
-//   TRY(auto process, WorkerProcess::start(program, {.whole = "/tmp/depute-worker-x", .work = "..."},
-//   limits)); TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
+//   const WorkerFolders folders{.whole = "/tmp/depute-worker-x", .work = "/tmp/depute-worker-x/work"};
+//   TRY(auto process, WorkerProcess::start(program, folders, limits));
+//   TRY(std::string answer, process->ask(R"({"call": "describe", "protocol": 2})"));
 //
-// The process is in a group of its own and gets nothing of ours: no open files, no environment but PATH,
-// LD_LIBRARY_PATH and a language, its own folder as working directory, HOME and TMPDIR. When this object
-// goes, the whole group is ended; and when this process is killed, too, with the worker's folders.
+// The process runs in a group of its own and inherits no open files. Its environment is PATH, LD_LIBRARY_PATH
+// and a language; its own folder is working directory, HOME and TMPDIR. Destroying this object ends the whole
+// group. If this process is killed, the group ends too, and its folders are removed.
 #pragma once
 
 #include <sys/types.h>
@@ -22,12 +23,12 @@
 
 namespace depute {
 
-// The longest line that a worker may answer: a million nodes need a tenth of it.
+// Maximum size in bytes of an answer line. A million nodes need a tenth of it.
 inline constexpr std::size_t max_worker_answer_bytes = std::size_t{1} << 26;
 
 struct WorkerFolders {
-  std::string whole;  // there for this worker alone: removed when this process is killed
-  std::string work;   // in it: where the worker starts and may write
+  std::string whole;  // used by this worker alone; removed if this process is killed
+  std::string work;   // inside `whole`: the worker's working directory
 };
 
 class WorkerProcess {
@@ -40,12 +41,12 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Writes the line and waits for the next one. After an error the process is gone.
+  // Writes the line and returns the next line of the worker. After an error the process is gone.
   Result<std::string> ask(std::string_view line);
-  // The next line of the same answer.
+  // Returns the next line of the same answer.
   Result<std::string> next_line();
 
-  // A failure of this worker, with its last words; ends it.
+  // Ends the worker and returns a failure with the last lines of its standard error.
   Failure fail(WorkerFault fault, std::string message, std::string_view hint = {});
 
  private:
@@ -70,20 +71,20 @@ class WorkerProcess {
   WorkerFolders folders_;
   WorkerOptions limits_;
   pid_t pid_ = -1;
-  pid_t guard_ = -1;                   // ends the worker where we cannot any more
-  int guard_in_ = -1;                  // nothing but the worker's number is ever written there
-  int slot_ = -1;                      // where end_worker_processes() finds it
+  pid_t guard_ = -1;                   // shell that ends the worker if this process cannot
+  int guard_in_ = -1;                  // receives only the worker's process id
+  int slot_ = -1;                      // index for end_worker_processes()
   int in_ = -1, out_ = -1, err_ = -1;  // our ends of its standard streams
-  std::string answer_;                 // read, and not taken yet from taken_ on
+  std::string answer_;                 // output read so far; bytes before taken_ are consumed
   std::size_t taken_ = 0;
-  std::size_t searched_ = 0;  // no line ends before
-  std::string words_;         // the last of what it wrote to standard error
+  std::size_t searched_ = 0;  // no line ends before this position
+  std::string words_;         // the last bytes of its standard error
 };
 
-// Ends all workers there are. Safe to call from a signal handler, for a process that ends.
+// Ends all running workers. Safe to call from a signal handler of a process that is about to exit.
 void end_worker_processes();
 
-// The bytes that files below a folder take on the disk.
+// Returns the disk space used by the files below a folder, in bytes.
 std::uint64_t bytes_on_disk(const std::string& folder);
 
 }  // namespace depute

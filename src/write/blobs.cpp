@@ -13,16 +13,16 @@
 namespace depute {
 namespace {
 
-// A batch of pieces is made and hashed while the one before is written. Two batches are in memory at one
-// time; a piece that makes more bytes than this comes alone, and in parts where it can.
+// Maximum bytes of one batch. One batch is produced and hashed while the previous one is written, so two
+// batches are in memory. A larger piece forms a batch alone, and is produced in parts if possible.
 constexpr std::uint64_t max_made_bytes = std::uint64_t{12} << 20;
 constexpr std::size_t max_part_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t max_hashed_bytes = std::uint64_t{4} << 20;
 
-// Pieces from this size on are stored once even when some users want them aligned more strictly.
+// Pieces of at least this size are stored once even if some users need a stricter alignment.
 constexpr std::uint64_t least_shared = 64;
 
-// A place in a storage, or a number of zeros.
+// Identifies a range of a storage, or a number of zeros.
 struct Identity {
   const Storage* storage = nullptr;  // null: zeros
   std::uint64_t offset = 0;
@@ -43,10 +43,10 @@ Identity identity_of(const Blob& blob) {
   return {blob.storage.get(), blob.offset, blob.size};
 }
 
-// One of the different places among the blobs.
+// A distinct range of bytes among the blobs.
 struct Piece {
-  const Blob* blob = nullptr;   // the first one
-  std::uint64_t alignment = 1;  // the strictest of all
+  const Blob* blob = nullptr;   // the first blob with these bytes
+  std::uint64_t alignment = 1;  // the strictest of all its blobs
   bool is_compared = false;     // another piece may be equal
   std::uint64_t position = 0;
   std::vector<std::byte> made;
@@ -82,7 +82,7 @@ class BlobWriter {
   }
 
  private:
-  // Pieces from `begin` to before `end`.
+  // Pieces in [begin, end).
   struct Batch {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -104,8 +104,8 @@ class BlobWriter {
     align_alike();
   }
 
-  // Equal pieces have equal sizes and equal ends. The ends of bytes that are yet to be made are not known, so
-  // that all pieces of such a size are compared.
+  // Marks pieces that may equal another one: same size and same bytes at both ends. The ends of lazy bytes
+  // are unknown, so all pieces of such a size are marked.
   void mark_compared() {
     std::unordered_set<std::uint64_t> made_sizes;
     for (const Piece& piece : pieces_) {
@@ -138,8 +138,8 @@ class BlobWriter {
     return hash128(std::as_bytes(std::span(&look, 1)));
   }
 
-  // Pieces that may turn out to be equal are aligned alike, so that the first one serves all of them. Small
-  // ones take less room twice than the padding would.
+  // Gives pieces that may be equal the same alignment, so that one copy serves all. Small pieces are exempt:
+  // storing them twice takes less room than padding.
   void align_alike() {
     std::unordered_map<std::uint64_t, std::uint64_t> strictest;  // by size
     for (const Piece& piece : pieces_) {
@@ -157,7 +157,7 @@ class BlobWriter {
     return storage.is_lazy() && !storage.is_zeros();
   }
 
-  // As many as may be in memory.
+  // Returns as many pieces as may be in memory at once.
   Batch next_batch(std::size_t begin) const {
     std::uint64_t made = 0;
     std::uint64_t hashed = 0;
@@ -171,7 +171,7 @@ class BlobWriter {
     return {begin, end};
   }
 
-  // Large, made in parts while it is written: it is never in memory as a whole.
+  // True for a large piece that is produced in parts while it is written, and is never in memory as a whole.
   static bool is_streamed(const Piece& piece) {
     const Blob& blob = *piece.blob;
     return is_made(piece) && !piece.is_compared && blob.storage->grain() != 0 && blob.size > max_made_bytes &&
@@ -184,7 +184,7 @@ class BlobWriter {
     if (piece.is_compared) piece.hash = hash128(bytes_of(piece));
   }
 
-  // Assigning {} would keep the memory.
+  // Assigning {} would keep the allocation.
   static void drop(Piece& piece) { piece.made = std::vector<std::byte>(); }
 
   static std::span<const std::byte> bytes_of(const Piece& piece) {
@@ -199,7 +199,7 @@ class BlobWriter {
     return {};
   }
 
-  // Shares the bytes of an equal piece before it, or writes its own.
+  // Reuses the position of an equal piece, or writes the piece.
   Status place(Piece& piece) {
     if (piece.is_compared) {
       std::uint64_t& copy = by_content_[piece.hash];

@@ -13,7 +13,7 @@ namespace {
 using flatbuffers::Offset;
 using flatbuffers::Vector;
 
-// No value, instruction or text takes more than this in the flatbuffer, beside its own list or text.
+// Upper bound in bytes on a value, instruction or string in the flatbuffer, without its own list or text.
 constexpr std::uint64_t max_entry_bytes = 192;
 
 std::uint64_t size_bound(const Plan& plan, const SegmentLayout& layout) {
@@ -73,7 +73,7 @@ class ProgramBuilder {
  private:
   using DelegateDataVector = Vector<Offset<et12::BackendDelegateInlineData>>;
 
-  // Present even when it is empty: ExecuTorch's own tools count its elements.
+  // Present even if it is empty: ExecuTorch's own tools count its elements.
   Offset<DelegateDataVector> build_inline_data() {
     std::vector<Offset<et12::BackendDelegateInlineData>> blobs;
     for (const auto& storage : layout_.inline_blobs) {
@@ -90,7 +90,7 @@ class ProgramBuilder {
     return builder_.CreateVector(blobs);
   }
 
-  // Offsets and sizes are 0 here; they are stored all the same, so that they can be set later.
+  // Writes offsets and sizes of 0 (not omitted as defaults), to be set later.
   Offset<Vector<Offset<et12::DataSegment>>> build_segments() {
     builder_.ForceDefaults(true);
     std::vector<Offset<et12::DataSegment>> segments;
@@ -101,7 +101,7 @@ class ProgramBuilder {
     return builder_.CreateVector(segments);
   }
 
-  // The places of `count` tensors in a segment, to be set later; the first entry stands for none.
+  // Writes offsets for `count` tensors of a segment, to be set later; entry 0 means "no tensor".
   Offset<et12::SubsegmentOffsets> build_offsets(std::uint32_t segment, std::size_t count) {
     std::vector<std::uint64_t> offsets(count + 1, 0);
     return et12::CreateSubsegmentOffsets(builder_, segment, builder_.CreateVector(offsets));
@@ -200,7 +200,7 @@ class ProgramBuilder {
                               tensor.constant, allocation, 0, dynamism, extra);
   }
 
-  // Tensors of equal sizes share one vector.
+  // Writes a vector once for all tensors with equal content (sizes, for instance).
   template <typename T>
   Offset<Vector<T>> shared_vector(std::unordered_map<std::string, Offset<Vector<T>>>& known, const T* data,
                                   std::size_t count) {

@@ -1,11 +1,11 @@
-// Tells a method in the words of torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp
-// reads; Python's to_torch() gives it to torch's own reader.
+// Serializes a method in torch's schema (torch/_export/serde/schema.py), which read/pt2_graph.cpp reads.
+// Python's to_torch() passes the result to torch's own reader.
 //
-//   s0 in [1, 64]   ->   {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint":
-//   {"as_int": 2}}}
+//   s0 in [1, 64]
+//     ->  {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 2}}}
 //
-// Torch wants a number for each size: what it takes the size to be while it reads. Sizes of one number would
-// be one size for it, so each symbol has a prime of its own.
+// Torch requires a hint for each size: a number that it assumes while it reads. Equal hints would mean equal
+// sizes, so each symbol gets a distinct prime.
 #include "write/pt2_program.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ std::int64_t pt2_number(ScalarType dtype) {
   return 0;
 }
 
-// JSON has no infinity.
+// Represents infinities and NaN as strings, since JSON lacks them.
 Json pt2_float(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -55,7 +55,7 @@ bool is_prime(std::int64_t number) {
   return true;
 }
 
-// Of a symbol whose value the data decide: "u0", "zuf1", also with a method's name before it.
+// True for a data-dependent symbol: "u0" or "zuf1", also behind the name of a method.
 bool is_unbacked(std::string_view symbol) {
   symbol = symbol.substr(symbol.rfind('.') + 1);
   const std::size_t digits = symbol.find_first_of("0123456789");
@@ -64,10 +64,10 @@ bool is_unbacked(std::string_view symbol) {
          symbol.find_first_not_of("0123456789", digits) == symbol.npos;
 }
 
-// Of the calls of a graph.
+// Target of delegate calls in graphs.
 constexpr std::string_view delegate_target = "torch.ops.higher_order.executorch_call_delegate";
 
-// Expressions with their hints, and the ranges of their symbols.
+// Serializes symbolic expressions with hints, and the ranges of their symbols.
 class Pt2Sizes {
  public:
   explicit Pt2Sizes(const Ranges& ranges) : ranges_(ranges) {}
@@ -123,7 +123,8 @@ class Pt2Sizes {
   std::map<std::string, std::int64_t, std::less<>> hints_;
 };
 
-// A list of these kinds is `list`; elements of a list that `tells_kinds` keep theirs.
+// If all elements have kind `first` or `second`, the list has kind `list`; with `tells_kinds` each element
+// keeps its kind.
 struct Pt2List {
   std::string_view first;
   std::string_view second;
@@ -154,14 +155,14 @@ bool is_torch_view(const Node& node) {
   return def != nullptr && !def->args.empty() && def->args[0].is_aliased && !def->args[0].is_written;
 }
 
-// To a shape that the call gives, which not all strides allow: a view, and no unsqueeze.
+// True for a reshape to a shape argument, which not all strides allow. An unsqueeze has no shape argument.
 bool is_reshape(const Node& node) {
   const OpDef* def = node.def();
   return def != nullptr && def->view_kind == ViewKind::Reshape && def->args.size() > 1 &&
          def->args[1].is_list;
 }
 
-// The compiler has dropped layouts: what is a strided view in torch is a dense tensor here.
+// True if dense results replace strided views of torch, since layouts were dropped.
 bool has_dense_views(const Graph& graph) {
   bool has_views = false;
   for (const Node& node : graph.nodes()) {
@@ -173,7 +174,7 @@ bool has_dense_views(const Graph& graph) {
   return has_views;
 }
 
-// The twin of a view with memory of its own: "library.view_copy.overload"; the view itself without one.
+// Returns the copy variant of a view, "library.view_copy.overload", or the op itself if it has none.
 std::string copy_twin(const Node& node) {
   std::string twin(node.op().str());
   const std::size_t dot = twin.rfind('.');
@@ -208,7 +209,7 @@ Json tensor_meta(const TensorType& type, std::int64_t offset, Pt2Sizes& sizes) {
   return meta;
 }
 
-// One graph; bodies have writers of their own.
+// Writes one graph; each body has a writer of its own.
 class Pt2GraphWriter {
  public:
   Pt2GraphWriter(Pt2Sizes& sizes, const TorchSchemaOptions& options) : sizes_(sizes), options_(options) {}
@@ -248,7 +249,7 @@ class Pt2GraphWriter {
     return failure("write_pt2", "", message, hint);
   }
 
-  // An input or a result: its kind and name; its type goes to the table of its kind.
+  // Defines an input or a result: returns its kind and name, and adds its type to the table of its kind.
   Result<Json> define(const Value& value) {
     const Type& type = value.type();
     const std::string name(value.name().str());
@@ -347,7 +348,7 @@ class Pt2GraphWriter {
     return unknown("an argument is of an unknown kind");
   }
 
-  // An empty graph, in whose place the caller puts what it knows the delegate as.
+  // Writes an empty graph for a delegate; the caller replaces it with its own representation.
   Result<Json> delegate(Symbol key) {
     if (!options_.calls_delegates)
       return unknown("it calls a delegate, which torch has no form of",
@@ -382,7 +383,7 @@ class Pt2GraphWriter {
       if (!std::ranges::all_of(kinds, fits)) continue;
       if (!known.tells_kinds) {
         for (Json& each : told) {
-          // A number among symbolic ones says that it is one.
+          // In a list with symbols, a number keeps its kind.
           const bool is_number = !known.second.empty() && each.begin().key() == known.first;
           if (!is_number) each = Json(each.begin().value());
         }
@@ -415,11 +416,11 @@ class Pt2GraphWriter {
       TRY(Json told, argument(named.value));
       inputs.push_back({{"name", named.name.str()}, {"arg", std::move(told)}, {"kind", keyword}});
     }
-    // torch's own views of what is a strided view there cannot be seen in another shape.
+    // A view that is strided in torch but dense here may not be viewable in another shape.
     const bool needs_copy = options_.is_edge ? is_torch_view(node) : has_dense_views_ && is_reshape(node);
     if (needs_copy) op = copy_twin(node);
-    if (control_flow_kind(node) ==
-        ControlFlow::Kind::WhileLoop)  // its test gives a tensor, not a tuple of one
+    // The test of a loop returns a tensor, not a tuple of one.
+    if (control_flow_kind(node) == ControlFlow::Kind::WhileLoop)
       inputs[0]["arg"]["as_graph"]["graph"]["is_single_tensor_return"] = true;
     TRY(Json outputs, results(node));
     return Json{{"target", is_delegate ? std::string(delegate_target) : torch_target(op)},
@@ -430,8 +431,8 @@ class Pt2GraphWriter {
                 {"name", call_name(node)}};
   }
 
-  // torch makes a node of each result of several or of a list, and one of the call, which needs a name of
-  // its own.
+  // Returns the name of the call. For several results or a list, torch makes a node for each result and one
+  // for the call, so the call needs a distinct name.
   static std::string call_name(const Node& node) {
     std::string name(node.display_name());
     const bool is_list =
@@ -442,7 +443,7 @@ class Pt2GraphWriter {
     return name;
   }
 
-  // What the schema gives as a list is told as one.
+  // Serializes the results; a list in the op's schema becomes a list.
   Result<Json> results(const Node& node) {
     Json all = Json::array();
     for (const Value* result : node.results()) {
@@ -522,7 +523,7 @@ Json leaves(std::size_t count) {
   return {{"type", "builtins.tuple"}, {"context", "null"}, {"children_spec", Json(count, leaf)}};
 }
 
-// How arguments and results nest: a tuple of each where the program does not say.
+// Describes how arguments and results nest; a flat tuple for each if the program does not say.
 Json module_call(const Method& method, const Json& inputs, const Json& outputs, bool is_flat) {
   const Json no_kwargs = {{"type", "builtins.dict"}, {"context", "[]"}, {"children_spec", Json::array()}};
   const Json both = {{"type", "builtins.tuple"},

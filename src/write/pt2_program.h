@@ -1,7 +1,9 @@
-// A program of one method in the words of torch's schema: what models/model.json of a .pt2 archive holds.
+// Serializes a program of one method in torch's schema: the content of models/model.json in a .pt2 archive.
 //
-//   %y: f32[2] = aten.relu.default(%x)   ->   {"target": "torch.ops.aten.relu.default", "inputs": [{"name":
-//   "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}], "outputs": [{"as_tensor": {"name": "y"}}], ...}
+//   %y: f32[2] = aten.relu.default(%x)
+//     ->  {"target": "torch.ops.aten.relu.default",
+//          "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+//          "outputs": [{"as_tensor": {"name": "y"}}], ...}
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,13 +14,13 @@
 
 namespace depute {
 
-// Fails as torch_schema() does.
+// Fails in the same cases as torch_schema().
 Result<nlohmann::ordered_json> pt2_program(const Program& program, const Method& method,
                                            const TorchSchemaOptions& options = {});
 
 std::string json_text(const nlohmann::ordered_json& json);
 
-// A TensorMeta of a constant that lies `offset` elements behind the start of its storage.
+// Returns the TensorMeta of a constant; `offset` counts elements from the start of its storage.
 nlohmann::ordered_json pt2_tensor_meta(const TensorType& type, std::int64_t offset);
 
 }  // namespace depute

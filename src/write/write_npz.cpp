@@ -1,7 +1,7 @@
-// A zip archive of .npy files, each a header as a Python dictionary and the elements.
+// Writes a zip archive of .npy files: each has a header, a Python dictionary, followed by the elements.
 //
-//   "x": f32[2, 3]   ->   x.npy: \x93NUMPY 1 0 118 {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
-//   }
+//   "x": f32[2, 3]
+//     ->  x.npy: \x93NUMPY 1 0 118 {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, ), }
 #include "write/write_npz.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace depute {
 namespace {
 
-// With blanks behind it, so that elements start at a multiple of 64 bytes of the file.
+// Pads the header with blanks, so that elements start at a multiple of 64 bytes in the file.
 std::string npy_header(std::string_view descr, const TensorType& type) {
   std::string shape;
   for (const SymInt& size : type.sizes) shape += fmt::format("{}, ", size.value());

@@ -1,4 +1,4 @@
-// Writes arrays by name as numpy.savez does; read/npz.h reads them.
+// Writes named arrays like numpy.savez; read/npz.h reads them.
 #pragma once
 
 #include "depute/named_arrays.h"
@@ -7,7 +7,7 @@
 
 namespace depute {
 
-// Fails for element types that numpy does not have. The output is the caller's to commit.
+// Fails for element types that numpy lacks. The caller commits the output.
 Status write_npz(const NamedArrays& arrays, Output& output);
 
 }  // namespace depute

@@ -1,4 +1,4 @@
-// The archive of a program: its description as JSON, and an entry for each storage of its constants.
+// Writes the archive of a program: its description as JSON, and an entry for each storage of its constants.
 //
 //   parameter "fc.weight": f32[4, 4]   ->   weights config {"fc.weight": {"path_name": "weight_0", ...}}
 //                                           data/weights/weight_0: 64 bytes
@@ -22,14 +22,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view archive_root = "part";
 
-// Constants of one of the two kinds that archives know.
+// Collects the weights or the constants of an archive.
 class Payloads {
  public:
-  // `prefix` is what entries are called: "weight_0".
+  // `prefix` starts the names of entries: "weight_0".
   Payloads(std::string_view folder, std::string_view prefix) : folder_(folder), prefix_(prefix) {}
 
   void add(const std::string& name, const TensorData& data, bool is_parameter, bool shares_memory) {
-    // Of a part of a large storage that no one else needs, only its own elements.
+    // Keeps only the tensor's own elements if no other tensor shares the storage.
     const bool is_part = !shares_memory && data.byte_size() < data.storage->size();
     const TensorData kept = is_part ? data.contiguous() : data;
     const auto [entry, is_new] = entries_.try_emplace(kept.storage.get(), storages_.size());
@@ -53,7 +53,7 @@ class Payloads {
   std::string folder_;
   std::string prefix_;
   Json config_ = Json::object();
-  std::vector<std::shared_ptr<const Storage>> storages_;  // kept: they are told apart by address
+  std::vector<std::shared_ptr<const Storage>> storages_;  // kept alive: `entries_` compares addresses
   std::map<const Storage*, std::size_t> entries_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace depute {
 
-// A program of one method, before any part of it was delegated. Tensors that share memory go on sharing it.
-// The output is the caller's to commit.
+// Writes a program of one method without delegates. Tensors that share memory also share it in the archive.
+// The caller commits the output.
 Status write_pt2(const Program& program, Output& output);
 
 }  // namespace depute

@@ -17,7 +17,7 @@ using flatbuffers::Offset;
 
 constexpr std::size_t ptd_header = 40;
 constexpr std::size_t padded_ptd_header = 48;
-constexpr std::uint64_t ptd_entry_bytes = 256;  // in the flatbuffer, beside its key
+constexpr std::uint64_t ptd_entry_bytes = 256;  // in the flatbuffer, besides its key
 
 Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
   std::uint64_t bound = 1024;
@@ -38,7 +38,7 @@ Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
     }
     auto index = static_cast<std::uint32_t>(segments.size());
     named.push_back(ft01::CreateNamedData(builder, builder.CreateString(entry.key), index, layout));
-    builder.ForceDefaults(true);  // set when the bytes are written
+    builder.ForceDefaults(true);  // writes the zeros, to be set once the bytes are written
     segments.push_back(ft01::CreateDataSegment(builder, 0, 0));
     builder.ForceDefaults(false);
   }
@@ -49,7 +49,7 @@ Result<flatbuffers::DetachedBuffer> build(std::span<const PtdEntry> entries) {
   return builder.Release();
 }
 
-// The flatbuffer's own 8 bytes, whose root offset now counts past the header, and the header.
+// Returns the flatbuffer's first 8 bytes and the header. The root offset now counts past the header.
 std::array<std::byte, header_position + padded_ptd_header> file_start(
     std::span<const std::uint8_t> flatbuffer, std::uint64_t base, std::uint64_t data_size) {
   std::array<std::byte, header_position + padded_ptd_header> start{};
@@ -74,7 +74,7 @@ Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs, std:
   for (const PtdEntry& entry : entries) blobs.push_back(entry.blob);
   std::uint64_t base =
       align(flatbuffer.size() + padded_ptd_header, std::max(segment_alignment, constant_alignment));
-  TRY_STATUS(file.pad_to(base));  // runtimes want the file to reach it, whatever follows
+  TRY_STATUS(file.pad_to(base));  // runtimes require the file to reach `base`, even without data
   TRY(auto positions, write_blobs(file, blobs, jobs));
 
   std::span<std::uint8_t> bytes(flatbuffer.data(), flatbuffer.size());

@@ -1,9 +1,9 @@
-// Writes bytes by name as a .ptd file, which a runtime reads beside the program:
+// Writes named data as a .ptd file, which a runtime loads with the program:
 //
 //   flatbuffer (with its header behind the first 8 bytes), padding to 128, segments
 //
-// Tensors have a layout, which must be that of the program's value; other data have none. Names have a
-// segment each; where the bytes are equal the segments are the same place.
+// A tensor has a layout, which must equal that of the program's value; other data have none. Each name has a
+// segment; segments with equal bytes have the same position.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct PtdEntry {
   std::optional<PlanTensor> layout;
 };
 
-// Writes the whole file, which is still to be committed. Keys are different.
+// Writes the whole file; the caller commits it. Keys must be distinct.
 Status write_ptd(std::span<const PtdEntry> entries, Output& file, int jobs,
                  std::uint64_t segment_alignment = default_segment_alignment);
 

@@ -24,13 +24,14 @@
 namespace depute {
 namespace {
 
-// Larger constants get the alignment of a segment, so that a backend's data can share them.
+// Constants of at least this size (bytes) are aligned like a segment, so that data of a backend can share
+// them.
 constexpr std::uint64_t large_constant = 4096;
 
 constexpr std::size_t pte_header = 32;
 
-// What goes behind the flatbuffer, in order: constants and initial values, which share a segment each, then
-// delegates' blobs and named data, which have their own.
+// The bytes behind the flatbuffer, in order: constants and initial values (one segment each), then blobs of
+// delegates and named data (a segment for each).
 struct Segments {
   std::vector<Blob> blobs;
   std::size_t constant_count = 0;
@@ -47,7 +48,7 @@ Hash128 content_of(const Storage& storage) {
   return storage.is_lazy() ? hash128(storage.produce()) : hash128(storage.bytes());
 }
 
-// The number of an inline blob; equal ones are there once.
+// Numbers inline blobs; equal ones are stored once.
 class InlineBlobs {
  public:
   explicit InlineBlobs(SegmentLayout& layout) : layout_(layout) {}
@@ -99,7 +100,8 @@ void add_named_data(std::span<const NamedData> named, const WriteOptions& option
   }
 }
 
-// The runtime loads no constants, not even empty ones, from a segment without bytes: there it gets a few.
+// Adds tensors to a segment. The runtime loads no constants, not even empty ones, from an empty segment, so
+// an empty one gets a few bytes.
 void add_tensors(std::span<const TensorData> tensors, std::vector<Blob>& blobs) {
   bool has_bytes = false;
   std::size_t first = blobs.size();
@@ -124,14 +126,14 @@ Segments collect_segments(const Program& program, const Plan& plan, std::span<co
   return segments;
 }
 
-// The part of the file that some blobs lie in: what the first of them starts to what the last of them ends.
+// The range of the file that covers some blobs.
 struct Extent {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-// Writes the places of tensors into the table of their segment. Where they share bytes with other pieces of
-// the file, the segment reaches over these as well.
+// Writes the offsets of tensors into the table of their segment. A segment also covers bytes that its tensors
+// share with other parts of the file.
 Extent set_tensors(et12::SubsegmentOffsets& table, std::span<const Blob> blobs,
                    std::span<const std::uint64_t> positions, Extent extent) {
   for (std::size_t i = 0; i < blobs.size(); ++i) {
@@ -146,7 +148,7 @@ Extent set_tensors(et12::SubsegmentOffsets& table, std::span<const Blob> blobs,
   return extent;
 }
 
-// Writes the places of the bytes into the flatbuffer; returns the size of the constant segment.
+// Writes the offsets of all segments into the flatbuffer; returns the size of the constant segment.
 std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& segments,
                           std::span<const std::uint64_t> positions, std::uint64_t base) {
   et12::Program* program = et12::GetMutableProgram(flatbuffer.data());
@@ -174,8 +176,8 @@ std::uint64_t set_offsets(std::span<std::uint8_t> flatbuffer, const Segments& se
   return constants.end - constants.begin;
 }
 
-// The first bytes of the file: the flatbuffer's own 8, whose root offset now counts past the header, and the
-// header, which takes `room` so that what is aligned in the flatbuffer is so in the file.
+// Returns the first bytes of the file: the flatbuffer's own 8, whose root offset now counts past the header,
+// and the header. The header takes `room` bytes, which keeps the flatbuffer's alignment in the file.
 std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std::size_t room,
                                   std::uint64_t base, std::uint64_t data_size) {
   std::vector<std::byte> start(header_position + room);
@@ -191,7 +193,8 @@ std::vector<std::byte> file_start(std::span<const std::uint8_t> flatbuffer, std:
   return start;
 }
 
-// Such a program is right, and the C++ runtime loads it: there only who asks for it gets verification.
+// Warns about a correct program that loads only without verification; the C++ runtime verifies on request
+// only.
 std::vector<std::string> warnings_of(const Plan& plan, const SegmentLayout& layout) {
   std::uint64_t tables = count_tables(plan, layout);
   if (tables <= max_verified_tables) return {};
@@ -207,13 +210,13 @@ Status check_alignment(std::string_view option, std::uint64_t alignment) {
                  fmt::format("{} is no power of two from 1 to {}", alignment, max_alignment));
 }
 
-// What goes where: the .pte's named data, and the entries of each .ptd file.
+// Distributes data: the named data of the .pte, and the entries of each .ptd file.
 struct Distribution {
   std::vector<NamedData> own;
   std::map<std::string, std::vector<PtdEntry>> files;  // by path
 };
 
-// As a .ptd file says it; to_backend made sure that the runtime has it.
+// Returns the layout for a .ptd file; to_backend() has checked that the runtime supports it.
 std::optional<PlanTensor> layout_of(const NamedData& data) {
   if (!data.layout) return std::nullopt;
   PlanTensor tensor{.scalar_type = *executorch_number(data.layout->dtype)};
@@ -224,7 +227,7 @@ std::optional<PlanTensor> layout_of(const NamedData& data) {
   return tensor;
 }
 
-// A delegate may have a constant's bytes under the constant's name; then they are there once, as a tensor.
+// Merges data of a delegate into the constant with the same name, which must have the same bytes.
 Status add_to_constant(PtdEntry& constant, const NamedData& data, const std::string& owner) {
   const Blob& blob = constant.blob;
   bool is_same =
@@ -283,7 +286,7 @@ Status check_data(const TensorData& data) {
   return failure("write_pte", "", "the plan has a constant without dense data");
 }
 
-// What the segments are collected from; the instructions are the planner's.
+// Checks the plan's delegates and data against the program; instructions are not checked.
 Status check_plan(const Program& program, const Plan& plan) {
   for (const ExecutionPlan& method : plan.methods) {
     for (const PlanDelegate& delegate : method.delegates) {
@@ -355,7 +358,7 @@ Result<WriteSummary> write_files(const OpenOutput& open, const Program& program,
   TRY_STATUS(file->write_at(0, file_start(bytes, room, base, has_data ? file->position() - base : 0)));
   TRY_STATUS(file->write_at(header_position + room, std::as_bytes(bytes.subspan(header_position))));
 
-  // All files are whole before the first one appears.
+  // All files are complete before the first one is committed.
   std::vector<std::unique_ptr<Output>> external;
   for (const auto& [name, entries] : distribution.files) {
     TRY(std::unique_ptr<Output> ptd, open(name));

@@ -1,5 +1,5 @@
-// The records of a zip archive: a header before each entry, the directory and its end behind all. Numbers
-// that do not fit into 32 bits stand in zip64 records.
+// Writes the records of a zip archive: a header before each entry, then the directory and its end record.
+// Numbers above 32 bits are stored in zip64 records.
 //
 //   PK 3 4 | crc, sizes, lengths | name | extra: padding up to a multiple of 64 | the entry's bytes
 #include "write/zip_writer.h"
@@ -18,9 +18,9 @@ constexpr std::uint64_t full32 = 0xffffffff;
 constexpr std::uint64_t full16 = 0xffff;
 constexpr std::uint64_t zip64_version = 45;
 constexpr std::uint64_t zip64_tag = 1;
-constexpr std::uint64_t padding_tag = 0x4246;  // "FB", as torch has it
+constexpr std::uint64_t padding_tag = 0x4246;  // "FB", like torch
 
-// Little-endian records.
+// Builds little-endian records.
 class ZipRecord {
  public:
   ZipRecord& number(std::uint64_t value, int bytes) {
@@ -31,7 +31,7 @@ class ZipRecord {
     text_ += value;
     return *this;
   }
-  // Its low 32 bits, or the mark that a zip64 record has it.
+  // Appends the low 32 bits, or the mark that a zip64 record holds the number.
   ZipRecord& low(std::uint64_t value) { return number(std::min(value, full32), 4); }
 
   const std::string& str() const { return text_; }
@@ -41,7 +41,7 @@ class ZipRecord {
   std::string text_;
 };
 
-// What of these does not fit, in a field of its own; empty when all does.
+// Returns the zip64 field for the numbers above 32 bits; empty if all fit.
 std::string zip64_field(std::initializer_list<std::uint64_t> numbers) {
   ZipRecord values;
   for (std::uint64_t number : numbers) {
@@ -61,7 +61,7 @@ std::uint32_t checksum(std::span<const std::byte> bytes) {
 Status ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
   if (name.size() > full16) return failure("write", name.substr(0, 80), "the name of the entry is too long");
   Entry entry{.name = name, .crc = checksum(bytes), .size = bytes.size(), .offset = output_.position()};
-  // A header that tells a size in zip64 tells both.
+  // If a header has one size in zip64, it has both.
   std::string extra = zip64_field({entry.size, entry.size});
   constexpr std::uint64_t fixed = 30;
   const std::uint64_t start = entry.offset + fixed + name.size() + extra.size() + 4;

@@ -1,5 +1,5 @@
-// Writes a zip archive as torch does: entries uncompressed, each starting at a multiple of 64 bytes, so that
-// weights can be used in the mapped file. No library at hand aligns entries.
+// Writes a zip archive like torch: uncompressed entries, each starting at a multiple of 64 bytes, so that
+// weights can be used in the mapped file. Common zip libraries do not align entries.
 //
 //   ZipWriter zip(output);
 //   TRY_STATUS(zip.add("part/models/model.json", bytes));
@@ -30,7 +30,7 @@ class ZipWriter {
     std::string name;
     std::uint32_t crc = 0;
     std::uint64_t size = 0;
-    std::uint64_t offset = 0;  // of its header
+    std::uint64_t offset = 0;  // of the entry's header
   };
 
   Output& output_;

@@ -1,4 +1,4 @@
-// The greatest element over one or two neighbouring dimensions: a pooling window as large as the tensor.
+// Maximum over one dimension or two adjacent ones: a pooling window as large as the tensor.
 #include "emitter.h"
 #include "node_query.h"
 #include "reductions.h"
@@ -6,7 +6,7 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// The dimensions to reduce, ascending.
+// Returns the dimensions to reduce, in ascending order.
 std::vector<std::size_t> reduced_dims(const OpCall& call, std::size_t rank) {
   std::vector<bool> is_reduced(rank, call.ints("dim").empty());
   for (std::int64_t dim : call.ints("dim")) {
@@ -19,7 +19,7 @@ std::vector<std::size_t> reduced_dims(const OpCall& call, std::size_t rank) {
   return dims;
 }
 
-// Windows along the last dimension would leave one channel, which XNNPACK computes one element at a time.
+// Rejects windows along the last dimension: XNNPACK computes a single channel element by element.
 Check check_amax(const NodeQuery& node) {
   const TensorType& self = node.tensor("self");
   const std::vector<std::size_t> dims = reduced_dims(node.call, self.rank());

@@ -1,5 +1,5 @@
-// Batch normalisation with fixed statistics: a factor and a summand per channel, which fold_affine.h moves
-// into the weights of the node before where it can.
+// Batch normalization with fixed statistics: a factor and a summand per channel. fold_affine.cpp folds them
+// into the weights of the preceding node if possible.
 #include <cmath>
 
 #include <fmt/format.h>

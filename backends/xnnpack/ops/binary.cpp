@@ -1,4 +1,4 @@
-// Arithmetic on two tensors, or a tensor and a number. Numbers become constants of the payload.
+// Arithmetic on two tensors, or on a tensor and a number. Numbers become constants of the payload.
 #include "emitter.h"
 #include "node_query.h"
 
@@ -26,7 +26,7 @@ struct Operands {
   ValueId right;
 };
 
-// `self` and `factor * other`.
+// Returns `self` and `factor * other`.
 Operands operands(Emitter& emit, const OpCall& call, double factor) {
   if (call.value("other") == nullptr) {
     const ValueId left = emit.input(call, "self");

@@ -1,4 +1,4 @@
-// Joining tensors along a dimension, old (cat) or new (stack).
+// Concatenates tensors along an existing dimension (cat) or a new one (stack).
 #include "emitter.h"
 #include "node_query.h"
 

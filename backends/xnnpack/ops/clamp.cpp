@@ -1,4 +1,4 @@
-// Clamps: relu, hardtanh, clamp. fuse_clamps.h moves most of them into the node before.
+// Clamps: relu, hardtanh, clamp. fuse_clamps.cpp folds most of them into the preceding node.
 #include "emitter.h"
 #include "node_query.h"
 

@@ -1,5 +1,6 @@
-// Convolutions over one or two dimensions, grouped, depthwise or transposed. One dimension is two, the first
-// of size 1. Weights lie as [out, height, width, in], depthwise ones as [1, height, width, out].
+// Convolutions over one or two dimensions: grouped, depthwise or transposed. A 1-d convolution becomes a 2-d
+// one with height 1. Weights have the layout [out, height, width, in], depthwise ones [1, height, width,
+// out].
 #include <algorithm>
 
 #include "emitter.h"
@@ -22,7 +23,7 @@ Check check_convolution(const NodeQuery& node) {
   return {};
 }
 
-// The numbers of a list for height and width; a list for one dimension is the width's.
+// Returns the values of a list for height and width. A list for one dimension gives the width.
 Window::Pair pair_of(const OpCall& call, std::string_view name, std::uint32_t otherwise) {
   const std::vector<std::int64_t> numbers = call.ints(name);
   auto number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
@@ -43,7 +44,7 @@ Window window_of(const OpCall& call, const Dims& weight) {
   return window;
 }
 
-// [out, in, h, w] -> [out, h, w, in], or [1, h, w, out] when there is one input channel for each group.
+// [out, in, h, w] -> [out, h, w, in], or [1, h, w, out] if each group has one input channel.
 Constant forward_weight(const Constant& weight, NodeKind kind) {
   return kind == NodeKind::DepthwiseConv2d ? permuted(weight, {1, 2, 3, 0}) : permuted(weight, {0, 2, 3, 1});
 }

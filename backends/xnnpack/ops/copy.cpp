@@ -1,5 +1,5 @@
-// Copies, which need no node, conversions between f32 and f16, and row-major copies of images whose channels
-// lie innermost: those are what convolutions want as they are.
+// Copies, which need no node, and conversions between f32 and f16. A row-major copy of an image in
+// channels-last order is dropped too: convolutions prefer the image as it is.
 #include <algorithm>
 
 #include "emitter.h"

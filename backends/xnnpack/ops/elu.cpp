@@ -18,7 +18,7 @@ void leaky_relu(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(NodeKind::Leaky, {emit.input(call, "self")}, slope));
 }
 
-// One slope, or one for each index of dimension 1.
+// The weight has one slope, or one per index of dimension 1.
 void prelu(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   ValueId slopes = emit.input(call, "weight");

@@ -1,12 +1,11 @@
-// Broadcasting to a larger shape, and repeating. A broadcast disappears where the readers broadcast by
-// themselves (drop_expands.h).
+// Broadcasts and repeats. A broadcast is dropped if its readers broadcast themselves (drop_expands.cpp).
 #include "emitter.h"
 #include "node_query.h"
 
 namespace depute::xnnpack::ops {
 namespace {
 
-// Repeated dimensions must be known: they are those of a constant.
+// Repeated dimensions need constant sizes, since they become sizes of a constant.
 Check check_expand(const NodeQuery& node) {
   const Dims& from = node.tensor("self").sizes;
   const Dims& to = node.result().sizes;
@@ -24,7 +23,7 @@ void translate_expand(Emitter& emit, const OpCall& call) {
   emit.result(emit.expand(emit.input(call, "self"), emit.result_sizes()));
 }
 
-// A dimension in front of each that is repeated, within six; numbers are all known.
+// Each repeated dimension needs another one before it, six in total at most. Repeats must be constant.
 Check check_repeat(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(need_ints(node, "repeats"));
   const std::vector<std::int64_t> repeats = node.call.ints("repeats");

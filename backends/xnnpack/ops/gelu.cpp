@@ -1,4 +1,4 @@
-// gelu: by erf as one node; the tanh form as a sigmoid, since (1 + tanh u) / 2 = sigmoid(2 u).
+// gelu: the erf form is one node. The tanh form becomes a sigmoid, since (1 + tanh u) / 2 = sigmoid(2 u).
 #include <cmath>
 #include <numbers>
 

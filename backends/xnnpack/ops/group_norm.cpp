@@ -1,5 +1,5 @@
-// Group normalisation by its parts, with the channels where they lie: the means over the image come first,
-// and those over the channels of a group are small.
+// Group normalization as several nodes, in any layout of the channels. Means over the image come first; the
+// means over the channels of a group are then small.
 //
 //   y = (x - mean) * (rsqrt(variance + eps) * weight) + bias      mean, variance: one per image and group
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Layer normalisation over the last dimension, by its parts: many short rows are cheaper so, others on
-// ExecuTorch's own kernel (costs.h); the option layer_norm decides otherwise.
+// Layer normalization over the last dimension as several nodes. This is cheaper for many short rows; other
+// sizes stay on ExecuTorch's kernel (costs.h). The option layer_norm overrides this choice.
 #include <fmt/format.h>
 
 #include "costs.h"
@@ -10,7 +10,7 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// At the largest sizes; what has none is refused elsewhere.
+// Costs at the largest sizes. Unbounded sizes are refused elsewhere.
 Costs costs_of(const NodeQuery& node) {
   const Dims& sizes = node.tensor("input").sizes;
   static const Ranges none;
@@ -38,7 +38,7 @@ Check check_layer_norm(const NodeQuery& node) {
   return Refusal{"kernel", seen, "layer_norm=true"};
 }
 
-// Means over the last dimension are products with a column of 1 / n.
+// A mean over the last dimension is a product with a column of 1 / n.
 void layer_norm(Emitter& emit, const OpCall& call) {
   using enum NodeKind;
   const ValueId x = emit.input(call, "input");
@@ -62,7 +62,7 @@ void layer_norm(Emitter& emit, const OpCall& call) {
 }  // namespace
 
 std::span<const OpRule> layer_norm() {
-  // The variance of half floats would be computed in half floats.
+  // Requires f32: with f16 inputs, the variance would be computed in f16.
   static constexpr Limit limits[] = {limit::ints("normalized_shape"), limit::number("eps"),
                                      limit::ranks("input", 2, 6), limit::dtype("input", ScalarType::F32),
                                      limit::first_result_alone()};

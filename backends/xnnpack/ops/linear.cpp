@@ -18,7 +18,7 @@ void linear(Emitter& emit, const OpCall& call) {
   const ValueId weight = emit.input(call, "weight");
   ValueId bias = emit.optional_input(call, "bias");
   const bool is_in_rows = emit.is_in_rows(*call.value("input"));
-  // Behind rows of integers a bias is of f32, whatever comes out.
+  // With dynamically quantized input the bias must be f32, whatever the result's type.
   if (is_in_rows && bias != no_value && emit.constant_of(bias) != nullptr)
     bias = emit.constant(to_f32(*emit.constant_of(bias)));
   Dims sizes = emit.sizes(x);
@@ -63,7 +63,7 @@ void bmm(Emitter& emit, const OpCall& call) {
                              {emit.input(call, "self"), emit.input(call, "mat2")}, emit.result_sizes()));
 }
 
-// Batches are broadcast; missing dimensions of them are put in front.
+// Batch dimensions are broadcast, and missing ones are added in front.
 Check check_matmul(const NodeQuery& node) {
   const TensorType& left = node.tensor("self");
   const TensorType& right = node.tensor("other");
@@ -92,7 +92,7 @@ void matmul(Emitter& emit, const OpCall& call) {
 std::span<const OpRule> linear() {
   using namespace limit;
   static constexpr double one[] = {1};
-  // Weights that are computed take another path in the runtime, which has no half floats.
+  // Computed weights need f32: the runtime multiplies them with another kernel, which lacks f16.
   static constexpr Limit addmm_constant[] = {one_of("alpha", one), one_of("beta", one), constant("mat2")};
   static constexpr Limit addmm_f32[] = {one_of("alpha", one), one_of("beta", one),
                                         dtype("mat2", ScalarType::F32)};

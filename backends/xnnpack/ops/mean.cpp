@@ -8,7 +8,7 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// The dimensions to reduce, ascending, without those of size 1.
+// Returns the dimensions to reduce, in ascending order, without dimensions of size 1.
 std::vector<std::uint32_t> reduced_dims(const OpCall& call, const Dims& sizes) {
   std::vector<bool> is_reduced(sizes.size(), false);
   const std::vector<std::int64_t> dims = call.ints("dim");

@@ -1,4 +1,4 @@
-// Padding with a number; negative widths cut. fold_pads.h moves zeros into the convolution behind.
+// Pads with a constant; negative widths crop. fold_pads.cpp folds zeros into the following convolution.
 #include <algorithm>
 
 #include "emitter.h"
@@ -7,13 +7,13 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// Rows added (or cut) before and behind each dimension.
+// Number of elements added (or cropped, if negative) before and after each dimension.
 struct Widths {
   std::vector<std::int64_t> before;
   std::vector<std::int64_t> after;
 };
 
-// Pairs in the argument start with the last dimension.
+// The argument's pairs start with the last dimension.
 Widths widths_of(const OpCall& call, std::size_t rank) {
   Widths widths{std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 0)};
   const std::vector<std::int64_t> pad = call.ints("pad");

@@ -1,4 +1,4 @@
-// Dimensions in another order. What is left of it after layouts are assigned becomes a transpose.
+// Reorders dimensions. After layout assignment, a remaining permute becomes a transpose.
 #include <utility>
 
 #include "emitter.h"

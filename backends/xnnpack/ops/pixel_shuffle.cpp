@@ -1,5 +1,5 @@
-// Channels that become rows and columns, and back: a reshape, a permute, a reshape. The permute is a
-// transpose only where the layout does not already lie so.
+// Moves channels to rows and columns, or back: a reshape, a permute, a reshape. The permute becomes a
+// transpose only if the layout requires it.
 #include "emitter.h"
 #include "node_query.h"
 

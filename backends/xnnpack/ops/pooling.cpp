@@ -9,14 +9,14 @@
 namespace depute::xnnpack::ops {
 namespace {
 
-// The number for height and width of a list of one or two; an empty list is `otherwise`.
+// Returns the values for height and width of a list with one or two elements, or `otherwise` if it is empty.
 Window::Pair pair_of(const OpCall& call, std::string_view name, Window::Pair otherwise) {
   const std::vector<std::int64_t> numbers = call.ints(name);
   if (numbers.empty()) return otherwise;
   return {static_cast<std::uint32_t>(numbers.front()), static_cast<std::uint32_t>(numbers.back())};
 }
 
-// Rows below and columns to the right that windows reach beyond the padding when sizes are rounded up.
+// With ceil_mode: rows below and columns to the right by which windows exceed the padded input.
 Window::Pair overhang(const Window& w, const Dims& input, const Dims& result) {
   auto reach = [](const SymInt& count, std::uint32_t stride, std::uint32_t kernel, std::uint32_t dilation) {
     return (count.value() - 1) * stride + static_cast<std::int64_t>(kernel - 1) * dilation + 1;
@@ -61,7 +61,8 @@ void max_pool(Emitter& emit, const OpCall& call) {
   emit.result(emit.add_sized(NodeKind::MaxPooling2d, {x}, emit.result_sizes(), window));
 }
 
-// XNNPACK divides by the number of elements inside the tensor; counted padding is made part of it.
+// XNNPACK divides by the number of elements inside the tensor. If padding counts (count_include_pad), a
+// separate pad node adds it to the tensor.
 Check check_avg_pool(const NodeQuery& node) {
   DEPUTE_REFUSE_IF(check_pooling(node));
   const Window window = window_of(node.call, node.tensor("self").sizes, node.result().sizes, false);
@@ -93,7 +94,7 @@ void avg_pool(Emitter& emit, const OpCall& call) {
   emit.result(emit.add_sized(NodeKind::AvgPooling2d, {x}, emit.result_sizes(), window));
 }
 
-// Each result is the mean of windows of one size, when the sizes divide.
+// Input sizes must be multiples of output sizes: each result is then the mean of windows of one size.
 Check check_adaptive(const NodeQuery& node) {
   const TensorType& input = node.tensor("self");
   const Dims& result = node.result().sizes;

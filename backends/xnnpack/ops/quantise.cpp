@@ -1,6 +1,6 @@
-// Quantisation: to integers and back by a scale for the whole tensor, weights that are integers of the
-// program, and inputs of products whose rows or images are quantised when the program runs.
-// fuse_quantisation.cpp makes integer arithmetic of what lies between.
+// Quantization: conversion to integers and back with one scale per tensor, quantized weights, and products
+// with dynamically quantized inputs. fuse_quantisation.cpp replaces the arithmetic in between by integer
+// arithmetic.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -52,8 +52,8 @@ void quantise(Emitter& emit, const OpCall& call) {
   emit.result(emit.quantise(emit.input(call, "input"), scale_of(call)));
 }
 
-// The integers have one meaning: that of the node that makes them, and of all that read them. Constants are
-// written for each.
+// Integers must have one scale: the producer and all readers must agree on it. A constant is exempt, since it
+// is written once per reader.
 Check check_meaning(const NodeQuery& node) {
   if (node.is_constant("input")) return {};
   const TensorScale scale = scale_of(node.call);
@@ -115,7 +115,7 @@ void dequantise(Emitter& emit, const OpCall& call) {
   emit.result(emit.dequantise(emit.input(call, "input"), scale_of(call)));
 }
 
-// --- rows
+// --- dynamically quantized rows
 
 Check check_rows(const NodeQuery& node) {
   if (dynamic_pattern(node.context(), node.node())) return {};

@@ -11,7 +11,7 @@ std::int64_t start_of(const OpCall& call) {
   return call["start"].is_none() ? 0 : call["start"].as_int();
 }
 
-// Where a slice of a dimension of known size starts, counted from the front and inside of it.
+// Returns a slice's start for a dimension of constant size, counted from the front and clamped.
 std::int64_t wrapped_start(std::int64_t start, std::int64_t size) {
   return std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
 }
@@ -71,7 +71,7 @@ Check check_split(const NodeQuery& node) {
   return {};
 }
 
-// Results lie behind one another; their sizes say where.
+// Results are adjacent; their sizes give the offsets.
 void split(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   const std::size_t dim = dimension(call, "dim", emit.rank(x));

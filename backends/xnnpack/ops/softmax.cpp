@@ -1,5 +1,5 @@
-// softmax over any dimension: XNNPACK takes the one that lies innermost, and the layout is chosen so.
-// log_softmax is computed from the greatest element down, so that nothing overflows or vanishes.
+// softmax over any dimension. XNNPACK needs the innermost one, so the layout is chosen accordingly.
+// log_softmax subtracts the maximum first, so that nothing overflows or underflows.
 #include "emitter.h"
 #include "node_query.h"
 #include "reductions.h"

@@ -1,4 +1,4 @@
-// Functions of one tensor, element by element, that are a node each, and those that are a few.
+// Elementwise functions of one tensor, as one node or a few nodes.
 #include "emitter.h"
 #include "node_query.h"
 
@@ -32,7 +32,7 @@ void reciprocal(Emitter& emit, const OpCall& call) {
   emit.result(emit.add(NodeKind::Div, {emit.number(1, x), x}));
 }
 
-// XNNPACK's own reciprocal square root multiplies its way to the result, and makes NaN of 0.
+// XNNPACK's own reciprocal square root uses an iteration that gives NaN for 0.
 void rsqrt(Emitter& emit, const OpCall& call) {
   const ValueId x = emit.input(call, "self");
   emit.result(emit.add(NodeKind::Div, {emit.number(1, x), in_f32<NodeKind::SquareRoot>(emit, x)}));

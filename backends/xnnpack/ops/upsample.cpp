@@ -1,12 +1,11 @@
-// Resizing of images: bilinear to a constant size, or by whole factors to the nearest element.
+// Resizes images: bilinear to a constant size, or nearest by integer factors.
 #include "emitter.h"
 #include "node_query.h"
 
 namespace depute::xnnpack::ops {
 namespace {
 
-// XNNPACK scales by the ratio of the sizes; a factor that gives another ratio is not what the program asks
-// for.
+// XNNPACK scales by the ratio of the sizes, so a scale factor that differs from this ratio is refused.
 Check check_bilinear(const NodeQuery& node) {
   const TensorType& input = node.tensor("input");
   const Dims& result = node.result().sizes;

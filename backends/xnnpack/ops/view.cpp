@@ -1,5 +1,4 @@
-// The same elements under another shape. The result's type says which; one size may be known only at run
-// time.
+// The same elements with another shape, which the result's type gives. At most one size may be dynamic.
 #include "emitter.h"
 #include "node_query.h"
 

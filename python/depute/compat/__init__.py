@@ -1,1 +1,1 @@
-"""Other compilers' code and results beside Depute's: a module for each, that imports it."""
+"""Compatibility with other compilers: one module per compiler, which imports that compiler."""

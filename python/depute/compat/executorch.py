@@ -1,12 +1,12 @@
-"""Partitioners and backends that are written for ExecuTorch, as they are; and Depute's result for ExecuTorch.
+"""Runs ExecuTorch's partitioners and backends unchanged, and converts Depute's results for ExecuTorch.
 
     from depute.compat import executorch as compat
 
     edge = depute.to_edge_transform_and_lower(program, partitioner=compat.partitioner(OpenvinoPartitioner([])))
-    compat.edge_program_manager(edge).to_executorch()        as executorch.exir goes on
+    compat.edge_program_manager(edge).to_executorch()        continues with executorch.exir
 
-They are given programs of torch in ExecuTorch's Edge dialect, made of Depute's: aten.permute.default is
-exir_ops.edge.aten.permute_copy.default there. Tags and results come back by the order of the nodes. Needs torch
+They receive torch programs in ExecuTorch's Edge dialect, converted from Depute's: aten.permute.default becomes
+exir_ops.edge.aten.permute_copy.default. Tags and results are mapped back by the order of nodes. Needs torch
 and executorch.
 """
 
@@ -37,7 +37,7 @@ from ..manager import EdgeProgramManager, ExecutorchBackendConfig, MemoryPlannin
 from ..partitioning import Partitioner, PartitionResult
 from ..program import Program, as_one_program, from_torch
 
-# Ops that backends asked to see whole are not checked for being core ones.
+# Disables the check for core ops, because backends may keep other ops.
 _CONFIG = EdgeCompileConfig(_check_ir_validity=False)
 _TAGS = ("delegation_tag", "no_copy")
 
@@ -46,12 +46,12 @@ _TAGS = ("delegation_tag", "no_copy")
 
 
 def edge_program(method):
-    """A Method as a torch.export.ExportedProgram in ExecuTorch's Edge dialect, its delegates as LoweredBackendModules."""
+    """Converts a Method to an ExportedProgram in the Edge dialect, with delegates as LoweredBackendModules."""
     return _paired_edge_program(method)[0]
 
 
 def _paired_edge_program(method):
-    """The same, and (torch's node, Depute's) of all placeholders and calls."""
+    """Like edge_program(), and also returns pairs (torch's node, Depute's) of all placeholders and calls."""
     program = exported_program_of(method, edge=True)
     for theirs, ours in _pairs(program.graph_module, method.graph_module):
         if theirs.op == "call_function":
@@ -78,7 +78,7 @@ def _paired_edge_program(method):
 
 
 def _tell_source(theirs, ours):
-    """What a function of torch.nn.functional was decomposed to is found by that function (get_source_partitions)."""
+    """Records the torch.nn.functional function that a node was decomposed from, for get_source_partitions."""
     name = ours.source.original_op if ours.source is not None else ""
     if f".{name}." not in str(theirs.target) and hasattr(torch.nn.functional, name):
         unique = f"{name}_{theirs.meta['debug_handle']}"
@@ -86,7 +86,7 @@ def _tell_source(theirs, ours):
 
 
 def _with_names_of_targets(graph):
-    """Calls have the names that tracing gives them, aten_mul_tensor_1, for backends trace and expect the names they knew."""
+    """Renames calls as tracing does (aten_mul_tensor_1), because some backends retrace and expect equal names."""
     made, nodes = torch.fx.Graph(), {}
     for node in graph.nodes:
         name = None if node.op == "call_function" else node.name
@@ -97,7 +97,7 @@ def _with_names_of_targets(graph):
 
 
 def _renamed(program, signature_and_calls):
-    """With the names of the graph's nodes, to which they belong by their place."""
+    """Renames the signature's values after the graph's nodes, which are matched by position."""
     signature, calls = signature_and_calls
     inputs, names = program.graph.find_nodes(op="placeholder"), {}
     for specs, nodes in ((signature.input_specs, inputs), (signature.output_specs, program.graph.output_node().args[0])):
@@ -108,14 +108,14 @@ def _renamed(program, signature_and_calls):
     for spec in signature.output_specs:
         if spec.kind is OutputKind.USER_INPUT_MUTATION:
             spec.target = names.get(spec.target, spec.target)
-    for call in calls:  # as ExecuTorch has them: a pass may rename what is returned
+    for call in calls:  # empty as in ExecuTorch: a pass may rename results
         if call.signature is not None:
             call.signature.inputs, call.signature.outputs = [], []
     return signature, calls
 
 
 def _pairs(theirs, ours):
-    """Nodes of two graphs, and of their bodies, that are one node. Both are in the program's order."""
+    """Pairs equal nodes of two graphs and of their bodies. Both are in the program's order."""
     pairs = []
     for op in ("placeholder", "call_function"):
         of_both = ([node for node in module.graph.nodes if _is_paired(node, op)] for module in (theirs, ours))
@@ -127,7 +127,7 @@ def _pairs(theirs, ours):
 
 
 def _is_paired(node, op):
-    """Results that are taken out of a call go where the call goes."""
+    """False for getitem nodes, which extract results of a call."""
     return node.op == op and node.target is not getitem
 
 
@@ -140,7 +140,7 @@ def _add_delegates(theirs, ours):
 
 
 def _lowered_module(lowered):
-    """A LoweredBackendModule of Depute as ExecuTorch's."""
+    """Converts a LoweredBackendModule of Depute to ExecuTorch's."""
     original = lowered.original_module
     if original is None:
         raise Error("compat", f"delegate {lowered.name}", "the program does not have what it was made from")
@@ -160,7 +160,7 @@ def _their_data(data):
 
 
 def edge_program_manager(edge):
-    """An EdgeProgramManager of Depute as executorch.exir's, whose to_executorch() writes the program."""
+    """Converts an EdgeProgramManager of Depute to executorch.exir's, whose to_executorch() writes the program."""
     if not isinstance(edge, EdgeProgramManager):
         raise TypeError(f"expected an EdgeProgramManager of depute, not {_kind(edge)}")
     program = Program(_depute.lower_leftovers(edge.program._native, edge._report)[0])
@@ -172,12 +172,12 @@ def edge_program_manager(edge):
 
 _SETTINGS = ("passes", "extract_delegate_segments", "segment_alignment", "delegate_alignment", "external_constants")
 _MEMORY_SETTINGS = ("alloc_graph_input", "alloc_graph_output")
-# ExecuTorch itself writes these, also to the one pass that is the default of all: the second from its config's own field.
+# State that ExecuTorch writes, even to the shared default pass; the second comes from a field of its config.
 _MEMORY_STATE = ("state", "enable_non_cpu_memory_planning")
 
 
 def backend_config(executorch_config):
-    """An ExecutorchBackendConfig of ExecuTorch as Depute's. ValueError names a setting that has no counterpart here."""
+    """Converts an ExecutorchBackendConfig of ExecuTorch. Raises ValueError for a setting without counterpart."""
     plan = executorch_config.memory_planning_pass
     ours = {name: _memory_plan(each) for name, each in plan.items()} if isinstance(plan, dict) else _memory_plan(plan)
     settings = (*_SETTINGS, *ExecutorchBackendConfig._SETTINGS)
@@ -198,12 +198,13 @@ def _memory_plan(plan):
 
 
 def _is_same_suite(algo, usual):
-    """Suites of planning algorithms compare by identity; each pass has one of its own."""
+    """Compares suites of planning algorithms by content: their own == compares identity, and each pass has its own."""
     return type(algo) is type(usual) and vars(algo) == vars(usual)
 
 
 def _refuse_others(given, default, known):
-    """Objects of one class, such as the passes that are there without being asked for, are taken for the same."""
+    """Raises ValueError for unknown settings that differ from the default. Objects without == count as equal if they
+    have the same class, such as default passes."""
     for name, value in vars(given).items():
         usual = getattr(default, name, None)
         if name not in known and value != usual and (type(value) is not type(usual) or type(value).__eq__ is not object.__eq__):
@@ -214,9 +215,9 @@ def _refuse_others(given, default, known):
 
 
 def transform(*passes):
-    """Passes of ExecuTorch over graph modules as one for transform_passes and transform(), in their order.
+    """Combines ExecuTorch passes over graph modules, in order, to one pass for transform_passes and transform().
 
-    They are given each method in the Edge dialect; parts must not be delegated yet.
+    The passes receive each method in the Edge dialect; no part may be delegated yet.
     """
     for each in passes:
         if not callable(each) or isinstance(each, type):
@@ -237,10 +238,10 @@ def transform(*passes):
 
 
 def partitioner(executorch_partitioner, backends=()):
-    """A Partitioner of ExecuTorch for Depute, unchanged.
+    """Wraps a Partitioner of ExecuTorch for Depute.
 
-    The backends that its tags name are Depute's own, built in or of Python, where there are some of those names; else
-    ExecuTorch's classes. `backends` are classes of ExecuTorch that stand before Depute's for this partitioner.
+    Its tags name backends by id: Depute's own (built in or in Python) if they exist, otherwise ExecuTorch's
+    classes. `backends` are classes of ExecuTorch that take precedence over Depute's for this partitioner.
     """
     if not callable(getattr(executorch_partitioner, "partition", None)) or isinstance(executorch_partitioner, type):
         raise TypeError(f"expected a Partitioner of executorch, not {_kind(executorch_partitioner)}")
@@ -289,7 +290,7 @@ class _Partitioner(Partitioner):
         if tagged is None or not hasattr(result, "partition_tags"):
             raise TypeError(f"{self.__name__}.partition returned {_kind(result)}; it returns a PartitionResult")
         try:
-            pairs = _pairs(tagged.graph_module, exported_program.graph_module)  # of a copy, it may be
+            pairs = _pairs(tagged.graph_module, exported_program.graph_module)  # it may be a copy
         except (ValueError, AttributeError):
             pairs = []
         if [(node.name, node.target) for node, _ in pairs] != nodes:
@@ -308,21 +309,21 @@ class _Partitioner(Partitioner):
 
 
 def backend(executorch_backend):
-    """A BackendDetails class of ExecuTorch as depute.to_backend takes one, unchanged."""
+    """Wraps a BackendDetails class of ExecuTorch for depute.to_backend."""
     if isinstance(executorch_backend, _Backend):
         return executorch_backend
     if not isinstance(executorch_backend, type) or not issubclass(executorch_backend, _BackendDetails):
         raise TypeError(f"expected a class of executorch's BackendDetails, not {_kind(executorch_backend)}")
-    own = executorch_backend.preprocess_multimethod  # of a class, or a plain function
+    own = executorch_backend.preprocess_multimethod  # a classmethod or a plain function
     shares = getattr(own, "__func__", own) is not _BackendDetails.preprocess_multimethod.__func__
     return (_MultimethodBackend if shares else _Backend)(executorch_backend)
 
 
 class _Backend:
-    """Has what the compiler asks of a backend, and is no BackendDetails of Depute: no name finds it by itself."""
+    """Has the interface of a backend, but is no BackendDetails of Depute, so it cannot be found by name."""
 
     cache_version = ""
-    preprocess_multimethod = BackendDetails.preprocess_multimethod  # each partition by itself
+    preprocess_multimethod = BackendDetails.preprocess_multimethod  # preprocesses partitions one by one
 
     def __init__(self, theirs):
         self._theirs = theirs
@@ -338,7 +339,7 @@ class _Backend:
         return self._ours(self._theirs.preprocess(edge_program(method), _their_specs(compile_specs)), "preprocess")
 
     def _ours(self, result, function):
-        """A PreprocessResult of Depute. Handles of nodes without one, which are 0 there, are left out."""
+        """Returns a PreprocessResult of Depute. Omits debug handles 0, which mean nodes without a handle."""
         if not hasattr(result, "processed_bytes"):
             raise TypeError(f"{self.__name__}.{function} returned {_kind(result)}; it returns a PreprocessResult")
         handles = getattr(result, "debug_handle_map", None)
@@ -356,7 +357,7 @@ class _MultimethodBackend(_Backend):
         specs = {method: list(map(_their_specs, each)) for method, each in compile_specs.items()}
         results = self._theirs.preprocess_multimethod(programs, specs)
         if not hasattr(results, "items"):
-            return results  # told of by who asks
+            return results  # the caller reports the error
         return {method: [self._ours(each, "preprocess_multimethod") for each in of] for method, of in results.items()}
 
 
@@ -372,7 +373,7 @@ def _known_handles(handles):
 
 def _our_data(data):
     if not hasattr(data, "pte_data"):
-        return data  # told of by who asks
+        return data  # the caller reports the error
     store = NamedDataStore()
     for tag, keys in [("", data.pte_data), *data.external_data.items()]:
         for key, entry in keys.items():
@@ -381,7 +382,7 @@ def _our_data(data):
 
 
 def _content(buffer, entry):
-    """Bytes; of a tensor that is dense in the order of its sizes a constant, which has a type."""
+    """Returns bytes, or a typed constant for a tensor that is dense in the order of its dimensions."""
     layout = entry.tensor_layout
     if layout is None or list(layout.dim_order) != list(range(len(layout.sizes))):
         return bytes(buffer)

@@ -1,6 +1,6 @@
-"""The functions of executorch.extension.export_util.utils, on Depute: from a module of torch to a .pte file.
+"""The functions of executorch.extension.export_util.utils, implemented with Depute: from a torch module to a .pte file.
 
-A script that was written for ExecuTorch's functions imports these in their place. Needs torch.
+Scripts for ExecuTorch's functions can import these instead. Needs torch.
 """
 
 import logging
@@ -25,7 +25,7 @@ def export_to_edge(
     """Returns the EdgeProgramManager of a torch.nn.Module, exported with these inputs."""
     if not isinstance(model, torch.nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
-    # ExecuTorch's scripts pass None where their --strict option is not given.
+    # ExecuTorch's scripts pass None if their --strict option is not given.
     exported = torch.export.export(
         model, tuple(example_inputs), example_kwarg_inputs, dynamic_shapes=dynamic_shapes, strict=bool(strict)
     )
@@ -45,7 +45,7 @@ def export_to_exec_prog(model, example_inputs, *, backend_config=None, **others)
 def save_pte_program(prog, model_name, output_dir=""):
     """Writes MODEL_NAME.pte and its .ptd files into a folder, and returns the path of the .pte file.
 
-    An error is raised, where ExecuTorch's function logs it and returns.
+    Errors are raised; ExecuTorch's function logs them and returns.
     """
     filename = model_name if model_name.endswith(".pte") else os.path.join(output_dir, f"{model_name}.pte")
     with open(filename, "wb") as file:
